@@ -1,0 +1,279 @@
+"""The record contract: what one line of `results.jsonl` and a `run.json` hold.
+
+A record is a superset of what PyTorch/XLA's `experiment_runner.py` writes, so its readers keep working.
+Times are seconds, sizes are bytes; a unit stands in the name except where the peer's key has none.
+`None` means unknown or not measurable, never zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+SCHEMA_VERSION = 1
+
+Test = Literal["eval", "train"]
+Accelerator = Literal["cpu", "cuda", "tpu"]
+Status = Literal[
+    "ok",
+    "never_steady",
+    "invalid",
+    "skipped",
+    "load_error",
+    "compile_error",
+    "run_error",
+    "oom",
+    "timeout",
+    "crashed",
+]
+Phase = Literal["load", "compile", "warmup", "measure", "verify", "profile"]
+BlockKind = Literal["first", "warmup", "steady"]
+FallbackClass = Literal["no_lowering", "opt_in_lowering", "host_read"]
+Purpose = Literal["benchmark", "calibration"]
+CacheState = Literal["cold", "warm"]
+StartMethod = Literal["fork", "interpreter"]
+
+FAILED: frozenset[str] = frozenset(
+    {"invalid", "load_error", "compile_error", "run_error", "oom", "timeout", "crashed"}
+)
+"""Statuses of an experiment that was attempted and gave no usable number."""
+
+SKIP = "SKIP"
+"""`metrics.error` of a skipped experiment, as the peer writes it."""
+
+
+class ModelRef(msgspec.Struct, frozen=True, kw_only=True):
+    """A named workload of a suite."""
+
+    suite_name: str
+    model_name: str
+
+
+class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The *requested* configuration of an experiment; its canonical form gives `experiment_id`.
+
+    Every field has a default that is left out of the canonical form, so a field added later does not change
+    the identity of experiments that do not use it.
+    """
+
+    suite_name: str
+    model_name: str
+    test: Test
+    accelerator: Accelerator
+    xla: str | None = None
+    dynamo: str | None = None
+    dtype: str = "float32"
+    batch_size: int | None = None
+    xla_flags: tuple[str, ...] = ()
+    torch_xla2: str | None = None
+    enable_functionalization: bool = True
+    keep_model_data_on_cuda: bool = False
+    optimizer: str | None = None
+    """Name of a `torch.optim` class stepped in train, or None: no optimizer step (as TorchDynamo defines train)."""
+    loss: str | None = None
+    """Loss of train; None: the suite's own."""
+    matmul_precision: str = "highest"
+    compile_mode: str | None = None
+    cudagraphs: bool = False
+    dynamic_shapes: bool = False
+    fullgraph: bool = False
+    cache: CacheState = "cold"
+    overrides: dict[str, str] = msgspec.field(default_factory=dict)
+    """Configuration overrides by dotted name, as `inductor.max_autotune` → `"True"`."""
+
+
+class Experiment(msgspec.Struct, kw_only=True):
+    """`experiment` of a record: the peer's keys, then ours; batch size as resolved by the model."""
+
+    accelerator: str
+    accelerator_model: str | None = None
+    xla: str | None = None
+    xla_flags: str | None = None
+    dynamo: str | None = None
+    torch_xla2: str | None = None
+    test: str
+    batch_size: int | None = None
+    enable_functionalization: bool | None = None
+    keep_model_data_on_cuda: bool | None = None
+    experiment_name: str = "run_all"
+    requested_batch_size: int | None = None
+    dtype: str | None = None
+    optimizer: str | None = None
+    loss: str | None = None
+    matmul_precision: str | None = None
+    compile_mode: str | None = None
+    cudagraphs: bool | None = None
+    dynamic_shapes: bool | None = None
+    fullgraph: bool | None = None
+    overrides: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """The run a record belongs to."""
+
+    run_id: str
+    label: str
+    command: str
+
+
+class Error(msgspec.Struct, kw_only=True):
+    """Why an experiment gave no number; `phase` says how far it came."""
+
+    phase: Phase
+    type: str
+    message: str
+    traceback: str | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+
+
+class Environment(msgspec.Struct, kw_only=True, frozen=True):
+    """The interpreter, packages and machine that measured; `machine_id` leaves the host name out."""
+
+    name: str
+    python: str | None = None
+    torch: str | None = None
+    torch_git: str | None = None
+    torch_xla: str | None = None
+    torch_xla_git: str | None = None
+    torchvision: str | None = None
+    transformers: str | None = None
+    timm: str | None = None
+    torchbench_commit: str | None = None
+    host: str | None = None
+    machine_id: str | None = None
+    cpu: str | None = None
+    cores: int | None = None
+    memory_bytes: int | None = None
+    accelerator: str | None = None
+    driver: str | None = None
+    threads: int | None = None
+    toolchain_probe_s: float | None = None
+    """Inductor's one-time vector-ISA probe, run once before forking and part of no compile time."""
+    server_import_s: float | None = None
+    variables: dict[str, str] = msgspec.field(default_factory=dict)
+    """Effective values of the environment variables that change timing (`OMP_*`, `XLA_*`, `PJRT_DEVICE`, …)."""
+
+
+class Blocks(msgspec.Struct, kw_only=True):
+    """Parallel arrays over `metrics.total_time`, one entry per timed block."""
+
+    kind: list[BlockKind] = msgspec.field(default_factory=list)
+    compiles: list[int | None] = msgspec.field(default_factory=list)
+    executions: list[int | None] = msgspec.field(default_factory=list)
+    round: list[int] = msgspec.field(default_factory=list)
+    rewarm_time: list[float] = msgspec.field(default_factory=list)
+
+
+class Measurement(msgspec.Struct, kw_only=True):
+    """How the numbers were taken: the protocol settings, which are no part of the experiment's identity."""
+
+    protocol: str = "xlabench"
+    """The preset: `xlabench`, `peer` or `hud`."""
+    order: str = "sequence"
+    block: int = 1
+    processes: int = 1
+    repeat: int | None = None
+    warmup_min: int | None = None
+    warmup_max: int | None = None
+    steady_blocks: int | None = None
+    cache: CacheState = "cold"
+    start: StartMethod = "fork"
+    instrumented: bool = False
+    blocks: Blocks = msgspec.field(default_factory=Blocks)
+
+
+class FallbackOp(msgspec.Struct, kw_only=True):
+    """An op that XLA did not lower: `op` without its `aten::` prefix."""
+
+    op: str
+    klass: FallbackClass
+    calls_per_iteration: float
+    calls_compile: int
+    time_s: float | None = None
+    call_site: str | None = None
+
+
+class GraphBreak(msgspec.Struct, kw_only=True):
+    """A place where dynamo split the graph, and why."""
+
+    reason: str
+    count: int
+
+
+class Artifact(msgspec.Struct, kw_only=True):
+    """A file beside the record; `path` is relative to the run folder."""
+
+    kind: str
+    path: str
+    repeat: int | None = None
+    bytes: int | None = None
+
+
+class Record(msgspec.Struct, kw_only=True):
+    """One line of `results.jsonl`: what one experiment of a run produced, also when it failed.
+
+    `metrics` holds the peer's keys and numeric lists only (and `error`, a text, on failure), because the
+    peer's analyzer turns each value into an array. Keys of ours there: `trace_per_iter_time`,
+    `dynamo_compile_time_s`, `graphs_number`, `peak_memory_bytes`, `setup_peak_memory_bytes`,
+    `eager_memory_bytes`, `load_time_s`, `start_time_s`, `runtime_start_s`.
+    """
+
+    model: ModelRef
+    experiment: Experiment
+    repeat: int
+    iterations_per_run: int
+    metrics: dict[str, Any]
+    timestamp: float
+    verification_code: str = "VERIFIER_SKIPPED"
+    outputs_file: str | None = None
+    schema_version: int = SCHEMA_VERSION
+    record_id: str
+    experiment_id: str
+    variant: str
+    run: Run
+    purpose: Purpose = "benchmark"
+    twin_of: str | None = None
+    replica: int = 0
+    attempt: int = 1
+    status: Status
+    error: Error | None = None
+    environment: Environment
+    measurement: Measurement = msgspec.field(default_factory=Measurement)
+    fallback_ops: list[FallbackOp] = msgspec.field(default_factory=list)
+    graph_breaks: list[GraphBreak] = msgspec.field(default_factory=list)
+    artifacts: list[Artifact] = msgspec.field(default_factory=list)
+    warnings: list[str] = msgspec.field(default_factory=list)
+    finished_at: float
+    reproduce: str
+
+
+class PlanEntry(msgspec.Struct, kw_only=True, frozen=True):
+    """One planned experiment: runnable, or skipped with the reason."""
+
+    experiment_id: str
+    config: ExperimentConfig
+    variant: str
+    backend: str
+    environment: str
+    group: str
+    skip_reason: str | None = None
+
+    @property
+    def runnable(self) -> bool:
+        return self.skip_reason is None
+
+
+class RunFile(msgspec.Struct, kw_only=True):
+    """`run.json`: written and fsynced before the first experiment; the denominator of every rate."""
+
+    schema_version: int = SCHEMA_VERSION
+    run: Run
+    timestamp: float
+    """Start of the run, Unix seconds; every record of the run repeats it."""
+    environments: list[Environment]
+    settings: dict[str, Any]
+    plan: list[PlanEntry]
+    plan_id: str
+    """Hash of the plan's experiment ids, skips and environments: what resuming compares."""
