@@ -34,9 +34,7 @@ Purpose = Literal["benchmark", "calibration"]
 CacheState = Literal["cold", "warm"]
 StartMethod = Literal["fork", "interpreter"]
 
-FAILED: frozenset[str] = frozenset(
-    {"invalid", "load_error", "compile_error", "run_error", "oom", "timeout", "crashed"}
-)
+FAILED: frozenset[str] = frozenset({"invalid", "load_error", "compile_error", "run_error", "oom", "timeout", "crashed"})
 """Statuses of an experiment that was attempted and gave no usable number."""
 
 SKIP = "SKIP"
@@ -215,9 +213,10 @@ class Record(msgspec.Struct, kw_only=True):
     """One line of `results.jsonl`: what one experiment of a run produced, also when it failed.
 
     `metrics` holds the peer's keys and numeric lists only (and `error`, a text, on failure), because the
-    peer's analyzer turns each value into an array. Keys of ours there: `trace_per_iter_time`,
-    `dynamo_compile_time_s`, `graphs_number`, `peak_memory_bytes`, `setup_peak_memory_bytes`,
-    `eager_memory_bytes`, `load_time_s`, `start_time_s`, `runtime_start_s`.
+    peer's analyzer turns each value into an array. Keys of ours there, each a list of one value:
+    `dynamo_compile_time_s`, `graphs_number`, `peak_memory_bytes` (over the steady part),
+    `setup_peak_memory_bytes` (set-up and compilation), `load_time_s`, `runtime_start_s`, and
+    `start_time_s` (request of the process to the begin of its first iteration).
     """
 
     model: ModelRef

@@ -1,0 +1,55 @@
+# xlabench: `make help` lists the targets.
+PYTHON ?= python3.11
+VENV ?= .venv
+BIN := $(VENV)/bin
+HOME_DIR ?= xlabench-data
+SMOKE := $(HOME_DIR)/runs/smoke
+READY := $(VENV)/.ready
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run smoke report serve test test-fast lint format bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+setup: $(READY) ## make .venv with pinned dependencies (about 4 GB to download, 8 GB on disk)
+
+$(READY): pyproject.toml constraints/xla.txt tools/setup.sh
+	@PYTHON=$(PYTHON) VENV=$(VENV) sh tools/setup.sh
+	@touch $@
+
+run: smoke report serve ## measure the smoke plan, print the speedups, serve the dashboard until Ctrl-C
+
+smoke: $(READY) ## measure the smoke plan; finished experiments are skipped
+	@$(BIN)/xlabench run --smoke --home $(HOME_DIR) --output-dirname $(SMOKE) --label smoke
+
+report: $(READY) ## print the speedup table
+	@$(BIN)/xlabench report --home $(HOME_DIR)
+
+serve: $(READY) ## serve the dashboard on http://127.0.0.1:8501
+	@$(BIN)/xlabench serve --home $(HOME_DIR)
+
+test: $(READY) ## lint, types, import rules and all tests; sets up what is missing (chromium too)
+	@VENV=$(VENV) sh tools/setup_tests.sh
+	@$(MAKE) --no-print-directory lint
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-fast: $(READY) ## the tests that take seconds
+	@$(BIN)/python -m pytest -m 'not slow and not browser and not venv' $(PYTEST_ARGS)
+
+lint: $(READY) ## ruff, strict types, import rules
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(READY) ## put the sources into their form
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(READY) ## the benchmarks under tests/performance
+	@for each in tests/performance/*.py; do $(BIN)/python $$each || exit 1; done
+
+clean: ## remove the environment; measured data stays
+	@rm -rf .venv .venv-latest .venv-plain

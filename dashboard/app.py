@@ -1,0 +1,71 @@
+"""Entry of the dashboard: `streamlit run dashboard/app.py`, or `xlabench serve`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import data, empty, filters, settings, snapshot, watch
+from dashboard.pages import compile_time, fallback_ops, overview, runs, speedup
+from dashboard.view import View
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True)
+class PageSpec:
+    """One page: its title, its URL and what draws it."""
+
+    title: str
+    url_path: str
+    icon: str
+    show: Callable[[View], None]
+
+
+PAGES = (
+    PageSpec("Overview", "", ":material/dashboard:", overview.show),
+    PageSpec("Speedup", "speedup", ":material/speed:", speedup.show),
+    PageSpec("Compile time", "compile-time", ":material/timer:", compile_time.show),
+    PageSpec("Fallback ops", "fallback-ops", ":material/call_split:", fallback_ops.show),
+    PageSpec("Runs", "runs", ":material/list_alt:", runs.show),
+)
+
+
+def main() -> None:
+    """Draw the chosen page; filters stand outside of pages, so that a page switch keeps them."""
+    st.set_page_config(page_title="xlabench", page_icon=":material/speed:", layout="wide")
+    views: list[View] = []
+    chosen = st.navigation([_page(spec, views) for spec in PAGES], position="top")
+    shown = snapshot.shown()
+    if shown:
+        views += _view(str(shown))
+    watch.announce()
+    filters.notice()
+    chosen.run()
+
+
+def _page(spec: PageSpec, views: list[View]) -> st.Page:
+    """Return Streamlit's page; it looks for its view when it is drawn, after the filters were read."""
+
+    def draw() -> None:
+        if views:
+            spec.show(views[0])
+        else:
+            empty.store(spec.title, settings.store_dir())
+
+    default = not spec.url_path
+    return st.Page(draw, title=spec.title, icon=spec.icon, url_path=spec.url_path or "overview", default=default)
+
+
+def _view(shown: str) -> list[View]:
+    """Return the view in a list; an empty list while the store has no run."""
+    known = data.runs(shown)
+    if known.empty:
+        return []
+    return [View.of(shown, known, filters.sidebar(data.choices(shown)))]
+
+
+main()

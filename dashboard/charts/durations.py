@@ -1,0 +1,41 @@
+"""Compile-time dots: models down, logarithmic seconds across, one row per variant; hollow dots had a warm cache."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import altair as alt
+
+from dashboard.charts import axes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def duration_dots(frame: pd.DataFrame, models: list[str], title: str) -> alt.LayerChart:
+    """Draw one dot per result.
+
+    Args:
+        frame: columns model, variant, backend, value (seconds, > 0), warm, label, graphs, cache.
+        models: order of the rows.
+        title: the metric's name with its unit.
+    """
+    colour, shape, row = axes.series(frame)
+    base = alt.Chart(frame).encode(
+        x=axes.seconds_axis(f"{title} (log scale, left is better)"),
+        y=axes.model_axis(models),
+        yOffset=row,
+        color=colour,
+    )
+    dots = base.mark_point(size=75, strokeWidth=1.8, opacity=1).encode(
+        shape=shape,
+        fill=alt.condition("datum.warm", alt.value("transparent"), colour),
+        tooltip=[
+            alt.Tooltip("model:N", title="Model"),
+            alt.Tooltip("variant:N", title="Variant"),
+            alt.Tooltip("label:N", title=title),
+            alt.Tooltip("graphs:N", title="Graphs"),
+            alt.Tooltip("cache:N", title="Cache"),
+        ],
+    )
+    return alt.layer(dots).properties(height=axes.height(len(models), frame["variant"].nunique()))

@@ -1,0 +1,43 @@
+"""What a page says when there is nothing to show: an empty store, or filters that no row passes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import filters
+from dashboard.words import escape, listed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dashboard.selection import Selection
+
+
+def store(title: str, store_dir: Path) -> None:
+    """Show how to fill an empty store."""
+    st.title(title)
+    st.markdown("**No results yet.** This page fills itself as soon as one of these commands has stored a run:")
+    with st.container(width=720):
+        st.markdown("1. Measure the small models that need no download, under every backend this machine has:")
+        st.code("make run", language="bash")
+        st.markdown("2. Measure a suite of your choice:")
+        st.code("xlabench run --suite-name torchbench", language="bash")
+        st.markdown(
+            "3. Read results that exist already: run folders, or a `results.jsonl` of PyTorch/XLA's benchmark runner:"
+        )
+        st.code("xlabench ingest PATH", language="bash")
+        st.caption("The page looks for new results every few seconds; no restart is needed. Store folder:")
+        st.code(str(store_dir), language=None)
+
+
+def no_rows(selection: Selection, what: str) -> None:
+    """Say which filters leave nothing, and offer to clear them."""
+    active = selection.active()
+    if not active:
+        st.info(f"This run has no {what}.", icon=":material/info:")
+        return
+    named = " · ".join(f"{word}: {escape(listed(values, 4))}" for word, values in active.items())
+    st.info(f"No {what} in this run pass the filters ({named}).", icon=":material/filter_alt:")
+    st.button("Clear filters", on_click=filters.clear, key="clear-here", type="primary")

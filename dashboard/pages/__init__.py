@@ -1,0 +1,1 @@
+"""One module per page, each with `show(view)`; and what pages share."""

@@ -1,0 +1,152 @@
+"""Fallback ops: which ops XLA did not lower, in which models, how often; the classes stay apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import data, empty, frame, tables
+from dashboard.charts import heat
+from dashboard.rows import sections
+from dashboard.tables import Column
+from dashboard.words import CLASSES, count, escape, listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dashboard.view import View
+
+_OPS_DRAWN = 40
+_MODELS_DRAWN = 60
+
+
+def show(view: View) -> None:
+    """Draw the page."""
+    ops = data.rows(view.snapshot, "fallback_ops", view.selection)
+    coverage = data.rows(view.snapshot, "fallback_coverage", view.selection)
+    ran = int(coverage["ran_n"].sum()) if len(coverage) else 0
+    frame.head("Fallback ops", view, _sentences(ops, coverage), ran, baseline=False)
+    if coverage.empty:
+        empty.no_rows(view.selection, "results")
+        return
+    for klass, (name, meaning) in CLASSES.items():
+        part = ops[ops["klass"] == klass] if len(ops) else ops
+        if len(part):
+            st.subheader(name, anchor=False)
+            st.caption(meaning)
+            _maps(klass, part)
+    _ranking(view, ops)
+    _breaks(view)
+
+
+def _sentences(ops: pd.DataFrame, coverage: pd.DataFrame) -> list[str]:
+    xla = coverage[coverage["backend"].str.startswith("openxla")] if len(coverage) else coverage
+    ran = int(xla["ran_n"].sum()) if len(xla) else 0
+    if ops.empty:
+        if not ran:
+            return ["No result of an XLA backend ran in this view, so there is nothing to say about fallback ops"]
+        return [f"None of the {count(ran, 'XLA result')} of this view called a fallback op"]
+    texts = []
+    lower = ops[ops["klass"] != "host_read"]
+    if len(lower):
+        ranked = _ranked(lower)
+        top = ranked.iloc[0]
+        texts.append(
+            f"**{escape(top['op'])}** is the op to lower first: {top['calls']:.4g} calls per iteration "
+            f"over {count(int(top['models_n']), 'model')}; {count(len(ranked), 'op')} to lower in all"
+        )
+    models = ops["model"].nunique()
+    texts.append(
+        f"{count(models, 'model')} of this view called a fallback op or read a value on the host "
+        f"({int(xla['with_ops_n'].sum())} of {count(ran, 'XLA result')})"
+    )
+    return texts
+
+
+def _maps(klass: str, part: pd.DataFrame) -> None:
+    """Draw one heat map per variant, test and accelerator, because calls of two series are never added."""
+    for keys, cells in sections(part, ["variant", "test", "accelerator"]):
+        ranked = cells.groupby("op")["calls_per_iteration"].sum().sort_values(ascending=False)
+        ops = list(ranked.index)[:_OPS_DRAWN]
+        models = sorted(cells["model"].unique(), key=str.lower)[:_MODELS_DRAWN]
+        shown = cells[cells["op"].isin(ops) & cells["model"].isin(models)]
+        points = shown.groupby(["op", "model"])["calls_per_iteration"].max().rename("calls").reset_index()
+        points["label"] = [f"{value:.4g}" for value in points["calls"]]
+        st.markdown(f"**{escape(keys[0])}** · {escape(keys[1])} · {escape(keys[2])}")
+        st.altair_chart(
+            heat.fallback_heat(points, ops, models),
+            key=f"heat-{klass}-" + "-".join(keys),
+            alt=f"Calls per iteration by op and model, {klass}, {' '.join(keys)}",
+        )
+        if len(ranked) > len(ops) or cells["model"].nunique() > len(models):
+            st.caption(
+                f"The first {len(ops)} of {count(len(ranked), 'op')} and {len(models)} of "
+                f"{count(cells['model'].nunique(), 'model')}; the table has all."
+            )
+
+
+def _ranked(ops: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per op and class: calls per iteration of its heaviest series, and how many models call it.
+
+    The sum goes over models of one variant, test and accelerator; the largest such sum counts.
+    """
+    series = ["variant", "test", "accelerator", "environment"]
+    sums = ops.groupby(["op", "klass", *series], dropna=False, as_index=False)["calls_per_iteration"].sum()
+    top = sums.groupby(["op", "klass"], as_index=False)["calls_per_iteration"].max()
+    about = ops.groupby(["op", "klass"]).agg(
+        models_n=("model", "nunique"),
+        models=("model", lambda names: listed(sorted(set(names)), 5)),
+        calls_compile=("calls_compile", "max"),
+        time_s=("time_s", "max"),
+        time_n=("time_s", "count"),
+        records_n=("record_id", "nunique"),
+    )
+    ranked = top.rename(columns={"calls_per_iteration": "calls"}).merge(about.reset_index(), on=["op", "klass"])
+    return pd.DataFrame(ranked.sort_values(["models_n", "calls"], ascending=False, ignore_index=True))
+
+
+def _ranking(view: View, ops: pd.DataFrame) -> None:
+    if ops.empty:
+        return
+    st.subheader("Ranking", anchor=False)
+    st.caption("Most models first. Host reads are listed, but there is nothing to lower in them.")
+    ranked = _ranked(ops)
+    ranked["class"] = [CLASSES.get(klass, (klass, ""))[0] for klass in ranked["klass"]]
+    columns = {
+        "op": Column("Op", pinned=True),
+        "class": Column("Class"),
+        "models_n": Column("Models (n)", "number", help="Models that call the op in steady iterations."),
+        "calls": Column(
+            "Calls per iteration",
+            "decimal",
+            help="Sum over the models, for the variant, test and accelerator with most.",
+        ),
+        "calls_compile": Column("Calls while compiling (most)", "number", help="Counted apart: no steady cost."),
+        "time_s": Column("Time per iteration, ms (most)", "ms", help="From the profile pass; — where there was none."),
+        "records_n": Column("Results (n)", "number", help="Results behind the row."),
+        "models": Column("In models", width="large"),
+    }
+    tables.show(
+        ranked, columns, key="ops", alt="Fallback ops by number of models", file_name=view.file_name("fallback-ops")
+    )
+
+
+def _breaks(view: View) -> None:
+    st.subheader("Graph breaks", anchor=False)
+    breaks = data.rows(view.snapshot, "graph_breaks", view.selection)
+    if breaks.empty:
+        st.markdown("No result of this view has a recorded graph break.")
+        return
+    columns = {
+        "reason": Column("Reason", pinned=True, width="large"),
+        "count": Column("Breaks", "number", help="How often dynamo split the graph for this reason in one result."),
+        "model": Column("Model"),
+        "suite": Column("Suite"),
+        "variant": Column("Backend"),
+        "test": Column("Test"),
+        "accelerator": Column("Accelerator"),
+        "environment": Column("Environment"),
+    }
+    columns = tables.without_constant(columns, breaks, ["suite", "accelerator", "environment"])
+    tables.show(breaks, columns, key="breaks", alt="Graph breaks", file_name=view.file_name("graph-breaks"))

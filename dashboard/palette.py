@@ -1,0 +1,73 @@
+"""One fixed colour and shape per backend, and one colour per status: the same on every page, in light and dark.
+
+The hues are from the Okabe-Ito set, moved to middle lightness so that they read on white and on black; shapes repeat what
+colours say.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+BACKENDS: dict[str, tuple[str, str]] = {
+    "eager": ("#8A8A8A", "circle"),
+    "inductor": ("#E07B00", "square"),
+    "openxla+lazytensor": ("#1BA37D", "triangle-up"),
+    "openxla+dynamo": ("#3A86E0", "diamond"),
+}
+
+_OTHERS: tuple[tuple[str, str], ...] = (
+    ("#C76BA0", "cross"),
+    ("#B09A00", "triangle-down"),
+    ("#9A7BD0", "triangle-right"),
+    ("#C8553D", "triangle-left"),
+)
+
+STATUS_COLOURS: dict[str, str] = {
+    "ok": "#1BA37D",
+    "never_steady": "#B09A00",
+    "invalid": "#C76BA0",
+    "skipped": "#8A8A8A",
+    "not_run": "#B5B5B5",
+}
+FAILED_COLOUR = "#D2492A"
+
+NEUTRAL = "#8A8A8A"
+
+
+def colour(backend: str) -> str:
+    """Return the colour of a backend; an unknown one gets the same colour each time."""
+    return _look(backend)[0]
+
+
+def shape(backend: str) -> str:
+    """Return the mark shape of a backend."""
+    return _look(backend)[1]
+
+
+def status_colour(status: str) -> str:
+    """Return the colour of a status; every failure has the same one."""
+    return STATUS_COLOURS.get(status, FAILED_COLOUR)
+
+
+def scale(variants: Iterable[tuple[str, str]]) -> tuple[list[str], list[str], list[str]]:
+    """Return domain, colours and shapes for (variant, backend) pairs, in the order of the backends.
+
+    Variants of one backend share its colour and differ in shape.
+    """
+    order = list(BACKENDS)
+    pairs = sorted(set(variants), key=lambda p: (order.index(p[1]) if p[1] in order else len(order), p[1], p[0]))
+    shapes: list[str] = []
+    seen: dict[str, int] = {}
+    for _, backend in pairs:
+        turn = seen.get(backend, 0)
+        seen[backend] = turn + 1
+        shapes.append(shape(backend) if turn == 0 else _OTHERS[(turn - 1) % len(_OTHERS)][1])
+    return [v for v, _ in pairs], [colour(b) for _, b in pairs], shapes
+
+
+def _look(backend: str) -> tuple[str, str]:
+    known = BACKENDS.get(backend)
+    return known or _OTHERS[sum(backend.encode()) % len(_OTHERS)]

@@ -1,0 +1,25 @@
+-- Grain: one row per result of the shown run that needs a look; failures first, then never steady, not run, slower.
+-- Eager is a reference that is compiled by nothing: being slower than a compiler is no finding about it.
+WITH judged AS (
+    SELECT
+        CASE
+            WHEN status = 'skipped' THEN NULL
+            WHEN status = 'never_steady' THEN 'never steady'
+            WHEN status = 'not_run' THEN 'not run'
+            WHEN NOT ran THEN 'failed'
+            WHEN NOT valid THEN 'wrong answer'
+            WHEN speedup_high < 1 AND backend <> 'eager' THEN 'slower than baseline'
+        END AS finding,
+        *
+    FROM speedups($baseline_backend::VARCHAR, $baseline_run::VARCHAR)
+    WHERE /*filters*/
+)
+SELECT
+    finding, status, suite, model, test, accelerator, backend, variant, environment, failure_phase,
+    CASE WHEN finding <> 'slower than baseline' THEN coalesce(reason, speedup_reason) END AS reason,
+    speedup, speedup_low, speedup_high, latency_s, steady_n, baseline_latency_s, baseline_steady_n
+FROM judged
+WHERE finding IS NOT NULL
+ORDER BY
+    CASE finding WHEN 'failed' THEN 0 WHEN 'wrong answer' THEN 1 WHEN 'never steady' THEN 2 WHEN 'not run' THEN 3 ELSE 4 END,
+    speedup, suite, model, test, variant

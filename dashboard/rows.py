@@ -1,0 +1,45 @@
+"""Walks over frames of queries, typed for their columns being known only to the SQL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pandas as pd
+
+
+def each(frame: pd.DataFrame) -> Iterator[Any]:
+    """Yield the rows; columns are attributes."""
+    yield from frame.itertuples(index=False)
+
+
+def sections(frame: pd.DataFrame, keys: Sequence[str]) -> Iterator[tuple[tuple[str, ...], pd.DataFrame]]:
+    """Yield the parts of a frame that agree in the key columns, sorted by them."""
+    for values, part in frame.groupby(list(keys), sort=True):
+        yield tuple(str(value) for value in values), part
+
+
+SERIES = ("environment", "dtype", "requested_batch_size", "machine_id", "optimizer", "loss", "matmul_precision")
+"""Columns that part two series of one variant; they show where they differ."""
+
+
+def with_series(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add column `series`: the variant, and each setting in which results of the frame differ.
+
+    Two series that differ in anything never share a name, so no chart or table merges them.
+    """
+    names = frame["variant"].astype(str)
+    for column in SERIES:
+        if column in frame.columns and frame[column].nunique(dropna=False) > 1:
+            names = names + " · " + frame[column].map(lambda value, name=column: _setting(name, value))
+    return frame.assign(series=names)
+
+
+def _setting(column: str, value: Any) -> str:
+    if pd.isna(value):
+        return f"default {column.replace('_', ' ')}" if column == "requested_batch_size" else f"no {column}"
+    if column == "requested_batch_size":
+        return f"batch size {int(value)}"
+    return str(value)[:8] if column == "machine_id" else str(value)

@@ -1,0 +1,104 @@
+"""Start the dashboard: one process, one address, no traffic to the outside."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dashboard.settings import STORE_VARIABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+APP = Path(__file__).with_name("app.py")
+EXIT_DONE = 0
+EXIT_USAGE = 2
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, never bound by default
+
+
+def serve(
+    store_dir: Path | str,
+    address: str = "127.0.0.1",
+    port: int = 8501,
+    *,
+    allowed_hosts: Iterable[str] = (),
+) -> int:
+    """Serve the store's pages until Ctrl-C or SIGTERM; return the exit code.
+
+    Args:
+        store_dir: folder with `CURRENT` and the snapshots; it may still be empty.
+        address: address to listen on; other machines reach it only when this is not a loopback address.
+        port: TCP port.
+        allowed_hosts: more host names under which browsers may address the pages, as behind a proxy.
+    """
+    problem = _why_not(address, port)
+    if problem:
+        print(f"xlabench serve: {problem}", file=sys.stderr)  # noqa: T201 - the one sentence on the terminal
+        return EXIT_USAGE
+    os.environ[STORE_VARIABLE] = str(Path(store_dir).resolve())
+    _run_streamlit(streamlit_options(address, port, allowed_hosts))
+    return EXIT_DONE
+
+
+def streamlit_options(address: str, port: int, allowed_hosts: Iterable[str] = ()) -> dict[str, Any]:
+    """Return Streamlit's settings: closed to foreign hosts, quiet, no watcher, no error details in the page."""
+    return {
+        "server.address": address,
+        "server.port": port,
+        "server.headless": True,
+        "server.allowedHosts": _hosts(address, allowed_hosts),
+        "server.fileWatcherType": "none",
+        "server.enableStaticServing": False,
+        "server.enableAgentApi": False,
+        "browser.gatherUsageStats": False,
+        "client.showErrorDetails": "none",
+        "client.showErrorLinks": False,
+        "client.toolbarMode": "minimal",
+        "global.developmentMode": False,
+        "logger.level": "warning",
+        "theme.chartCategoricalColors": None,
+    }
+
+
+def _hosts(address: str, more: Iterable[str]) -> list[str]:
+    hosts = [*_LOOPBACK, *more]
+    if address in _ANY_ADDRESS:
+        hosts.append(socket.gethostname())
+    else:
+        hosts.append(address)
+    return list(dict.fromkeys(hosts))
+
+
+def _why_not(address: str, port: int) -> str | None:
+    """Return one sentence when nothing can listen there, else None."""
+    if not 1 <= port <= 65535:  # noqa: PLR2004 - the range of TCP ports
+        return f"port {port} is not between 1 and 65535; choose one with --port."
+    try:
+        family, kind, _, _, place = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(place)
+    except socket.gaierror:
+        return f"'{address}' is no address of a machine; use --address 127.0.0.1."
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            return f"port {port} on {address} is taken; choose another with --port, or stop the program that holds it."
+        if error.errno == errno.EACCES:
+            return f"port {port} needs administrator rights; choose one above 1023 with --port."
+        return f"cannot listen on {address}:{port} ({error.strerror}); use --address 127.0.0.1."
+    return None
+
+
+def _run_streamlit(options: dict[str, Any]) -> None:
+    """Run Streamlit in this process, so that no child can outlive it; it installs its own signal handlers."""
+    from streamlit.web import bootstrap  # noqa: PLC0415 - half a second that a refused port need not cost
+
+    flags = {name.replace(".", "_"): value for name, value in options.items() if value is not None}
+    bootstrap.load_config_options(flags)
+    bootstrap.run(str(APP), False, [], flags)

@@ -1,0 +1,78 @@
+"""What every page receives: the snapshot, the selection, and the facts of the shown run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dashboard.words import missing, when
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    import pandas as pd
+
+    from dashboard.selection import Selection
+
+
+@dataclass(frozen=True)
+class View:
+    """A selection on a snapshot, with the facts of the runs it names."""
+
+    snapshot: str
+    selection: Selection
+    run: dict[str, Any]
+    """The shown run's row of view `runs`."""
+    newest: bool
+    baseline_text: str
+    """Baseline in words: `inductor, same run`."""
+
+    @classmethod
+    def of(cls, snapshot: str, runs: pd.DataFrame, selection: Selection) -> View:
+        """Look the selected runs up in view `runs`, which is sorted from the newest on."""
+        run = _row(runs, selection.run_id)
+        return cls(
+            snapshot=snapshot,
+            selection=selection,
+            run=run,
+            newest=bool(runs.iloc[0]["run_id"] == selection.run_id),
+            baseline_text=f"{selection.baseline}, {_baseline_run(runs, selection)}",
+        )
+
+    @property
+    def run_name(self) -> str:
+        """Label of the run, else the start of its id."""
+        return str(self.run["run_label"] or self.run["run_id"][:8])
+
+    @property
+    def short_id(self) -> str:
+        """Start of the run's id, for file names: letters, digits and hyphens only."""
+        return "".join(c for c in str(self.run["run_id"])[:8] if c.isalnum() or c == "-")
+
+    @property
+    def started(self) -> datetime | None:
+        """UTC time at which the run began."""
+        value = self.run["run_started"]
+        return None if missing(value) else value
+
+    @property
+    def ingested(self) -> datetime | None:
+        """UTC time of the last ingest that added to the run."""
+        value = self.run["ingested_at"]
+        return None if missing(value) else value
+
+    def file_name(self, what: str) -> str:
+        """Return a name for a download."""
+        return f"xlabench-{what}-{self.short_id}.csv"
+
+
+def _row(runs: pd.DataFrame, run_id: str) -> dict[str, Any]:
+    found = runs[runs["run_id"] == run_id]
+    return {str(name): value for name, value in found.iloc[0].items()}
+
+
+def _baseline_run(runs: pd.DataFrame, selection: Selection) -> str:
+    if selection.baseline_run_id in (None, selection.run_id):
+        return "same run"
+    row = _row(runs, str(selection.baseline_run_id))
+    return f"run {row['run_label'] or row['run_id'][:8]} of {when(row['run_started'])}"

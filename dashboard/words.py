@@ -1,0 +1,113 @@
+"""Numbers and names as text: units, the dash for what is missing, and escaping of what people and models typed."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DASH = "—"
+
+CLASSES: dict[str, tuple[str, str]] = {
+    "no_lowering": (
+        "No lowering",
+        "XLA has no lowering for the op: each call leaves the device and runs on the CPU. Lowering it is the remedy.",
+    ),
+    "opt_in_lowering": (
+        "Opt-in lowering",
+        "XLA can lower the op, but only when asked to (as for nonzero, whose result has a dynamic shape).",
+    ),
+    "host_read": (
+        "Host read",
+        "The program asked for a value on the host (as `.item()` does). Nothing to lower: change the place that asks.",
+    ),
+}
+"""Class of a fallback op → its name and what it means."""
+
+STATUS_WORDS: dict[str, str] = {
+    "ok": "ok",
+    "never_steady": "never steady",
+    "invalid": "invalid",
+    "skipped": "skipped",
+    "load_error": "load error",
+    "compile_error": "compile error",
+    "run_error": "run error",
+    "oom": "out of memory",
+    "timeout": "timeout",
+    "crashed": "crashed",
+    "not_run": "not run",
+}
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")
+
+
+def escape(text: object) -> str:
+    """Return text that markdown shows as it is: no emphasis, link, formula, icon or HTML comes of it."""
+    return _MARKDOWN.sub(r"\\\1", str(text).replace("\n", " "))
+
+
+def missing(value: Any) -> bool:
+    """Tell whether a cell holds no value."""
+    return value is None or (isinstance(value, float) and math.isnan(value)) or value != value  # noqa: PLR0124 - NaT
+
+
+def ratio(value: float | None) -> str:
+    """Return a speedup with two decimals and ×; three significant digits below 0.1."""
+    if missing(value) or value is None:
+        return DASH
+    return f"{value:.2f}×" if value >= 0.1 else f"{value:.3g}×"  # noqa: PLR2004 - below it two decimals say too little
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Return a 95 % interval as `low–high`, or the dash."""
+    if missing(low) or missing(high):
+        return DASH
+    return f"{low:.2f}–{high:.2f}"
+
+
+def seconds(value: float | None) -> str:
+    """Return a duration with the unit that leaves one to three digits before the point."""
+    if missing(value) or value is None:
+        return DASH
+    if abs(value) < 1e-3:  # noqa: PLR2004 - units change at powers of 1000
+        return f"{value * 1e6:.3g} µs"
+    if abs(value) < 1:
+        return f"{value * 1e3:.3g} ms"
+    return f"{value:.3g} s" if abs(value) < 1000 else f"{value:,.0f} s"  # noqa: PLR2004 - as above
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """Return `1 model`, `6 models`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def share(part: int, whole: int) -> str:
+    """Return `k/n`, or the dash where nothing was planned."""
+    return f"{part:,}/{whole:,}" if whole else DASH
+
+
+def when(moment: datetime | None) -> str:
+    """Return a UTC time to the minute, labelled UTC."""
+    return DASH if missing(moment) or moment is None else f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+def ago(moment: datetime | None, now: datetime | None = None) -> str:
+    """Return how long ago a UTC time was, as `5 min ago`."""
+    if missing(moment) or moment is None:
+        return DASH
+    current = now or datetime.now(UTC).replace(tzinfo=None)
+    passed = max(0.0, (current - moment).total_seconds())
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if passed >= size:
+            return f"{int(passed // size)} {unit} ago"
+    return "just now"
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Return names with commas; past `most`, how many more there are."""
+    shown = ", ".join(names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown

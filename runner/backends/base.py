@@ -1,0 +1,75 @@
+"""What a backend is: one way to compile and run a step, and the runtime it does it on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from runner.machine import Machine
+    from store.record import Accelerator, ExperimentConfig
+
+
+@dataclass(frozen=True)
+class Counters:
+    """Compilations and device executions since the process began; None where the runtime reports none."""
+
+    compiles: int | None = None
+    executions: int | None = None
+
+
+class Runtime(Protocol):
+    """The device side of a measuring process. Created in that process only, torch imported."""
+
+    device: Any
+    is_xla: bool
+    start_s: float
+    """What starting the runtime's client cost; no compile time."""
+
+    def after_iteration(self) -> None:
+        """Cut and launch what the iteration has recorded."""
+
+    def after_block(self) -> None:
+        """Wait until the device has finished."""
+
+    def seed(self, seed: int) -> None:
+        """Reset every random stream and wait until that is done."""
+
+    def counters(self) -> Counters:
+        """Read compilations and executions."""
+
+    def fallback_calls(self) -> dict[str, int]:
+        """Read calls per op that ran outside the compiler; names without `aten::`."""
+
+    def compiler_time_s(self) -> float | None:
+        """Return the compile time that the runtime's compiler reports so far, seconds."""
+
+    def memory_reset(self) -> None:
+        """Set the device's high-water mark to its present use."""
+
+    def memory_peak_bytes(self) -> int | None:
+        """Return the device's high-water mark; None where the host's memory is the device's or none can be had."""
+
+
+class Backend(Protocol):
+    """One compiler configuration, found by its (xla, dynamo) pair."""
+
+    name: str
+
+    def unavailable(self, accelerator: Accelerator, machine: Machine) -> str | None:
+        """Say why this machine cannot run it, or None. Imports no torch."""
+
+    def variables(self, config: ExperimentConfig, scratch: Path) -> Mapping[str, str]:
+        """Return environment variables to set in the measuring process before first use."""
+
+    def open(self, config: ExperimentConfig) -> Runtime:
+        """Start the runtime in the measuring process."""
+
+    def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
+        """Return the step as this backend runs it."""
+
+    def invalid(self) -> str | None:
+        """Say after the run why its numbers are no measurement of this backend, or None."""

@@ -1,0 +1,70 @@
+"""What dynamo reports about its own work in this process."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from store.record import GraphBreak
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from store.record import ExperimentConfig
+
+_OWN_BREAK = "backward"
+"""Dynamo breaks the graph at `loss.backward()` of the train step itself; that is no break of the model."""
+
+
+def compile_step(step: Callable[..., Any], backend: str, config: ExperimentConfig) -> Callable[..., Any]:
+    """Compile the whole iteration, as both peer harnesses do."""
+    import torch
+
+    torch._dynamo.reset()  # noqa: SLF001 - dynamo has no public reset
+    return torch.compile(  # type: ignore[no-any-return]
+        step,
+        backend=backend,
+        mode=config.compile_mode,
+        fullgraph=config.fullgraph,
+        dynamic=True if config.dynamic_shapes else None,
+    )
+
+
+def _utils() -> Any:
+    """Return dynamo's utilities where dynamo is in use; reading counters must not import it."""
+    return sys.modules.get("torch._dynamo.utils")
+
+
+def graphs() -> int | None:
+    """Return the number of graphs captured so far; None where dynamo was never used."""
+    utils = _utils()
+    return int(utils.counters["stats"]["unique_graphs"]) if utils else None
+
+
+def graph_breaks() -> list[GraphBreak]:
+    """Return reasons and counts of graph breaks, the train step's own backward left out."""
+    utils = _utils()
+    if not utils:
+        return []
+    return [
+        GraphBreak(reason=str(reason), count=int(count))
+        for reason, count in utils.counters["graph_break"].items()
+        if _OWN_BREAK not in str(reason).lower()
+    ]
+
+
+def compile_time_s() -> float | None:
+    """Return frame and backward compile time, seconds; nested entries are never added."""
+    utils = _utils()
+    if not utils:
+        return None
+    spent = utils.calculate_time_spent()
+    parts = [spent[key] for key in ("entire_frame_compile", "entire_backward_compile") if key in spent]
+    return sum(parts) if parts else None
+
+
+def no_graph() -> str | None:
+    """Say that a compiled run was eager in disguise, where dynamo captured nothing."""
+    if graphs():
+        return None
+    return "dynamo captured no graph: the model ran eagerly under a compiler's name"

@@ -1,0 +1,25 @@
+"""PyTorch/XLA through dynamo: graphs are traced once, the compiled program is called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from runner.backends import dynamo
+from runner.backends.openxla_lazytensor import OpenXlaLazyTensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from store.record import ExperimentConfig
+
+
+class OpenXlaDynamo(OpenXlaLazyTensor):
+    """Compile the step with dynamo's `openxla` backend."""
+
+    name = "openxla+dynamo"
+
+    def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
+        return dynamo.compile_step(step, "openxla", config)
+
+    def invalid(self) -> str | None:
+        return dynamo.no_graph()

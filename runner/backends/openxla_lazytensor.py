@@ -1,0 +1,36 @@
+"""PyTorch/XLA lazy tensors: operations are recorded and compiled at each sync."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from runner.backends import xla
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from runner.backends.base import Runtime
+    from runner.machine import Machine
+    from store.record import Accelerator, ExperimentConfig
+
+
+class OpenXlaLazyTensor:
+    """Trace every iteration; compile where the trace is new."""
+
+    name = "openxla+lazytensor"
+
+    def unavailable(self, accelerator: Accelerator, machine: Machine) -> str | None:
+        return machine.accelerator_missing(accelerator) or xla.unavailable(accelerator, machine)
+
+    def variables(self, config: ExperimentConfig, scratch: Path) -> Mapping[str, str]:
+        return xla.variables(config, scratch)
+
+    def open(self, config: ExperimentConfig) -> Runtime:
+        return xla.XlaRuntime()
+
+    def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
+        return step
+
+    def invalid(self) -> str | None:
+        return None

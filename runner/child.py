@@ -1,0 +1,64 @@
+"""The measuring process: answers the scheduler's messages one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from runner import failure
+from runner.measure import Measurement
+from runner.messages import Channel, Closed, Command, Exactly, Failed, Finish, Load, Progress, Turn, WarmUp
+
+if TYPE_CHECKING:
+    from store.record import Phase
+
+
+def serve(channel: Channel) -> None:
+    """Obey messages until `finish` or the end of the conversation; every failure is told before leaving."""
+    measurement: Measurement | None = None
+    phase: Phase = "load"
+
+    def enter(name: Phase) -> None:
+        nonlocal phase
+        phase = name
+        channel.send(Progress(name))
+
+    try:
+        while True:
+            command = channel.receive(Command)
+            if isinstance(command, Load):
+                enter("load")
+                measurement = Measurement(command)
+                channel.send(measurement.load())
+            elif measurement is None:
+                raise RuntimeError("the first message must be `load`")  # noqa: TRY301 - told to the scheduler below
+            elif _obey(command, measurement, channel, enter):
+                return
+    except Closed:
+        return
+    except BaseException as error:  # noqa: BLE001 - the scheduler has to learn of everything
+        _fail(channel, phase, error, measurement)
+
+
+def _obey(command: Any, measurement: Measurement, channel: Channel, enter: Any) -> bool:
+    """Carry out one message after loading; return whether it was the last."""
+    if isinstance(command, WarmUp | Exactly):
+        if not measurement.begun:
+            enter(measurement.first_phase)
+            measurement.first()
+        enter("warmup")
+        answer = measurement.warm_up() if isinstance(command, WarmUp) else measurement.exactly(command.blocks)
+        channel.send(answer)
+    elif isinstance(command, Turn):
+        enter("measure")
+        channel.send(measurement.turn(command.blocks, command.round))
+    elif isinstance(command, Finish):
+        channel.send(measurement.report())
+        return True
+    return False
+
+
+def _fail(channel: Channel, phase: Phase, error: BaseException, measurement: Measurement | None) -> None:
+    report = None
+    if measurement is not None and phase not in ("load", "compile"):
+        report = measurement.report()
+    channel.send(Failed(status=failure.status_of(phase, error), error=failure.describe(phase, error), report=report))

@@ -1,0 +1,41 @@
+"""Errors of the runner; each message says what happened, where, and what to do next.
+
+RunnerError            base; carries the exit code
+├── UsageError         bad flags or folder (exit 2)
+├── PlanMismatch       the folder holds a run that cannot be resumed by this command (exit 2)
+├── RunLocked          another process runs in the same folder (exit 2)
+├── ServerFailed       the fork server did not start (exit 3)
+└── Interrupted        Ctrl-C or SIGTERM; finished experiments are kept (exit 130)
+"""
+
+from __future__ import annotations
+
+
+class RunnerError(Exception):
+    """Base of the runner's errors."""
+
+    exit_code = 3
+
+
+class UsageError(RunnerError):
+    """The command asks for something that cannot be."""
+
+    exit_code = 2
+
+
+class PlanMismatch(UsageError):
+    """A run folder holds another plan, or was measured with other versions or on another machine."""
+
+
+class RunLocked(UsageError):
+    """Another process is writing the same run folder."""
+
+
+class ServerFailed(RunnerError):
+    """The fork server ended before it could start a measuring process."""
+
+
+class Interrupted(RunnerError):
+    """The user or the system asked the run to stop."""
+
+    exit_code = 130

@@ -1,0 +1,47 @@
+"""Ops that XLA did not lower: how often per iteration, and of which class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from store.record import FallbackClass, FallbackOp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runner.samples import Block, Samples
+
+HOST_READS = frozenset({"_local_scalar_dense", "item"})
+"""The program asked for a value: nothing to lower, its call site is what helps."""
+
+OPT_IN = frozenset({"nonzero", "masked_select", "masked_scatter"})
+"""Lowered only where `XLA_EXPERIMENTAL` names them (dynamic shapes)."""
+
+
+def classify(op: str) -> FallbackClass:
+    """Return the class of an op, named without `aten::`."""
+    base = op.split(".", maxsplit=1)[0]
+    if base in HOST_READS:
+        return "host_read"
+    return "opt_in_lowering" if base in OPT_IN else "no_lowering"
+
+
+def summarize(samples: Samples) -> list[FallbackOp]:
+    """Return one entry per op: calls per steady iteration, and calls while compiling and warming up apart."""
+    steady = samples.of_kind("steady")
+    before = samples.of_kind("first", "warmup")
+    iterations = len(steady) * samples.iterations_per_run
+    ops = {op for block in samples.blocks for op in block.fallback_calls}
+    return [
+        FallbackOp(
+            op=op,
+            klass=classify(op),
+            calls_per_iteration=_calls(steady, op) / iterations if iterations else 0.0,
+            calls_compile=_calls(before, op),
+        )
+        for op in sorted(ops)
+    ]
+
+
+def _calls(blocks: Sequence[Block], op: str) -> int:
+    return sum(block.fallback_calls.get(op, 0) for block in blocks)

@@ -1,0 +1,233 @@
+"""Measure one experiment inside its process: load, warm up, take turns, report."""
+
+from __future__ import annotations
+
+import os
+import platform
+import random
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runner import fallbacks, memory, steps
+from runner.backends import backend_of, dynamo
+from runner.messages import Load, Loaded, Report, TurnDone, WarmedUp
+from runner.samples import Block, Samples, call_difference, difference
+from runner.steady import is_steady, steady_start
+from runner.suites import get_suite
+from runner.suites.base import BuildRequest, SuiteContext
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runner.backends.base import Backend, Runtime
+    from runner.suites.base import Workload
+    from store.record import Phase
+
+EFFECTIVE_PREFIXES = ("OMP_", "KMP_", "MKL_", "XLA_", "PJRT_", "TORCHINDUCTOR_", "TRITON_", "TORCH_COMPILE", "CUDA_VIS")
+
+
+class Measurement:
+    """State of one measuring process; its methods answer the scheduler's messages in their order."""
+
+    def __init__(self, command: Load) -> None:
+        self._config = command.config
+        self._settings = command.settings
+        self._requested_at = command.requested_at
+        self._samples = Samples(command.settings.iterations_per_run)
+        self._single: dict[str, float] = {}
+        self._warnings: list[str] = []
+        self._backend: Backend = backend_of(command.config.xla, command.config.dynamo)
+        self._torchbench_dir = command.torchbench_dir
+        self._batch_size = command.batch_size
+        self._runtime: Runtime
+        self._workload: Workload
+        self._step: Callable[..., Any]
+        self._base_bytes = 0
+
+    def load(self) -> Loaded:
+        """Build the model, start the runtime, move the model there, wrap its step."""
+        import torch
+
+        if self._settings.threads:
+            torch.set_num_threads(self._settings.threads)
+        torch.set_float32_matmul_precision(self._config.matmul_precision)
+        memory.reset_peak()
+        self._base_bytes = memory.resident_bytes()
+        self._seed_host()
+        began = time.perf_counter()
+        self._workload = get_suite(self._config.suite_name).build(self._request())
+        self._single["load_time_s"] = time.perf_counter() - began
+        self._runtime = self._backend.open(self._config)
+        self._single["runtime_start_s"] = self._runtime.start_s
+        steps.cast(self._workload, self._config.dtype)
+        steps.move(self._workload, self._runtime.device)
+        step = steps.make_step(self._workload, self._config, self._runtime.device)
+        self._step = self._backend.compile(step, self._config)
+        self._runtime.after_iteration()
+        self._runtime.after_block()
+        return Loaded(
+            batch_size=self._workload.batch_size,
+            loss=self._workload.loss_name if self._config.test == "train" else None,
+            threads=torch.get_num_threads(),
+            variables=effective_variables(),
+            warnings=[],
+        )
+
+    @property
+    def first_phase(self) -> Phase:
+        """Say what the first block is: compilation, or under eager the begin of the warm-up."""
+        return "compile" if self._config.xla or self._config.dynamo else "warmup"
+
+    def first(self) -> None:
+        """Take the first block; it contains the compilation."""
+        self._single["start_time_s"] = time.monotonic() - self._requested_at
+        self._samples.add(self._block(), "first", 0)
+
+    @property
+    def begun(self) -> bool:
+        return bool(self._samples.blocks)
+
+    def exactly(self, blocks: int) -> WarmedUp:
+        """Take `blocks` blocks in all and label the steady ones afterwards."""
+        while len(self._samples.blocks) < blocks:
+            self._samples.add(self._block(), "warmup", 0)
+        start = steady_start(self._samples.times, self._samples.compiles, self._settings.steady_blocks)
+        if start is not None:
+            self._samples.kinds[start:] = ["steady"] * (len(self._samples.kinds) - start)
+        return WarmedUp(steady=start is not None, blocks=len(self._samples.blocks))
+
+    def warm_up(self) -> WarmedUp:
+        """Take blocks until they are steady, or the bound is reached."""
+        settings = self._settings
+        while not self._is_steady():
+            if len(self._samples.blocks) >= settings.warmup_max:
+                return WarmedUp(steady=False, blocks=len(self._samples.blocks))
+            self._samples.add(self._block(), "warmup", 0)
+        self._single["setup_peak_memory_bytes"] = max(0, memory.peak_bytes() - self._base_bytes)
+        memory.reset_peak()
+        self._runtime.memory_reset()
+        return WarmedUp(steady=True, blocks=len(self._samples.blocks))
+
+    def turn(self, blocks: int, round_number: int) -> TurnDone:
+        """Take timed blocks; where a compilation falls among them, they were no steady state."""
+        for _ in range(blocks):
+            block = self._block()
+            self._samples.add(block, "steady", round_number)
+            if block.compiles:
+                self._samples.spoil_steady()
+                return TurnDone(steady=False)
+        return TurnDone(steady=True)
+
+    def report(self) -> Report:
+        """Return everything measured so far; usable after a failure too."""
+        samples = self._samples
+        if samples.of_kind("steady"):
+            self._single["peak_memory_bytes"] = self._peak_bytes()
+        self._add_compile_times()
+        metrics = samples.metrics()
+        metrics |= {key: [float(value)] for key, value in self._single.items()}
+        return Report(
+            metrics=metrics,
+            kinds=samples.kinds,
+            compiles=samples.compiles,
+            executions=[block.executions for block in samples.blocks],
+            rounds=samples.rounds,
+            fallback_ops=fallbacks.summarize(samples),
+            graph_breaks=dynamo.graph_breaks() if self._config.dynamo else [],
+            warnings=self._warnings,
+            invalid=self._invalid(),
+        )
+
+    def _request(self) -> BuildRequest:
+        directory = Path(self._torchbench_dir) if self._torchbench_dir else None
+        return BuildRequest(
+            model_name=self._config.model_name,
+            test=self._config.test,
+            accelerator=self._config.accelerator,
+            batch_size=self._batch_size,
+            seed=self._settings.seed,
+            loss=self._config.loss,
+            context=SuiteContext(torchbench_dir=directory),
+        )
+
+    def _seed_host(self) -> None:
+        import numpy as np
+        import torch
+
+        random.seed(self._settings.seed)
+        np.random.seed(self._settings.seed)  # noqa: NPY002 - models draw from the global stream
+        torch.manual_seed(self._settings.seed)
+
+    def _block(self) -> Block:
+        """Time `iterations_per_run` iterations; inputs and random streams are prepared before the clock."""
+        import torch
+
+        count = self._settings.iterations_per_run
+        runtime, step = self._runtime, self._step
+        inputs = steps.fresh_inputs(self._workload, count)
+        self._seed_host()
+        runtime.seed(self._settings.seed)
+        before, calls = runtime.counters(), runtime.fallback_calls()
+        seconds = self._xla_seconds()
+        trace = 0.0
+        output: Any = None
+        with torch.set_grad_enabled(self._config.test == "train"):
+            began = time.perf_counter()
+            for args, kwargs in inputs:
+                traced = time.perf_counter()
+                # The result stays referenced until it is materialised; dropped earlier, lazy XLA computes nothing.
+                output = step(args, kwargs)
+                trace += time.perf_counter() - traced
+                runtime.after_iteration()
+            runtime.after_block()
+            total = time.perf_counter() - began
+        del output
+        compiles, executions = difference(before, runtime.counters())
+        compile_s, execute_s = (new - old for old, new in zip(seconds, self._xla_seconds(), strict=True))
+        return Block(
+            total_s=total,
+            trace_s=trace if runtime.is_xla else None,
+            compiles=compiles,
+            executions=executions,
+            compile_s=compile_s if runtime.is_xla else None,
+            execute_s=execute_s if runtime.is_xla else None,
+            fallback_calls=call_difference(calls, runtime.fallback_calls()),
+        )
+
+    def _xla_seconds(self) -> tuple[float, float]:
+        metric = getattr(self._runtime, "metric", None)
+        return (metric("CompileTime")[1], metric("ExecuteTime")[1]) if metric else (0.0, 0.0)
+
+    def _is_steady(self) -> bool:
+        settings = self._settings
+        return is_steady(self._samples.times, self._samples.compiles, settings.warmup_min, settings.steady_blocks)
+
+    def _peak_bytes(self) -> float:
+        device = self._runtime.memory_peak_bytes()
+        return float(device if device is not None else max(0, memory.peak_bytes() - self._base_bytes))
+
+    def _add_compile_times(self) -> None:
+        if not self._config.dynamo:
+            return
+        seconds, graphs = dynamo.compile_time_s(), dynamo.graphs()
+        if seconds is not None:
+            self._single["dynamo_compile_time_s"] = seconds
+        if graphs is not None:
+            self._single["graphs_number"] = graphs
+
+    def _invalid(self) -> str | None:
+        steady = self._samples.of_kind("steady")
+        if not steady:
+            return None
+        wanted = self._settings.iterations_per_run
+        if any(block.executions is not None and block.executions < wanted for block in steady):
+            least = min(block.executions or 0 for block in steady)
+            return f"a steady block of {wanted} iterations executed {least} programs: nothing was computed"
+        return self._backend.invalid()
+
+
+def effective_variables() -> dict[str, str]:
+    """Return the environment variables that change timing, as this process sees them."""
+    values = {key: value for key, value in os.environ.items() if key.startswith(EFFECTIVE_PREFIXES)}
+    return dict(sorted(values.items())) | {"platform": platform.platform()}

@@ -1,0 +1,198 @@
+"""What scheduler, fork server and measuring process say to each other, and the wire they say it on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from store.record import Error, ExperimentConfig, FallbackOp, GraphBreak
+
+if TYPE_CHECKING:
+    import socket
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Protocol settings of a run: how often and how long is measured. No part of an experiment's identity."""
+
+    preset: str = "xlabench"
+    repeat: int = 10
+    """Steady blocks to take; under the preset `peer` the number of all blocks."""
+    iterations_per_run: int = 1
+    processes: int = 1
+    warmup_min: int = 5
+    warmup_max: int = 50
+    steady_blocks: int = 4
+    """Blocks without a compilation and without a trend that make a steady state."""
+    timeout_s: float = 1800.0
+    """Running time of one experiment; its process tree is killed when it is over."""
+    threads: int | None = None
+    seed: int = 1337
+    start: str = "fork"
+
+
+class Load(msgspec.Struct, tag="load", frozen=True, kw_only=True):
+    """Build the model and prepare its step."""
+
+    config: ExperimentConfig
+    settings: Settings
+    batch_size: int | None
+    torchbench_dir: str | None
+    requested_at: float
+    """CLOCK_MONOTONIC when the scheduler asked for the process."""
+
+
+class WarmUp(msgspec.Struct, tag="warm_up", frozen=True):
+    """Compile and warm up to the steady state."""
+
+
+class Exactly(msgspec.Struct, tag="exactly", frozen=True):
+    """Take `blocks` blocks in all and label them afterwards, as the peer's runner counts them."""
+
+    blocks: int
+
+
+class Turn(msgspec.Struct, tag="turn", frozen=True):
+    """Take `blocks` timed blocks in the steady state."""
+
+    blocks: int
+    round: int
+
+
+class Finish(msgspec.Struct, tag="finish", frozen=True):
+    """Report everything and exit."""
+
+
+class Progress(msgspec.Struct, tag="progress", frozen=True):
+    """A phase has begun; no answer is expected."""
+
+    phase: str
+
+
+class Loaded(msgspec.Struct, tag="loaded", frozen=True, kw_only=True):
+    """The model stands on its device."""
+
+    batch_size: int | None
+    loss: str | None
+    threads: int
+    variables: dict[str, str]
+    warnings: list[str]
+
+
+class WarmedUp(msgspec.Struct, tag="warmed_up", frozen=True, kw_only=True):
+    """The warm-up is over; `steady` says whether it reached the steady state."""
+
+    steady: bool
+    blocks: int
+
+
+class TurnDone(msgspec.Struct, tag="turn_done", frozen=True, kw_only=True):
+    """The turn's blocks are taken; `steady` is false where a compilation spoilt them."""
+
+    steady: bool
+
+
+class Report(msgspec.Struct, tag="report", frozen=True, kw_only=True):
+    """All that the process measured."""
+
+    metrics: dict[str, list[float]]
+    kinds: list[str]
+    compiles: list[int | None]
+    executions: list[int | None]
+    rounds: list[int]
+    fallback_ops: list[FallbackOp]
+    graph_breaks: list[GraphBreak]
+    warnings: list[str]
+    invalid: str | None
+
+
+class Failed(msgspec.Struct, tag="failed", frozen=True, kw_only=True):
+    """The process could not go on; what it has measured so far stands beside."""
+
+    status: str
+    error: Error
+    report: Report | None = None
+
+
+Command = Load | WarmUp | Exactly | Turn | Finish
+Answer = Progress | Loaded | WarmedUp | TurnDone | Report | Failed
+
+
+class Fork(msgspec.Struct, tag="fork", frozen=True, kw_only=True):
+    """Ask the server for a measuring process; its channel and its log travel as file descriptors."""
+
+    child: int
+    variables: dict[str, str]
+
+
+class Hello(msgspec.Struct, tag="hello", frozen=True, kw_only=True):
+    """The server is ready."""
+
+    import_s: float
+    probe_s: float | None
+    threads: int
+    torch: str
+    torch_xla: str | None
+
+
+class Forked(msgspec.Struct, tag="forked", frozen=True):
+    """A measuring process runs."""
+
+    child: int
+    pid: int
+
+
+class Exited(msgspec.Struct, tag="exited", frozen=True):
+    """A measuring process ended; `status` as waitpid gives it."""
+
+    child: int
+    status: int
+
+
+ServerAnswer = Hello | Forked | Exited
+CONTROL_BYTES = 1 << 16
+"""Upper bound of one control message; the control socket keeps message boundaries (SOCK_SEQPACKET)."""
+
+_LENGTH_BYTES = 4
+
+
+class Closed(Exception):
+    """The other end is gone."""
+
+
+class Channel:
+    """Length-prefixed msgpack messages over a stream socket."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._socket = sock
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def send(self, message: Any) -> None:
+        """Send one message; raise `Closed` where nobody listens."""
+        data = msgspec.msgpack.encode(message)
+        try:
+            self._socket.sendall(len(data).to_bytes(_LENGTH_BYTES, "big") + data)
+        except OSError as error:
+            raise Closed from error
+
+    def receive(self, kind: Any) -> Any:
+        """Wait for one message and decode it as `kind`; raise `Closed` at the end of the stream."""
+        length = int.from_bytes(self._exactly(_LENGTH_BYTES), "big")
+        return msgspec.msgpack.decode(self._exactly(length), type=kind)
+
+    def _exactly(self, count: int) -> bytes:
+        chunks = bytearray()
+        while len(chunks) < count:
+            try:
+                chunk = self._socket.recv(count - len(chunks))
+            except OSError as error:
+                raise Closed from error
+            if not chunk:
+                raise Closed
+            chunks += chunk
+        return bytes(chunks)

@@ -1,0 +1,147 @@
+"""Expand a request into the plan: every experiment, runnable or skipped with its reason. Imports no torch."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING
+
+from runner import presets
+from runner.backends import BACKENDS
+from runner.suites import get_suite, suite_names
+from store.identity import backend_name, digest, experiment_id, variant
+from store.record import ExperimentConfig, PlanEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.machine import Machine
+    from runner.suites.base import ModelInfo, Suite, SuiteContext
+    from store.record import Accelerator, Test
+
+TESTS: tuple[Test, ...] = ("eval", "train")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanRequest:
+    """What a command asks for; an empty tuple means all that exist."""
+
+    suites: tuple[str, ...] = ()
+    accelerators: tuple[Accelerator, ...] = ()
+    xla: tuple[str | None, ...] = ()
+    dynamo: tuple[str | None, ...] = ()
+    tests: tuple[Test, ...] = ()
+    filters: tuple[str, ...] = ()
+    excludes: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    """Exact `suite/model` names; where given, nothing else is planned."""
+    batch_size: int | None = None
+    preset: str = "xlabench"
+    context: SuiteContext
+    environment: str = "default"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The experiments in the order they are measured, and the suites that could not be listed, with reasons."""
+
+    entries: tuple[PlanEntry, ...]
+    missing_suites: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def plan_id(self) -> str:
+        """Identify what is to be measured where; a run resumes only under the same one."""
+        return digest([(entry.experiment_id, entry.environment, entry.runnable) for entry in self.entries])
+
+    @property
+    def runnable(self) -> tuple[PlanEntry, ...]:
+        return tuple(entry for entry in self.entries if entry.runnable)
+
+    @property
+    def skipped(self) -> tuple[PlanEntry, ...]:
+        return tuple(entry for entry in self.entries if not entry.runnable)
+
+
+def make_plan(request: PlanRequest, machine: Machine) -> Plan:
+    """Expand the request on this machine; senseless combinations are left out."""
+    entries: list[PlanEntry] = []
+    missing: dict[str, str] = {}
+    for name in request.suites or suite_names():
+        suite = get_suite(name)
+        reason = suite.unavailable(request.context)
+        if reason:
+            missing[name] = reason
+            continue
+        for model in _selected(suite, request):
+            entries += _of_model(suite, model, request, machine)
+    return Plan(entries=tuple(entries), missing_suites=missing)
+
+
+def source_versions(request: PlanRequest) -> dict[str, str]:
+    """Return what identifies the sources of the requested suites beside package versions."""
+    versions: dict[str, str] = {}
+    for name in request.suites or suite_names():
+        versions |= get_suite(name).versions(request.context)
+    return versions
+
+
+def _selected(suite: Suite, request: PlanRequest) -> Iterator[ModelInfo]:
+    """Yield the suite's models that the filters let through; they search, ignoring case, as the peer's do."""
+    wanted = re.compile("|".join(request.filters) or ".", re.IGNORECASE)
+    unwanted = re.compile("|".join(request.excludes) or "^$", re.IGNORECASE)
+    for model in suite.models(request.context):
+        if request.models and f"{suite.name}/{model.name}" not in request.models:
+            continue
+        if wanted.search(model.name) and not unwanted.search(model.name):
+            yield model
+
+
+def _of_model(suite: Suite, model: ModelInfo, request: PlanRequest, machine: Machine) -> Iterator[PlanEntry]:
+    accelerators = request.accelerators or tuple(machine.accelerators)
+    for accelerator, test in product(accelerators, request.tests or TESTS):
+        for (xla, dynamo), backend in BACKENDS.items():
+            if not _asked(xla, dynamo, accelerator, request):
+                continue
+            config = ExperimentConfig(
+                suite_name=suite.name,
+                model_name=model.name,
+                test=test,
+                accelerator=accelerator,
+                xla=xla,
+                dynamo=dynamo,
+                batch_size=request.batch_size,
+                **presets.requested(request.preset, suite.name, model.name, test, accelerator),
+            )
+            reason = model.skips.get(test) or backend.unavailable(accelerator, machine)
+            yield make_entry(config, request.environment, reason)
+
+
+def _asked(xla: str | None, dynamo: str | None, accelerator: str, request: PlanRequest) -> bool:
+    if request.xla and xla not in request.xla:
+        return False
+    if request.dynamo and dynamo not in request.dynamo:
+        return False
+    # PyTorch/XLA dropped CUDA, and a TPU has no eager device: such pairs are senseless, not skipped.
+    return not (accelerator == "cuda" and xla) and not (accelerator == "tpu" and not xla)
+
+
+def make_entry(config: ExperimentConfig, environment: str, skip_reason: str | None) -> PlanEntry:
+    """Give a configuration its identity, variant and group."""
+    group = [
+        config.suite_name,
+        config.model_name,
+        config.test,
+        config.dtype,
+        config.batch_size,
+        config.accelerator,
+    ]
+    return PlanEntry(
+        experiment_id=experiment_id(config),
+        config=config,
+        variant=variant(config),
+        backend=backend_name(config.xla, config.dynamo),
+        environment=environment,
+        group="/".join(str(part) for part in group),
+        skip_reason=skip_reason,
+    )

@@ -1,0 +1,72 @@
+"""Show a plan: the matrix of experiments, runnable or skipped with the reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, TextIO
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from runner.plan import Plan
+    from store.record import PlanEntry
+
+_RUN, _SKIP, _NONE = "run", "skip", "·"
+
+
+def as_json(plan: Plan) -> bytes:
+    """Return the plan as JSON: entries as in `run.json`, and the suites that could not be listed."""
+    value = {"plan_id": plan.plan_id, "plan": plan.entries, "missing_suites": plan.missing_suites}
+    return msgspec.json.format(msgspec.json.encode(value), indent=2)
+
+
+def print_matrix(plan: Plan, stream: TextIO) -> None:
+    """Print one line per model, test and accelerator, one column per variant, and the reasons below."""
+    console = Console(file=stream, highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, 160)
+    variants = list(dict.fromkeys(entry.variant for entry in plan.entries))
+    reasons = list(dict.fromkeys(entry.skip_reason for entry in plan.skipped if entry.skip_reason))
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("suite", "model", "test", "accelerator", *variants):
+        table.add_column(heading, overflow="fold")
+    for entries in _rows(plan).values():
+        config = next(iter(entries.values())).config
+        cells = [_cell(entries.get(variant), reasons) for variant in variants]
+        table.add_row(config.suite_name, config.model_name, config.test, config.accelerator, *cells)
+    if plan.entries:
+        console.print(table)
+    for number, reason in enumerate(reasons, 1):
+        console.print(Text(f"  skip {number}: {reason}"))
+    for suite, reason in plan.missing_suites.items():
+        console.print(Text(f"  {suite}: {reason}"))
+    console.print(Text(summary(plan)))
+
+
+def summary(plan: Plan) -> str:
+    """Count the plan in one sentence."""
+    models = Counter(entry.config.suite_name for entry in plan.entries)
+    return (
+        f"{len(plan.entries)} experiments in {len(models)} suites: "
+        f"{len(plan.runnable)} runnable, {len(plan.skipped)} skipped"
+    )
+
+
+def _rows(plan: Plan) -> dict[tuple[str, ...], dict[str, PlanEntry]]:
+    rows: dict[tuple[str, ...], dict[str, PlanEntry]] = {}
+    for entry in plan.entries:
+        config = entry.config
+        key = (config.suite_name, config.model_name, config.test, config.accelerator)
+        rows.setdefault(key, {})[entry.variant] = entry
+    return rows
+
+
+def _cell(entry: PlanEntry | None, reasons: list[str]) -> Text:
+    if entry is None:
+        return Text(_NONE, style="dim")
+    if entry.skip_reason is None:
+        return Text(_RUN, style="green")
+    return Text(f"{_SKIP} {reasons.index(entry.skip_reason) + 1}", style="yellow")

@@ -1,0 +1,252 @@
+"""Measuring processes as the scheduler sees them: start, talk with a deadline, learn how they ended, kill."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from runner import processes
+from runner.errors import ServerFailed
+from runner.messages import CONTROL_BYTES, Answer, Channel, Closed, Exited, Fork, Forked, Hello, Progress, ServerAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+_SERVER_START_S = 600.0
+_EXIT_S = 10.0
+_TICK_S = 0.25
+
+
+class ChildGone(Exception):
+    """The measuring process ended while an answer was due."""
+
+
+class TimedOut(Exception):
+    """The experiment's time is over."""
+
+
+class ServerGone(Exception):
+    """The fork server died; the experiment is not to blame."""
+
+
+@dataclass
+class Process:
+    """One measuring process."""
+
+    number: int
+    pid: int
+    channel: Channel
+    log: Path
+    popen: subprocess.Popen[bytes] | None = None
+    phase: str = "load"
+
+
+@dataclass
+class Pool:
+    """The warm server of one environment and the processes started from it (or each from a new interpreter)."""
+
+    run_id: str
+    python: str
+    preload: tuple[str, ...]
+    probe: bool
+    start: str
+    log: Path
+    hello: Hello | None = None
+    on_wait: Callable[[], None] | None = None
+    _server: subprocess.Popen[bytes] | None = None
+    _control: socket.socket | None = None
+    _exited: dict[int, int] = field(default_factory=dict)
+    _next: int = 0
+
+    @property
+    def server_pid(self) -> int | None:
+        return self._server.pid if self._server else None
+
+    def spawn(self, variables: Mapping[str, str], log: Path) -> Process:
+        """Start a measuring process that prints into `log`."""
+        self._next += 1
+        ours, theirs = socket.socketpair()
+        with theirs, log.open("ab") as sink:
+            if self.start == "interpreter":
+                return self._spawn_interpreter(variables, log, ours, theirs, sink.fileno())
+            self._ensure_server()
+            request = msgspec.msgpack.encode(Fork(child=self._next, variables=dict(variables)))
+            assert self._control is not None  # noqa: S101 - _ensure_server sets it or raises
+            try:
+                socket.send_fds(self._control, [request], [theirs.fileno(), sink.fileno()])
+            except OSError as error:
+                raise ServerGone from error
+        return Process(self._next, self._await_fork(self._next), Channel(ours), log)
+
+    def _spawn_interpreter(
+        self, variables: Mapping[str, str], log: Path, ours: socket.socket, theirs: socket.socket, sink: int
+    ) -> Process:
+        command = [*self._command(theirs.fileno()), "--single", str(sink)]
+        popen = subprocess.Popen(
+            command,
+            env=self._environment() | dict(variables),
+            pass_fds=(theirs.fileno(), sink),
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=sink,
+            start_new_session=True,
+        )
+        return Process(self._next, popen.pid, Channel(ours), log, popen)
+
+    def _command(self, descriptor: int) -> list[str]:
+        command = [self.python, "-m", "runner.server", "--control", str(descriptor), "--parent", str(os.getpid())]
+        for module in self.preload:
+            command += ["--preload", module]
+        return [*command, "--probe"] if self.probe else command
+
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, processes.TAG: self.run_id, "TORCH_WARM_POOL": "0", "HF_HUB_OFFLINE": "1"}
+
+    def _ensure_server(self) -> None:
+        if self._server is not None:
+            return
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs, self.log.open("ab") as sink:
+            self._server = subprocess.Popen(
+                self._command(theirs.fileno()),
+                env=self._environment(),
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=sink,
+                start_new_session=True,
+            )
+        self._control = ours
+        try:
+            answer = self._server_answer(time.monotonic() + _SERVER_START_S)
+        except (ServerGone, TimedOut) as error:
+            self.stop()
+            raise ServerFailed(f"The fork server ended while it imported torch: {tail(self.log)}") from error
+        self.hello = answer if isinstance(answer, Hello) else None
+
+    def _await_fork(self, number: int) -> int:
+        deadline = time.monotonic() + _EXIT_S
+        while True:
+            answer = self._server_answer(deadline)
+            if isinstance(answer, Forked) and answer.child == number:
+                return answer.pid
+
+    def _server_answer(self, deadline: float) -> Any:
+        """Wait for the server's next message; remember exits on the way."""
+        assert self._control is not None  # noqa: S101 - callers have started the server
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._control, selectors.EVENT_READ)
+            while not selector.select(_TICK_S):
+                if self.on_wait:
+                    self.on_wait()
+                if time.monotonic() > deadline:
+                    raise TimedOut
+        data = b""
+        with contextlib.suppress(OSError):
+            data = self._control.recv(CONTROL_BYTES)
+        if not data:
+            raise ServerGone
+        answer = msgspec.msgpack.decode(data, type=ServerAnswer)
+        if isinstance(answer, Exited):
+            self._exited[answer.child] = answer.status
+        return answer
+
+    def ask(self, process: Process, command: Any, deadline: float, on_phase: Callable[[str], None]) -> Any:
+        """Send a command and wait for its answer; phases are told as they begin.
+
+        Raises:
+            ChildGone: the process ended.
+            TimedOut: the deadline (CLOCK_MONOTONIC) has passed.
+            ServerGone: the fork server ended.
+        """
+        try:
+            process.channel.send(command)
+            while True:
+                self._await_readable(process, deadline)
+                answer = process.channel.receive(Answer)
+                if not isinstance(answer, Progress):
+                    return answer
+                process.phase = answer.phase
+                on_phase(answer.phase)
+        except Closed as error:
+            if self._server is not None and self._server.poll() is not None:
+                raise ServerGone from error
+            raise ChildGone from error
+
+    def _await_readable(self, process: Process, deadline: float) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.channel, selectors.EVENT_READ)
+            while not selector.select(_TICK_S):
+                if self.on_wait:
+                    self.on_wait()
+                if time.monotonic() > deadline:
+                    raise TimedOut
+
+    def end(self, process: Process) -> int | None:
+        """Collect the process and kill whatever it left; return its wait status, None where nobody knows."""
+        process.channel.close()
+        status = self._wait(process)
+        processes.kill_tree(process.pid)
+        keep = frozenset({self.server_pid} if self.server_pid else ())
+        processes.kill_tagged(self.run_id, keep)
+        processes.reap_orphans(keep)
+        return status
+
+    def kill(self, process: Process) -> None:
+        """Kill the process's whole tree, stopped or not."""
+        processes.kill_tree(process.pid)
+
+    def _wait(self, process: Process) -> int | None:
+        deadline = time.monotonic() + _EXIT_S
+        if process.popen is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                code = process.popen.wait(_EXIT_S)
+                return -code if code < 0 else code << 8
+            return None
+        while process.number not in self._exited:
+            try:
+                self._server_answer(deadline)
+            except (ServerGone, TimedOut):
+                break
+        return self._exited.pop(process.number, None)
+
+    def stop(self) -> None:
+        """End the server and everything below it."""
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        if self._server is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self._server.send_signal(signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._server.wait(1.0)
+            processes.kill_tree(self._server.pid)
+            self._server.wait()
+            self._server = None
+        processes.kill_tagged(self.run_id)
+        processes.reap_orphans()
+
+
+def tail(path: Path, characters: int = 2000) -> str:
+    """Return the last of what a log holds."""
+    if not path.exists():
+        return ""
+    with path.open("rb") as log:
+        log.seek(max(0, path.stat().st_size - characters))
+        return log.read().decode(errors="replace").strip()
+
+
+def default_python() -> str:
+    """Return the interpreter of the environment `default`."""
+    return sys.executable

@@ -1,0 +1,63 @@
+"""Presets: what each harness means by the same words. Each field is part of the experiment or the record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from store.record import Accelerator, Test
+
+PRESETS = ("xlabench", "peer", "hud")
+REPEATS = {"xlabench": 10, "peer": 10, "hud": 30}
+
+_PEER_SGD = frozenset(
+    [
+        "BERT_pytorch",
+        "LearningToPaint",
+        "alexnet",
+        "dcgan",
+        "demucs",
+        "densenet121",
+        "dlrm",
+        "fastNLP_Bert",
+        "mobilenet_v2",
+        "phlippe_densenet",
+        "phlippe_resnet",
+        "pytorch_stargan",
+        "resnet18",
+        "shufflenet_v2_x1_0",
+        "speech_transformer",
+        "squeezenet1_1",
+        "stable_diffusion_text_encoder",
+        "timm_efficientdet",
+        "timm_nfnet",
+        "timm_regnet",
+        "timm_vision_transformer",
+        "timm_vovnet",
+        "vgg16",
+        "hf_T5",
+        "llama_v2_7b_16h",
+    ]
+)
+"""Models that PyTorch/XLA's runner trains with SGD, because Adam's state would not fit; all others use Adam."""
+
+
+def requested(preset: str, suite: str, model: str, test: Test, accelerator: Accelerator) -> dict[str, Any]:
+    """Return the fields of `ExperimentConfig` that the preset fixes for one model and test.
+
+    `xlabench`: float32, no optimizer step (as TorchDynamo defines train). `peer`: PyTorch/XLA's
+    `experiment_runner.py`. `hud`: bfloat16 inference and amp training, as the PyTorch HUD runs inductor.
+    """
+    if preset == "peer":
+        half = suite == "torchbench" and test == "eval"
+        optimizer = None if test == "eval" else ("SGD" if model in _PEER_SGD else "Adam")
+        return {
+            "dtype": "bfloat16" if half else "float32",
+            "optimizer": optimizer,
+            "matmul_precision": "high",
+            "cudagraphs": accelerator == "cuda",
+            "enable_functionalization": False,
+        }
+    if preset == "hud":
+        return {"dtype": "bfloat16" if test == "eval" else "amp", "cudagraphs": accelerator == "cuda"}
+    return {}

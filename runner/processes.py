@@ -1,0 +1,130 @@
+"""Keep no orphan: subreaper, parent-death signals, and killing whole process trees (Linux).
+
+A stopped grandchild outlives `kill -9` of its parent, and a daemon leaves its session; so processes of a run
+are found three ways: as descendants, by session, and by the run's tag in their environment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import psutil
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+TAG = "XLABENCH_RUN_ID"
+"""Environment variable that every process of a run inherits."""
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_KILL_ROUNDS = 100
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _prctl(option: int, value: int) -> None:
+    if _libc.prctl(option, value, 0, 0, 0) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+def become_subreaper() -> None:
+    """Adopt orphaned descendants, so that they stay findable."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def die_with_parent(parent: int, sig: int = signal.SIGKILL) -> None:
+    """Ask for `sig` when the parent dies; end at once where it is dead already."""
+    _prctl(_PR_SET_PDEATHSIG, sig)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def start_time(pid: int) -> float | None:
+    """Return the process's start (Unix seconds), which with the pid identifies it; None where it is gone."""
+    with contextlib.suppress(psutil.Error):
+        return psutil.Process(pid).create_time()
+    return None
+
+
+def tree(pid: int) -> list[psutil.Process]:
+    """List a process, its descendants, and whoever shares its session."""
+    found: dict[int, psutil.Process] = {}
+    with contextlib.suppress(psutil.Error):
+        root = psutil.Process(pid)
+        found[pid] = root
+        for child in root.children(recursive=True):
+            found[child.pid] = child
+    for process in psutil.process_iter():
+        with contextlib.suppress(OSError, psutil.Error):
+            if os.getsid(process.pid) == pid:
+                found[process.pid] = process
+    return [process for process in found.values() if process.pid != os.getpid()]
+
+
+def tagged(run_id: str) -> list[psutil.Process]:
+    """List the living processes that carry the run's tag, except this one."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if (
+                process.pid != os.getpid()
+                and process.status() != psutil.STATUS_ZOMBIE
+                and process.environ().get(TAG) == run_id
+            ):
+                found.append(process)
+    return found
+
+
+def _kill(processes: Iterable[psutil.Process]) -> None:
+    for process in processes:
+        with contextlib.suppress(psutil.Error):
+            process.kill()
+
+
+def _alive(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    alive = []
+    for process in processes:
+        with contextlib.suppress(psutil.Error):
+            if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+                alive.append(process)
+    return alive
+
+
+def kill_tree(pid: int) -> None:
+    """SIGKILL a process and everything below it, stopped or not; return when none is left."""
+    members = tree(pid)
+    for _ in range(_KILL_ROUNDS):
+        _kill(members)
+        members = _alive({*members, *tree(pid)})
+        if not members:
+            return
+        time.sleep(0.01)
+
+
+def kill_tagged(run_id: str, keep: frozenset[int] = frozenset()) -> list[int]:
+    """SIGKILL what carries the run's tag, except `keep`; return the pids that were found."""
+    seen: list[int] = []
+    for _ in range(_KILL_ROUNDS):
+        members = [process for process in tagged(run_id) if process.pid not in keep]
+        if not members:
+            break
+        seen += [process.pid for process in members if process.pid not in seen]
+        _kill(members)
+        reap_orphans(keep)
+        time.sleep(0.01)
+    return seen
+
+
+def reap_orphans(keep: frozenset[int] = frozenset()) -> None:
+    """Collect the exit statuses of adopted children; `keep` are waited for by their owners."""
+    for child in psutil.Process().children():
+        if child.pid in keep:
+            continue
+        with contextlib.suppress(ChildProcessError, OSError):
+            os.waitpid(child.pid, os.WNOHANG)

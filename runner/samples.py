@@ -1,0 +1,92 @@
+"""The timed blocks of one measuring process, as parallel arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runner.backends.base import Counters
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """One timed block; times in seconds for all its iterations together."""
+
+    total_s: float
+    trace_s: float | None
+    compiles: int | None
+    executions: int | None
+    compile_s: float | None
+    execute_s: float | None
+    fallback_calls: dict[str, int]
+
+
+@dataclass
+class Samples:
+    """Blocks in the order they were taken, each with its kind and its round."""
+
+    iterations_per_run: int
+    blocks: list[Block] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
+    rounds: list[int] = field(default_factory=list)
+
+    def add(self, block: Block, kind: str, round_number: int) -> None:
+        self.blocks.append(block)
+        self.kinds.append("first" if not self.blocks[1:] else kind)
+        self.rounds.append(round_number)
+
+    def spoil_steady(self) -> None:
+        """Turn steady blocks into warm-up: a compilation among them shows that they were none."""
+        self.kinds = ["warmup" if kind == "steady" else kind for kind in self.kinds]
+
+    @property
+    def times(self) -> list[float]:
+        return [block.total_s for block in self.blocks]
+
+    @property
+    def compiles(self) -> list[int | None]:
+        return [block.compiles for block in self.blocks]
+
+    def of_kind(self, *kinds: str) -> list[Block]:
+        return [block for block, kind in zip(self.blocks, self.kinds, strict=True) if kind in kinds]
+
+    def metrics(self) -> dict[str, list[float]]:
+        """Return the peer's metric lists, one number per block.
+
+        Trace time is left out where the step itself reads from the device: it contains execution then.
+        """
+        per_run = self.iterations_per_run
+        result = {"total_time": self.times, "per_iter_time": [time / per_run for time in self.times]}
+        steady_reads = any(block.fallback_calls for block in self.of_kind("steady"))
+        traces = [block.trace_s for block in self.blocks if block.trace_s is not None]
+        if traces and not steady_reads:
+            result["trace_total_time"] = traces
+            result["trace_per_iter_time"] = [trace / per_run for trace in traces]
+        for name in ("CompileTime", "ExecuteTime"):
+            compiling = name == "CompileTime"
+            seconds = [block.compile_s if compiling else block.execute_s for block in self.blocks]
+            numbers = [block.compiles if compiling else block.executions for block in self.blocks]
+            if seconds and seconds[0] is not None:
+                result[f"xla_{name}_time_s"] = [value or 0.0 for value in seconds]
+                result[f"xla_{name}_number"] = [float(number or 0) for number in numbers]
+        return result
+
+
+def difference(before: Counters, after: Counters) -> tuple[int | None, int | None]:
+    """Return compilations and executions between two readings; a cleared counter counts from zero."""
+
+    def between(old: int | None, new: int | None) -> int | None:
+        if new is None:
+            return None
+        return new - (old or 0) if new >= (old or 0) else new
+
+    return between(before.compiles, after.compiles), between(before.executions, after.executions)
+
+
+def call_difference(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
+    """Return calls per op between two readings; the dynamo bridge clears the counters while it compiles."""
+    cleared = any(after.get(op, 0) < calls for op, calls in before.items())
+    base = {} if cleared else before
+    calls = {op: count - base.get(op, 0) for op, count in after.items()}
+    return {op: count for op, count in calls.items() if count > 0}

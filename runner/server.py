@@ -1,0 +1,179 @@
+"""The fork server: imports torch once, then forks one measuring process per request.
+
+It runs no tensor operation and holds no compile workers: after one multi-threaded operation here, a child's
+next one would hang in libgomp. Run as `python -m runner.server`, with the control socket as the descriptor
+named by `--control`; with `--single`, the interpreter itself becomes the measuring process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import importlib
+import importlib.util
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from runner import child, processes
+from runner.messages import CONTROL_BYTES, Channel, Exited, Fork, Forked, Hello
+
+_PRELOAD = ("torch", "torch._dynamo", "torch._inductor.compile_fx")
+_PRELOAD_XLA = ("torch_xla", "torch_xla.core.xla_model", "torch_xla.debug.metrics", "torch_xla._dynamo.dynamo_bridge")
+_MAX_FDS = 2
+
+
+def preload(modules: list[str]) -> tuple[float, str | None]:
+    """Import what measuring needs; return seconds and the version of torch_xla, if there is one."""
+    began = time.perf_counter()
+    # Compile workers started here would not survive the fork.
+    os.environ.setdefault("TORCH_WARM_POOL", "0")
+    for name in _PRELOAD:
+        importlib.import_module(name)
+    xla: str | None = None
+    if importlib.util.find_spec("torch_xla"):
+        for name in _PRELOAD_XLA:
+            importlib.import_module(name)
+        xla = str(importlib.import_module("torch_xla").__version__)
+    for name in modules:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    return time.perf_counter() - began, xla
+
+
+def probe_toolchain() -> float:
+    """Let inductor find the vector instruction sets of this CPU, once; return what it cost in seconds."""
+    from torch._inductor.cpu_vec_isa import valid_vec_isa_list
+
+    began = time.perf_counter()
+    valid_vec_isa_list()
+    return time.perf_counter() - began
+
+
+class Server:
+    """Forks on request and tells of every exit, until its scheduler is gone."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._children: dict[int, int] = {}
+        self._wake_read, self._wake_write = os.pipe()
+        for end in (self._wake_read, self._wake_write):
+            os.set_blocking(end, False)
+
+    def serve(self, hello: Hello) -> None:
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, lambda *_: self._end())
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
+        self._tell(hello)
+        selector = selectors.DefaultSelector()
+        selector.register(self._control, selectors.EVENT_READ)
+        selector.register(self._wake_read, selectors.EVENT_READ)
+        while True:
+            for key, _ in selector.select():
+                if key.fileobj is self._control:
+                    self._request()
+                else:
+                    os.read(self._wake_read, CONTROL_BYTES)
+            self._reap()
+
+    def _tell(self, message: Hello | Forked | Exited) -> None:
+        try:
+            self._control.send(msgspec.msgpack.encode(message))
+        except OSError:
+            self._end()
+
+    def _request(self) -> None:
+        data, descriptors, _, _ = socket.recv_fds(self._control, CONTROL_BYTES, _MAX_FDS)
+        if not data:
+            self._end()
+        request = msgspec.msgpack.decode(data, type=Fork)
+        channel, log = descriptors
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            self._become_child(parent, channel, log, request.variables)
+        os.close(channel)
+        os.close(log)
+        self._children[pid] = request.child
+        self._tell(Forked(request.child, pid))
+
+    def _become_child(self, parent: int, channel: int, log: int, variables: dict[str, str]) -> None:
+        os.setsid()
+        processes.die_with_parent(parent)
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        self._control.close()
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+        measure(channel, log, variables)
+
+    def _reap(self) -> None:
+        while self._children:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            number = self._children.pop(pid, None)
+            if number is not None:
+                self._tell(Exited(number, status))
+
+    def _end(self) -> None:
+        """Kill every process below this one and leave."""
+        for pid in list(self._children):
+            processes.kill_tree(pid)
+        os._exit(0)
+
+
+def measure(channel: int, log: int, variables: dict[str, str]) -> None:
+    """Become a measuring process on the given descriptors; never return."""
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.environ.update(variables)
+    gc.enable()
+    child.serve(Channel(socket.socket(fileno=channel)))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Interpreter shutdown after torch_xla can hang or crash, and everything has been told.
+    os._exit(0)
+
+
+def main() -> None:
+    """Import, probe, say hello, serve."""
+    parser = argparse.ArgumentParser(prog="python -m runner.server", description=__doc__)
+    parser.add_argument("--control", type=int, required=True, help="descriptor of the control socket or channel")
+    parser.add_argument("--single", type=int, metavar="LOG", help="measure here; descriptor of the log")
+    parser.add_argument("--parent", type=int, required=True, help="pid of the scheduler")
+    parser.add_argument("--probe", action="store_true", help="run inductor's vector-ISA probe")
+    parser.add_argument("--preload", action="append", default=[], help="module to import, if it can be")
+    arguments = parser.parse_args()
+    sig = signal.SIGKILL if arguments.single is not None else signal.SIGTERM
+    processes.die_with_parent(arguments.parent, sig)
+    import_s, xla = preload(arguments.preload)
+    if arguments.single is not None:
+        measure(arguments.control, arguments.single, {})
+    probe_s = probe_toolchain() if arguments.probe else None
+    import torch
+
+    # What is alive now stays alive: without this the first collection in a child copies all of it.
+    gc.collect()
+    gc.freeze()
+    hello = Hello(
+        import_s=import_s,
+        probe_s=probe_s,
+        threads=len(list(Path("/proc/self/task").iterdir())),
+        torch=str(torch.__version__),
+        torch_xla=xla,
+    )
+    Server(socket.socket(fileno=arguments.control)).serve(hello)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""Suite `dummy`: two models that build in milliseconds, for trying the tool and for its tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.suites import data
+from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_BATCH_SIZE = 16
+_MODELS = {"dummy": "mlp", "dummy_nonzero": "nonzero_mlp"}
+
+
+class DummySuite:
+    """`dummy` is the peer's MLP; `dummy_nonzero` holds one op that XLA runs on the CPU (`aten::nonzero`)."""
+
+    name: str = "dummy"
+    preload: Sequence[str] = ("torch",)
+
+    def unavailable(self, context: SuiteContext) -> str | None:  # noqa: ARG002 - part of the protocol
+        """Return None: there is nothing to install."""
+        return None
+
+    def models(self, context: SuiteContext) -> Sequence[ModelInfo]:  # noqa: ARG002 - part of the protocol
+        """List both models."""
+        return [ModelInfo(name=name) for name in _MODELS]
+
+    def versions(self, context: SuiteContext) -> Mapping[str, str]:  # noqa: ARG002 - part of the protocol
+        """Return nothing: the models change with this package only."""
+        return {}
+
+    def build(self, request: BuildRequest) -> Workload:
+        """Build one model; its input is `torch.rand`, as the peer's is."""
+        import torch
+
+        from runner.suites import dummy_modules, losses
+        from runner.suites.seeding import seed_everything
+
+        maker = getattr(dummy_modules, data.lookup(_MODELS, request.model_name, self.name))
+        batch_size = request.batch_size or _BATCH_SIZE
+        seed_everything(request.seed)
+        module = maker(batch_size)
+        inputs = torch.rand(batch_size, dummy_modules.FEATURES)
+        offered = {"mean_square": losses.mean_square, "sum": losses.sum_of_outputs}
+        loss, loss_name = losses.choose(request.loss, offered, suite=self.name)
+        return Workload(
+            module=module.train(request.test == "train"),
+            args=(inputs,),
+            kwargs={},
+            batch_size=batch_size,
+            loss=loss,
+            loss_name=loss_name,
+        )
+
+
+SUITE = DummySuite()

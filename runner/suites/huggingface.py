@@ -1,0 +1,99 @@
+"""Suite `huggingface`: models of the PyPI package transformers, with random weights and local configurations."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from runner.suites import data
+from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
+from runner.suites.huggingface_inputs import InputKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_FILE = "huggingface.yaml"
+
+
+class HuggingFaceModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of `huggingface.yaml`, whose header explains the fields."""
+
+    model: str
+    config: str
+    inputs: InputKind
+    batch_size: dict[str, data.BatchSize]
+    sequence_length: dict[str, int]
+    fields: dict[str, Any] = {}
+    attention: str = "sdpa"
+    skips: dict[str, str] = {}
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    models: dict[str, HuggingFaceModel]
+
+
+class HuggingFaceSuite:
+    """The loss is the model's own: labels are part of the inputs in eval too, as in the TorchDynamo harness."""
+
+    name: str = "huggingface"
+    preload: Sequence[str] = ("torch", "transformers", "transformers.modeling_utils")
+
+    def unavailable(self, context: SuiteContext) -> str | None:  # noqa: ARG002 - part of the protocol
+        """Say that transformers is missing, or return None."""
+        if importlib.util.find_spec("transformers") is None:
+            return "Suite huggingface needs the package transformers: pip install 'xlabench[runner]'."
+        return None
+
+    def models(self, context: SuiteContext) -> Sequence[ModelInfo]:  # noqa: ARG002 - part of the protocol
+        """List the models of the data file in its order."""
+        return [ModelInfo(name=name, skips=data.skips(model.skips)) for name, model in models().items()]
+
+    def versions(self, context: SuiteContext) -> Mapping[str, str]:  # noqa: ARG002 - part of the protocol
+        """Return nothing: the version of transformers identifies the models."""
+        return {}
+
+    def build(self, request: BuildRequest) -> Workload:
+        """Build one model; token ids and labels are uniform over its vocabulary."""
+        from runner.suites import losses
+        from runner.suites.huggingface_inputs import make_inputs
+        from runner.suites.seeding import seed_everything
+
+        model = data.lookup(models(), request.model_name, self.name)
+        batch_size = data.batch_size(request.batch_size, model.batch_size, request.accelerator, request.test)
+        length = data.for_accelerator(model.sequence_length, request.accelerator)
+        seed_everything(request.seed)
+        module = make_module(model)
+        offered = {"own": losses.own_loss, "sum": losses.sum_of_outputs}
+        loss, loss_name = losses.choose(request.loss, offered, suite=self.name)
+        return Workload(
+            module=module.train(request.test == "train"),
+            args=(),
+            kwargs=make_inputs(model.inputs, module.config, batch_size, length),
+            batch_size=batch_size,
+            loss=loss,
+            loss_name=loss_name,
+        )
+
+
+@cache
+def models() -> dict[str, HuggingFaceModel]:
+    """Return the data file's entries by name."""
+    return data.load(_FILE, _File).models
+
+
+def make_module(model: HuggingFaceModel) -> Any:
+    """Build the network from its configuration class; the key-value cache is off, as one step uses none."""
+    # Some classes ask the hub for optional kernels or adapters; offline mode turns that into an immediate answer.
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    import transformers
+
+    config = getattr(transformers, model.config)(**model.fields, attn_implementation=model.attention)
+    config.use_cache = False
+    return getattr(transformers, model.model)(config)
+
+
+SUITE = HuggingFaceSuite()

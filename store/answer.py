@@ -1,0 +1,77 @@
+"""Answer one SQL query typed by a person, from the newest snapshot, through a connection that can only read."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from store.errors import NoSnapshot, UsageError
+from store.query import connect, current_snapshot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MISSING = "—"
+_TEXT_WIDTH = 200
+
+
+class BadQuery(UsageError):
+    """The query is no SQL that a reader may run."""
+
+
+def answer(store_dir: Path, query: str, form: str) -> str:
+    """Return the rows as text, csv or json.
+
+    Raises:
+        NoSnapshot: nothing was ingested yet.
+        BadQuery: DuckDB refuses the query.
+    """
+    snapshot = current_snapshot(store_dir)
+    if snapshot is None:
+        raise NoSnapshot(f"There is no index in {store_dir}. Run `xlabench ingest PATH` first.")
+    con = connect(snapshot)
+    try:
+        found = con.execute(query)
+        columns = [column[0] for column in found.description or ()]
+        rows = found.fetchall() if columns else []
+    except duckdb.Error as error:
+        raise BadQuery(f"The query failed: {str(error).strip()}") from None
+    finally:
+        con.close()
+    return {"text": as_text, "csv": as_csv, "json": as_json}[form](columns, rows)
+
+
+def as_text(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
+    """Return an aligned table and the number of rows."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(MISSING if value is None else str(value)) for value in row))
+    buffer = io.StringIO()
+    console = Console(file=buffer, width=_TEXT_WIDTH, highlight=False)
+    console.print(table)
+    console.print(f"{len(rows)} rows")
+    return buffer.getvalue()
+
+
+def as_csv(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
+    """Return RFC 4180 lines with a header; NULL is an empty field."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return buffer.getvalue()
+
+
+def as_json(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
+    """Return one JSON object per row, one per line."""
+    lines = [msgspec.json.encode(dict(zip(columns, row, strict=True)), enc_hook=str) for row in rows]
+    return "".join(line.decode() + "\n" for line in lines)

@@ -1,0 +1,1 @@
+"""The working database of the owner, and the snapshots that readers see."""

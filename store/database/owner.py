@@ -1,0 +1,136 @@
+"""The one process that writes the index, and its private working database."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+import filelock
+import msgspec
+
+from store.database import snapshot
+from store.database.migrate import migrate
+from store.database.refresh import refresh
+from store.errors import OwnerBusy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Connection = duckdb.DuckDBPyConnection
+
+WORK = "work.duckdb"
+LOCK = "owner.lock"
+STORAGE_VERSION = "v1.5.0"
+"""Readers of the version before this one can open the files."""
+
+
+class Index(msgspec.Struct):
+    """The open working database."""
+
+    con: Connection
+    known_files: list[Path]
+    """Files that a rebuild has to read beside those it was asked for."""
+
+
+@contextmanager
+def owner(store_dir: Path, *, rebuild: bool = False, wait_s: float = 600.0) -> Iterator[Index]:
+    """Own the index: lock it, open the working database, and publish at the end if it changed.
+
+    Raises:
+        OwnerBusy: another process owned it for longer than `wait_s`.
+        StorageError: the index belongs to a later version.
+    """
+    store_dir.mkdir(parents=True, exist_ok=True)
+    lock = filelock.FileLock(store_dir / LOCK)
+    try:
+        lock.acquire(timeout=wait_s)
+    except filelock.Timeout:
+        raise OwnerBusy(
+            f"Another process has been writing the index in {store_dir} for {wait_s:.0f} s. "
+            "Wait for it to end, then ingest again; nothing is lost."
+        ) from None
+    try:
+        yield from _owned(store_dir, rebuild=rebuild)
+    finally:
+        lock.release()
+
+
+def _owned(store_dir: Path, *, rebuild: bool) -> Iterator[Index]:
+    work = store_dir / WORK
+    known = _known_files(store_dir) if rebuild else []
+    if rebuild:
+        _remove(work)
+    con = _open(store_dir, work)
+    try:
+        migrate(con)
+        yield Index(con, known)
+        refresh(con)
+        number = None if _is_published(con, store_dir) else snapshot.next_number(store_dir)
+        if number is not None:
+            con.execute("INSERT INTO index_facts VALUES ('snapshot', $number)", {"number": str(number)})
+            con.execute("CHECKPOINT")
+    finally:
+        con.close()
+    if number is not None:
+        snapshot.publish(store_dir, work, number)
+        snapshot.prune(store_dir)
+
+
+def mark_changed(con: Connection) -> None:
+    """Say, in the transaction of a change, that no snapshot holds this content: so a kill cannot lose the publication."""
+    con.execute("DELETE FROM index_facts WHERE name = 'snapshot'")
+
+
+def _is_published(con: Connection, store_dir: Path) -> bool:
+    newest = snapshot.current(store_dir)
+    numbers = con.execute("SELECT value FROM index_facts WHERE name = 'snapshot'").fetchall()
+    if newest is not None and numbers == [(str(snapshot.number_of(newest)),)]:
+        return True
+    mark_changed(con)
+    return False
+
+
+def _open(store_dir: Path, work: Path) -> Connection:
+    """Open the working database; one that cannot be read is replaced by the newest snapshot, or by an empty one.
+
+    The snapshot carries its own watermarks, so the files are then read on from where it stands.
+    """
+    try:
+        return _connect(work)
+    except duckdb.Error:
+        _remove(work)
+    newest = snapshot.current(store_dir)
+    if newest is not None:
+        with suppress(duckdb.Error):
+            snapshot.copy(newest, work)
+            return _connect(work)
+        _remove(work)
+    return _connect(work)
+
+
+def _connect(work: Path) -> Connection:
+    con = duckdb.connect(str(work), config={"storage_compatibility_version": STORAGE_VERSION})
+    try:
+        con.execute("SELECT count(*) FROM duckdb_tables()").fetchall()
+    except duckdb.Error:
+        con.close()
+        raise
+    return con
+
+
+def _known_files(store_dir: Path) -> list[Path]:
+    with suppress(duckdb.Error):
+        con = _open(store_dir, store_dir / WORK)
+        try:
+            rows = con.execute("SELECT path FROM ingested_files").fetchall()
+        finally:
+            con.close()
+        return [path for (name,) in rows if (path := Path(name)).is_file()]
+    return []
+
+
+def _remove(work: Path) -> None:
+    for path in (work, work.with_name(work.name + ".wal")):
+        path.unlink(missing_ok=True)

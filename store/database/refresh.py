@@ -1,0 +1,43 @@
+"""Keep table `result_rows` up to date: one row per result, made anew for the runs that changed.
+
+The result of an experiment depends on its own run only, so a page reads stored rows and an ingest touches few of them.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import duckdb
+
+_STEPS = ("planned", "benchmark_records", "shown_records", "measured", "results_now")
+
+
+def scripts() -> list[str]:
+    """Return the steps from stale runs to their results, in the order in which they build on each other."""
+    return [(files("store.refresh") / f"{name}.sql").read_text(encoding="utf-8") for name in _STEPS]
+
+
+def recreate(con: duckdb.DuckDBPyConnection) -> None:
+    """Make the table again with the columns of this version, and every run stale."""
+    _define(con)
+    con.execute("CREATE OR REPLACE TABLE result_rows AS SELECT * FROM results_now LIMIT 0")
+    con.execute("INSERT INTO stale_runs SELECT run_id FROM records UNION SELECT run_id FROM run_files")
+
+
+def refresh(con: duckdb.DuckDBPyConnection) -> None:
+    """Replace the results of all stale runs, in one transaction."""
+    if not con.execute("SELECT run_id FROM stale_runs LIMIT 1").fetchall():
+        return
+    _define(con)
+    con.execute("BEGIN")
+    con.execute("DELETE FROM result_rows WHERE run_id IN (SELECT run_id FROM stale_runs)")
+    con.execute("INSERT INTO result_rows BY NAME SELECT * FROM results_now")
+    con.execute("DELETE FROM stale_runs")
+    con.execute("COMMIT")
+
+
+def _define(con: duckdb.DuckDBPyConnection) -> None:
+    for script in scripts():
+        con.execute(script)

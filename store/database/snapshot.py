@@ -1,0 +1,83 @@
+"""Immutable snapshots `index-<seq>.duckdb` and the pointer `CURRENT` to the newest."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import time
+from typing import TYPE_CHECKING
+
+from store.folder import write_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+POINTER = "CURRENT"
+KEPT_N = 2
+"""A reader that has just read the pointer still finds its snapshot after one more publication."""
+_NAME = re.compile(r"index-(\d+)\.duckdb")
+_FICLONE = 0x40049409
+
+
+def current(store_dir: Path) -> Path | None:
+    """Return the newest snapshot; None where none was published."""
+    try:
+        name = (store_dir / POINTER).read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        return None
+    path = store_dir / name
+    return path if _NAME.fullmatch(name) and path.is_file() else None
+
+
+def number_of(path: Path) -> int:
+    """Return the sequence number in a snapshot's name."""
+    match = _NAME.fullmatch(path.name)
+    return int(match[1]) if match else 0
+
+
+def next_number(store_dir: Path) -> int:
+    """Return the number of the next snapshot; the first is the time, so that a name is never used twice.
+
+    DuckDB gives a process that still holds a database of the same path the old content, also when the folder was
+    emptied in between.
+    """
+    numbers = _numbers(store_dir)
+    return max(numbers) + 1 if numbers else int(time.time())
+
+
+def publish(store_dir: Path, database: Path, number: int) -> Path:
+    """Copy a closed database as the snapshot of this number and point to it; returns the snapshot."""
+    target = store_dir / f"index-{number}.duckdb"
+    temporary = target.with_suffix(".tmp")
+    copy(database, temporary)
+    temporary.replace(target)
+    write_whole(store_dir / POINTER, f"{target.name}\n".encode("ascii"))
+    return target
+
+
+def prune(store_dir: Path) -> None:
+    """Remove all but the newest snapshots and what an interrupted publication left; open handles stay valid."""
+    keep = current(store_dir)
+    for number in sorted(_numbers(store_dir))[:-KEPT_N]:
+        path = store_dir / f"index-{number}.duckdb"
+        if path != keep:
+            path.unlink(missing_ok=True)
+    for leftover in store_dir.glob("*.tmp"):
+        leftover.unlink(missing_ok=True)
+
+
+def _numbers(store_dir: Path) -> list[int]:
+    return [int(match[1]) for path in store_dir.iterdir() if (match := _NAME.fullmatch(path.name))]
+
+
+def copy(source: Path, target: Path) -> None:
+    """Share the blocks where the file system can, else copy; either way the copy is on disk when this returns."""
+    with source.open("rb") as reader, target.open("wb") as writer:
+        try:
+            fcntl.ioctl(writer.fileno(), _FICLONE, reader.fileno())
+        except OSError:
+            shutil.copyfileobj(reader, writer, 2**22)
+        writer.flush()
+        os.fsync(writer.fileno())

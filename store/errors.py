@@ -1,0 +1,54 @@
+"""Errors of the store; each message ends with what to do next.
+
+StoreError                  exit code 2
+├── UsageError              a path, name or value that cannot be used
+│   ├── NoSuchSource        nothing to ingest at a path
+│   └── NoSnapshot          no index to read yet
+├── WriterBusy              another process writes the same results.jsonl
+├── WriteFailed             a record could not be written whole
+├── RunFileError            run.json is missing or unreadable
+├── OwnerBusy               another ingest holds the store for too long
+└── StorageError            the working database cannot be used
+"""
+
+from __future__ import annotations
+
+
+class StoreError(Exception):
+    """Base of all; `exit_code` is what the command ends with."""
+
+    exit_code = 2
+
+
+class UsageError(StoreError):
+    """A path, name or value that cannot be used."""
+
+
+class NoSuchSource(UsageError):  # noqa: N818 (names state the fact)
+    """Nothing to ingest at a path."""
+
+
+class NoSnapshot(UsageError):  # noqa: N818
+    """There is no index to read yet."""
+
+
+class WriterBusy(StoreError):  # noqa: N818
+    """Another process writes the same results.jsonl."""
+
+
+class WriteFailed(StoreError):  # noqa: N818
+    """A record could not be written whole; the file was cut back to its previous end."""
+
+    exit_code = 3
+
+
+class RunFileError(StoreError):
+    """run.json is missing or unreadable."""
+
+
+class OwnerBusy(StoreError):  # noqa: N818
+    """Another ingest held the store for longer than this one would wait."""
+
+
+class StorageError(StoreError):
+    """The working database cannot be used."""

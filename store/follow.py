@@ -1,0 +1,43 @@
+"""Ingest a run while it is measured: often enough to watch it, rarely enough to cost nothing."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from store.ingest import ingest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from store.ingest import IngestReport
+
+PUBLISH_EVERY_S = 5.0
+_SHARE = 10.0
+"""An ingest may take at most a tenth of the time between two."""
+
+
+@dataclass
+class Follower:
+    """Ingests `source` into `store_dir` when asked, but not sooner than its own cost allows."""
+
+    source: Path
+    store_dir: Path
+    records_n: int = 0
+    """New records so far."""
+    _next: float = 0.0
+
+    def tell(self) -> None:
+        """Say that there is something new."""
+        if time.monotonic() >= self._next:
+            self.finish()
+
+    def finish(self) -> IngestReport:
+        """Ingest what there is, now."""
+        began = time.monotonic()
+        report = ingest([self.source], self.store_dir)
+        self.records_n += report.records_n
+        spent = time.monotonic() - began
+        self._next = began + spent + max(PUBLISH_EVERY_S, _SHARE * spent)
+        return report

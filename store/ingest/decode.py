@@ -1,0 +1,257 @@
+"""Read one line of a JSONL file: ours, the peer's, or one written by a later version of ours."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+
+from store.record import SCHEMA_VERSION
+
+Numbers = list[float | None]
+Int = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+SmallInt = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+
+
+class ReadModel(msgspec.Struct):
+    """`model` as read."""
+
+    model_name: str
+    suite_name: str = "unknown"
+
+
+class ReadExperiment(msgspec.Struct, kw_only=True):
+    """`experiment` as read: absent is unknown."""
+
+    accelerator: str
+    test: str
+    accelerator_model: str | None = None
+    xla: str | None = None
+    xla_flags: str | None = None
+    dynamo: str | None = None
+    torch_xla2: str | bool | None = None
+    batch_size: Int | None = None
+    requested_batch_size: Int | None = None
+    enable_functionalization: bool | None = None
+    dtype: str | None = None
+    optimizer: str | None = None
+    loss: str | None = None
+    matmul_precision: str | None = None
+
+
+class ReadRun(msgspec.Struct):
+    """`run` as read."""
+
+    run_id: str
+    label: str | None = None
+    command: str | None = None
+
+
+class ReadError(msgspec.Struct):
+    """`error` as read."""
+
+    message: str = ""
+    phase: str | None = None
+
+
+class ReadEnvironment(msgspec.Struct, kw_only=True):
+    """`environment` as read: the facts that get a column."""
+
+    name: str
+    torch: str | None = None
+    torch_xla: str | None = None
+    host: str | None = None
+    machine_id: str | None = None
+    accelerator: str | None = None
+    threads: SmallInt | None = None
+
+
+class ReadBlocks(msgspec.Struct):
+    """`measurement.blocks` as read."""
+
+    kind: list[str] = msgspec.field(default_factory=list)
+    compiles: list[Int | None] = msgspec.field(default_factory=list)
+    executions: list[Int | None] = msgspec.field(default_factory=list)
+    round: list[SmallInt | None] = msgspec.field(default_factory=list)
+
+
+class ReadMeasurement(msgspec.Struct):
+    """`measurement` as read."""
+
+    cache: str | None = None
+    start: str | None = None
+    instrumented: bool | None = None
+    blocks: ReadBlocks = msgspec.field(default_factory=ReadBlocks)
+
+
+class ReadFallbackOp(msgspec.Struct):
+    """One of `fallback_ops` as read."""
+
+    op: str
+    klass: str
+    calls_per_iteration: float | None = None
+    calls_compile: Int | None = None
+    time_s: float | None = None
+    call_site: str | None = None
+
+
+class ReadGraphBreak(msgspec.Struct):
+    """One of `graph_breaks` as read."""
+
+    reason: str
+    count: Int
+
+
+class ReadArtifact(msgspec.Struct):
+    """One of `artifacts` as read."""
+
+    kind: str
+    path: str
+    repeat: SmallInt | None = None
+    bytes: Int | None = None
+
+
+class ReadRecord(msgspec.Struct, kw_only=True):
+    """A record as read: the peer's keys are required, ours are optional, unknown keys are ignored here."""
+
+    model: ReadModel
+    experiment: ReadExperiment
+    timestamp: float
+    metrics: dict[str, Any] | None = None
+    repeat: Int | None = None
+    iterations_per_run: Int | None = None
+    verification_code: str | None = None
+    schema_version: int | None = None
+    record_id: str | None = None
+    experiment_id: str | None = None
+    variant: str | None = None
+    run: ReadRun | None = None
+    purpose: str = "benchmark"
+    twin_of: str | None = None
+    replica: SmallInt = 0
+    attempt: SmallInt = 1
+    status: str | None = None
+    error: ReadError | None = None
+    environment: ReadEnvironment | None = None
+    measurement: ReadMeasurement = msgspec.field(default_factory=ReadMeasurement)
+    fallback_ops: list[ReadFallbackOp] = msgspec.field(default_factory=list)
+    graph_breaks: list[ReadGraphBreak] = msgspec.field(default_factory=list)
+    artifacts: list[ReadArtifact] = msgspec.field(default_factory=list)
+    warnings: list[str] = msgspec.field(default_factory=list)
+    finished_at: float | None = None
+    reproduce: str | None = None
+
+
+class Line(NamedTuple):
+    """A good line: the typed part, the whole object, and what had to be left out to read it."""
+
+    record: ReadRecord
+    raw: dict[str, Any]
+    notes: list[str]
+
+
+class BadLine(Exception):  # noqa: N818
+    """A line that is no record; the message says why."""
+
+
+_NUMERIC_METRICS = ("total_time", "per_iter_time", "trace_per_iter_time", "xla_CompileTime_time_s")
+_OPTIONAL = ("error", "measurement", "fallback_ops", "graph_breaks", "artifacts", "warnings")
+
+
+def decode(line: bytes) -> Line:
+    """Return the record of one line.
+
+    Raises:
+        BadLine: not UTF-8, not JSON, no object, or a known key of a wrong type.
+    """
+    raw, notes = _parse(line)
+    try:
+        record, left_out = _convert(raw)
+        _check(record)
+    except msgspec.ValidationError as error:
+        raise BadLine(str(error)) from None
+    return Line(record, raw, notes + left_out)
+
+
+def numbers(value: Any) -> Numbers:
+    """Return a metric as a list: the peer's are lists, a bare number counts as one entry, None as none.
+
+    Raises:
+        BadLine: an entry is no number.
+    """
+    if value is None:
+        return []
+    entries = value if isinstance(value, list) else [value]
+    try:
+        return msgspec.convert(entries, Numbers)
+    except msgspec.ValidationError as error:
+        raise BadLine(f"metrics: {error}") from None
+
+
+def _parse(line: bytes) -> tuple[dict[str, Any], list[str]]:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadLine(f"not UTF-8: {error.reason} at byte {error.start}") from None
+    notes: list[str] = []
+    try:
+        value = msgspec.json.decode(line)
+    except msgspec.DecodeError as error:
+        value, notes = _parse_python(line, str(error))
+    if not isinstance(value, dict):
+        raise BadLine(f"not an object but {type(value).__name__}")
+    return value, notes
+
+
+def _parse_python(line: bytes, first_error: str) -> tuple[Any, list[str]]:
+    """Read what Python's json module writes beyond the standard: NaN and Infinity, which become null."""
+    seen: list[str] = []
+    try:
+        value = json.loads(line, parse_constant=seen.append)
+    except (ValueError, RecursionError):
+        raise BadLine(f"not JSON: {first_error}") from None
+    if not seen:
+        raise BadLine(f"not JSON: {first_error}")
+    return value, [f"{len(seen)} non-finite number(s) read as null"]
+
+
+def _convert(raw: dict[str, Any]) -> tuple[ReadRecord, list[str]]:
+    try:
+        return msgspec.convert(raw, ReadRecord), []
+    except msgspec.ValidationError:
+        version = raw.get("schema_version")
+        if not isinstance(version, int) or version <= SCHEMA_VERSION:
+            raise
+    return _convert_newer(raw, version)
+
+
+def _convert_newer(raw: dict[str, Any], version: int) -> tuple[ReadRecord, list[str]]:
+    """Read a newer schema as far as it is known: an optional part that changed its shape is left out, and said so."""
+    known, left_out = dict(raw), []
+    for name in _OPTIONAL:
+        try:
+            msgspec.convert({**_skeleton(raw), name: raw[name]} if name in raw else _skeleton(raw), ReadRecord)
+        except msgspec.ValidationError:
+            del known[name]
+            left_out.append(f"{name} of schema version {version} is not known here and was left out")
+    return msgspec.convert(known, ReadRecord), left_out
+
+
+def _skeleton(raw: dict[str, Any]) -> dict[str, Any]:
+    return {name: raw.get(name) for name in ("model", "experiment", "timestamp")}
+
+
+def _check(record: ReadRecord) -> None:
+    for name in _NUMERIC_METRICS:
+        numbers((record.metrics or {}).get(name))
+    if record.record_id is not None and (
+        record.run is None or record.experiment_id is None or record.environment is None or record.status is None
+    ):
+        raise BadLine("record_id without run, experiment_id, environment or status")
+    if record.experiment.test not in TESTS:
+        raise BadLine(f"experiment.test is {record.experiment.test!r}, not eval or train")
+
+
+TESTS = {"eval": "eval", "train": "train", "inference": "eval", "training": "train"}
+"""Names of a test as one may type it, and as it is stored."""

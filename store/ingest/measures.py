@@ -1,0 +1,128 @@
+"""The numbers of one record that the index stores as columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from store.ingest.decode import Numbers, ReadRecord, numbers
+from store.stats import peer, warmup
+from store.stats.median import median, median_interval, spread
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Block(msgspec.Struct, frozen=True):
+    """One timed block; seconds."""
+
+    kind: str
+    total_s: float | None
+    per_iter_s: float | None
+    trace_s: float | None
+
+
+def blocks(record: ReadRecord, *, foreign: bool) -> list[Block]:
+    """Return the timed blocks in order; a foreign record's kinds follow the peer's rule.
+
+    A record of ours whose `blocks.kind` does not fit `total_time` gives no steady block: which is which is unknown.
+    """
+    metrics = record.metrics or {}
+    totals = numbers(metrics.get("total_time"))
+    per_iter = _parallel(numbers(metrics.get("per_iter_time")), len(totals))
+    traces = _parallel(numbers(metrics.get("trace_per_iter_time")), len(totals))
+    kinds = _kinds(record, len(totals), foreign=foreign)
+    iterations = record.iterations_per_run
+    found = []
+    for kind, total, each, trace in zip(kinds, totals, per_iter, traces, strict=True):
+        own = total / iterations if total is not None and iterations else each
+        found.append(Block(kind, total, own, trace))
+    return found
+
+
+def _kinds(record: ReadRecord, count: int, *, foreign: bool) -> list[str]:
+    if foreign:
+        return (["first"] + ["warmup"] * (peer.WARMUP_BLOCKS - 1))[:count] + ["steady"] * (count - peer.WARMUP_BLOCKS)
+    kinds = record.measurement.blocks.kind
+    return kinds if len(kinds) == count else ["unknown"] * count
+
+
+def _parallel(values: Numbers, count: int) -> Numbers:
+    return values if len(values) == count else [None] * count
+
+
+def steady_per_iter(found: Sequence[Block]) -> list[float]:
+    """Return the steady seconds per iteration."""
+    return [block.per_iter_s for block in found if block.kind == "steady" and block.per_iter_s is not None]
+
+
+def latency(steady: Sequence[float]) -> dict[str, float | None]:
+    """Return the columns of the steady state, seconds per iteration."""
+    low, high = median_interval(steady) or (None, None)
+    return {
+        "latency_s": median(steady),
+        "latency_low_s": low,
+        "latency_high_s": high,
+        "latency_spread": spread(steady),
+    }
+
+
+def compile_times(found: Sequence[Block]) -> dict[str, float | None]:
+    """Return what is known from the blocks alone; None where there is no first block or no steady one."""
+    totals = [block.total_s for block in found]
+    steady = [block.total_s for block in found if block.kind == "steady" and block.total_s is not None]
+    middle = median(steady)
+    before = [block.total_s for block in found if block.kind in ("first", "warmup")]
+    whole = [total for total in before if total is not None]
+    first = found[0].total_s if found and found[0].kind == "first" else None
+    return {
+        "first_iteration_s": None if first is None or middle is None else warmup.first_iteration(first, middle),
+        "time_to_steady_s": (
+            warmup.time_to_steady(whole, middle)
+            if middle is not None and first is not None and len(whole) == len(before)
+            else None
+        ),
+        **peer_rule([total for total in totals if total is not None] if None not in totals else []),
+    }
+
+
+def peer_rule(totals: Sequence[float]) -> dict[str, float | None]:
+    """Return the columns of the peer's rule, over whole blocks; none of them where a block has no time."""
+    compilation, execution = peer.compilation(totals), peer.execution(totals)
+    return {
+        "compile_peer_s": compilation.avg if compilation else None,
+        "peer_exec_s": execution.avg if execution else None,
+        "peer_exec_std_s": execution.std if execution else None,
+    }
+
+
+def compiler(record: ReadRecord) -> dict[str, Any]:
+    """Return what the compiler itself reported: dynamo's frames, or XLA's own where dynamo took no part."""
+    metrics = record.metrics or {}
+    if record.experiment.dynamo:
+        name, source = "dynamo_compile_time_s", "dynamo"
+    else:
+        name, source = "xla_CompileTime_time_s", "XLA CompileTime"
+    values = [value for value in numbers(metrics.get(name)) if value is not None]
+    if not values or (not record.experiment.dynamo and not record.experiment.xla):
+        return {"compiler_time_s": None, "compiler_source": None}
+    return {"compiler_time_s": sum(values), "compiler_source": source}
+
+
+_LAST = ("graphs_number", "runtime_start_s", "load_time_s", "start_time_s", "eager_memory_bytes")
+_LARGEST = ("peak_memory_bytes", "setup_peak_memory_bytes")
+
+
+def scalars(record: ReadRecord) -> dict[str, float | None]:
+    """Return metrics with one value per record: the last where a list has several, the largest of peaks."""
+    metrics = record.metrics or {}
+    known = {name: [value for value in numbers(metrics.get(name)) if value is not None] for name in _LAST + _LARGEST}
+    return {
+        name: (max(values) if name in _LARGEST else values[-1]) if values else None for name, values in known.items()
+    }
+
+
+def trace(found: Sequence[Block]) -> float | None:
+    """Return the median tracing seconds per iteration over steady blocks."""
+    return median([block.trace_s for block in found if block.kind == "steady" and block.trace_s is not None])

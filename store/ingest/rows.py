@@ -1,0 +1,179 @@
+"""Turn one decoded line into rows of the base tables."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from store.identity import backend_name, digest
+from store.ingest import foreign, measures
+from store.ingest.decode import TESTS, Line, ReadEnvironment, ReadRecord
+from store.ingest.verdict import judge
+
+Row = dict[str, Any]
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 (columns are TIMESTAMP in UTC, which take a naive datetime)
+
+
+class Rows(msgspec.Struct, frozen=True):
+    """The rows of one record, by table."""
+
+    record: Row
+    samples: list[Row]
+    fallback_ops: list[Row]
+    graph_breaks: list[Row]
+    artifacts: list[Row]
+
+
+def utc(seconds: float) -> datetime:
+    """Return Unix seconds as a naive UTC datetime."""
+    return _EPOCH + timedelta(seconds=seconds)
+
+
+def now() -> datetime:
+    """Return the present as a naive UTC datetime."""
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+def is_foreign(record: ReadRecord) -> bool:
+    """Tell a record of the peer's runner, which has no identity of ours."""
+    return record.record_id is None
+
+
+def content_of(line: Line) -> str:
+    """Return the hash of the whole object, whatever the order of its keys."""
+    return digest(line.raw)
+
+
+def rows_of(line: Line, content: str, ordinal: int) -> Rows:
+    """Return the rows of a record; `ordinal` counts equal records before it in its file."""
+    record = line.record
+    peer = is_foreign(record)
+    identity = _foreign_identity(line, content, ordinal) if peer else _own_identity(record)
+    found = measures.blocks(record, foreign=peer)
+    steady = measures.steady_per_iter(found)
+    row = {
+        **identity,
+        **_configuration(record),
+        **_environment(record.environment, record.experiment.accelerator_model),
+        **_verdict(record, found, steady, peer=peer),
+        **measures.compile_times(found),
+        **measures.compiler(record),
+        **measures.scalars(record),
+        "trace_s": measures.trace(found),
+        "finished_at": None if record.finished_at is None else utc(record.finished_at),
+        "warnings": record.warnings + line.notes,
+        "reproduce": record.reproduce,
+        "content_hash": content,
+        "record": msgspec.json.encode(line.raw).decode(),
+    }
+    key = {"record_id": row["record_id"]}
+    return Rows(
+        record=row,
+        samples=_samples(record, found, key),
+        fallback_ops=[key | msgspec.to_builtins(op) for op in record.fallback_ops],
+        graph_breaks=[key | msgspec.to_builtins(graph_break) for graph_break in record.graph_breaks],
+        artifacts=[key | msgspec.to_builtins(artifact) for artifact in record.artifacts],
+    )
+
+
+def _own_identity(record: ReadRecord) -> Row:
+    run = record.run
+    return {
+        "record_id": record.record_id,
+        "run_id": run.run_id if run else None,
+        "experiment_id": record.experiment_id,
+        "source": "xlabench",
+        "run_label": run.label if run else None,
+        "command": run.command if run else None,
+        "variant": record.variant or backend_name(record.experiment.xla, record.experiment.dynamo),
+    }
+
+
+def _foreign_identity(line: Line, content: str, ordinal: int) -> Row:
+    return {
+        "record_id": foreign.record_id(content, ordinal),
+        "run_id": foreign.run_id(line.record),
+        "experiment_id": foreign.experiment_id(line.raw),
+        "source": "peer",
+        "run_label": foreign.run_label(line.record),
+        "command": None,
+        "variant": foreign.variant_of(line.record.experiment),
+    }
+
+
+def _configuration(record: ReadRecord) -> Row:
+    experiment = record.experiment
+    return {
+        "purpose": record.purpose,
+        "twin_of": record.twin_of,
+        "replica": record.replica,
+        "attempt": record.attempt,
+        "run_started": utc(record.timestamp),
+        "suite": record.model.suite_name,
+        "model": record.model.model_name,
+        "test": TESTS[experiment.test],
+        "backend": backend_name(experiment.xla, experiment.dynamo),
+        "accelerator": experiment.accelerator,
+        "dtype": experiment.dtype,
+        "batch_size": experiment.batch_size,
+        "requested_batch_size": experiment.requested_batch_size,
+        "optimizer": experiment.optimizer,
+        "loss": experiment.loss,
+        "matmul_precision": experiment.matmul_precision,
+        "cache": record.measurement.cache,
+        "start": record.measurement.start,
+        "instrumented": record.measurement.instrumented,
+        "iterations_per_run": record.iterations_per_run,
+        "repeat": record.repeat,
+        "verification_code": record.verification_code,
+    }
+
+
+def _environment(environment: ReadEnvironment | None, accelerator_model: str | None) -> Row:
+    facts = environment or ReadEnvironment(name="")
+    return {
+        "environment": environment.name if environment else None,
+        "accelerator_model": accelerator_model or facts.accelerator,
+        "machine_id": facts.machine_id,
+        "host": facts.host,
+        "torch": facts.torch,
+        "torch_xla": facts.torch_xla,
+        "threads": facts.threads,
+    }
+
+
+def _verdict(record: ReadRecord, found: list[measures.Block], steady: list[float], *, peer: bool) -> Row:
+    verdict = judge(record, found, steady, foreign=peer)
+    return {
+        "status": verdict.status,
+        "ran": verdict.ran,
+        "failure_phase": verdict.phase,
+        "reason": verdict.reason,
+        "steady_n": len(steady),
+        "steady_s": steady,
+        **measures.latency(steady if verdict.ran else []),
+    }
+
+
+def _samples(record: ReadRecord, found: list[measures.Block], key: Row) -> list[Row]:
+    arrays = record.measurement.blocks
+
+    def at(values: list[int | None], index: int) -> int | None:
+        return values[index] if len(values) == len(found) else None
+
+    return [
+        {
+            **key,
+            "block": index,
+            "kind": block.kind,
+            "round": at(arrays.round, index),
+            "total_s": block.total_s,
+            "per_iter_s": block.per_iter_s,
+            "trace_s": block.trace_s,
+            "compiles": at(arrays.compiles, index),
+            "executions": at(arrays.executions, index),
+        }
+        for index, block in enumerate(found)
+    ]

@@ -1,0 +1,95 @@
+"""Read what was appended to a file since it was last ingested."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+import msgspec
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+_TAIL_BYTES = 4096
+
+
+class Watermark(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a file was consumed, and how to tell that it is still the same file."""
+
+    path: str
+    kind: str
+    device: int
+    inode: int
+    size_bytes: int
+    modified_ns: int
+    consumed_bytes: int
+    lines_n: int
+    tail_hash: str
+
+
+class RawLine(NamedTuple):
+    """One newline-terminated line without its end; `number` counts from 1, `end` is the offset behind it."""
+
+    number: int
+    offset: int
+    end: int
+    data: bytes
+
+
+def tail_hash(file: BinaryIO, end: int) -> str:
+    """Return the hash of the last 4 KB before `end`."""
+    start = max(0, end - _TAIL_BYTES)
+    file.seek(start)
+    return hashlib.blake2b(file.read(end - start), digest_size=16).hexdigest()
+
+
+def untouched(mark: Watermark | None, stat: os.stat_result) -> bool:
+    """Tell a file that nobody wrote to since the watermark."""
+    return (
+        mark is not None
+        and _same_file(mark, stat)
+        and mark.size_bytes == stat.st_size
+        and (mark.modified_ns == stat.st_mtime_ns)
+    )
+
+
+def appended(mark: Watermark | None, stat: os.stat_result, file: BinaryIO) -> bool:
+    """Tell a file that still begins with what was consumed; a replaced, cut or edited one is read anew."""
+    return (
+        mark is not None
+        and _same_file(mark, stat)
+        and stat.st_size >= mark.consumed_bytes
+        and stat.st_size != mark.size_bytes
+        and tail_hash(file, mark.consumed_bytes) == mark.tail_hash
+    )
+
+
+def _same_file(mark: Watermark, stat: os.stat_result) -> bool:
+    return (mark.device, mark.inode) == (stat.st_dev, stat.st_ino)
+
+
+def lines_from(file: BinaryIO, offset: int, lines_before: int) -> Iterator[RawLine]:
+    """Yield whole lines from an offset; an unterminated last line is still being written and is left alone."""
+    file.seek(offset)
+    for number, data in enumerate(file, start=lines_before + 1):
+        if not data.endswith(b"\n"):
+            return
+        yield RawLine(number, offset, offset + len(data), data.rstrip(b"\r\n"))
+        offset += len(data)
+
+
+def mark_of(path: Path, kind: str, file: BinaryIO, stat: os.stat_result, consumed: int, lines: int) -> Watermark:
+    """Return the watermark after `consumed` bytes; `stat` is from before reading, so later growth is seen next time."""
+    return Watermark(
+        path=str(path),
+        kind=kind,
+        device=stat.st_dev,
+        inode=stat.st_ino,
+        size_bytes=stat.st_size,
+        modified_ns=stat.st_mtime_ns,
+        consumed_bytes=consumed,
+        lines_n=lines,
+        tail_hash=tail_hash(file, consumed),
+    )

@@ -1,0 +1,149 @@
+"""Read a snapshot: a connection that can neither write nor reach files, and typed queries over the views."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import msgspec
+
+from store.database import snapshot
+from store.errors import NoSnapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+Connection = duckdb.DuckDBPyConnection
+
+DEFAULT_BASELINE = "inductor"
+
+
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
+    """What to keep of a view: values of a column are alternatives, an empty tuple keeps all."""
+
+    suite: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+    backend: tuple[str, ...] = ()
+    test: tuple[str, ...] = ()
+    accelerator: tuple[str, ...] = ()
+    dtype: tuple[str, ...] = ()
+    run: tuple[str, ...] = ()
+
+    def parameters(self) -> dict[str, list[str]]:
+        """Return the values as query parameters."""
+        return {name: list(getattr(self, name)) for name in self.__struct_fields__}
+
+
+ALL = Filters()
+
+
+def current_snapshot(store_dir: str | os.PathLike[str]) -> Path | None:
+    """Return the newest snapshot of a store folder; None where nothing was published."""
+    return snapshot.current(Path(store_dir))
+
+
+def connect(path: str | os.PathLike[str]) -> Connection:
+    """Open a snapshot for reading only: no file can be read or written, and no setting changed, through it.
+
+    Raises:
+        NoSnapshot: there is no snapshot at this path.
+    """
+    if not Path(path).is_file():
+        raise NoSnapshot(f"There is no index at {path}. Run `xlabench ingest` first.")
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "enable_external_access": "false",
+        "python_enable_replacements": "false",
+        "autoload_known_extensions": "false",
+        "autoinstall_known_extensions": "false",
+        "lock_configuration": "true",
+    }
+    return duckdb.connect(str(path), read_only=True, config=config)
+
+
+def select(con: Connection, sql: str, params: Mapping[str, Any] | None = None) -> pd.DataFrame:
+    """Return the rows of a query; each call has a cursor of its own, so threads may share the connection."""
+    cursor = con.cursor()
+    try:
+        return cursor.execute(sql, dict(params or {})).df()
+    finally:
+        cursor.close()
+
+
+@cache
+def named(name: str) -> str:
+    """Return the text of a query in `store/queries`."""
+    return (files("store.queries") / f"{name}.sql").read_text(encoding="utf-8")
+
+
+def results(con: Connection, filters: Filters = ALL) -> pd.DataFrame:
+    """Return rows of view `results`, without the whole record."""
+    return select(con, named("results"), filters.parameters())
+
+
+def speedups(
+    con: Connection,
+    filters: Filters = ALL,
+    baseline_backend: str = DEFAULT_BASELINE,
+    baseline_run: str | None = None,
+) -> pd.DataFrame:
+    """Return rows of `speedups`; without a baseline run each run is compared with itself."""
+    return select(con, named("speedups"), _with_baseline(filters, baseline_backend, baseline_run))
+
+
+def geomeans(
+    con: Connection,
+    filters: Filters = ALL,
+    baseline_backend: str = DEFAULT_BASELINE,
+    baseline_run: str | None = None,
+) -> pd.DataFrame:
+    """Return geometric means over the models that the filters keep."""
+    return select(con, named("geomeans"), _with_baseline(filters, baseline_backend, baseline_run))
+
+
+def compile_times(con: Connection, filters: Filters = ALL) -> pd.DataFrame:
+    """Return rows of view `compile_times`."""
+    return select(con, named("compile_times"), filters.parameters())
+
+
+def fallback_ops(con: Connection, filters: Filters = ALL) -> pd.DataFrame:
+    """Return rows of view `fallback_ops`."""
+    return select(con, named("fallback_ops"), filters.parameters())
+
+
+def graph_breaks(con: Connection, filters: Filters = ALL) -> pd.DataFrame:
+    """Return rows of view `graph_breaks`."""
+    return select(con, named("graph_breaks"), filters.parameters())
+
+
+def run_status(con: Connection, filters: Filters = ALL) -> pd.DataFrame:
+    """Return rows of view `run_status`; models and dtypes do not narrow it."""
+    parameters = filters.parameters()
+    return select(con, named("run_status"), {key: parameters[key] for key in _STATUS_FILTERS})
+
+
+_STATUS_FILTERS = ("suite", "backend", "test", "accelerator", "run")
+
+
+def runs(con: Connection) -> pd.DataFrame:
+    """Return rows of view `runs`, newest first."""
+    return select(con, named("runs"))
+
+
+def samples(con: Connection, record_id: str) -> pd.DataFrame:
+    """Return the timed blocks of a record, in order."""
+    return select(con, named("samples"), {"record_id": record_id})
+
+
+def facets(con: Connection) -> pd.DataFrame:
+    """Return what one can filter by: columns facet, value, results_n."""
+    return select(con, named("facets"))
+
+
+def _with_baseline(filters: Filters, backend: str, run: str | None) -> dict[str, Any]:
+    return filters.parameters() | {"baseline_backend": backend, "baseline_run": run}

@@ -1,0 +1,59 @@
+"""Median of a series and what is known about it: interval and spread."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MIN_INTERVAL_N = 6
+"""Under six samples no pair of order statistics covers the median with 95 %."""
+
+
+def median(values: Sequence[float]) -> float | None:
+    """Return the median; None of an empty series."""
+    return statistics.median(values) if values else None
+
+
+def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """Return the narrowest symmetric pair of order statistics that covers the median with at least 95 %.
+
+    Distribution-free: the number of samples below the median is Binomial(n, ½), so (x₍ₖ₎, x₍ₙ₊₁₋ₖ₎) covers it with
+    1 − 2·P(B < k). Hahn and Meeker, Statistical Intervals (1991), section 5.2. None under six samples.
+    """
+    count = len(values)
+    if count < MIN_INTERVAL_N:
+        return None
+    rank = _lower_rank(count)
+    ordered = sorted(values)
+    return ordered[rank - 1], ordered[count - rank]
+
+
+def _lower_rank(count: int) -> int:
+    """Return the largest k with P(Binomial(n, ½) < k) ≤ 2.5 %."""
+    budget = 2**count // 40  # integers: 0.025 · 2ⁿ without rounding trouble
+    below, rank = 0, 0
+    while below + math.comb(count, rank) <= budget:
+        below += math.comb(count, rank)
+        rank += 1
+    return rank
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Return the quantile by linear interpolation between order statistics (R type 7, numpy's default)."""
+    ordered = sorted(values)
+    position = (len(ordered) - 1) * share
+    low = math.floor(position)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
+
+
+def spread(values: Sequence[float]) -> float | None:
+    """Return (q75 − q25) / median, without unit; None under two samples or where the median is not positive."""
+    if len(values) < 2:  # noqa: PLR2004
+        return None
+    middle = statistics.median(values)
+    return (quantile(values, 0.75) - quantile(values, 0.25)) / middle if middle > 0 else None

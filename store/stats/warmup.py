@@ -1,0 +1,18 @@
+"""What the way to the steady state costs; these numbers are never added to each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def first_iteration(first_s: float, steady_median_s: float) -> float:
+    """Return the first block's time beyond a steady one, seconds; below zero where the first was no slower."""
+    return first_s - steady_median_s
+
+
+def time_to_steady(warmup_s: Sequence[float], steady_median_s: float) -> float:
+    """Return what a user waits beyond steady speed over all warm-up blocks, the first included, seconds."""
+    return sum(block - steady_median_s for block in warmup_s)

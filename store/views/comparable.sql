@@ -1,0 +1,21 @@
+-- Grain: as results. The fields in which two results have to agree before their latencies may be divided, as text;
+-- NULL is unknown. Ours writes NULL for a setting that is not used, which is a known value.
+CREATE OR REPLACE VIEW comparable AS
+SELECT
+    run_id, experiment_id, environment, record_id, suite, model, test, accelerator, backend, variant, status, reason,
+    steady_n, latency_s, latency_low_s, latency_high_s, verification_code,
+    ran AND verification_code IS DISTINCT FROM 'FAIL' AS valid,
+    CASE WHEN source = 'xlabench' THEN coalesce(environment, 'default') END AS environment_key,
+    CASE WHEN source = 'xlabench' THEN coalesce(dtype, 'default') ELSE dtype END AS dtype_key,
+    CASE WHEN source = 'xlabench' THEN coalesce(requested_batch_size::VARCHAR, 'default')
+        ELSE batch_size::VARCHAR END AS request_key,
+    CASE WHEN source = 'xlabench' THEN coalesce(optimizer, 'none') END AS optimizer_key,
+    CASE WHEN source = 'xlabench' THEN coalesce(loss, 'default') END AS loss_key,
+    CASE WHEN source = 'xlabench' THEN coalesce(matmul_precision, 'default') END AS precision_key,
+    accelerator_model AS accelerator_model_key,
+    machine_id AS machine_key,
+    CASE WHEN source = 'xlabench' THEN coalesce(batch_size::VARCHAR, 'none') ELSE batch_size::VARCHAR END AS batch_key,
+    threads::VARCHAR AS threads_key,
+    start AS start_key,
+    CASE WHEN instrumented THEN 'on' WHEN NOT instrumented THEN 'off' END AS instrumented_key
+FROM result_rows;

@@ -1,0 +1,72 @@
+-- Grain of geomeans(baseline_backend, baseline_run, models): one row per run and series without the model: suite, test,
+-- accelerator (and its model, machine), environment, dtype, requested batch size, train settings, backend and variant.
+-- `models` (NULL: all) narrows what is averaged and counted.
+-- `geomean` is over the `n` models that are valid on both sides and comparable (several batch sizes of a model count as
+-- their geomean); the interval is exp of the 95 % t interval of the mean log.
+CREATE OR REPLACE MACRO geomeans(baseline_backend, baseline_run, models := NULL) AS TABLE
+WITH per_model AS (
+    SELECT
+        run_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
+        optimizer, loss, matmul_precision, backend, variant, model,
+        any_value(run_label) AS run_label,
+        any_value(run_started) AS run_started,
+        any_value(plan_known) AS plan_known,
+        max(baseline_run_id) AS baseline_run_id,
+        avg(ln(speedup)) FILTER (speedup > 0) AS log_speedup,
+        bool_or(valid) AS valid,
+        bool_or(baseline_valid) AS baseline_valid,
+        bool_or(status NOT IN ('skipped', 'not_run') AND NOT valid) AS failed,
+        count(*) AS planned_n,
+        count(*) FILTER (ran) AS ran_n,
+        count(*) FILTER (ran AND verification_code = 'PASS') AS verified_n,
+        coalesce(bool_or(verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN')), false) AS verify_asked
+    FROM speedups(baseline_backend, baseline_run)
+    WHERE models IS NULL OR list_contains(models::VARCHAR[], model)
+    GROUP BY
+        run_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
+        optimizer, loss, matmul_precision, backend, variant, model
+),
+grouped AS (
+    SELECT
+        run_id,
+        any_value(run_label) AS run_label,
+        any_value(run_started) AS run_started,
+        any_value(plan_known) AS plan_known,
+        suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
+        optimizer, loss, matmul_precision, backend, variant,
+        max(baseline_run_id) AS baseline_run_id,
+        count(log_speedup) AS n,
+        avg(log_speedup) AS mean_log,
+        stddev_samp(log_speedup) AS sd_log,
+        sum(planned_n)::BIGINT AS planned_n,
+        sum(ran_n)::BIGINT AS ran_n,
+        sum(verified_n)::BIGINT AS verified_n,
+        bool_or(verify_asked) AS verify_asked,
+        coalesce(list(model ORDER BY model) FILTER (valid AND NOT baseline_valid), []) AS only_here,
+        coalesce(list(model ORDER BY model) FILTER (valid AND baseline_valid AND log_speedup IS NULL), [])
+            AS not_comparable,
+        coalesce(list(model ORDER BY model) FILTER (failed AND NOT valid), []) AS failed,
+        coalesce(list(model) FILTER (valid), []) AS valid_models
+    FROM per_model
+    GROUP BY
+        run_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
+        optimizer, loss, matmul_precision, backend, variant
+),
+baselines AS (
+    SELECT run_id, suite, test, accelerator, list(DISTINCT model ORDER BY model) AS baseline_models
+    FROM comparable
+    WHERE variant = baseline_backend AND valid AND (models IS NULL OR list_contains(models::VARCHAR[], model))
+    GROUP BY run_id, suite, test, accelerator
+)
+SELECT
+    g.* EXCLUDE (mean_log, sd_log, valid_models),
+    baseline_backend AS baseline_backend,
+    exp(g.mean_log) AS geomean,
+    exp(g.mean_log - t.t * g.sd_log / sqrt(g.n)) AS geomean_low,
+    exp(g.mean_log + t.t * g.sd_log / sqrt(g.n)) AS geomean_high,
+    list_filter(coalesce(b.baseline_models, []), lambda m: NOT list_contains(g.valid_models, m)) AS only_baseline
+FROM grouped AS g
+LEFT JOIN baselines AS b
+    ON b.run_id = coalesce(baseline_run, g.run_id)
+    AND b.suite = g.suite AND b.test = g.test AND b.accelerator = g.accelerator
+LEFT JOIN t_quantiles AS t ON t.freedom = least(g.n - 1, 400);

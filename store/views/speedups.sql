@@ -1,0 +1,87 @@
+-- Grain of speedups(baseline_backend, baseline_run): one row per row of results, with its baseline: the result of the
+-- variant `baseline_backend` in `baseline_run` (NULL: in its own run) for the same model, test and accelerator that
+-- agrees in most requested settings. `speedup` is baseline latency / latency, with the 95 % interval of Zou and Donner
+-- (2008) on the log scale; where it is NULL, `speedup_reason` says why.
+CREATE OR REPLACE MACRO pairs(baseline_backend, baseline_run) AS TABLE
+WITH candidates AS (
+    SELECT
+        o.run_id, o.experiment_id, o.environment, o.valid, o.reason, o.status, o.verification_code,
+        o.latency_s, o.latency_low_s, o.latency_high_s, o.record_id,
+        b.run_id AS baseline_run_id,
+        b.experiment_id AS baseline_experiment_id,
+        b.record_id AS baseline_record_id,
+        b.status AS baseline_status,
+        b.reason AS baseline_reason,
+        b.verification_code AS baseline_verification_code,
+        coalesce(b.valid, false) AS baseline_valid,
+        b.latency_s AS baseline_latency_s,
+        b.latency_low_s AS baseline_latency_low_s,
+        b.latency_high_s AS baseline_latency_high_s,
+        b.steady_n AS baseline_steady_n,
+        list_filter([
+            differs('environment', o.environment_key, b.environment_key, o.run_id = b.run_id),
+            differs('dtype', o.dtype_key, b.dtype_key, o.run_id = b.run_id),
+            differs('requested batch size', o.request_key, b.request_key, o.run_id = b.run_id),
+            differs('optimizer', o.optimizer_key, b.optimizer_key, o.run_id = b.run_id),
+            differs('loss', o.loss_key, b.loss_key, o.run_id = b.run_id),
+            differs('matmul precision', o.precision_key, b.precision_key, o.run_id = b.run_id),
+            differs('accelerator model', o.accelerator_model_key, b.accelerator_model_key, o.run_id = b.run_id),
+            differs('machine', o.machine_key, b.machine_key, o.run_id = b.run_id)
+        ], lambda x: x IS NOT NULL) AS requested_diffs,
+        list_filter([
+            differs('batch size', o.batch_key, b.batch_key, o.run_id = b.run_id),
+            differs('threads', o.threads_key, b.threads_key, o.run_id = b.run_id),
+            differs('start method', o.start_key, b.start_key, o.run_id = b.run_id),
+            differs('instrumentation', o.instrumented_key, b.instrumented_key, o.run_id = b.run_id)
+        ], lambda x: x IS NOT NULL) AS measured_diffs
+    FROM comparable AS o
+    LEFT JOIN comparable AS b
+        ON b.variant = baseline_backend
+        AND b.run_id = coalesce(baseline_run, o.run_id)
+        AND b.suite = o.suite
+        AND b.model = o.model
+        AND b.test = o.test
+        AND b.accelerator = o.accelerator
+)
+SELECT *,
+    valid AND baseline_valid AND len(requested_diffs) = 0 AND len(measured_diffs) = 0 AS paired,
+    CASE
+        WHEN NOT valid THEN coalesce(reason, 'wrong answer: verification ' || verification_code)
+        WHEN baseline_run_id IS NULL THEN 'no baseline result'
+        WHEN len(requested_diffs) > 0 THEN 'not comparable: ' || requested_diffs[1]
+        WHEN NOT baseline_valid THEN format('baseline {}: {}', baseline_backend,
+            coalesce(baseline_reason, 'wrong answer: verification ' || baseline_verification_code))
+        WHEN len(measured_diffs) > 0 THEN 'not comparable: ' || measured_diffs[1]
+    END AS speedup_reason
+FROM candidates
+QUALIFY row_number() OVER (
+    PARTITION BY run_id, experiment_id, environment
+    ORDER BY len(requested_diffs), len(measured_diffs), baseline_valid DESC, baseline_experiment_id
+) = 1;
+
+CREATE OR REPLACE MACRO speedups(baseline_backend, baseline_run) AS TABLE
+SELECT
+    r.*,
+    baseline_backend AS baseline_backend,
+    p.baseline_run_id,
+    p.baseline_record_id,
+    p.baseline_status,
+    p.baseline_latency_s,
+    p.baseline_steady_n,
+    p.valid,
+    p.baseline_valid,
+    CASE WHEN p.paired THEN p.baseline_latency_s / p.latency_s END AS speedup,
+    CASE WHEN p.paired AND p.record_id <> p.baseline_record_id THEN
+        p.baseline_latency_s / p.latency_s * exp(-sqrt(
+            pow(ln(p.baseline_latency_s / nullif(p.baseline_latency_low_s, 0)), 2)
+            + pow(ln(p.latency_high_s / p.latency_s), 2)))
+    END AS speedup_low,
+    CASE WHEN p.paired AND p.record_id <> p.baseline_record_id THEN
+        p.baseline_latency_s / p.latency_s * exp(sqrt(
+            pow(ln(p.baseline_latency_high_s / p.baseline_latency_s), 2)
+            + pow(ln(p.latency_s / nullif(p.latency_low_s, 0)), 2)))
+    END AS speedup_high,
+    p.speedup_reason
+FROM result_rows AS r
+JOIN pairs(baseline_backend, baseline_run) AS p
+    ON p.run_id = r.run_id AND p.experiment_id = r.experiment_id AND p.environment IS NOT DISTINCT FROM r.environment;

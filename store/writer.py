@@ -1,0 +1,132 @@
+"""The only writer of results.jsonl: whole lines, on disk before `append` returns."""
+
+from __future__ import annotations
+
+import fcntl
+import math
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from store.errors import WriteFailed, WriterBusy
+from store.folder import sync_folder
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from store.record import Record
+
+_CHUNK_BYTES = 2**16
+
+
+class ResultsWriter:
+    """Append records to a results.jsonl that no other process writes meanwhile.
+
+    Opening it cuts an unterminated last line, which a killed writer left; `cut_bytes` says how much that was.
+
+    Raises:
+        WriterBusy: another process holds the file.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        existed = self.path.exists()
+        self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            _lock(self._handle, self.path)
+            self.cut_bytes = _cut_torn_line(self._handle)
+            if not existed:
+                sync_folder(self.path.parent)
+        except BaseException:
+            os.close(self._handle)
+            raise
+
+    def append(self, record: Record) -> None:
+        """Write a record as one line; it is on disk when this returns.
+
+        A number that is not finite becomes null, and `warnings` of the line says so.
+
+        Raises:
+            WriteFailed: the line could not be written whole; the file ends where it did before.
+        """
+        line = encode(record)
+        end = os.fstat(self._handle).st_size
+        try:
+            written = os.write(self._handle, line)
+            if written != len(line):
+                raise OSError(f"{written} of {len(line)} bytes were written")
+            os.fsync(self._handle)
+        except OSError as error:
+            os.ftruncate(self._handle, end)
+            os.fsync(self._handle)
+            raise WriteFailed(
+                f"A record could not be written to {self.path}: {error}. "
+                "The file was cut back to its last whole line. Make room on the disk, then resume the run."
+            ) from error
+
+    def close(self) -> None:
+        """Close the file and let another writer have it."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def encode(record: Record) -> bytes:
+    """Return the line of a record, newline included, with null for every number that is not finite."""
+    found: list[str] = []
+    finite = _finite(msgspec.to_builtins(record), "", found)
+    if found:
+        finite["warnings"] = [*finite["warnings"], f"not finite, written as null: {', '.join(found)}"]
+    return msgspec.json.encode(finite) + b"\n"
+
+
+def _finite(value: Any, place: str, found: list[str]) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        found.append(place)
+        return None
+    if isinstance(value, dict):
+        return {key: _finite(entry, f"{place}.{key}" if place else str(key), found) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(entry, f"{place}[{index}]", found) for index, entry in enumerate(value)]
+    return value
+
+
+def _lock(handle: int, path: Path) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise WriterBusy(
+            f"Another process is writing {path}. Wait for that run to end, or choose another --output-dirname."
+        ) from None
+
+
+def _cut_torn_line(handle: int) -> int:
+    """Cut what follows the last newline; returns the number of bytes."""
+    size = os.fstat(handle).st_size
+    end = _after_last_newline(handle, size)
+    if end < size:
+        os.ftruncate(handle, end)
+        os.fsync(handle)
+    return size - end
+
+
+def _after_last_newline(handle: int, size: int) -> int:
+    end = size
+    while end > 0:
+        start = max(0, end - _CHUNK_BYTES)
+        newline = os.pread(handle, end - start, start).rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
+        end = start
+    return 0

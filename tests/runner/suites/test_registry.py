@@ -1,0 +1,94 @@
+"""The registry finds our suites and a user's, and stays free of torch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from runner.suites import SUITES, get_suite, suite_names
+from runner.suites.base import SuiteContext
+from runner.suites.errors import UnknownSuiteError, UserSuiteError
+
+_USER_SUITE = """
+    class Mine:
+        name = {name!r}
+        preload = ()
+        def unavailable(self, context): return None
+        def models(self, context): return []
+        def versions(self, context): return {{}}
+        def build(self, request): raise NotImplementedError
+
+    SUITE = Mine()
+    NOT_A_SUITE = object()
+"""
+
+
+@pytest.fixture
+def user_module(tmp_path, monkeypatch, request):
+    """A module named after the test, so that no other test's import is found in its place."""
+    module = f"user_suite_{abs(hash(request.node.name))}"
+
+    def write(name="mine"):
+        (tmp_path / f"{module}.py").write_text(textwrap.dedent(_USER_SUITE.format(name=name)))
+        monkeypatch.syspath_prepend(str(tmp_path))
+        return module
+
+    return write
+
+
+def test_names_start_with_ours():
+    assert suite_names()[:4] == ("torchbench", "huggingface", "timm_models", "dummy")
+
+
+def test_each_suite_has_the_name_it_is_found_by():
+    assert {name: suite.name for name, suite in SUITES.items()} == {name: name for name in SUITES}
+
+
+def test_an_unknown_suite_is_answered_with_the_names_there_are():
+    with pytest.raises(UnknownSuiteError, match=r"'nope'.*torchbench, huggingface, timm_models, dummy"):
+        get_suite("nope")
+
+
+def test_listing_every_suite_imports_no_framework():
+    program = """
+        import sys
+        from runner.suites import SUITES
+        from runner.suites.base import SuiteContext
+        for suite in SUITES.values():
+            suite.unavailable(SuiteContext()), suite.models(SuiteContext()), suite.versions(SuiteContext())
+        print(sorted({"torch", "torch_xla", "torchvision", "timm", "transformers", "numpy"} & set(sys.modules)))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_user_suite_is_found_by_its_own_name(user_module, monkeypatch):
+    monkeypatch.setenv("XLABENCH_SUITES", f" {user_module()}:SUITE ,")
+    assert suite_names()[-1] == "mine"
+    assert get_suite("mine").models(SuiteContext()) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("{module}", "not of the form package.module:ATTRIBUTE"),
+        ("{module}:ABSENT", "cannot be imported"),
+        ("no_such_module_anywhere:SUITE", "cannot be imported"),
+        ("{module}:NOT_A_SUITE", "it lacks name, preload"),
+    ],
+)
+def test_a_bad_user_suite_says_what_is_wrong(user_module, monkeypatch, place, message):
+    monkeypatch.setenv("XLABENCH_SUITES", place.format(module=user_module()))
+    with pytest.raises(UserSuiteError, match=message):
+        suite_names()
+
+
+def test_a_user_suite_cannot_take_the_name_of_ours(user_module, monkeypatch):
+    monkeypatch.setenv("XLABENCH_SUITES", f"{user_module('dummy')}:SUITE")
+    with pytest.raises(UserSuiteError, match="both named 'dummy'"):
+        get_suite("dummy")

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Make the environment of xlabench: check the toolchain first, say the size, then install pinned packages.
+set -eu
+PYTHON=${PYTHON:-python3.11}
+VENV=${VENV:-.venv}
+
+fail() {
+    echo "setup: $1" >&2
+    exit 2
+}
+
+command -v "$PYTHON" > /dev/null || fail "$PYTHON is not installed; install Python 3.11 with venv and headers (or set PYTHON=...)."
+"$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || fail "$PYTHON is older than 3.11."
+"$PYTHON" -c 'import venv, ensurepip' 2> /dev/null || fail "$PYTHON has no venv module; install python3.11-venv."
+command -v "${CXX:-g++}" > /dev/null || fail "no C++ compiler; inductor needs one on the CPU: install g++ (or set CXX)."
+header=$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')/Python.h
+[ -f "$header" ] || fail "Python.h is missing ($header); inductor needs it: install python3.11-dev."
+
+free_gb=$(df -Pk . | awk 'NR==2 {print int($4 / 1048576)}')
+echo "setup: about 4 GB to download and 8 GB on disk in $VENV ($free_gb GB are free here)."
+[ "$free_gb" -ge 9 ] || fail "not enough free disk: 9 GB are needed."
+
+[ -x "$VENV/bin/python" ] || "$PYTHON" -m venv "$VENV"
+"$VENV/bin/python" -m pip install --quiet --upgrade 'uv>=0.9'
+began=$(date +%s)
+"$VENV/bin/uv" pip install --quiet --python "$VENV/bin/python" --constraint constraints/xla.txt \
+    --editable '.[dashboard,runner,xla,dev]' ||
+    "$VENV/bin/python" -m pip install --quiet --constraint constraints/xla.txt --editable '.[dashboard,runner,xla,dev]'
+echo "setup: done in $(($(date +%s) - began)) s."

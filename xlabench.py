@@ -1,0 +1,256 @@
+"""The command `xlabench`: plan, run, ingest, report, serve, sql.
+
+The only composer: it may import every room, each verb when it is used, so that a verb needs no more packages
+than its work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from store.follow import Follower
+    from store.ingest import IngestReport
+
+    Verbs = argparse._SubParsersAction["_Parser"]  # noqa: SLF001 - argparse names the type of `add_subparsers` only so
+
+EXIT_DONE, EXIT_FINDINGS, EXIT_USAGE, EXIT_PARTIAL, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
+
+_EPILOG = "Exit codes: 0 done, 1 findings, 2 usage, 3 partial, 130 interrupted."
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser that answers bad input with one sentence."""
+
+    def error(self, message: str) -> None:  # type: ignore[override]
+        self.exit(EXIT_USAGE, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb; return its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    parsed = _parser().parse_args(words)
+    parsed.words = words
+    try:
+        return int(parsed.verb(parsed))
+    except KeyboardInterrupt:
+        return _say("Interrupted.", EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of a pipe has seen enough; Python would complain while it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_DONE
+    except Exception as error:
+        code = getattr(error, "exit_code", None)
+        if code is None:
+            raise
+        return _say(str(error), int(code))
+
+
+def _say(text: str, code: int) -> int:
+    print(f"xlabench: {text}", file=sys.stderr)
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="xlabench", description="Who is faster, by how much, and why.", epilog=_EPILOG)
+    parser.add_argument("--version", action="version", version="%(prog)s 0.1.0")
+    verbs = parser.add_subparsers(dest="name", required=True, metavar="VERB", parser_class=_Parser)
+    for add in (_add_plan, _add_run, _add_ingest, _add_serve, _add_sql):
+        add(verbs)
+    return parser
+
+
+def _verb(verbs: Verbs, name: str, verb: Callable[..., int], text: str) -> _Parser:
+    parser = verbs.add_parser(name, help=text.split(".", maxsplit=1)[0], description=text, epilog=_EPILOG)
+    parser.set_defaults(verb=verb)
+    parser.add_argument("--home", type=Path, metavar="DIR", help="runs and store ($XLABENCH_HOME, ./xlabench-data)")
+    return parser
+
+
+def _home(parsed: argparse.Namespace) -> Path:
+    return Path(parsed.home or os.environ.get("XLABENCH_HOME") or "xlabench-data")
+
+
+def _add_database(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--database", type=Path, metavar="DIR", help="store folder (default: `store` in the home)")
+
+
+def _store(parsed: argparse.Namespace) -> Path:
+    return parsed.database or _home(parsed) / "store"
+
+
+def _add_plan(verbs: Verbs) -> None:
+    from runner import flags
+
+    parser = _verb(
+        verbs, "plan", _plan, "Print the matrix of experiments: runnable, or skipped with the reason. Imports no torch."
+    )
+    flags.add_plan_flags(parser)
+    parser.add_argument("--format", choices=["text", "json"], default="text", help="how to print it")
+
+
+def _plan(parsed: argparse.Namespace) -> int:
+    from runner import flags, machine, plan, plan_view
+
+    made = plan.make_plan(flags.plan_request(parsed), machine.detect())
+    if parsed.format == "json":
+        sys.stdout.write(plan_view.as_json(made).decode() + "\n")
+    else:
+        plan_view.print_matrix(made, sys.stdout)
+    return _asked_but_missing(parsed, made.missing_suites, empty=not made.entries)
+
+
+def _asked_but_missing(parsed: argparse.Namespace, missing: dict[str, str], *, empty: bool) -> int:
+    """Say which suites were asked for by name and are not there; nothing left to do is a usage error."""
+    for suite, reason in missing.items():
+        if suite in parsed.suite_name:
+            _say(reason, EXIT_PARTIAL)
+    if empty:
+        return _say("No experiment matches; loosen --suite-name, --filter or --exclude.", EXIT_USAGE)
+    return EXIT_PARTIAL if set(missing) & set(parsed.suite_name) else EXIT_DONE
+
+
+def _add_run(verbs: Verbs) -> None:
+    from runner import flags
+
+    parser = _verb(
+        verbs,
+        "run",
+        _run,
+        "Measure a plan and ingest its records. The same command again resumes: finished experiments are skipped "
+        "and named. Ctrl-C loses nothing.",
+    )
+    flags.add_plan_flags(parser)
+    flags.add_measure_flags(parser)
+    _add_database(parser)
+    group = parser.add_argument_group("run")
+    group.add_argument("--output-dirname", type=Path, metavar="DIR", help="folder of the run; one there is resumed")
+    group.add_argument("--label", default="run", help="name of the run")
+    group.add_argument("--no-resume", action="store_true", help="start anew; an old run in the folder is put aside")
+    group.add_argument("--retry-failed", action="store_true", help="measure groups with failures again")
+    group.add_argument("--dry-run", action="store_true", help="print the plan and stop")
+    group.add_argument("--no-ingest", action="store_true", help="leave the store alone")
+    group.add_argument("--strict", action="store_true", help="exit 1 where an experiment failed")
+
+
+def _run(parsed: argparse.Namespace) -> int:
+    from runner import execute, flags, machine, plan, plan_view, run_folder
+
+    request, here = flags.plan_request(parsed), machine.detect()
+    made = plan.make_plan(request, here)
+    if parsed.dry_run:
+        plan_view.print_matrix(made, sys.stdout)
+    code = _asked_but_missing(parsed, made.missing_suites, empty=not made.entries)
+    if parsed.dry_run or code == EXIT_USAGE:
+        return code
+    folder = run_folder.open_folder(
+        _home(parsed),
+        parsed.output_dirname,
+        run_folder.RunIdentity(
+            plan=made,
+            environment=machine.describe("default", here, plan.source_versions(request), parsed.threads),
+            settings=flags.settings(parsed),
+            label=parsed.label,
+            command=flags.command_line(parsed.words),
+        ),
+        resume=not parsed.no_resume,
+    )
+    print(f"{plan_view.summary(made)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}")
+    follower = _follower(parsed, folder.path)
+    try:
+        result = execute.execute(
+            folder,
+            here,
+            torchbench_dir=request.context.torchbench_dir,
+            retry_failed=parsed.retry_failed,
+            on_record=follower.tell if follower else None,
+        )
+    finally:
+        ingested = follower.finish() if follower else None
+    print(result.sentence())
+    if follower and ingested:
+        print(f"Ingested {follower.records_n} new records; index {ingested.snapshot}")
+    return EXIT_FINDINGS if result.failed and parsed.strict else code
+
+
+def _follower(parsed: argparse.Namespace, folder: Path) -> Follower | None:
+    if parsed.no_ingest:
+        return None
+    from store.follow import Follower
+
+    return Follower(folder, _store(parsed))
+
+
+def _add_ingest(verbs: Verbs) -> None:
+    parser = _verb(
+        verbs,
+        "ingest",
+        _ingest,
+        "Bring run folders and JSONL files into the store. Repeating it adds nothing; an unterminated last line is "
+        "left for later; lines that are no records are listed and make the exit code 3.",
+    )
+    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="default: the runs of the home")
+    parser.add_argument("--rebuild", action="store_true", help="start from an empty index")
+    _add_database(parser)
+
+
+def _ingest(parsed: argparse.Namespace) -> int:
+    from store.ingest import ingest
+
+    paths = parsed.paths or [_home(parsed) / "runs"]
+    report = ingest(paths, _store(parsed), rebuild=parsed.rebuild)
+    print(_ingest_sentence(report))
+    for line in report.rejected:
+        _say(f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", EXIT_PARTIAL)
+    return report.exit_code
+
+
+def _ingest_sentence(report: IngestReport) -> str:
+    pending = f", {len(report.pending)} unfinished lines left for later" if report.pending else ""
+    return (
+        f"Ingested {report.records_n} new records ({report.known_n} known, {len(report.rejected)} rejected{pending}) "
+        f"from {report.files_n} files; index {report.snapshot or 'empty'}"
+    )
+
+
+def _add_serve(verbs: Verbs) -> None:
+    parser = _verb(verbs, "serve", _serve, "Serve the dashboard until Ctrl-C.")
+    parser.add_argument("--address", default="127.0.0.1", help="address to listen on (default: this machine only)")
+    parser.add_argument("--port", type=int, default=8501, help="TCP port")
+    parser.add_argument("--allowed-host", action="append", default=[], metavar="NAME", help="host name of a proxy")
+    _add_database(parser)
+
+
+def _serve(parsed: argparse.Namespace) -> int:
+    if importlib.util.find_spec("streamlit") is None:
+        return _say("The dashboard needs Streamlit: pip install 'xlabench[dashboard]'", EXIT_USAGE)
+    from dashboard.server import serve
+
+    return serve(_store(parsed), parsed.address, parsed.port, allowed_hosts=parsed.allowed_host)
+
+
+def _add_sql(verbs: Verbs) -> None:
+    parser = _verb(
+        verbs, "sql", _sql, "Answer one query from the newest snapshot, read-only for real: no files, no settings."
+    )
+    parser.add_argument("query", nargs="?", help="the query; without it, standard input is read")
+    parser.add_argument("--format", choices=["text", "csv", "json"], default="text", help="how to print the rows")
+    _add_database(parser)
+
+
+def _sql(parsed: argparse.Namespace) -> int:
+    from store.answer import answer
+
+    sys.stdout.write(answer(_store(parsed), parsed.query or sys.stdin.read(), parsed.format))
+    return EXIT_DONE
+
+
+if __name__ == "__main__":
+    sys.exit(main())
