@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from runner import failure
@@ -60,5 +61,7 @@ def _obey(command: Any, measurement: Measurement, channel: Channel, enter: Any) 
 def _fail(channel: Channel, phase: Phase, error: BaseException, measurement: Measurement | None) -> None:
     report = None
     if measurement is not None and phase not in ("load", "compile"):
-        report = measurement.report()
+        # A device that failed may not answer any more; the first error is the one to tell.
+        with contextlib.suppress(Exception):
+            report = measurement.report()
     channel.send(Failed(status=failure.status_of(phase, error), error=failure.describe(phase, error), report=report))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner import outcome, processes
+from runner.backends import backend_of
 from runner.errors import Interrupted
 from runner.messages import Settings
 from runner.outcome import RunFacts
@@ -132,7 +133,9 @@ def _measure(
 def _pool(folder: RunFolder, facts: RunFacts, todo: Remaining) -> Pool:
     entries = [entry for group in todo.groups for entry in group.entries]
     suites = sorted({entry.config.suite_name for entry in entries})
-    preload = [module for suite in suites for module in get_suite(suite).preload]
+    backends = {entry.backend: backend_of(entry.config.xla, entry.config.dynamo) for entry in entries}
+    preload = [module for backend in backends.values() for module in backend.preload]
+    preload += [module for suite in suites for module in get_suite(suite).preload]
     return Pool(
         run_id=folder.file.run.run_id,
         python=sys.executable,

@@ -10,7 +10,7 @@ import traceback
 from store.record import Error, Phase, Status
 
 _OUT_OF_MEMORY = re.compile(
-    r"out of memory|RESOURCE_EXHAUSTED|can't allocate memory|not enough memory|bad_alloc|Cannot allocate memory",
+    r"out of memory|OutOfMemory|RESOURCE_EXHAUSTED|can't allocate memory|not enough memory|bad_alloc|Cannot allocate memory",
     re.IGNORECASE,
 )
 _MESSAGE_CHARACTERS = 2000
@@ -29,7 +29,7 @@ def describe(phase: Phase, error: BaseException) -> Error:
     return Error(
         phase=phase,
         type=type(error).__name__,
-        message=str(error)[:_MESSAGE_CHARACTERS] or type(error).__name__,
+        message=str(error).strip()[:_MESSAGE_CHARACTERS] or type(error).__name__,
         traceback="".join(traceback.format_exception(error)),
     )
 
@@ -43,13 +43,20 @@ def of_exit(phase: Phase, wait_status: int, log_tail: str) -> tuple[Status, Erro
         log_tail: the last lines of what it printed.
     """
     code = os.waitstatus_to_exitcode(wait_status)
+    status: Status = "oom" if _OUT_OF_MEMORY.search(log_tail) else "crashed"
     if code < 0:
-        name = signal.Signals(-code).name
+        name = _signal_name(-code)
         message = f"the measuring process was killed by {name}"
-        status: Status = "oom" if _OUT_OF_MEMORY.search(log_tail) else "crashed"
         return status, Error(phase=phase, type=name, message=message, traceback=log_tail or None, signal=-code)
     message = f"the measuring process exited with code {code} before it reported"
-    return "crashed", Error(phase=phase, type="Exit", message=message, traceback=log_tail or None, exit_code=code)
+    return status, Error(phase=phase, type="Exit", message=message, traceback=log_tail or None, exit_code=code)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # real-time signals have numbers only
+        return f"signal {number}"
 
 
 def of_timeout(phase: Phase, seconds: float, log_tail: str) -> Error:

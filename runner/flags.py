@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _TESTS = {"eval": "eval", "train": "train", "inference": "eval", "training": "train"}
 
 SMOKE = (
-    "timm_models/lcnet_050",
+    "timm_models/test_resnet",
     "huggingface/SwitchTransformer_tiny",
     "torchbench/lennard_jones",
     "torchbench/soft_actor_critic",

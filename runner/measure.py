@@ -44,6 +44,7 @@ class Measurement:
         self._workload: Workload
         self._step: Callable[..., Any]
         self._base_bytes = 0
+        self._peak_is_steady = False
 
     def load(self) -> Loaded:
         """Build the model, start the runtime, move the model there, wrap its step."""
@@ -104,9 +105,10 @@ class Measurement:
             if len(self._samples.blocks) >= settings.warmup_max:
                 return WarmedUp(steady=False, blocks=len(self._samples.blocks))
             self._samples.add(self._block(), "warmup", 0)
-        self._single["setup_peak_memory_bytes"] = max(0, memory.peak_bytes() - self._base_bytes)
+        self._note_setup_peak()
         memory.reset_peak()
         self._runtime.memory_reset()
+        self._peak_is_steady = True
         return WarmedUp(steady=True, blocks=len(self._samples.blocks))
 
     def turn(self, blocks: int, round_number: int) -> TurnDone:
@@ -122,7 +124,10 @@ class Measurement:
     def report(self) -> Report:
         """Return everything measured so far; usable after a failure too."""
         samples = self._samples
-        if samples.of_kind("steady"):
+        if not self._peak_is_steady:
+            # Nobody has reset the high-water mark: it is that of set-up and compilation, whatever came after.
+            self._note_setup_peak()
+        elif samples.of_kind("steady"):
             self._single["peak_memory_bytes"] = self._peak_bytes()
         self._add_compile_times()
         metrics = samples.metrics()
@@ -202,6 +207,11 @@ class Measurement:
     def _is_steady(self) -> bool:
         settings = self._settings
         return is_steady(self._samples.times, self._samples.compiles, settings.warmup_min, settings.steady_blocks)
+
+    def _note_setup_peak(self) -> None:
+        """Keep the peak so far; a second warm-up after a spoilt turn cannot lower it."""
+        key = "setup_peak_memory_bytes"
+        self._single[key] = max(self._single.get(key, 0.0), self._peak_bytes())
 
     def _peak_bytes(self) -> float:
         device = self._runtime.memory_peak_bytes()

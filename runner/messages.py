@@ -132,7 +132,6 @@ class Hello(msgspec.Struct, tag="hello", frozen=True, kw_only=True):
     probe_s: float | None
     threads: int
     torch: str
-    torch_xla: str | None
 
 
 class Forked(msgspec.Struct, tag="forked", frozen=True):

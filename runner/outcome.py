@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from runner.messages import Settings
 from store.identity import record_id
 from store.record import (
     SKIP,
@@ -28,7 +30,7 @@ from store.record import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runner.messages import Hello, Loaded, Report, Settings
+    from runner.messages import Hello, Loaded, Report
     from store.record import Accelerator
 
 _SHORT_BLOCK_S = 0.001
@@ -190,7 +192,8 @@ def quality_warnings(report: Report | None) -> list[str]:
 def reproduce(entry: PlanEntry, settings: Settings) -> str:
     """Return the command that measures this experiment again."""
     config = entry.config
-    words = ["xlabench run", f"--suite-name {config.suite_name}", f"--filter '^{config.model_name}$'"]
+    name = re.escape(config.model_name).replace(r"\-", "-")
+    words = ["xlabench run", f"--suite-name {config.suite_name}", f"--filter '^{name}$'"]
     words += [f"--accelerator {config.accelerator}", f"--xla {config.xla}", f"--dynamo {config.dynamo}"]
     words += [f"--test {config.test}"]
     if config.batch_size is not None:
@@ -199,4 +202,13 @@ def reproduce(entry: PlanEntry, settings: Settings) -> str:
     words.append(f"--iterations-per-run {settings.iterations_per_run}")
     if settings.threads:
         words.append(f"--threads {settings.threads}")
+    usual = Settings()
+    if settings.seed != usual.seed:
+        words.append(f"--seed {settings.seed}")
+    if settings.warmup_max != usual.warmup_max:
+        words.append(f"--warmup-max {settings.warmup_max}")
+    if settings.timeout_s != usual.timeout_s:
+        words.append(f"--subprocess-timeout {settings.timeout_s:.0f}")
+    if settings.start != usual.start:
+        words.append(f"--start {settings.start}")
     return " ".join(words)

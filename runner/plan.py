@@ -88,12 +88,14 @@ def source_versions(request: PlanRequest) -> dict[str, str]:
 
 def _selected(suite: Suite, request: PlanRequest) -> Iterator[ModelInfo]:
     """Yield the suite's models that the filters let through; they search, ignoring case, as the peer's do."""
-    wanted = re.compile("|".join(request.filters) or ".", re.IGNORECASE)
-    unwanted = re.compile("|".join(request.excludes) or "^$", re.IGNORECASE)
+    # Each is compiled alone: joined by `|`, inline flags are an error and back-references count wrongly.
+    wanted = [re.compile(text, re.IGNORECASE) for text in request.filters or (".",)]
+    unwanted = [re.compile(text, re.IGNORECASE) for text in request.excludes]
     for model in suite.models(request.context):
         if request.models and f"{suite.name}/{model.name}" not in request.models:
             continue
-        if wanted.search(model.name) and not unwanted.search(model.name):
+        name = model.name
+        if any(each.search(name) for each in wanted) and not any(each.search(name) for each in unwanted):
             yield model
 
 

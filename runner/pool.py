@@ -73,6 +73,11 @@ class Pool:
     def server_pid(self) -> int | None:
         return self._server.pid if self._server else None
 
+    def prepare(self) -> None:
+        """Have the server ready where processes are forked, so that no experiment pays for its start."""
+        if self.start == "fork":
+            self._ensure_server()
+
     def spawn(self, variables: Mapping[str, str], log: Path) -> Process:
         """Start a measuring process that prints into `log`."""
         self._next += 1
@@ -138,7 +143,10 @@ class Pool:
     def _await_fork(self, number: int) -> int:
         deadline = time.monotonic() + _EXIT_S
         while True:
-            answer = self._server_answer(deadline)
+            try:
+                answer = self._server_answer(deadline)
+            except TimedOut as error:  # the server, not the experiment, does not answer
+                raise ServerGone from error
             if isinstance(answer, Forked) and answer.child == number:
                 return answer.pid
 

@@ -111,7 +111,7 @@ class ProgressView:
 def verdict(record: Record) -> str:
     """Say in a few words how an experiment ended."""
     if record.status in FAILED and record.error is not None:
-        first_line = record.error.message.strip().splitlines()[0][:160]
+        first_line = record.error.message.strip().partition("\n")[0][:160]
         return f"{record.status} in {record.error.phase}: {first_line}"
     times = record.metrics.get("per_iter_time", [])
     steady = sorted(time for time, kind in zip(times, record.measurement.blocks.kind, strict=False) if kind == "steady")

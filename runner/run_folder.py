@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner.errors import PlanMismatch
+from runner.resume import remaining
+from store.errors import RunFileError
 from store.record import Run, RunFile
 from store.run_file import RESULTS, RUN_FILE, read_records, read_run_file, write_run_file
+from store.writer import ResultsWriter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +25,18 @@ if TYPE_CHECKING:
     from runner.plan import Plan
     from store.record import Environment
 
-_IDENTITY = ("python", "torch", "torch_xla", "torchvision", "transformers", "timm", "torchbench_commit", "machine_id")
+_IDENTITY = (
+    "python",
+    "torch",
+    "torch_git",
+    "torch_xla",
+    "torch_xla_git",
+    "torchvision",
+    "transformers",
+    "timm",
+    "torchbench_commit",
+    "machine_id",
+)
 """What has to be equal for a run to be resumed."""
 
 
@@ -87,13 +101,14 @@ def _difference(file: RunFile, identity: RunIdentity) -> str | None:
     if file.plan_id != identity.plan.plan_id:
         return "another plan"
     if file.settings != msgspec.to_builtins(identity.settings):
-        changed = [key for key, value in file.settings.items() if value != _settings(identity).get(key)]
+        now = _settings(identity)
+        changed = [key for key in {**file.settings, **now} if file.settings.get(key) != now.get(key)]
         return f"other measurement settings ({', '.join(changed)})"
     old = file.environments[0]
     for field in _IDENTITY:
-        before, now = getattr(old, field), getattr(identity.environment, field)
-        if before != now:
-            return f"{field} {before} (now {now})"
+        before, after = getattr(old, field), getattr(identity.environment, field)
+        if before != after:
+            return f"{field} {before} (now {after})"
     return None
 
 
@@ -105,16 +120,18 @@ def _unfinished(home: Path, identity: RunIdentity) -> Path | None:
     """Return the newest unfinished run of the same plan, settings and environment."""
     found: list[tuple[float, Path]] = []
     for path in (home / "runs").glob(f"*/{RUN_FILE}"):
-        file = read_run_file(path.parent)
+        try:
+            file = read_run_file(path.parent)
+        except RunFileError:  # a damaged run elsewhere must not keep a new one from starting
+            continue
         if _difference(file, identity) is None and not _finished(path.parent, file):
             found.append((file.timestamp, path.parent))
     return max(found)[1] if found else None
 
 
 def _finished(folder: Path, file: RunFile) -> bool:
-    seen = read_records(folder / RESULTS)
-    ids = {record.experiment_id for record in seen}
-    return all(entry.experiment_id in ids for entry in file.plan)
+    left = remaining(file.plan, read_records(folder / RESULTS))
+    return not left.groups and not left.skips
 
 
 def _new(identity: RunIdentity) -> RunFile:
@@ -130,8 +147,9 @@ def _new(identity: RunIdentity) -> RunFile:
 
 
 def _put_aside(directory: Path) -> None:
-    """Keep an old run beside the new one; what was measured is never deleted."""
-    directory.rename(directory.with_name(f"{directory.name}.old-{_stamp()}"))
+    """Keep an old run beside the new one; what was measured is never deleted, and a run in progress not moved."""
+    with ResultsWriter(directory / RESULTS):
+        directory.rename(directory.with_name(f"{directory.name}.old-{_stamp()}"))
 
 
 def _name(label: str) -> str:

@@ -58,7 +58,7 @@ class Samples:
         """
         per_run = self.iterations_per_run
         result = {"total_time": self.times, "per_iter_time": [time / per_run for time in self.times]}
-        steady_reads = any(block.fallback_calls for block in self.of_kind("steady"))
+        steady_reads = any(block.fallback_calls for block in self.of_kind("steady") or self.blocks)
         traces = [block.trace_s for block in self.blocks if block.trace_s is not None]
         if traces and not steady_reads:
             result["trace_total_time"] = traces

@@ -73,6 +73,7 @@ class Scheduler:
         scratch = Path(tempfile.mkdtemp(prefix="xlabench-"))
         try:
             backend = backend_of(entry.config.xla, entry.config.dynamo)
+            self.pool.prepare()
             requested_at = time.monotonic()
             process = self.pool.spawn(backend.variables(entry.config, scratch), log)
             return self._converse(process, self._load(entry, batch_size, requested_at))

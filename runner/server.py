@@ -11,13 +11,13 @@ import argparse
 import contextlib
 import gc
 import importlib
-import importlib.util
 import os
 import selectors
 import signal
 import socket
 import sys
 import time
+import traceback
 from pathlib import Path
 
 import msgspec
@@ -25,27 +25,20 @@ import msgspec
 from runner import child, processes
 from runner.messages import CONTROL_BYTES, Channel, Exited, Fork, Forked, Hello
 
-_PRELOAD = ("torch", "torch._dynamo", "torch._inductor.compile_fx")
-_PRELOAD_XLA = ("torch_xla", "torch_xla.core.xla_model", "torch_xla.debug.metrics", "torch_xla._dynamo.dynamo_bridge")
 _MAX_FDS = 2
 
 
-def preload(modules: list[str]) -> tuple[float, str | None]:
-    """Import what measuring needs; return seconds and the version of torch_xla, if there is one."""
+def preload(modules: list[str]) -> float:
+    """Import torch and what the plan's backends and suites need; return seconds."""
     began = time.perf_counter()
     # Compile workers started here would not survive the fork.
     os.environ.setdefault("TORCH_WARM_POOL", "0")
-    for name in _PRELOAD:
-        importlib.import_module(name)
-    xla: str | None = None
-    if importlib.util.find_spec("torch_xla"):
-        for name in _PRELOAD_XLA:
-            importlib.import_module(name)
-        xla = str(importlib.import_module("torch_xla").__version__)
+    importlib.import_module("torch")
     for name in modules:
+        # A module that is missing here is reported by the experiment that needs it.
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    return time.perf_counter() - began, xla
+    return time.perf_counter() - began
 
 
 def probe_toolchain() -> float:
@@ -138,11 +131,16 @@ def measure(channel: int, log: int, variables: dict[str, str]) -> None:
     os.dup2(log, 2)
     os.environ.update(variables)
     gc.enable()
-    child.serve(Channel(socket.socket(fileno=channel)))
+    code = 0
+    try:
+        child.serve(Channel(socket.socket(fileno=channel)))
+    except BaseException:  # noqa: BLE001 - a forked process must never return into the server's loop
+        traceback.print_exc()
+        code = 1
     sys.stdout.flush()
     sys.stderr.flush()
     # Interpreter shutdown after torch_xla can hang or crash, and everything has been told.
-    os._exit(0)
+    os._exit(code)
 
 
 def main() -> None:
@@ -156,10 +154,10 @@ def main() -> None:
     arguments = parser.parse_args()
     sig = signal.SIGKILL if arguments.single is not None else signal.SIGTERM
     processes.die_with_parent(arguments.parent, sig)
-    import_s, xla = preload(arguments.preload)
+    import_s = preload(arguments.preload)
+    probe_s = probe_toolchain() if arguments.probe else None
     if arguments.single is not None:
         measure(arguments.control, arguments.single, {})
-    probe_s = probe_toolchain() if arguments.probe else None
     import torch
 
     # What is alive now stays alive: without this the first collection in a child copies all of it.
@@ -170,7 +168,6 @@ def main() -> None:
         probe_s=probe_s,
         threads=len(list(Path("/proc/self/task").iterdir())),
         torch=str(torch.__version__),
-        torch_xla=xla,
     )
     Server(socket.socket(fileno=arguments.control)).serve(hello)
 

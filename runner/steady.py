@@ -46,12 +46,13 @@ def is_steady(times: Sequence[float], compiles: Sequence[int | None], minimum: i
 def steady_start(times: Sequence[float], compiles: Sequence[int | None], window: int) -> int | None:
     """Return where the steady state begins in a fixed number of blocks, or None where it never does.
 
-    The first block is never steady; from the returned index on nothing compiles, and where `window` blocks are
-    left, they show no trend.
+    The first block is never steady; from the returned index on nothing compiles, no block stands out as the slow
+    end of the warm-up, and where `window` blocks are left, they show no trend.
     """
     last_compile = max((index for index, count in enumerate(compiles) if count), default=0)
     for start in range(max(1, last_compile + 1), len(times) - 1):
         rest = times[start:]
-        if len(rest) < window or not has_trend(rest):
+        slow_end = rest[0] > (1 + SMALL_CHANGE) * max(rest[1:])
+        if not slow_end and (len(rest) < window or not has_trend(rest)):
             return start
     return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from runner.machine import Machine
@@ -58,6 +58,8 @@ class Backend(Protocol):
     """One compiler configuration, found by its (xla, dynamo) pair."""
 
     name: str
+    preload: Sequence[str]
+    """Modules that the fork server imports once where the plan holds this backend."""
 
     def unavailable(self, accelerator: Accelerator, machine: Machine) -> str | None:
         """Say why this machine cannot run it, or None. Imports no torch."""

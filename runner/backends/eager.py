@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from runner.backends.host import HostRuntime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from runner.backends.base import Runtime
@@ -19,6 +19,7 @@ class Eager:
     """Run the step as it is written."""
 
     name = "eager"
+    preload: Sequence[str] = ("torch",)
 
     def unavailable(self, accelerator: Accelerator, machine: Machine) -> str | None:
         return machine.accelerator_missing(accelerator)

@@ -9,7 +9,7 @@ from runner.backends import dynamo
 from runner.backends.host import HostRuntime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from runner.backends.base import Runtime
@@ -21,6 +21,7 @@ class Inductor:
     """Compile the step with inductor into caches of its own."""
 
     name = "inductor"
+    preload: Sequence[str] = ("torch._dynamo", "torch._inductor.compile_fx")
 
     def unavailable(self, accelerator: Accelerator, machine: Machine) -> str | None:
         missing = machine.accelerator_missing(accelerator)

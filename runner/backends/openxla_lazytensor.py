@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from runner.backends import xla
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from runner.backends.base import Runtime
@@ -19,6 +19,7 @@ class OpenXlaLazyTensor:
     """Trace every iteration; compile where the trace is new."""
 
     name = "openxla+lazytensor"
+    preload: Sequence[str] = xla.PRELOAD
 
     def unavailable(self, accelerator: Accelerator, machine: Machine) -> str | None:
         return machine.accelerator_missing(accelerator) or xla.unavailable(accelerator, machine)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from runner.machine import Machine
     from store.record import Accelerator, ExperimentConfig
 
+PRELOAD = ("torch_xla", "torch_xla.core.xla_model", "torch_xla.debug.metrics")
 _FALLBACK_PREFIX = "aten::"
 
 
@@ -35,8 +36,8 @@ def variables(config: ExperimentConfig, scratch: Path) -> dict[str, str]:
         "XLA_FLAGS": " ".join(config.xla_flags),
         "XLA_DISABLE_FUNCTIONALIZATION": "0" if config.enable_functionalization else "1",
     }
-    if config.cache == "warm":
-        values["XLA_PERSISTENT_CACHE_PATH"] = str(scratch / "xla")
+    # Empty means off; a cache folder of the user's own environment is never used silently.
+    values["XLA_PERSISTENT_CACHE_PATH"] = str(scratch / "xla") if config.cache == "warm" else ""
     return values
 
 

@@ -64,7 +64,8 @@ class TimmSuite:
         seed_everything(request.seed)
         module = timm.create_model(request.model_name, pretrained=False)
         inputs = torch.randn(batch_size, *_input_size(model, module, request.accelerator))
-        targets = torch.randint(0, module.num_classes, (batch_size,))
+        # Pure feature extractors (num_classes 0) return their features, which then stand for the classes.
+        targets = torch.randint(0, module.num_classes or module.num_features, (batch_size,))
         if model.calibrate_batchnorm:
             calibrate(module, inputs)
         offered: dict[str, Callable[[Any], Any]] = {

@@ -1,0 +1,184 @@
+"""Whatever is killed, however hard: nothing is lost, nothing is doubled, no process stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from runner import processes
+from store.ingest import ingest
+from store.query import connect, current_snapshot
+
+pytestmark = [pytest.mark.slow, pytest.mark.faults]
+
+ROOT = Path(__file__).resolve().parents[2]
+TIMES = 5
+GONE_WITHIN_S = 5.0
+PATIENCE_S = 120.0
+
+
+class LiveRun:
+    """A run of two models, started as a user starts it, caught while the second one is being measured."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.log = folder.parent / "stderr.txt"
+        self.start()
+        self._wait_for("slow eval eager on cpu: measuring")
+        self.server = self._only(self.scheduler.children())
+        self.child = self._only(self.server.children())
+        self.grandchild = self._only(self.child.children())
+
+    def command(self) -> list[str]:
+        words = [sys.executable, "-m", "xlabench", "run", "--suite-name", "faulty", "--filter", "^(fine|slow)$"]
+        words += ["--accelerator", "cpu", "--xla", "None", "--dynamo", "None", "--test", "eval", "--repeat", "40"]
+        return [*words, "--output-dirname", str(self.folder), "--home", str(self.folder.parent), "--no-ingest"]
+
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "XLABENCH_SUITES": "tests.faults.faulty_suite:SUITE", "PYTHONPATH": str(ROOT)}
+
+    def start(self) -> None:
+        with self.log.open("w") as sink:
+            popen = subprocess.Popen(self.command(), cwd=ROOT, env=self.environment(), stderr=sink, stdout=sink)
+        self.popen, self.scheduler = popen, psutil.Process(popen.pid)
+
+    def again(self) -> str:
+        done = subprocess.run(
+            self.command(), cwd=ROOT, env=self.environment(), capture_output=True, text=True, timeout=PATIENCE_S
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stderr + done.stdout
+
+    def records(self) -> list[dict]:
+        lines = (self.folder / "results.jsonl").read_bytes()
+        assert lines.endswith(b"\n")
+        return [json.loads(line) for line in lines.splitlines()]
+
+    def run_id(self) -> str:
+        return json.loads((self.folder / "run.json").read_text())["run"]["run_id"]
+
+    def _wait_for(self, text: str) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while text not in self.log.read_text():
+            assert time.monotonic() < deadline, self.log.read_text()
+            assert self.popen.poll() is None, self.log.read_text()
+            time.sleep(0.02)
+
+    @staticmethod
+    def _only(found: list[psutil.Process]) -> psutil.Process:
+        assert len(found) == 1, found
+        return found[0]
+
+
+@pytest.fixture
+def live(tmp_path: Path):
+    run = LiveRun(tmp_path / "run")
+    yield run
+    run.popen.kill()
+    run.popen.wait()
+    processes.kill_tagged(run.run_id())
+
+
+def assert_none_left(live: LiveRun) -> None:
+    """No process of the run lives on, stopped ones included."""
+    deadline = time.monotonic() + GONE_WITHIN_S
+    while left := processes.tagged(live.run_id()):
+        assert time.monotonic() < deadline, [process.as_dict(["pid", "cmdline", "status"]) for process in left]
+        time.sleep(0.02)
+
+
+def assert_whole(live: LiveRun, store: Path, statuses: dict[str, str]) -> None:
+    """Each experiment has exactly one result, and no record stands twice."""
+    records = live.records()
+    assert len({record["record_id"] for record in records}) == len(records)
+    ingest([live.folder], store)
+    snapshot = current_snapshot(store)
+    assert snapshot is not None
+    with connect(snapshot) as con:
+        rows = con.execute("SELECT model, status FROM results ORDER BY model").fetchall()
+    assert rows == sorted(statuses.items())
+    assert [record["attempt"] for record in records if record["model"]["model_name"] == "fine"] == [1]
+
+
+@pytest.mark.parametrize("_", range(TIMES))
+def test_scheduler_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
+    """The unfinished experiment is measured again; the finished one is not."""
+    live.scheduler.kill()
+    live.popen.wait()
+    assert_none_left(live)
+    assert "finished before: faulty/fine" in live.again()
+    assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
+
+
+@pytest.mark.parametrize("_", range(TIMES))
+def test_scheduler_killed_while_the_child_is_stopped(live: LiveRun, tmp_path: Path, _: int) -> None:
+    """A stopped child and its stopped grandchild do not outlive the scheduler."""
+    for process in (live.grandchild, live.child):
+        process.send_signal(signal.SIGSTOP)
+    live.scheduler.kill()
+    live.popen.wait()
+    assert_none_left(live)
+    live.again()
+    assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
+
+
+@pytest.mark.parametrize("_", range(TIMES))
+def test_fork_server_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
+    """The server is started anew and the experiment, which is not to blame, is measured again."""
+    live.server.kill()
+    assert live.popen.wait(PATIENCE_S) == 0
+    assert_none_left(live)
+    assert "Measured 0 experiments" in live.again()
+    assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
+
+
+@pytest.mark.parametrize("_", range(TIMES))
+def test_child_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
+    """A crash is a record with its signal, and counts as finished."""
+    live.child.kill()
+    assert live.popen.wait(PATIENCE_S) == 0
+    assert_none_left(live)
+    assert "Measured 0 experiments" in live.again()
+    assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "crashed"})
+    assert [record["error"]["signal"] for record in live.records() if record["error"]] == [signal.SIGKILL]
+
+
+@pytest.mark.parametrize("_", range(TIMES))
+def test_stopped_child_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
+    """The stopped grandchild of a killed child is killed too."""
+    for process in (live.grandchild, live.child):
+        process.send_signal(signal.SIGSTOP)
+    live.child.kill()
+    assert live.popen.wait(PATIENCE_S) == 0
+    assert_none_left(live)
+    assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "crashed"})
+
+
+def test_interrupted(live: LiveRun, tmp_path: Path) -> None:
+    """Ctrl-C ends the run with code 130 and one sentence; the same command goes on."""
+    live.scheduler.send_signal(signal.SIGINT)
+    assert live.popen.wait(PATIENCE_S) == 130
+    assert "Finished experiments are kept" in live.log.read_text()
+    assert "Traceback" not in live.log.read_text()
+    assert_none_left(live)
+    assert "finished before: faulty/fine" in live.again()
+    assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
+
+
+def test_second_scheduler_is_refused(live: LiveRun) -> None:
+    """Two runs in one folder at once would double records: the second says so and exits with 2."""
+    second = subprocess.run(
+        live.command(), cwd=ROOT, env=live.environment(), capture_output=True, text=True, timeout=PATIENCE_S
+    )
+    assert second.returncode == 2
+    assert "Another process is writing" in second.stderr
+    assert live.popen.poll() is None
+    assert len(processes.tagged(live.run_id())) == 3
