@@ -10,7 +10,7 @@ import traceback
 from store.record import Error, Phase, Status
 
 _OUT_OF_MEMORY = re.compile(
-    r"out of memory|OutOfMemory|RESOURCE_EXHAUSTED|can't allocate memory|not enough memory|bad_alloc|Cannot allocate memory",
+    r"out of memory|OutOfMemory|RESOURCE_EXHAUSTED|not enough memory|bad_alloc|can(no|')t allocate memory",
     re.IGNORECASE,
 )
 _MESSAGE_CHARACTERS = 2000

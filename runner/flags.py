@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 _TESTS = {"eval": "eval", "train": "train", "inference": "eval", "training": "train"}
 
 SMOKE = (
-    "timm_models/test_resnet",
-    "huggingface/SwitchTransformer_tiny",
+    "timm_models/test_vit2",
+    "huggingface/BertTiny",
+    "dummy/dummy_nonzero",
     "torchbench/lennard_jones",
     "torchbench/soft_actor_critic",
     "torchbench/dcgan",
@@ -147,7 +148,7 @@ def plan_request(arguments: argparse.Namespace) -> PlanRequest:
     suites = tuple(dict.fromkeys(arguments.suite_name))
     accelerators = tuple(dict.fromkeys(arguments.accelerator))
     if arguments.smoke:
-        suites = suites or ("timm_models", "huggingface", "torchbench")
+        suites = suites or ("timm_models", "huggingface", "dummy", "torchbench")
         accelerators = accelerators or ("cpu",)
     return PlanRequest(
         suites=suites,

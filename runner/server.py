@@ -22,7 +22,7 @@ from pathlib import Path
 
 import msgspec
 
-from runner import child, processes
+from runner import child, processes, toolchain
 from runner.messages import CONTROL_BYTES, Channel, Exited, Fork, Forked, Hello
 
 _MAX_FDS = 2
@@ -38,15 +38,6 @@ def preload(modules: list[str]) -> float:
         # A module that is missing here is reported by the experiment that needs it.
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    return time.perf_counter() - began
-
-
-def probe_toolchain() -> float:
-    """Let inductor find the vector instruction sets of this CPU, once; return what it cost in seconds."""
-    from torch._inductor.cpu_vec_isa import valid_vec_isa_list
-
-    began = time.perf_counter()
-    valid_vec_isa_list()
     return time.perf_counter() - began
 
 
@@ -149,13 +140,13 @@ def main() -> None:
     parser.add_argument("--control", type=int, required=True, help="descriptor of the control socket or channel")
     parser.add_argument("--single", type=int, metavar="LOG", help="measure here; descriptor of the log")
     parser.add_argument("--parent", type=int, required=True, help="pid of the scheduler")
-    parser.add_argument("--probe", action="store_true", help="run inductor's vector-ISA probe")
+    parser.add_argument("--probe", action="store_true", help="do inductor's one-time toolchain work")
     parser.add_argument("--preload", action="append", default=[], help="module to import, if it can be")
     arguments = parser.parse_args()
     sig = signal.SIGKILL if arguments.single is not None else signal.SIGTERM
     processes.die_with_parent(arguments.parent, sig)
     import_s = preload(arguments.preload)
-    probe_s = probe_toolchain() if arguments.probe else None
+    probe_s = toolchain.prepare() if arguments.probe else None
     if arguments.single is not None:
         measure(arguments.control, arguments.single, {})
     import torch

@@ -41,17 +41,30 @@ def cast(workload: Workload, dtype: str) -> None:
 
 
 def move(workload: Workload, device: Any) -> None:
-    """Bring the module and its inputs to the device; tied weights stay tied."""
+    """Bring the module, its inputs and a module loss to the device; shared parameters stay shared."""
     import torch
     from torch.utils import _pytree as pytree
 
+    shared = _shared_parameters(workload.module)
     workload.module = workload.module.to(device)
-    if hasattr(workload.module, "tie_weights"):
-        # Moving to an XLA device gives each occurrence of a tied parameter a tensor of its own.
-        workload.module.tie_weights()
+    # Moving to an XLA device gives each occurrence of a shared parameter a tensor of its own: another model.
+    for (first_owner, first_name), *others in shared:
+        for owner, name in others:
+            setattr(owner, name, getattr(first_owner, first_name))
+    if isinstance(workload.loss, torch.nn.Module):
+        workload.loss = workload.loss.to(device)
     workload.args, workload.kwargs = pytree.tree_map_only(
         torch.Tensor, lambda tensor: tensor.to(device), (workload.args, workload.kwargs)
     )
+
+
+def _shared_parameters(module: Any) -> list[list[tuple[Any, str]]]:
+    """Return the places of each parameter that stands in more than one, as (owner, name)."""
+    places: dict[int, list[tuple[Any, str]]] = {}
+    for owner in module.modules():
+        for name, parameter in owner.named_parameters(recurse=False, remove_duplicate=False):
+            places.setdefault(id(parameter), []).append((owner, name))
+    return [found for found in places.values() if len(found) > 1]
 
 
 def fresh_inputs(workload: Workload, count: int) -> list[Any]:

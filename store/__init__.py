@@ -1,0 +1,1 @@
+"""The store: record contract, statistics, ingest, views, comparisons and reports."""

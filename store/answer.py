@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from store.errors import NoSnapshot, UsageError
-from store.query import connect, current_snapshot
+from store.choose import newest_snapshot
+from store.errors import UsageError
+from store.query import connect
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,10 +34,7 @@ def answer(store_dir: Path, query: str, form: str) -> str:
         NoSnapshot: nothing was ingested yet.
         BadQuery: DuckDB refuses the query.
     """
-    snapshot = current_snapshot(store_dir)
-    if snapshot is None:
-        raise NoSnapshot(f"There is no index in {store_dir}. Run `xlabench ingest PATH` first.")
-    con = connect(snapshot)
+    con = connect(newest_snapshot(store_dir))
     try:
         found = con.execute(query)
         columns = [column[0] for column in found.description or ()]

@@ -24,19 +24,19 @@ class UsageError(StoreError):
     """A path, name or value that cannot be used."""
 
 
-class NoSuchSource(UsageError):  # noqa: N818 (names state the fact)
+class NoSuchSource(UsageError):
     """Nothing to ingest at a path."""
 
 
-class NoSnapshot(UsageError):  # noqa: N818
+class NoSnapshot(UsageError):
     """There is no index to read yet."""
 
 
-class WriterBusy(StoreError):  # noqa: N818
+class WriterBusy(StoreError):
     """Another process writes the same results.jsonl."""
 
 
-class WriteFailed(StoreError):  # noqa: N818
+class WriteFailed(StoreError):
     """A record could not be written whole; the file was cut back to its previous end."""
 
     exit_code = 3
@@ -46,7 +46,7 @@ class RunFileError(StoreError):
     """run.json is missing or unreadable."""
 
 
-class OwnerBusy(StoreError):  # noqa: N818
+class OwnerBusy(StoreError):
     """Another ingest held the store for longer than this one would wait."""
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from store.record import ExperimentConfig
+if TYPE_CHECKING:
+    from store.record import ExperimentConfig
 
 _DIGEST_BYTES = 10
 

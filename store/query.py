@@ -2,45 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
-import msgspec
 
 from store.database import snapshot
 from store.errors import NoSnapshot
+from store.filters import ALL, Filters
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
     import pandas as pd
 
-Connection = duckdb.DuckDBPyConnection
+    Connection = duckdb.DuckDBPyConnection
 
 DEFAULT_BASELINE = "inductor"
-
-
-class Filters(msgspec.Struct, frozen=True, kw_only=True):
-    """What to keep of a view: values of a column are alternatives, an empty tuple keeps all."""
-
-    suite: tuple[str, ...] = ()
-    model: tuple[str, ...] = ()
-    backend: tuple[str, ...] = ()
-    test: tuple[str, ...] = ()
-    accelerator: tuple[str, ...] = ()
-    dtype: tuple[str, ...] = ()
-    run: tuple[str, ...] = ()
-
-    def parameters(self) -> dict[str, list[str]]:
-        """Return the values as query parameters."""
-        return {name: list(getattr(self, name)) for name in self.__struct_fields__}
-
-
-ALL = Filters()
 
 
 def current_snapshot(store_dir: str | os.PathLike[str]) -> Path | None:
@@ -75,6 +56,17 @@ def select(con: Connection, sql: str, params: Mapping[str, Any] | None = None) -
         cursor.close()
 
 
+def fetch(con: Connection, sql: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+    """Return the rows of a query as dictionaries with None for NULL, without pandas' forms of a missing value."""
+    cursor = con.cursor()
+    try:
+        rows = cursor.execute(sql, dict(params or {})).fetchall()
+        names = [column[0] for column in cursor.description or ()]
+    finally:
+        cursor.close()
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
 @cache
 def named(name: str) -> str:
     """Return the text of a query in `store/queries`."""
@@ -93,7 +85,7 @@ def speedups(
     baseline_run: str | None = None,
 ) -> pd.DataFrame:
     """Return rows of `speedups`; without a baseline run each run is compared with itself."""
-    return select(con, named("speedups"), _with_baseline(filters, baseline_backend, baseline_run))
+    return select(con, named("speedups"), with_baseline(filters, baseline_backend, baseline_run))
 
 
 def geomeans(
@@ -103,7 +95,7 @@ def geomeans(
     baseline_run: str | None = None,
 ) -> pd.DataFrame:
     """Return geometric means over the models that the filters keep."""
-    return select(con, named("geomeans"), _with_baseline(filters, baseline_backend, baseline_run))
+    return select(con, named("geomeans"), with_baseline(filters, baseline_backend, baseline_run))
 
 
 def compile_times(con: Connection, filters: Filters = ALL) -> pd.DataFrame:
@@ -145,5 +137,6 @@ def facets(con: Connection) -> pd.DataFrame:
     return select(con, named("facets"))
 
 
-def _with_baseline(filters: Filters, backend: str, run: str | None) -> dict[str, Any]:
+def with_baseline(filters: Filters, backend: str, run: str | None) -> dict[str, Any]:
+    """Return the parameters of the named queries `speedups` and `geomeans`."""
     return filters.parameters() | {"baseline_backend": backend, "baseline_run": run}

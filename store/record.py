@@ -99,6 +99,8 @@ class Experiment(msgspec.Struct, kw_only=True):
     dtype: str | None = None
     optimizer: str | None = None
     loss: str | None = None
+    """As requested; None: the suite's own, which `resolved_loss` names where the model was built."""
+    resolved_loss: str | None = None
     matmul_precision: str | None = None
     compile_mode: str | None = None
     cudagraphs: bool | None = None
@@ -148,7 +150,7 @@ class Environment(msgspec.Struct, kw_only=True, frozen=True):
     driver: str | None = None
     threads: int | None = None
     toolchain_probe_s: float | None = None
-    """Inductor's one-time vector-ISA probe, run once before forking and part of no compile time."""
+    """Inductor's one-time toolchain work (vector-ISA probe, precompiled headers), part of no compile time."""
     server_import_s: float | None = None
     variables: dict[str, str] = msgspec.field(default_factory=dict)
     """Effective values of the environment variables that change timing (`OMP_*`, `XLA_*`, `PJRT_DEVICE`, …)."""

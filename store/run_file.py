@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from store.folder import write_whole
 from store.record import Record, RunFile
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
 
 RUN_FILE = "run.json"

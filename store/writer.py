@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import math
 import os
@@ -55,10 +56,7 @@ class ResultsWriter:
         line = encode(record)
         end = os.fstat(self._handle).st_size
         try:
-            written = os.write(self._handle, line)
-            if written != len(line):
-                raise OSError(f"{written} of {len(line)} bytes were written")
-            os.fsync(self._handle)
+            _write_all(self._handle, line)
         except OSError as error:
             os.ftruncate(self._handle, end)
             os.fsync(self._handle)
@@ -80,6 +78,14 @@ class ResultsWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _write_all(handle: int, line: bytes) -> None:
+    """Write with one call, so that a reader never meets two halves; a short write is an error."""
+    written = os.write(handle, line)
+    if written != len(line):
+        raise OSError(errno.ENOSPC, f"{written} of {len(line)} bytes were written")
+    os.fsync(handle)
 
 
 def encode(record: Record) -> bytes:

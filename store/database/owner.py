@@ -18,7 +18,7 @@ from store.errors import OwnerBusy
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Connection = duckdb.DuckDBPyConnection
+    Connection = duckdb.DuckDBPyConnection
 
 WORK = "work.duckdb"
 LOCK = "owner.lock"
@@ -62,7 +62,7 @@ def _owned(store_dir: Path, *, rebuild: bool) -> Iterator[Index]:
     known = _known_files(store_dir) if rebuild else []
     if rebuild:
         _remove(work)
-    con = _open(store_dir, work)
+    con = _connect(work) if rebuild else _open(store_dir, work)
     try:
         migrate(con)
         yield Index(con, known)
@@ -79,7 +79,7 @@ def _owned(store_dir: Path, *, rebuild: bool) -> Iterator[Index]:
 
 
 def mark_changed(con: Connection) -> None:
-    """Say, in the transaction of a change, that no snapshot holds this content: so a kill cannot lose the publication."""
+    """Say, in the transaction of a change, that no snapshot holds it: a kill cannot lose the publication."""
     con.execute("DELETE FROM index_facts WHERE name = 'snapshot'")
 
 
@@ -93,14 +93,14 @@ def _is_published(con: Connection, store_dir: Path) -> bool:
 
 
 def _open(store_dir: Path, work: Path) -> Connection:
-    """Open the working database; one that cannot be read is replaced by the newest snapshot, or by an empty one.
+    """Open the working database; one that is lost or damaged is replaced by the newest snapshot, or by an empty one.
 
     The snapshot carries its own watermarks, so the files are then read on from where it stands.
     """
-    try:
-        return _connect(work)
-    except duckdb.Error:
-        _remove(work)
+    with suppress(duckdb.Error):
+        if work.exists() and work.stat().st_size > 0:
+            return _connect(work)
+    _remove(work)
     newest = snapshot.current(store_dir)
     if newest is not None:
         with suppress(duckdb.Error):

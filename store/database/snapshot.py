@@ -38,13 +38,12 @@ def number_of(path: Path) -> int:
 
 
 def next_number(store_dir: Path) -> int:
-    """Return the number of the next snapshot; the first is the time, so that a name is never used twice.
+    """Return the number of the next snapshot: the time in ms, so that a name is never used twice.
 
     DuckDB gives a process that still holds a database of the same path the old content, also when the folder was
     emptied in between.
     """
-    numbers = _numbers(store_dir)
-    return max(numbers) + 1 if numbers else int(time.time())
+    return max([time.time_ns() // 10**6, *(number + 1 for number in _numbers(store_dir))])
 
 
 def publish(store_dir: Path, database: Path, number: int) -> Path:

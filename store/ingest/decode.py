@@ -151,7 +151,7 @@ class Line(NamedTuple):
     notes: list[str]
 
 
-class BadLine(Exception):  # noqa: N818
+class BadLine(Exception):
     """A line that is no record; the message says why."""
 
 
@@ -197,6 +197,8 @@ def _parse(line: bytes) -> tuple[dict[str, Any], list[str]]:
     notes: list[str] = []
     try:
         value = msgspec.json.decode(line)
+    except RecursionError:
+        raise BadLine("not JSON that can be read: nested too deep") from None
     except msgspec.DecodeError as error:
         value, notes = _parse_python(line, str(error))
     if not isinstance(value, dict):

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import msgspec
 import pyarrow as pa
 
 from store.ingest.rows import Row, Rows, now
+from store.ingest.tail import RawLine
 
 if TYPE_CHECKING:
+    import duckdb
+
+    Connection = duckdb.DuckDBPyConnection
     from collections.abc import Iterable, Sequence
 
     from store.ingest.run_json import RunRows
-    from store.ingest.tail import RawLine, Watermark
-
-Connection = duckdb.DuckDBPyConnection
+    from store.ingest.tail import Watermark
 
 _ARROW = {
     "VARCHAR": pa.string(),
@@ -43,11 +44,20 @@ def insert(con: Connection, table: str, rows: Sequence[Row], where: str = "") ->
     """Append rows to a table by column name; `where` is SQL of ours that filters `incoming`."""
     if not rows:
         return
-    columns = con.execute(f"DESCRIBE {table}").fetchall()  # noqa: S608 (table names are ours)
-    schema = pa.schema([(name, _ARROW[kind]) for name, kind, *_ in columns])
-    con.register("incoming", pa.Table.from_pylist(list(rows), schema=schema))
+    con.register("incoming", pa.Table.from_pylist(list(rows), schema=_schema(con, table)))
     con.execute(f"INSERT INTO {table} BY NAME SELECT * FROM incoming {where}")  # noqa: S608
     con.unregister("incoming")
+
+
+def _schema(con: Connection, table: str) -> pa.Schema:
+    """Return the columns of a table; every index of this version has the same."""
+    if table not in _schemas:
+        columns = con.execute(f"DESCRIBE {table}").fetchall()
+        _schemas[table] = pa.schema([(name, _ARROW[kind]) for name, kind, *_ in columns])
+    return _schemas[table]
+
+
+_schemas: dict[str, pa.Schema] = {}
 
 
 def load_records(con: Connection, path: str, batch: Sequence[tuple[RawLine, Rows]]) -> Loaded:
@@ -103,8 +113,11 @@ def forget_run(con: Connection, path: str) -> None:
 
 def forget_results(con: Connection, path: str) -> None:
     """Remove the rows of a results file, and the records that no other file holds."""
-    query = "INSERT INTO stale_runs SELECT DISTINCT run_id FROM records JOIN record_sources USING (record_id) WHERE path = $path"
-    con.execute(query, {"path": path})
+    con.execute(
+        "INSERT INTO stale_runs "
+        "SELECT DISTINCT run_id FROM records JOIN record_sources USING (record_id) WHERE path = $path",
+        {"path": path},
+    )
     for table in ("record_sources", "rejected_lines"):
         con.execute(f"DELETE FROM {table} WHERE path = $path", {"path": path})  # noqa: S608
     for table in ("records", *_CHILDREN):

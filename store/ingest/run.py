@@ -87,16 +87,27 @@ def _watermarks(con: Connection) -> dict[str, Watermark]:
 
 
 def _ingest_file(con: Connection, source: Source, mark: Watermark | None, tally: _Tally) -> None:
-    with source.path.open("rb") as file:
+    try:
+        file = source.path.open("rb")
+    except FileNotFoundError:  # removed since it was discovered
+        return
+    with file:
         stat = os.fstat(file.fileno())
         new_mark = mark
         if not untouched(mark, stat):
             con.execute("BEGIN")
             try:
-                read = _ingest_run if source.kind == "run" else _ingest_results
-                new_mark = read(con, source, file, mark, tally)
+                if source.kind == "run":
+                    new_mark = _ingest_run(con, source, file, tally)
+                    changed = mark is None or mark.tail_hash != new_mark.tail_hash
+                else:
+                    known = mark if appended(mark, stat, file) else None
+                    if mark is not None and known is None:
+                        load.forget_results(con, mark.path)
+                    new_mark = _ingest_results(con, source, file, known, tally)
+                    changed = known is None or known.consumed_bytes != new_mark.consumed_bytes
                 load.save_watermark(con, new_mark)
-                if _differs(mark, new_mark):
+                if changed:
                     mark_changed(con)
                     tally.changed_files_n += 1
                 con.execute("COMMIT")
@@ -107,13 +118,7 @@ def _ingest_file(con: Connection, source: Source, mark: Watermark | None, tally:
         tally.pending.append(new_mark.path)
 
 
-def _differs(mark: Watermark | None, new_mark: Watermark) -> bool:
-    """Tell a change of content from a touched file, of which there is nothing to publish."""
-    return mark is None or (mark.consumed_bytes, mark.tail_hash) != (new_mark.consumed_bytes, new_mark.tail_hash)
-
-
-def _ingest_run(con: Connection, source: Source, file: BinaryIO, mark: Watermark | None, tally: _Tally) -> Watermark:
-    del mark  # a run.json is always read whole
+def _ingest_run(con: Connection, source: Source, file: BinaryIO, tally: _Tally) -> Watermark:
     path, stat, data = str(source.path), os.fstat(file.fileno()), file.read()
     try:
         rows = read_run_file(data, path)
@@ -126,14 +131,11 @@ def _ingest_run(con: Connection, source: Source, file: BinaryIO, mark: Watermark
 
 
 def _ingest_results(
-    con: Connection, source: Source, file: BinaryIO, mark: Watermark | None, tally: _Tally
+    con: Connection, source: Source, file: BinaryIO, known: Watermark | None, tally: _Tally
 ) -> Watermark:
+    """Read on from where the file is known, else the whole of it."""
     path, stat = str(source.path), os.fstat(file.fileno())
-    consumed = lines_n = 0
-    if mark is not None and appended(mark, stat, file):
-        consumed, lines_n = mark.consumed_bytes, mark.lines_n
-    elif mark is not None:
-        load.forget_results(con, path)
+    consumed, lines_n = (known.consumed_bytes, known.lines_n) if known else (0, 0)
     ordinals = Ordinals(source.path, consumed)
     found = lines_from(file, consumed, lines_n)
     while batch := list(islice(found, _BATCH_LINES)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import msgspec
@@ -11,6 +10,7 @@ import msgspec
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
+    from pathlib import Path
 
 _TAIL_BYTES = 4096
 
@@ -38,9 +38,9 @@ class RawLine(NamedTuple):
     data: bytes
 
 
-def tail_hash(file: BinaryIO, end: int) -> str:
-    """Return the hash of the last 4 KB before `end`."""
-    start = max(0, end - _TAIL_BYTES)
+def tail_hash(file: BinaryIO, end: int, limit: int = _TAIL_BYTES) -> str:
+    """Return the hash of the last `limit` bytes before `end`."""
+    start = max(0, end - limit)
     file.seek(start)
     return hashlib.blake2b(file.read(end - start), digest_size=16).hexdigest()
 
@@ -91,5 +91,5 @@ def mark_of(path: Path, kind: str, file: BinaryIO, stat: os.stat_result, consume
         modified_ns=stat.st_mtime_ns,
         consumed_bytes=consumed,
         lines_n=lines,
-        tail_hash=tail_hash(file, consumed),
+        tail_hash=tail_hash(file, consumed, consumed if kind == "run" else _TAIL_BYTES),
     )

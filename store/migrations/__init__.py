@@ -1,0 +1,1 @@
+"""Migrations of the base tables, in order of their names."""

@@ -1,0 +1,1 @@
+"""Named queries with bound parameters."""

@@ -1,0 +1,1 @@
+"""The steps from base tables to the rows of the results."""

@@ -22,7 +22,7 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
     """Return the narrowest symmetric pair of order statistics that covers the median with at least 95 %.
 
     Distribution-free: the number of samples below the median is Binomial(n, ½), so (x₍ₖ₎, x₍ₙ₊₁₋ₖ₎) covers it with
-    1 − 2·P(B < k). Hahn and Meeker, Statistical Intervals (1991), section 5.2. None under six samples.
+    1 - 2·P(B < k). Hahn and Meeker, Statistical Intervals (1991), section 5.2. None under six samples.
     """
     count = len(values)
     if count < MIN_INTERVAL_N:
@@ -52,7 +52,7 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def spread(values: Sequence[float]) -> float | None:
-    """Return (q75 − q25) / median, without unit; None under two samples or where the median is not positive."""
+    """Return (q75 - q25) / median, without unit; None under two samples or where the median is not positive."""
     if len(values) < 2:  # noqa: PLR2004
         return None
     middle = statistics.median(values)

@@ -18,7 +18,7 @@ def speedup(baseline: Estimate, experiment: Estimate) -> Estimate:
     """Return baseline / experiment; the interval joins both sides' on the log scale.
 
     Method of variance estimates recovery for a difference of two independent estimates with asymmetric intervals:
-    Zou and Donner, Statistics in Medicine 27 (2008) 1693, applied to log(baseline) − log(experiment).
+    Zou and Donner, Statistics in Medicine 27 (2008) 1693, applied to log(baseline) - log(experiment).
     """
     value = baseline.value / experiment.value
     bounds = (baseline.low, baseline.high, experiment.low, experiment.high)

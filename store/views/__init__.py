@@ -1,0 +1,1 @@
+"""Views and macros of a snapshot, one a file."""

@@ -3,6 +3,7 @@
 CREATE OR REPLACE VIEW comparable AS
 SELECT
     run_id, experiment_id, environment, record_id, suite, model, test, accelerator, backend, variant, status, reason,
+    dtype, requested_batch_size, optimizer, loss, matmul_precision,
     steady_n, latency_s, latency_low_s, latency_high_s, verification_code,
     ran AND verification_code IS DISTINCT FROM 'FAIL' AS valid,
     CASE WHEN source = 'xlabench' THEN coalesce(environment, 'default') END AS environment_key,

@@ -53,10 +53,13 @@ grouped AS (
         optimizer, loss, matmul_precision, backend, variant
 ),
 baselines AS (
-    SELECT run_id, suite, test, accelerator, list(DISTINCT model ORDER BY model) AS baseline_models
+    SELECT
+        run_id, suite, test, accelerator, environment, dtype, requested_batch_size, optimizer, loss, matmul_precision,
+        list(DISTINCT model ORDER BY model) AS baseline_models
     FROM comparable
     WHERE variant = baseline_backend AND valid AND (models IS NULL OR list_contains(models::VARCHAR[], model))
-    GROUP BY run_id, suite, test, accelerator
+    GROUP BY
+        run_id, suite, test, accelerator, environment, dtype, requested_batch_size, optimizer, loss, matmul_precision
 )
 SELECT
     g.* EXCLUDE (mean_log, sd_log, valid_models),
@@ -69,4 +72,10 @@ FROM grouped AS g
 LEFT JOIN baselines AS b
     ON b.run_id = coalesce(baseline_run, g.run_id)
     AND b.suite = g.suite AND b.test = g.test AND b.accelerator = g.accelerator
+    AND b.environment IS NOT DISTINCT FROM g.environment
+    AND b.dtype IS NOT DISTINCT FROM g.dtype
+    AND b.requested_batch_size IS NOT DISTINCT FROM g.requested_batch_size
+    AND b.optimizer IS NOT DISTINCT FROM g.optimizer
+    AND b.loss IS NOT DISTINCT FROM g.loss
+    AND b.matmul_precision IS NOT DISTINCT FROM g.matmul_precision
 LEFT JOIN t_quantiles AS t ON t.freedom = least(g.n - 1, 400);

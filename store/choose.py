@@ -1,0 +1,43 @@
+"""What a command line names: the newest snapshot of a store, and models by regular expressions."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from store.errors import NoSnapshot, UsageError
+from store.query import current_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from store.query import Connection
+
+
+def newest_snapshot(store_dir: Path) -> Path:
+    """Return the newest snapshot, or raise `NoSnapshot` with the command that makes one."""
+    found = current_snapshot(store_dir)
+    if found is None:
+        raise NoSnapshot(f"There is no index in {store_dir}. Measure with `xlabench run`, or `xlabench ingest PATH`.")
+    return found
+
+
+def matching_models(con: Connection, include: Sequence[str], exclude: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of measured models that an expression of `include` finds and none of `exclude` does.
+
+    Raises:
+        UsageError: an expression is broken, or no model is left.
+    """
+    try:
+        wanted = re.compile("|".join(include) or ".", re.IGNORECASE)
+        unwanted = re.compile("|".join(exclude) or "^$", re.IGNORECASE)
+    except re.error as error:
+        raise UsageError(
+            f"{error.pattern!r} is no regular expression: {error}. Correct --filter or --exclude."
+        ) from None
+    names = [str(row[0]) for row in con.execute("SELECT DISTINCT model FROM results ORDER BY model").fetchall()]
+    found = tuple(name for name in names if wanted.search(name) and not unwanted.search(name))
+    if not found:
+        raise UsageError("No model of the store fits --filter and --exclude. Widen them.")
+    return found

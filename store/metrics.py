@@ -1,0 +1,205 @@
+"""The metric registry: pages, reports and docs take words, units and rules from here."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Direction = Literal["higher", "lower", "none"]
+
+
+class Metric(msgspec.Struct, frozen=True, kw_only=True):
+    """One number of the views and how to read it.
+
+    A stored value times `scale` is in `display_unit`. `threshold` is the relative change that a table colours.
+    """
+
+    name: str
+    label: str
+    unit: str
+    definition: str
+    direction: Direction = "none"
+    aggregation: str = "none"
+    failure: str = "no value"
+    display_unit: str = ""
+    scale: float = 1.0
+    threshold: float | None = None
+
+    def shown(self, value: float) -> float:
+        """Return a stored value in the display unit."""
+        return value * self.scale
+
+    @property
+    def header(self) -> str:
+        """Return label and unit for a table header."""
+        unit = self.display_unit or self.unit
+        return f"{self.label} ({unit})" if unit else self.label
+
+
+def _ms(name: str, label: str, definition: str, **rules: str | float) -> Metric:
+    return _time(name, label, definition, display_unit="ms", scale=1e3, **rules)
+
+
+def _time(name: str, label: str, definition: str, **rules: str | float) -> Metric:
+    known: dict[str, object] = {"unit": "s", "direction": "lower", "threshold": 0.05, **rules}
+    return msgspec.convert({"name": name, "label": label, "definition": definition, **known}, Metric)
+
+
+def _bytes(name: str, label: str, definition: str) -> Metric:
+    return Metric(
+        name=name,
+        label=label,
+        definition=definition,
+        unit="bytes",
+        display_unit="MiB",
+        scale=2.0**-20,
+        direction="lower",
+        threshold=0.2,
+    )
+
+
+def _ratio(name: str, label: str, definition: str, **rules: str | float) -> Metric:
+    known: dict[str, object] = {"unit": "x", "direction": "higher", **rules}
+    return msgspec.convert({"name": name, "label": label, "definition": definition, **known}, Metric)
+
+
+def _count(name: str, label: str, definition: str, direction: Direction = "none") -> Metric:
+    return Metric(name=name, label=label, definition=definition, unit="", direction=direction, aggregation="sum")
+
+
+_UNSTEADY = "no value unless the experiment ran"
+
+_METRICS = (
+    _ms("latency_s", "Latency", "Median time of one iteration over the steady blocks.", failure=_UNSTEADY),
+    _ms("latency_low_s", "Latency, low", "Lower end of the 95 % interval of the median, from order statistics."),
+    _ms("latency_high_s", "Latency, high", "Upper end of the 95 % interval of the median, from order statistics."),
+    Metric(
+        name="latency_spread",
+        label="Spread",
+        unit="",
+        direction="lower",
+        definition="Distance of the quartiles of the steady blocks over their median.",
+        failure=_UNSTEADY,
+        display_unit="%",
+        scale=100.0,
+    ),
+    Metric(
+        name="throughput_per_s",
+        label="Throughput",
+        unit="1/s",
+        direction="higher",
+        definition="Samples per second: batch size over latency.",
+        failure="no value without a known batch size",
+        threshold=0.05,
+    ),
+    _ratio(
+        "speedup",
+        "Speedup",
+        "Baseline latency over latency: above 1 is faster than the baseline.",
+        aggregation="geometric mean over models valid on both sides",
+        failure="no value, and the reason beside it",
+        threshold=0.05,
+    ),
+    _ratio("speedup_low", "Speedup, low", "Lower end of the 95 % interval of the speedup.", failure="under 6 samples"),
+    _ratio(
+        "speedup_high", "Speedup, high", "Upper end of the 95 % interval of the speedup.", failure="under 6 samples"
+    ),
+    _ratio(
+        "geomean",
+        "Geomean speedup",
+        "Geometric mean of the speedups of models that are valid on both sides and comparable.",
+        aggregation="geometric mean",
+        failure="no value where no model is paired",
+        threshold=0.05,
+    ),
+    _ratio("geomean_low", "Geomean, low", "Lower end of the 95 % interval of the geometric mean over models."),
+    _ratio("geomean_high", "Geomean, high", "Upper end of the 95 % interval of the geometric mean over models."),
+    _count("n", "Models", "Models that are paired: valid on both sides and comparable."),
+    _ms("baseline_latency_s", "Baseline latency", "Latency of the baseline result."),
+    _count("baseline_steady_n", "Baseline samples", "Steady blocks of the baseline result."),
+    _count("steady_n", "Samples", "Steady blocks that the latency rests on."),
+    _time("first_iteration_s", "First iteration", "Time of the first block beyond a steady one.", failure=_UNSTEADY),
+    _time(
+        "time_to_steady_s",
+        "Time to steady",
+        "What a user waits beyond steady speed over all warm-up blocks, the first included.",
+        failure=_UNSTEADY,
+    ),
+    _time("compile_peer_s", "Compile, peer", "First block minus the mean of all others, as PyTorch/XLA's aggregator."),
+    _ms("peer_exec_s", "Execution, peer", "Mean time of the blocks after the third, as PyTorch/XLA's aggregator."),
+    _ms("peer_exec_std_s", "Deviation, peer", "Sample deviation of the blocks after the third."),
+    _time(
+        "compiler_time_s",
+        "Compiler time",
+        "Compile time that the compiler itself reports; `compiler_source` says which.",
+        failure="no value where the backend reports none",
+    ),
+    Metric(
+        name="graphs_number",
+        label="Graphs",
+        unit="",
+        direction="lower",
+        definition="Number of graphs that the backend compiled.",
+    ),
+    _ms("trace_s", "Trace time", "Median host time per iteration spent tracing lazy tensors, over steady blocks."),
+    _time("runtime_start_s", "Runtime start", "Time to start the device runtime; part of no compile time."),
+    _time("load_time_s", "Load time", "Time to build the model and its inputs."),
+    _time("start_time_s", "Process start", "Time from the request to a measuring process that is ready."),
+    _bytes("peak_memory_bytes", "Peak memory", "Largest memory over the steady part, beyond what was there before."),
+    _bytes("setup_peak_memory_bytes", "Set-up peak", "Largest memory while the model was set up and compiled."),
+    _bytes("eager_memory_bytes", "Eager memory", "Peak memory of the same experiment in eager mode."),
+    _count("batch_size", "Batch size", "Batch size that the model resolved."),
+    _count("requested_batch_size", "Requested batch", "Batch size that was asked for; none is the model's own."),
+    _count("iterations_per_run", "Iterations", "Iterations of one timed block."),
+    _count("repeat", "Repeats", "Timed blocks of the record."),
+    _count("attempt", "Attempt", "How often the group was measured in this run."),
+    _count("threads", "Threads", "Threads that the measuring process used."),
+    _count("replicas_n", "Processes", "Measuring processes of the experiment."),
+    _count("replicas_ran_n", "Processes that ran", "Measuring processes with steady samples.", "higher"),
+    _count("fallback_ops_n", "Fallback ops", "Different ops that XLA did not lower.", "lower"),
+    Metric(
+        name="fallback_calls_per_iteration",
+        label="Fallback calls",
+        unit="1/iteration",
+        direction="lower",
+        aggregation="sum over ops",
+        definition="Calls of ops that XLA did not lower, per steady iteration.",
+    ),
+    _count("graph_breaks_n", "Graph breaks", "Places where dynamo split the graph.", "lower"),
+    Metric(
+        name="calls_per_iteration",
+        label="Calls",
+        unit="1/iteration",
+        direction="lower",
+        aggregation="sum",
+        definition="Calls of the op per steady iteration.",
+    ),
+    _count("calls_compile", "Calls in compilation", "Calls of the op while the model compiled and warmed up.", "lower"),
+    _ms("time_s", "Op time", "Time of the op from the profile pass.", failure="no value without a profile"),
+    _count("count", "Breaks", "How often dynamo split the graph for this reason.", "lower"),
+    _count("planned_n", "Planned", "Experiments of the plan; without a plan, rows of the file."),
+    _count("runnable_n", "Runnable", "Planned experiments that are not skipped."),
+    _count("ran_n", "Ran", "Experiments that finished with steady samples.", "higher"),
+    _count("verified_n", "Verified", "Experiments that ran and whose answer was verified.", "higher"),
+    _count("skipped_n", "Skipped", "Experiments that the plan or the runner left out, with a reason."),
+    _count("never_steady_n", "Never steady", "Experiments whose times did not settle.", "lower"),
+    _count("invalid_n", "Invalid", "Experiments with a result that cannot be used, such as a wrong answer.", "lower"),
+    _count("failed_n", "Failed", "Experiments that were attempted and gave no usable number.", "lower"),
+    _count("timeout_n", "Timed out", "Experiments that exceeded their time limit.", "lower"),
+    _count("oom_n", "Out of memory", "Experiments that ran out of memory.", "lower"),
+    _count("crashed_n", "Crashed", "Experiments whose process died.", "lower"),
+    _count("not_run_n", "Not run", "Planned experiments that the run did not reach.", "lower"),
+)
+
+METRICS: dict[str, Metric] = {metric.name: metric for metric in _METRICS}
+"""Every number of the views, by column name."""
+
+
+def metric(name: str) -> Metric:
+    """Return the metric of a column.
+
+    Raises:
+        KeyError: no view has a number of this name.
+    """
+    return METRICS[name]

@@ -1,0 +1,18 @@
+-- Grain: one row per record that counts and has a value under the peer's rule, in the order of the files.
+SELECT
+    r.accelerator_model, r.model, r.backend, r.batch_size, r.run_started,
+    CASE $metric WHEN 'compile' THEN r.compile_peer_s ELSE r.peer_exec_s END AS avg,
+    CASE $metric WHEN 'compile' THEN 0.0 ELSE r.peer_exec_std_s END AS std
+FROM records AS r
+JOIN (
+    SELECT record_id, min(path) AS path, arg_min(byte_offset, path) AS byte_offset
+    FROM record_sources
+    GROUP BY record_id
+) AS s USING (record_id)
+WHERE r.purpose = 'benchmark'
+    AND r.twin_of IS NULL
+    AND r.test = $test
+    AND regexp_matches(coalesce(r.accelerator_model, r.accelerator), $accelerator, 'i')
+    AND (len($suite::VARCHAR[]) = 0 OR list_contains($suite::VARCHAR[], r.suite))
+    AND CASE $metric WHEN 'compile' THEN r.compile_peer_s ELSE r.peer_exec_s END IS NOT NULL
+ORDER BY s.path, s.byte_offset

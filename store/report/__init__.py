@@ -1,0 +1,8 @@
+"""Reports over a snapshot: tables as data, and how to print them."""
+
+from store.report.paired import paired_report
+from store.report.peer import PeerOptions, peer_report
+from store.report.render import FORMATS, render
+from store.report.table import Column, Report, Table
+
+__all__ = ["FORMATS", "Column", "PeerOptions", "Report", "Table", "paired_report", "peer_report", "render"]

@@ -1,0 +1,177 @@
+"""The speedup report under the paired rule: models valid on both sides, and who is missing and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from store.errors import UsageError
+from store.filters import ALL
+from store.metrics import metric
+from store.query import DEFAULT_BASELINE, fetch, named, with_baseline
+from store.report.table import Cell, Column, Report, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from store.filters import Filters
+    from store.query import Connection
+
+Row = dict[str, Any]
+
+_KEYS = ("suite", "model", "test", "accelerator", "environment", "dtype")
+_SERIES = ("test", "suite", "accelerator", "environment", "dtype", "requested_batch_size", "variant")
+
+
+def paired_report(
+    con: Connection,
+    filters: Filters = ALL,
+    *,
+    baseline_backend: str = DEFAULT_BASELINE,
+    baseline_run: str | None = None,
+) -> Report:
+    """Compare every backend of a run with the baseline; without a run in the filters, the newest one.
+
+    Raises:
+        UsageError: nothing fits the filters.
+    """
+    chosen = filters if filters.run else msgspec.structs.replace(filters, run=(_newest_run(con, filters),))
+    parameters = with_baseline(chosen, baseline_backend, baseline_run)
+    rows = fetch(con, named("speedups"), parameters)
+    if not rows:
+        raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")
+    means = fetch(con, named("geomeans"), parameters)
+    at = f" of run {baseline_run}" if baseline_run else ""
+    return Report(
+        title=f"Speedup over {baseline_backend}{at}, {_run_name(rows)}",
+        tables=(_models(rows, baseline_backend), _means(means), _unpaired(means), _missing(rows)),
+        notes=(
+            metric("speedup").definition,
+            metric("latency_s").definition,
+            "Geometric means are over models that are valid on both sides and comparable; n says how many.",
+        ),
+    )
+
+
+def _newest_run(con: Connection, filters: Filters) -> str:
+    """Return the newest run that has a result which fits."""
+    rows = fetch(con, named("results"), filters.parameters())
+    if not rows:
+        raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")
+    return str(rows[0]["run_id"])
+
+
+def _run_name(rows: Sequence[Row]) -> str:
+    names = sorted({f"run {row['run_id']} ({row['run_label']}, {row['run_started']} UTC)" for row in rows})
+    return "; ".join(names)
+
+
+def _column(name: str, prefix: str = "", digits: int = 2) -> Column:
+    found = metric(name)
+    title = f"{prefix} {found.label.lower()}" if prefix else found.label
+    return Column(
+        title=title,
+        unit=found.display_unit or found.unit,
+        definition=found.definition,
+        digits=digits,
+        numeric=True,
+    )
+
+
+def _models(rows: Sequence[Row], baseline: str) -> Table:
+    """One row per model and configuration, side by side the variants: latency, samples, speedup."""
+    keys = _telling(rows, ("run_id", *_KEYS), always=("model", "test"))
+    rows = [row | {"asked_batch": _asked_batch(row)} for row in rows]
+    variants = sorted({row["variant"] for row in rows}, key=lambda name: (name != baseline, name))
+    by_key: dict[tuple[Any, ...], dict[str, Row]] = {}
+    for row in rows:
+        by_key.setdefault(tuple(row[key] for key in (*keys, "asked_batch")), {})[row["variant"]] = row
+    columns = [Column(title=key) for key in (*keys, "batch size")]
+    for variant in variants:
+        columns += [_column("latency_s", variant, 3), Column(title="n", numeric=True), _column("speedup")]
+    body = []
+    for key, by_variant in by_key.items():
+        cells: list[Cell] = [*key[:-1], _batches(by_variant.values())]
+        for variant in variants:
+            cells += _measured(by_variant.get(variant, {}))
+        body.append(tuple(cells))
+    return Table(title="Models", columns=tuple(columns), rows=tuple(body))
+
+
+def _asked_batch(row: Row) -> int | None:
+    """Return what tells batch sizes apart: the requested one; the peer's records know the resolved one only."""
+    batch: int | None = row["batch_size"] if row["source"] == "peer" else row["requested_batch_size"]
+    return batch
+
+
+def _batches(rows: Iterable[Row]) -> str | None:
+    """Return the batch size as resolved; several where the variants do not agree."""
+    return ", ".join(str(size) for size in sorted({row["batch_size"] for row in rows} - {None})) or None
+
+
+def _telling(rows: Sequence[Row], names: Sequence[str], always: Sequence[str]) -> list[str]:
+    """Return the columns in which rows differ: equal ones would only fill the page."""
+    return [name for name in names if name in always or len({row[name] for row in rows}) > 1]
+
+
+def _measured(row: Row) -> list[Cell]:
+    if row.get("latency_s") is None:
+        return [None, None, None]
+    return [metric("latency_s").shown(row["latency_s"]), int(row["steady_n"]), row["speedup"]]
+
+
+def _means(means: Sequence[Row]) -> Table:
+    """One row per test and variant."""
+    keys = _telling(means, ("run_id", *_SERIES), always=("test", "variant"))
+    columns = [Column(title=key) for key in keys]
+    columns += [Column(title="n", numeric=True, definition=metric("n").definition)]
+    columns += [_column(name, digits=3) for name in ("geomean", "geomean_low", "geomean_high")]
+    columns += [Column(title="ran"), Column(title="verified")]
+    body = [
+        (
+            *(row[key] for key in keys),
+            int(row["n"]),
+            row["geomean"],
+            row["geomean_low"],
+            row["geomean_high"],
+            f"{row['ran_n']}/{row['planned_n']}",
+            f"{row['verified_n']}/{row['ran_n']}" if row["verify_asked"] else "not verified",
+        )
+        for row in means
+    ]
+    return Table(title="Geometric means", columns=tuple(columns), rows=tuple(body))
+
+
+_LISTS = {
+    "only_here": "valid here, not in the baseline",
+    "only_baseline": "valid in the baseline, not here",
+    "not_comparable": "valid on both sides, not comparable",
+    "failed": "failed here",
+}
+
+
+def _unpaired(means: Sequence[Row]) -> Table:
+    """One row per test, variant and list of models that are in no geometric mean."""
+    keys = _telling(means, ("run_id", *_SERIES), always=("test", "variant"))
+    body = [
+        (*(row[key] for key in keys), title, len(row[name]), ", ".join(row[name]))
+        for row in means
+        for name, title in _LISTS.items()
+        if len(row[name])
+    ]
+    titles = (*keys, "not paired because", "n", "models")
+    columns = tuple(Column(title=title, numeric=title == "n") for title in titles)
+    return Table(title="Not paired", columns=columns, rows=tuple(body))
+
+
+def _missing(rows: Sequence[Row]) -> Table:
+    """One row per result without a speedup, with the reason."""
+    keys = _telling(rows, ("run_id", *_KEYS), always=("model", "test"))
+    body = [
+        (*(row[key] for key in keys), row["variant"], row["status"], row["speedup_reason"])
+        for row in rows
+        if row["speedup"] is None
+    ]
+    columns = tuple(Column(title=title) for title in (*keys, "variant", "status", "no speedup because"))
+    return Table(title="Without a speedup", columns=columns, rows=tuple(body))

@@ -1,0 +1,153 @@
+"""Print a report as text, Markdown, CSV, JSON or the peer's grid."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from store.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from store.report.table import Cell, Column, Report, Table
+
+MISSING = "—"
+
+
+def render(report: Report, form: str) -> str:
+    """Return the report in one of `FORMATS`.
+
+    Raises:
+        UsageError: there is no such format.
+    """
+    if form not in FORMATS:
+        raise UsageError(f"There is no format {form!r}. Choose one of {', '.join(FORMATS)}.")
+    return FORMATS[form](report)
+
+
+def _shown(cell: Cell, column: Column) -> str:
+    if cell is None or cell == "":
+        return MISSING
+    return f"{cell:.{column.digits}f}" if isinstance(cell, float) else str(cell)
+
+
+def _header(column: Column) -> str:
+    return f"{column.title} ({column.unit})" if column.unit else column.title
+
+
+def _text(report: Report) -> str:
+    from rich import box  # noqa: PLC0415 (the other formats need no terminal)
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table as Grid  # noqa: PLC0415
+
+    out = io.StringIO()
+    console = Console(file=out, width=max(80, _width(report)), force_terminal=False)
+    console.print(report.title, markup=False)
+    for table in report.tables:
+        grid = Grid(title=table.title, title_justify="left", box=box.SIMPLE_HEAD)
+        for column in table.columns:
+            grid.add_column(_header(column), justify="right" if column.numeric else "left", no_wrap=True)
+        for row in table.rows:
+            grid.add_row(*(_plain(_shown(cell, column)) for cell, column in zip(row, table.columns, strict=True)))
+        console.print(grid)
+    for note in report.notes:
+        console.print(f"* {note}", markup=False)
+    return out.getvalue()
+
+
+def _plain(text: str) -> str:
+    from rich.markup import escape  # noqa: PLC0415
+
+    return escape(text)
+
+
+def _width(report: Report) -> int:
+    """Return what the widest table needs: a report that is redirected is never cut."""
+    widths = [0]
+    for table in report.tables:
+        cells = [[_header(column) for column in table.columns]]
+        cells += [[_shown(cell, column) for cell, column in zip(row, table.columns, strict=True)] for row in table.rows]
+        widths.append(sum(max(len(row[index]) for row in cells) + 3 for index in range(len(table.columns))) + 3)
+    return max(widths)
+
+
+def _markdown(report: Report) -> str:
+    parts = [f"# {report.title}"]
+    parts += [f"## {table.title}\n\n{_markdown_table(table)}" for table in report.tables]
+    if report.notes:
+        parts.append("\n".join(f"- {note}" for note in report.notes))
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown_table(table: Table) -> str:
+    lines = [
+        "| " + " | ".join(_header(column) for column in table.columns) + " |",
+        "|" + "|".join("---:" if column.numeric else "---" for column in table.columns) + "|",
+    ]
+    for row in table.rows:
+        cells = (_shown(cell, column).replace("|", r"\|") for cell, column in zip(row, table.columns, strict=True))
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _csv(report: Report) -> str:
+    """Print as the peer does: header after `# `, nothing for what is missing, all digits; tables apart by a line."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for index, table in enumerate(report.tables):
+        if index:
+            out.write("\n")
+        titles = [_header(column) for column in table.columns]
+        writer.writerow([f"# {titles[0]}", *titles[1:]])
+        writer.writerows([["" if cell is None else str(cell) for cell in row] for row in table.rows])
+    return out.getvalue()
+
+
+def _json(report: Report) -> str:
+    tables = [
+        {
+            "title": table.title,
+            "columns": [
+                {"title": column.title, "unit": column.unit, "definition": column.definition}
+                for column in table.columns
+            ],
+            "rows": [[_json_cell(cell) for cell in row] for row in table.rows],
+        }
+        for table in report.tables
+    ]
+    return json.dumps({"title": report.title, "notes": report.notes, "tables": tables}, indent=1) + "\n"
+
+
+def _json_cell(cell: Cell) -> Any:
+    if isinstance(cell, float) and cell != cell:  # noqa: PLR0124 (NaN has no JSON)
+        return None
+    return cell.isoformat(sep=" ") if isinstance(cell, datetime) else cell
+
+
+def _grid(report: Report) -> str:
+    """Print the grid of the peer's `--format=tab`."""
+    from tabulate import tabulate  # type: ignore[import-untyped]  # noqa: PLC0415
+
+    grids = [
+        tabulate(
+            [list(row) for row in table.rows],
+            headers=[_header(column) for column in table.columns],
+            tablefmt="fancy_grid",
+            floatfmt=".2f",
+        )
+        for table in report.tables
+    ]
+    return "\n".join(f"{grid}\n" for grid in grids)
+
+
+FORMATS: dict[str, Callable[[Report], str]] = {
+    "text": _text,
+    "csv": _csv,
+    "json": _json,
+    "markdown": _markdown,
+    "tab": _grid,
+}

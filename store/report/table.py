@@ -1,0 +1,35 @@
+"""A report as data."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+Cell = str | int | float | datetime | None
+
+
+class Column(msgspec.Struct, frozen=True, kw_only=True):
+    """A column: `title` heads it, `digits` is for people and never for CSV or JSON."""
+
+    title: str
+    unit: str = ""
+    definition: str = ""
+    digits: int = 2
+    numeric: bool = False
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows under columns; None is a missing value."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """What a report says: tables, and notes on how to read them."""
+
+    title: str
+    tables: tuple[Table, ...]
+    notes: tuple[str, ...] = ()
