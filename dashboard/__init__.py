@@ -1,0 +1,1 @@
+"""Streamlit pages over the store: speedup, compile time, fallback ops, runs."""

@@ -1,13 +1,11 @@
-"""Aggregates over models, and the sentences that state them."""
+"""Sentences that state what a table or chart shows."""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from dashboard.rows import sections
-from dashboard.words import count, escape, interval, ratio
-from store.stats.geomean import geomean, t_quantile
+from dashboard.rows import each, with_series
+from dashboard.words import count, escape, interval, missing, ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,61 +13,53 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SECTION = ["test", "accelerator"]
-"""Columns that part a page: numbers of two tests or two accelerators never share a table's aggregate."""
+"""Columns that part a page: numbers of two tests or two accelerators never share an aggregate."""
+
+_FIRST = ("openxla+dynamo", "openxla+lazytensor")
+_LAST = ("eager",)
 
 
-class Mean(NamedTuple):
-    """A geometric mean of n ratios with its 95 % interval; None where it cannot exist."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-
-
-def mean_of(ratios: Iterable[float]) -> Mean:
-    """Return the geometric mean of the positive ratios."""
-    found = geomean([value for value in ratios if value and value > 0 and math.isfinite(value)])
-    return Mean(found.value, found.low, found.high, found.n) if found else Mean(None, None, None, 0)
-
-
-def mean_from(log_mean: float, log_sd: float, n: int) -> Mean:
-    """Return the geometric mean from the mean and the sample deviation of logs, as SQL gives them."""
-    if n == 0:
-        return Mean(None, None, None, 0)
-    value = math.exp(log_mean)
-    if n == 1:
-        return Mean(value, None, None, 1)
-    half = t_quantile(n - 1) * log_sd / math.sqrt(n)
-    return Mean(value, math.exp(log_mean - half), math.exp(log_mean + half), n)
-
-
-def geomean_sentence(variant: str, baseline: str, mean: Mean, where: str) -> str:
-    """Return `X is 0.84× inductor (geomean of 6 models, 95 % 0.71–0.99) in …`, in markdown."""
-    bounds = f", 95 % {interval(mean.low, mean.high)}" if mean.low is not None else ""
-    return (
-        f"**{escape(variant)}** is **{ratio(mean.value)}** {escape(baseline)} "
-        f"(geomean of {count(mean.n, 'model')}{bounds}) in {escape(where)}"
-    )
-
-
-def speedup_sentences(frame: pd.DataFrame, baseline: str) -> list[str]:
-    """Return one sentence per variant, suite, test and accelerator that has a speedup; the baseline itself is left out.
+def geomean_sentences(means: pd.DataFrame, baseline: str) -> list[str]:
+    """Return one sentence per series with a geometric mean; XLA first, eager last, the baseline itself left out.
 
     Args:
-        frame: rows of `speedups`.
+        means: rows of `geomeans`.
         baseline: backend that the ratios are over.
     """
-    others = frame[(frame["variant"] != baseline) & frame["speedup"].notna()]
-    found: list[tuple[int, str]] = []
-    for keys, part in sections(others, ["test", "accelerator", "suite", "variant"]):
-        test, accelerator, suite, variant = keys
-        mean = mean_of(part["speedup"])
-        if mean.n:
-            found.append((mean.n, geomean_sentence(variant, baseline, mean, f"{test} on {accelerator}, {suite}")))
-    return [text for _, text in found]
+    found = with_series(compared(means, baseline))
+    found = found[found["geomean"].notna()]
+    ordered = sorted(each(found), key=lambda row: (_rank(row.backend), -row.n, row.test, row.suite, row.series))
+    return [_sentence(row, baseline) for row in ordered]
+
+
+def compared(frame: pd.DataFrame, baseline: str) -> pd.DataFrame:
+    """Leave out the baseline's own rows: compared with itself in its own run, it is 1 by definition."""
+    return frame[~((frame["variant"] == baseline) & (frame["baseline_run_id"] == frame["run_id"]))]
+
+
+def no_speedup(frame: pd.DataFrame, baseline: str) -> str:
+    """Say that there is no speedup, with the most frequent reason."""
+    reasons = frame["speedup_reason"].dropna().value_counts()
+    why = escape(reasons.index[0]) if len(reasons) else "only the baseline was measured"
+    return f"No speedup over **{escape(baseline)}** can be computed: {why}"
 
 
 def section_title(keys: Iterable[Any]) -> str:
     """Return `eval · cpu`, escaped for markdown."""
     return " · ".join(escape(key) for key in keys if key)
+
+
+def _sentence(row: Any, baseline: str) -> str:
+    """Return variant, geometric mean, n, interval and place as one sentence of markdown."""
+    bounds = "" if missing(row.geomean_low) else f", 95 % {interval(row.geomean_low, row.geomean_high)}"
+    where = escape(f"{row.test} on {row.accelerator}, {row.suite}")
+    return (
+        f"**{escape(row.series)}** is **{ratio(row.geomean)}** {escape(baseline)} "
+        f"(geomean of {count(int(row.n), 'model')}{bounds}) in {where}"
+    )
+
+
+def _rank(backend: str) -> int:
+    if backend in _FIRST:
+        return _FIRST.index(backend)
+    return len(_FIRST) + (backend in _LAST)

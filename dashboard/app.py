@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dashboard import data, empty, filters, settings, snapshot, watch
-from dashboard.pages import compile_time, fallback_ops, overview, runs, speedup
+from dashboard.screens import compile_time, fallback_ops, overview, runs, speedup
 from dashboard.view import View
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ def main() -> None:
     if shown:
         views += _view(str(shown))
     watch.announce()
-    filters.notice()
+    if views:
+        filters.notice(views[0].selection)
     chosen.run()
 
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import streamlit as st
 
 from dashboard import snapshot
@@ -17,6 +16,10 @@ from dashboard.filters import Choices, run_text
 from dashboard.rows import each
 from dashboard.selection import FILTER_WORDS, Selection
 from store import query
+from store.filters import Filters
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FOLDER = Path(__file__).with_name("queries")
 _FILTERS = "/*filters*/"
@@ -36,16 +39,14 @@ def choices(shown: str) -> Choices:
     return Choices(runs=_named_runs(runs(shown)), values=values)
 
 
-@st.cache_data(max_entries=100, max_size="512mb", show_spinner="Reading the store…")
 def speedups(shown: str, selection: Selection) -> pd.DataFrame:
     """Return the speedups of the shown run."""
-    return query.speedups(snapshot.connection(shown), _filters(selection), *_baseline(selection))
+    return rows(shown, "speedups", selection)
 
 
-@st.cache_data(max_entries=100, show_spinner="Reading the store…")
 def geomeans(shown: str, selection: Selection) -> pd.DataFrame:
     """Return the geometric means of the shown run over the filtered models."""
-    return query.geomeans(snapshot.connection(shown), _filters(selection), *_baseline(selection))
+    return rows(shown, "geomeans", selection)
 
 
 @st.cache_data(max_entries=100, max_size="512mb", show_spinner="Reading the store…")
@@ -69,9 +70,11 @@ def graph_breaks(shown: str, selection: Selection) -> pd.DataFrame:
 @st.cache_data(max_entries=100, max_size="512mb", show_spinner="Reading the store…")
 def rows(shown: str, name: str, selection: Selection) -> pd.DataFrame:
     """Return the rows of a query of `queries/` that takes the filters."""
-    params: dict[str, Any] = dict(_filters(selection).parameters())
+    params: dict[str, Any] = {name: list(values) for name, values in selection.chosen().items()}
+    params["run"] = selection.run_id
     if "$baseline_run" in sql(name):
-        params["baseline_backend"], params["baseline_run"] = _baseline(selection)
+        params["baseline_backend"] = selection.baseline
+        params["baseline_run"] = selection.baseline_run_id or selection.run_id
     return query.select(snapshot.connection(shown), sql(name), params)
 
 
@@ -89,12 +92,8 @@ def sql(name: str) -> str:
     return text.replace(_FILTERS, (_FOLDER / "filters.sql").read_text(encoding="utf-8").rstrip())
 
 
-def _filters(selection: Selection) -> query.Filters:
-    return query.Filters(run=(selection.run_id,), **selection.chosen())
-
-
-def _baseline(selection: Selection) -> tuple[str, str | None]:
-    return selection.baseline, selection.baseline_run_id
+def _filters(selection: Selection) -> Filters:
+    return Filters(run=(selection.run_id,), **selection.chosen())
 
 
 def _named_runs(known: pd.DataFrame) -> tuple[tuple[str, str], ...]:

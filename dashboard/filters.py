@@ -11,13 +11,15 @@ from dashboard.selection import FILTER_WORDS, Selection
 from dashboard.words import escape, when
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 NEWEST = "Newest run"
 SAME = "Same run"
 OLDEST = "Oldest run"
 RUNS_LISTED = 500
 _NOTICE = "_unknown_values"
+_TYPED = "_unknown_runs"
+_SEEN = "_link_read"
 _LONGEST_SHOWN = 60
 
 
@@ -66,6 +68,10 @@ def sidebar(choices: Choices) -> Selection:
         for name, word in FILTER_WORDS.items():
             _filter(name, word, choices.values[name])
         st.button("Clear filters", on_click=clear, icon=":material/filter_alt_off:", type="tertiary", key="clear")
+    typed = {"run": run, "baseline_run": baseline_run}
+    st.session_state[_TYPED] = [
+        (name, text) for name, text in typed.items() if text not in (None, SAME) and not resolve_run(text, choices)
+    ]
     run_id = resolve_run(run, choices) or choices.runs[0][0]
     return Selection(
         run_id=run_id,
@@ -81,6 +87,11 @@ def clear() -> None:
         st.session_state[name] = []
 
 
+def choose_run(run_id: str, choices: Choices) -> None:
+    """Set the run; to be called from a callback, before the widget exists."""
+    st.session_state["run"] = dict(choices.runs)[run_id]
+
+
 def resolve_run(text: str | None, choices: Choices) -> str | None:
     """Return the run_id that a text names: a fixed word, a listed text, an id or the start of one id."""
     if text in (None, "", SAME):
@@ -94,11 +105,15 @@ def resolve_run(text: str | None, choices: Choices) -> str | None:
     return begun[0] if len(begun) == 1 or exact else None
 
 
-def notice() -> None:
-    """Say once which values of the link the store does not know."""
-    unknown: Sequence[tuple[str, str]] = st.session_state.get(_NOTICE, ())
-    if unknown:
-        words = ", ".join(f"**{escape(name)}** = “{escape(value[:_LONGEST_SHOWN])}”" for name, value in unknown)
+def notice(selection: Selection) -> None:
+    """Say which values of the link or of the run boxes the store does not know, until the view is changed."""
+    unknown, first = st.session_state[_NOTICE]
+    if first is not None and selection != first:
+        unknown = ()
+    st.session_state[_NOTICE] = (unknown, selection)
+    every = [*unknown, *st.session_state.get(_TYPED, ())]
+    if every:
+        words = ", ".join(f"**{escape(name)}** = “{escape(value[:_LONGEST_SHOWN])}”" for name, value in every)
         st.warning(f"Ignored, because the store has no such value: {words}.", icon=":material/link_off:")
 
 
@@ -123,9 +138,9 @@ def _filter(name: str, word: str, values: tuple[str, ...]) -> None:
 
 def _forget_unknown(choices: Choices) -> None:
     """Drop the parameters of a link that name nothing in the store, and remember them for the notice."""
-    if "_seen" in st.session_state:
+    if _SEEN in st.session_state:
         return
-    st.session_state["_seen"] = True
+    st.session_state[_SEEN] = True
     unknown: list[tuple[str, str]] = []
     for name in FILTER_WORDS:
         given = st.query_params.get_all(name)
@@ -138,4 +153,4 @@ def _forget_unknown(choices: Choices) -> None:
     value = st.query_params.get("baseline")
     if value and value not in choices.baselines:
         unknown.append(("baseline", value))
-    st.session_state[_NOTICE] = tuple(unknown)
+    st.session_state[_NOTICE] = (tuple(unknown), None)

@@ -16,36 +16,35 @@ if TYPE_CHECKING:
 ANSWERS_SHOWN = 4
 
 
-def head(title: str, view: View, answers: Sequence[str], records: int, *, baseline: bool) -> None:
+def head(title: str, view: View, answers: Sequence[str], results: int, *, baseline: bool, more: str = "below") -> None:
     """Draw title, answers and origin.
 
     Args:
         title: name of the page.
         view: what is shown.
         answers: sentences in markdown, the most important first.
-        records: number of results behind the page.
+        results: number of results behind the page.
         baseline: whether the page compares with the baseline.
+        more: where the answers stand that do not fit.
     """
-    st.title(title)
-    shown = answers[:ANSWERS_SHOWN]
-    if len(shown) == 1:
-        st.markdown(f"#### {shown[0]}")
-    else:
-        st.markdown("\n".join(f"- {answer}" for answer in shown))
+    st.title(title, anchor=False)
+    if answers:
+        st.markdown(f"#### {answers[0]}")
+    listed = [f"- {answer}" for answer in answers[1:ANSWERS_SHOWN]]
     if len(answers) > ANSWERS_SHOWN:
-        with st.expander(f"{len(answers) - ANSWERS_SHOWN} more"):
-            st.markdown("\n".join(f"- {answer}" for answer in answers[ANSWERS_SHOWN:]))
-    st.caption(" · ".join(_origin(view, records, baseline=baseline)))
+        listed.append(f"- and {count(len(answers) - ANSWERS_SHOWN, 'more series', 'more series')} {more}")
+    if listed:
+        st.markdown("\n".join(listed))
+    st.caption(" · ".join(_origin(view, results, baseline=baseline)))
 
 
-def _origin(view: View, records: int, *, baseline: bool) -> list[str]:
-    run = view.run
+def _origin(view: View, results: int, *, baseline: bool) -> list[str]:
     parts = [
-        f"{count(records, 'result')} of run **{escape(view.run_name)}**{' (newest)' if view.newest else ''}",
+        f"{count(results, 'result')} of run **{escape(view.run_name)}**{' (newest)' if view.newest else ''}",
         when(view.started),
-        f"torch {escape(run['torch'] or 'unknown')}",
-        f"torch\\_xla {escape(run['torch_xla'] or 'none')}",
-        escape(" ".join(str(run[name]) for name in ("host", "accelerator_model") if run[name]) or "unknown machine"),
+        f"torch {escape(view.fact('torch') or 'unknown')}",
+        f"torch\\_xla {escape(view.fact('torch_xla') or 'none')}",
+        escape(" ".join(filter(None, (view.fact("host"), view.fact("accelerator_model")))) or "unknown machine"),
     ]
     if baseline:
         parts.append(f"baseline {escape(view.baseline_text)}")

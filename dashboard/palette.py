@@ -1,7 +1,7 @@
 """One fixed colour and shape per backend, and one colour per status: the same on every page, in light and dark.
 
-The hues are from the Okabe-Ito set, moved to middle lightness so that they read on white and on black; shapes repeat what
-colours say.
+The hues are from the Okabe-Ito set, moved to middle lightness so that they read on white and on black; shapes
+repeat what colours say.
 """
 
 from __future__ import annotations

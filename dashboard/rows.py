@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    import pandas as pd
 
 
 def each(frame: pd.DataFrame) -> Iterator[Any]:
@@ -32,7 +32,7 @@ def with_series(frame: pd.DataFrame) -> pd.DataFrame:
     """
     names = frame["variant"].astype(str)
     for column in SERIES:
-        if column in frame.columns and frame[column].nunique(dropna=False) > 1:
+        if column in frame.columns and len(frame[column].unique()) > 1:
             names = names + " · " + frame[column].map(lambda value, name=column: _setting(name, value))
     return frame.assign(series=names)
 

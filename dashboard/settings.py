@@ -19,7 +19,7 @@ WATCH_EVERY_S = 3.0
 LAZY_ROWS = 20_000
 """Number of rows above which a table sends only what is scrolled to."""
 
-CHART_MODELS = 60
+CHART_MODELS = 40
 """Most models that one chart draws; the table beside it always holds all."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import streamlit as st
 
 from dashboard import settings
 from store import query
+from store.errors import StoreError
 
 if TYPE_CHECKING:
     import duckdb
@@ -21,13 +23,21 @@ KEPT_OPEN = 4
 def shown() -> Path | None:
     """Return the snapshot that this session shows, or None while the store is empty.
 
-    A session stays on its snapshot until its reader asks for the new one, or the file is gone.
+    A session stays on its snapshot until its reader asks for the new one, also when the file is replaced meanwhile: the
+    open connection still reads it. Only when that was closed too does the session move on by itself.
     """
-    held: Path | None = st.session_state.get(_SHOWN)
-    if held is None or not held.exists():
-        held = query.current_snapshot(settings.store_dir())
-        st.session_state[_SHOWN] = held
-    return held
+    if (kept := held()) is not None:
+        with contextlib.suppress(StoreError):
+            connection(str(kept))
+            return kept
+    advance()
+    return held()
+
+
+def held() -> Path | None:
+    """Return what this session shows, and change nothing."""
+    kept: Path | None = st.session_state.get(_SHOWN)
+    return kept
 
 
 @st.cache_resource(max_entries=KEPT_OPEN, on_release=lambda con: con.close(), show_spinner=False)
@@ -44,4 +54,4 @@ def advance() -> None:
 def newer() -> Path | None:
     """Return the newest snapshot where it is not the one that this session shows."""
     newest = query.current_snapshot(settings.store_dir())
-    return newest if newest != st.session_state.get(_SHOWN) else None
+    return newest if newest != held() else None

@@ -10,18 +10,20 @@ import streamlit as st
 
 from dashboard.palette import status_colour
 from dashboard.settings import LAZY_ROWS
-from dashboard.words import DASH, STATUS_WORDS, count
+from dashboard.words import DASH, STATUS_WORDS, TIMES, count
+from store.metrics import metric
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from streamlit.elements.lib.column_types import ColumnConfig
 
-Kind = Literal["text", "ratio", "ms", "seconds", "number", "decimal", "interval"]
+Kind = Literal["text", "ratio", "ms", "seconds", "number", "decimal", "time"]
 
-_FORMATS: dict[str, str] = {"ratio": "%.2f×", "ms": "%.3f", "seconds": "%.3f", "number": "%d", "decimal": "%.4g"}
+_FORMATS: dict[str, str] = {"ratio": f"%.2f{TIMES}", "ms": "%.3f", "seconds": "%.3f", "number": "%d", "decimal": "%.4g"}
+_KINDS: dict[str, Kind] = {"x": "ratio", TIMES: "ratio", "ms": "ms", "s": "seconds"}
 _MS_PER_S = 1000.0
-_ROW_PX = 35
+_ROWS_WHOLE = 15
 _MOST_PX = 560
 
 
@@ -36,8 +38,25 @@ class Column:
     width: Literal["small", "medium", "large"] | int | None = None
 
 
+def measured(name: str, label: str | None = None, note: str = "", width: int | None = None) -> Column:
+    """Return the column of a metric: label, unit and definition are the registry's.
+
+    Args:
+        name: the metric.
+        label: shorter words for a narrow column; the unit is added.
+        note: what the page adds to the definition.
+        width: pixels.
+    """
+    known = metric(name)
+    unit = known.display_unit or known.unit
+    kind = _KINDS.get(unit, "number")
+    words = label or known.label
+    header = words if not unit or kind == "ratio" else f"{words}, {unit}"
+    return Column(header, kind, help=" ".join(filter(None, (known.definition, note))), width=width)
+
+
 def show(
-    frame: pd.DataFrame, columns: Mapping[str, Column], *, key: str, alt: str, file_name: str, full_height: bool = False
+    frame: pd.DataFrame, columns: Mapping[str, Column], *, key: str, alt: str, file_name: str, whole: bool = False
 ) -> None:
     """Draw the frame's named columns as a sortable table with a CSV of the same rows under it.
 
@@ -49,7 +68,7 @@ def show(
         column_config={name: _config(columns[name]) for name in shown},
         hide_index=True,
         placeholder=DASH,
-        height="content" if full_height else table_height(len(frame)),
+        height="content" if whole else table_height(len(frame)),
         lazy=len(frame) > LAZY_ROWS,
         key=key,
         alt=alt,
@@ -58,7 +77,13 @@ def show(
 
 
 def show_selectable(
-    frame: pd.DataFrame, columns: Mapping[str, Column], *, key: str, alt: str, file_name: str
+    frame: pd.DataFrame,
+    columns: Mapping[str, Column],
+    *,
+    key: str,
+    alt: str,
+    file_name: str,
+    on_select: Callable[[], None] | Literal["rerun"] = "rerun",
 ) -> int | None:
     """Draw the table so that one row can be selected; return its position.
 
@@ -74,7 +99,7 @@ def show_selectable(
         hide_index=True,
         placeholder=DASH,
         height=table_height(len(first)),
-        on_select="rerun",
+        on_select=on_select,
         selection_mode="single-row",
         key=key,
         alt=alt,
@@ -111,14 +136,14 @@ def display(frame: pd.DataFrame, columns: Mapping[str, Column]) -> pd.DataFrame:
     return result
 
 
-def table_height(rows: int) -> int:
-    """Return the height in pixels that shows the rows, up to a screenful."""
-    return min(_MOST_PX, _ROW_PX * (rows + 1) + 3)
+def table_height(rows: int) -> int | Literal["content"]:
+    """Return the height that shows all rows of a short table, and a screenful of a long one."""
+    return "content" if rows <= _ROWS_WHOLE else _MOST_PX
 
 
 def without_constant(columns: Mapping[str, Column], frame: pd.DataFrame, names: Sequence[str]) -> dict[str, Column]:
     """Drop those of the named columns that say the same in every row."""
-    same = {name for name in names if name in frame.columns and frame[name].nunique(dropna=False) <= 1}
+    same = {name for name in names if name in frame.columns and len(frame[name].unique()) <= 1}
     return {name: column for name, column in columns.items() if name not in same}
 
 
@@ -126,6 +151,10 @@ def _config(column: Column) -> ColumnConfig:
     if column.kind in _FORMATS:
         return st.column_config.NumberColumn(
             column.label, help=column.help, format=_FORMATS[column.kind], pinned=column.pinned, width=column.width
+        )
+    if column.kind == "time":
+        return st.column_config.DatetimeColumn(
+            column.label, help=column.help, format="YYYY-MM-DD HH:mm", pinned=column.pinned, width=column.width
         )
     return st.column_config.TextColumn(column.label, help=column.help, pinned=column.pinned, width=column.width)
 

@@ -30,11 +30,10 @@ class View:
     @classmethod
     def of(cls, snapshot: str, runs: pd.DataFrame, selection: Selection) -> View:
         """Look the selected runs up in view `runs`, which is sorted from the newest on."""
-        run = _row(runs, selection.run_id)
         return cls(
             snapshot=snapshot,
             selection=selection,
-            run=run,
+            run=_row(runs, selection.run_id),
             newest=bool(runs.iloc[0]["run_id"] == selection.run_id),
             baseline_text=f"{selection.baseline}, {_baseline_run(runs, selection)}",
         )
@@ -42,28 +41,31 @@ class View:
     @property
     def run_name(self) -> str:
         """Label of the run, else the start of its id."""
-        return str(self.run["run_label"] or self.run["run_id"][:8])
-
-    @property
-    def short_id(self) -> str:
-        """Start of the run's id, for file names: letters, digits and hyphens only."""
-        return "".join(c for c in str(self.run["run_id"])[:8] if c.isalnum() or c == "-")
+        return self.fact("run_label") or str(self.run["run_id"])[:8]
 
     @property
     def started(self) -> datetime | None:
         """UTC time at which the run began."""
-        value = self.run["run_started"]
-        return None if missing(value) else value
+        return _moment(self.run["run_started"])
 
     @property
     def ingested(self) -> datetime | None:
         """UTC time of the last ingest that added to the run."""
-        value = self.run["ingested_at"]
-        return None if missing(value) else value
+        return _moment(self.run["ingested_at"])
+
+    def fact(self, name: str) -> str | None:
+        """Return a text of the run's row, None where it is unknown."""
+        value = self.run.get(name)
+        return None if missing(value) or not value else str(value)
 
     def file_name(self, what: str) -> str:
-        """Return a name for a download."""
-        return f"xlabench-{what}-{self.short_id}.csv"
+        """Return a name for a download; of the run's id only letters, digits and hyphens are taken."""
+        short = "".join(c for c in str(self.run["run_id"])[:8] if c.isalnum() or c == "-")
+        return f"xlabench-{what}-{short}.csv"
+
+
+def _moment(value: Any) -> datetime | None:
+    return None if missing(value) else value
 
 
 def _row(runs: pd.DataFrame, run_id: str) -> dict[str, Any]:

@@ -25,8 +25,8 @@ def announce() -> None:
 
 def _news(newest: str) -> str:
     """Name the runs that the newest snapshot has and the shown one has not."""
-    held = snapshot.shown()
-    before = set(data.runs(str(held))["run_id"]) if held and str(held) != newest else set()
+    held = snapshot.held()
+    before = set(data.runs(str(held))["run_id"]) if held else set()
     after = data.runs(newest)
     fresh = [f"**{escape(row.run_label or row.run_id[:8])}**" for row in each(after) if row.run_id not in before]
     if not fresh:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+
+import pandas as pd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 DASH = "—"
+TIMES = "\N{MULTIPLICATION SIGN}"
+TO = "\N{EN DASH}"
+"""Stands between the ends of an interval."""
 
 CLASSES: dict[str, tuple[str, str]] = {
     "no_lowering": (
@@ -52,27 +56,29 @@ def escape(text: object) -> str:
 
 def missing(value: Any) -> bool:
     """Tell whether a cell holds no value."""
-    return value is None or (isinstance(value, float) and math.isnan(value)) or value != value  # noqa: PLR0124 - NaT
+    return value is None or value is pd.NA or bool(value != value)  # noqa: PLR0124 - NaN and NaT
 
 
 def ratio(value: float | None) -> str:
-    """Return a speedup with two decimals and ×; three significant digits below 0.1."""
+    """Return a speedup with two decimals and the sign of multiplication; three significant digits below 0.1."""
     if missing(value) or value is None:
         return DASH
-    return f"{value:.2f}×" if value >= 0.1 else f"{value:.3g}×"  # noqa: PLR2004 - below it two decimals say too little
+    return f"{value:.2f}{TIMES}" if value >= 0.1 else f"{value:.3g}{TIMES}"  # noqa: PLR2004 - below it two decimals say too little
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Return a 95 % interval as `low–high`, or the dash."""
+    """Return a 95 % interval as low to high, or the dash."""
     if missing(low) or missing(high):
         return DASH
-    return f"{low:.2f}–{high:.2f}"
+    return f"{low:.2f}{TO}{high:.2f}"
 
 
 def seconds(value: float | None) -> str:
     """Return a duration with the unit that leaves one to three digits before the point."""
     if missing(value) or value is None:
         return DASH
+    if value == 0:
+        return "0 s"
     if abs(value) < 1e-3:  # noqa: PLR2004 - units change at powers of 1000
         return f"{value * 1e6:.3g} µs"
     if abs(value) < 1:

@@ -1,7 +1,4 @@
-"""What to keep of a view.
-
-Apart from the queries: a msgspec class in a module that imports DuckDB 2.0 makes the binding report leaks at exit.
-"""
+"""What to keep of a view."""
 
 from __future__ import annotations
 

@@ -5,64 +5,36 @@ from __future__ import annotations
 import csv
 import io
 import json
-import signal
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
 from pathlib import Path
 
 import pytest
 
+from tests.command import served, xlabench
+
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[1]
 BACKENDS = ["eager", "inductor", "openxla+dynamo", "openxla+lazytensor"]
-SELECTION = ["--suite-name", "dummy", "--accelerator", "cpu"]
-PATIENCE_S = 400
+SELECTION = ("--suite-name", "dummy", "--accelerator", "cpu")
 
 
-def xlabench(*words: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "xlabench", *map(str, words)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    assert "nanobind" not in done.stderr
-    return done
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with one finished run of both dummy models in all backends."""
-    home = tmp_path_factory.mktemp("home")
-    done = xlabench("run", *SELECTION, "--home", home, "--output-dirname", home / "runs" / "first", "--repeat", "6")
-    assert "16 experiments in 1 suites: 16 runnable, 0 skipped; new run" in done.stdout
-    assert "[16/16]" in done.stderr
-    return home
-
-
-def sql(home: Path, query: str) -> list[dict]:
-    done = xlabench("sql", "--home", home, "--format", "json", query)
+def sql(real_home: Path, query: str) -> list[dict]:
+    done = xlabench("sql", "--home", real_home, "--format", "json", query)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def test_plan_gives_16_experiments_for_two_models() -> None:
-    """Two models and no filters are 4 backends × 2 tests each."""
+    """Two models and no filters are four backends and two tests each."""
     plan = json.loads(xlabench("plan", *SELECTION, "--format", "json").stdout)
     assert len(plan["plan"]) == 16
     assert sorted({entry["backend"] for entry in plan["plan"]}) == BACKENDS
 
 
-def test_every_experiment_ran(home: Path) -> None:
+def test_every_experiment_ran(real_home: Path) -> None:
     """All cells have steady samples, a compile time where something compiles, and memory."""
-    rows = sql(home, "SELECT model, test, backend, status, reason, steady_n, latency_s, peak_memory_bytes FROM results")
+    rows = sql(
+        real_home, "SELECT model, test, backend, status, reason, steady_n, latency_s, peak_memory_bytes FROM results"
+    )
     assert [row for row in rows if row["status"] != "ok"] == []
     assert len(rows) == 16
     assert {row["steady_n"] for row in rows} == {6}
@@ -70,9 +42,9 @@ def test_every_experiment_ran(home: Path) -> None:
     assert all(row["peak_memory_bytes"] > 0 for row in rows)
 
 
-def test_compilers_report_their_time(home: Path) -> None:
+def test_compilers_report_their_time(real_home: Path) -> None:
     """Dynamo backends and lazy XLA report compile time; eager reports none."""
-    rows = sql(home, "SELECT backend, compiler_source, min(compiler_time_s) AS least FROM results GROUP BY ALL")
+    rows = sql(real_home, "SELECT backend, compiler_source, min(compiler_time_s) AS least FROM results GROUP BY ALL")
     sources = {row["backend"]: (row["compiler_source"], (row["least"] or 0) > 0) for row in rows}
     assert sources == {
         "eager": (None, False),
@@ -82,58 +54,60 @@ def test_compilers_report_their_time(home: Path) -> None:
     }
 
 
-def test_real_fallback_op_is_counted_per_iteration(home: Path) -> None:
+def test_real_fallback_op_is_counted_per_iteration(real_home: Path) -> None:
     """`nonzero` has no default lowering: once per iteration under both XLA backends."""
-    rows = sql(home, "SELECT backend, test, op, klass, calls_per_iteration FROM fallback_ops WHERE op = 'nonzero'")
+    rows = sql(real_home, "SELECT backend, test, op, klass, calls_per_iteration FROM fallback_ops WHERE op = 'nonzero'")
     assert len(rows) == 4
     assert {(row["klass"], row["calls_per_iteration"]) for row in rows} == {("opt_in_lowering", 1.0)}
     assert {row["backend"] for row in rows} == {"openxla+dynamo", "openxla+lazytensor"}
 
 
-def test_steady_blocks_of_xla_execute_and_do_not_compile(home: Path) -> None:
+def test_steady_blocks_of_xla_execute_and_do_not_compile(real_home: Path) -> None:
     """A steady XLA block shows at least one execution per iteration and no compilation."""
     query = "SELECT DISTINCT compiles, executions >= 1 AS executed FROM samples s JOIN results r USING (record_id) "
-    rows = sql(home, query + "WHERE s.kind = 'steady' AND r.backend LIKE 'openxla%'")
+    rows = sql(real_home, query + "WHERE s.kind = 'steady' AND r.backend LIKE 'openxla%'")
     assert rows == [{"compiles": 0, "executed": True}]
 
 
-def test_same_command_resumes_and_names_what_is_finished(home: Path) -> None:
+def test_same_command_resumes_and_names_what_is_finished(real_home: Path) -> None:
     """Nothing is measured twice, torch is not even imported."""
     began = time.monotonic()
     done = xlabench(
-        "run", *SELECTION, "--home", home, "--output-dirname", home / "runs" / "first", "--repeat", "6"
+        "run", *SELECTION, "--home", real_home, "--output-dirname", real_home / "runs" / "first", "--repeat", "6"
     )
     assert "Measured 0 experiments" in done.stdout
     assert done.stderr.count("finished before: dummy/") == 16
     assert time.monotonic() - began < 15
-    assert sql(home, "SELECT count(*) AS n FROM results") == [{"n": 16}]
+    assert sql(real_home, "SELECT count(*) AS n FROM results") == [{"n": 16}]
 
 
-def test_other_settings_do_not_resume(home: Path) -> None:
+def test_other_settings_do_not_resume(real_home: Path) -> None:
     """A folder holds one run; another plan is refused with the way out."""
-    done = xlabench("run", *SELECTION, "--home", home, "--output-dirname", home / "runs" / "first", code=2)
+    done = xlabench("run", *SELECTION, "--home", real_home, "--output-dirname", real_home / "runs" / "first", code=2)
     assert "other measurement settings (repeat)" in done.stderr
     assert "--no-resume" in done.stderr
 
 
-def test_report_gives_speedups_over_inductor(home: Path) -> None:
+def test_report_gives_speedups_over_inductor(real_home: Path) -> None:
     """Each speedup of the report is baseline latency / latency of the store."""
-    rows = sql(home, "SELECT model, test, backend, latency_s FROM results")
+    rows = sql(real_home, "SELECT model, test, backend, latency_s FROM results")
     latency = {(row["model"], row["test"], row["backend"]): row["latency_s"] for row in rows}
-    text = xlabench("report", "--home", home).stdout
-    for model, test, backend in latency:
-        speedup = latency[model, test, "inductor"] / latency[model, test, backend]
+    text = xlabench("report", "--home", real_home).stdout
+    for (model, test, _), own in latency.items():
+        speedup = latency[model, test, "inductor"] / own
         assert f"{speedup:.2f}" in text
     for form in ("json", "csv", "markdown", "tab"):
-        assert xlabench("report", "--home", home, "--format", form).stdout.strip()
+        assert xlabench("report", "--home", real_home, "--format", form).stdout.strip()
 
 
-def test_peer_rule_reads_the_same_file(home: Path) -> None:
+def test_peer_rule_reads_the_same_file(real_home: Path) -> None:
     """The peer's mean after three blocks is taken over all blocks, warm-up included."""
-    out = xlabench("report", "latest_grouped", "--home", home, "--backends", "inductor", "eager", "--format", "csv")
+    out = xlabench(
+        "report", "latest_grouped", "--home", real_home, "--backends", "inductor", "eager", "--format", "csv"
+    )
     rows = list(csv.reader(io.StringIO(out.stdout)))
     assert [row[0] for row in rows][1:] == ["dummy", "dummy_nonzero", "GEOMEAN"]
-    records = [json.loads(line) for line in (home / "runs/first/results.jsonl").read_text().splitlines()]
+    records = [json.loads(line) for line in (real_home / "runs/first/results.jsonl").read_text().splitlines()]
     mean = {
         record["variant"]: sum(record["metrics"]["total_time"][3:]) / len(record["metrics"]["total_time"][3:])
         for record in records
@@ -142,9 +116,9 @@ def test_peer_rule_reads_the_same_file(home: Path) -> None:
     assert float(rows[1][3]) == pytest.approx(mean["inductor"] / mean["eager"], abs=1e-8)
 
 
-def test_records_of_the_contract(home: Path) -> None:
+def test_records_of_the_contract(real_home: Path) -> None:
     """Times are cold, the toolchain probe stands apart, the reproduce command is there."""
-    records = [json.loads(line) for line in (home / "runs/first/results.jsonl").read_text().splitlines()]
+    records = [json.loads(line) for line in (real_home / "runs/first/results.jsonl").read_text().splitlines()]
     assert {record["measurement"]["cache"] for record in records} == {"cold"}
     assert all(record["environment"]["toolchain_probe_s"] > 0 for record in records)
     assert all(record["reproduce"].startswith("xlabench run --suite-name dummy") for record in records)
@@ -154,39 +128,18 @@ def test_records_of_the_contract(home: Path) -> None:
     assert not any(Path(folder).exists() for folder in used)
 
 
-def test_sql_is_read_only_for_real(home: Path, tmp_path: Path) -> None:
+def test_sql_is_read_only_for_real(real_home: Path, tmp_path: Path) -> None:
     """COPY would write a file even through a read-only connection."""
     target = tmp_path / "out.csv"
-    done = xlabench("sql", "--home", home, f"COPY results TO '{target}'", code=2)
+    done = xlabench("sql", "--home", real_home, f"COPY results TO '{target}'", code=2)
     assert "disabled by configuration" in done.stderr
     assert not target.exists()
-    xlabench("sql", "--home", home, "SET enable_external_access = true", code=2)
-    xlabench("sql", "--home", home, "DROP TABLE records", code=2)
+    xlabench("sql", "--home", real_home, "SET enable_external_access = true", code=2)
+    xlabench("sql", "--home", real_home, "DROP TABLE records", code=2)
 
 
-def test_serve_answers_until_interrupted(home: Path) -> None:
-    """The dashboard is healthy within seconds and ends on Ctrl-C without a traceback."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "xlabench", "serve", "--home", str(home), "--port", str(port)]
-    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        assert _healthy(port)
-        second = xlabench("serve", "--home", home, "--port", str(port), code=2)
+def test_serve_answers_until_interrupted(real_home: Path) -> None:
+    """The dashboard is healthy within seconds and ends on Ctrl-C; a taken port is one sentence and exit 2."""
+    with served(real_home) as port:
+        second = xlabench("serve", "--home", real_home, "--port", str(port), code=2)
         assert str(port) in second.stderr
-    finally:
-        server.send_signal(signal.SIGINT)
-        out, _ = server.communicate(timeout=30)
-    assert "Traceback" not in out
-
-
-def _healthy(port: int) -> bool:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2) as answer:
-                return answer.status == 200
-        except OSError:
-            time.sleep(0.2)
-    return False

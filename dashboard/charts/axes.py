@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
 from dashboard import palette
+from dashboard.words import TIMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import pandas as pd
 
-ROW_PX = 15
-"""Height of one dot row, in pixels."""
+ROW_PX = 13
+DENSE_ROW_PX = 9
+"""Height in pixels of the row of one variant of one model; the second where there are many models."""
+
+DENSE_FROM = 20
+"""Number of models from which rows are dense."""
+
+CHROME_PX = 96
+"""Room for legend and axis: Streamlit fits a chart with both into its height."""
+
+GEOMEAN = "geomean"
+"""Name of the row that holds the geometric means."""
 
 LABEL_PX = 190
 """Room for model names, the same in each chart, so that charts under one another line up."""
+
+
+_WIDE = 8
+"""Ratio of the ends of a time axis from which ticks at 1, 2 and 5 are enough."""
 
 
 def ratio_domain(values: Iterable[float]) -> tuple[float, float]:
@@ -33,31 +48,46 @@ def ratio_ticks(domain: tuple[float, float]) -> list[float]:
     _, high = domain
     steps = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0)
     inside = [step for step in steps if step <= high * 1.001]
-    chosen = inside[-4:] if high > 3 else inside  # noqa: PLR2004 - beyond 3× the small steps would overlap
+    chosen = inside[-4:] if high > 3 else inside  # noqa: PLR2004 - beyond 3 the small steps would overlap
     return sorted({1.0, *chosen, *(1 / step for step in chosen)})
 
 
-def ratio_axis(title: str, domain: tuple[float, float]) -> alt.X:
-    """Return a logarithmic x encoding of `value`, centred on 1."""
+_BOLD_GEOMEAN: Any = {"condition": {"test": f"datum.value === '{GEOMEAN}'", "value": "bold"}, "value": "normal"}
+
+
+def ratio_axis(column: str, domain: tuple[float, float], title: str) -> alt.X:
+    """Return a logarithmic x encoding of a column, centred on 1."""
     return alt.X(
-        "value:Q",
+        f"{column}:Q",
         scale=alt.Scale(type="log", domain=list(domain), nice=False),
         axis=alt.Axis(
-            title=title, values=ratio_ticks(domain), labelExpr="format(datum.value, '.2~f') + '×'", grid=True
+            title=title,
+            values=ratio_ticks(domain),
+            labelExpr=f"format(datum.value, '.2~f') + '{TIMES}'",
+            labelFontSize=12,
+            titleFontSize=12,
+            grid=True,
         ),
     )
 
 
-def seconds_axis(title: str) -> alt.X:
-    """Return a logarithmic x encoding of `value` in seconds."""
+def seconds_axis(values: Iterable[float], title: str) -> alt.X:
+    """Return a logarithmic x encoding of `value` in seconds, with ticks at 1, 2 and 5 times powers of ten."""
+    known = list(values)
+    low, high = min(known) / 1.25, max(known) * 1.25
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [step * 10.0**power for power in powers for step in ((1, 2, 5) if high / low > _WIDE else range(1, 10))]
+    if high / low > 10**4:
+        ticks = [10.0**power for power in powers]
     return alt.X(
         "value:Q",
-        scale=alt.Scale(type="log", nice=True),
+        scale=alt.Scale(type="log", domain=[low, high], nice=False),
         axis=alt.Axis(
             title=title,
+            values=[tick for tick in ticks if low <= tick <= high],
             labelExpr="datum.value < 1 ? format(datum.value * 1000, '~r') + ' ms' : format(datum.value, ',~r') + ' s'",
-            labelOverlap=True,
-            tickCount=8,
+            labelFontSize=12,
+            titleFontSize=12,
         ),
     )
 
@@ -67,7 +97,16 @@ def model_axis(models: list[str]) -> alt.Y:
     return alt.Y(
         "model:N",
         sort=models,
-        axis=alt.Axis(title=None, labelLimit=LABEL_PX, minExtent=LABEL_PX, ticks=False, domain=False, grid=True),
+        axis=alt.Axis(
+            title=None,
+            labelLimit=LABEL_PX,
+            labelFontSize=12,
+            labelFontWeight=_BOLD_GEOMEAN,
+            minExtent=LABEL_PX,
+            ticks=False,
+            domain=False,
+            grid=True,
+        ),
         scale=alt.Scale(domain=models, paddingInner=0.25, paddingOuter=0.15),
     )
 
@@ -76,7 +115,7 @@ def series(frame: pd.DataFrame) -> tuple[alt.Color, alt.Shape, alt.YOffset]:
     """Return colour, shape and row of each variant."""
     pairs = list(dict.fromkeys(zip(frame["variant"], frame["backend"], strict=True)))
     domain, colours, shapes = palette.scale(pairs)
-    legend = alt.Legend(title=None, orient="top", symbolSize=90, labelLimit=320, symbolFillColor=None)
+    legend = alt.Legend(title=None, orient="top", symbolSize=90, labelFontSize=12, labelLimit=320, symbolFillColor=None)
     return (
         alt.Color("variant:N", scale=alt.Scale(domain=domain, range=colours), legend=legend),
         alt.Shape("variant:N", scale=alt.Scale(domain=domain, range=shapes), legend=legend),
@@ -86,4 +125,5 @@ def series(frame: pd.DataFrame) -> tuple[alt.Color, alt.Shape, alt.YOffset]:
 
 def height(models: int, variants: int) -> int:
     """Return the height in pixels of a chart with one row per model and variant."""
-    return max(60, round(models * max(26, variants * ROW_PX)))
+    row = ROW_PX if models < DENSE_FROM else DENSE_ROW_PX
+    return CHROME_PX + max(40, models * max(row + 9, variants * row))

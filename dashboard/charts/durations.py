@@ -22,7 +22,7 @@ def duration_dots(frame: pd.DataFrame, models: list[str], title: str) -> alt.Lay
     """
     colour, shape, row = axes.series(frame)
     base = alt.Chart(frame).encode(
-        x=axes.seconds_axis(f"{title} (log scale, left is better)"),
+        x=axes.seconds_axis(frame["value"], f"{title} (log scale; left is better)"),
         y=axes.model_axis(models),
         yOffset=row,
         color=colour,

@@ -1,4 +1,7 @@
-"""Heat map of fallback ops: ops down, models across, colour is the number of calls per iteration."""
+"""Heat map of fallback ops: ops down, grouped by class, models across; colour is calls per iteration.
+
+Each class has a colour of its own, so that ops to lower and host reads are never read as one scale.
+"""
 
 from __future__ import annotations
 
@@ -6,61 +9,79 @@ from typing import TYPE_CHECKING
 
 import altair as alt
 
+from dashboard.words import CLASSES
+
 if TYPE_CHECKING:
     import pandas as pd
 
-CELL_PX = 24
-NUMBERS_UP_TO = 400
+CELL_PX = 26
+CHROME_PX = 165
+"""Room for legends and slanted names: Streamlit fits a chart with both into its height."""
+NUMBERS_UP_TO = 300
 """Most cells that also carry their number as text."""
+
+_SCHEMES = {
+    "no_lowering": ("#FBE3D6", "#B8320E"),
+    "opt_in_lowering": ("#FFF0C2", "#A97400"),
+    "host_read": ("#DCE6F5", "#2B5FA8"),
+}
+_LIGHT_UNTIL = 0.55
 
 
 def fallback_heat(frame: pd.DataFrame, ops: list[str], models: list[str]) -> alt.LayerChart:
-    """Draw one cell per op and model; an empty cell means that the model did not call the op on the host.
+    """Draw one cell per op and model; no cell means that the model did not call the op on the host.
 
     Args:
-        frame: columns op, model, calls (per iteration), label.
-        ops: order of the rows.
+        frame: columns op, model, klass, calls (per iteration), label.
+        ops: order of the rows, classes together.
         models: order of the columns.
     """
-    top = max(float(frame["calls"].max()), 1.0)
-    base = alt.Chart(frame).encode(
-        x=alt.X(
-            "model:N",
-            sort=models,
-            scale=alt.Scale(domain=models, paddingInner=0.06),
-            axis=alt.Axis(title=None, labelAngle=-35, labelLimit=150, ticks=False, domain=False),
-        ),
-        y=alt.Y(
-            "op:N",
-            sort=ops,
-            scale=alt.Scale(domain=ops, paddingInner=0.06),
-            axis=alt.Axis(title=None, labelLimit=240, minExtent=190, ticks=False, domain=False),
+    layers: list[alt.Chart] = []
+    for klass in [name for name in CLASSES if (frame["klass"] == name).any()]:
+        part = frame[frame["klass"] == klass]
+        top = max(float(part["calls"].max()), 1.0)
+        base = alt.Chart(part.assign(dark=part["calls"] > top * _LIGHT_UNTIL)).encode(x=_across(models), y=_down(ops))
+        layers.append(base.mark_rect(cornerRadius=2).encode(color=_colour(klass, top), tooltip=_tooltip()))
+        if len(frame) <= NUMBERS_UP_TO:
+            ink = alt.condition("datum.dark", alt.value("white"), alt.value("#222222"))
+            layers.append(base.mark_text(fontSize=11).encode(text=alt.Text("calls:Q", format=",.3~r"), color=ink))
+    chart = alt.layer(*layers).resolve_scale(color="independent")
+    return chart.properties(height=CHROME_PX + CELL_PX * len(ops))
+
+
+def _across(models: list[str]) -> alt.X:
+    return alt.X(
+        "model:N",
+        sort=models,
+        scale=alt.Scale(domain=models, paddingInner=0.06),
+        axis=alt.Axis(title=None, labelAngle=-35, labelLimit=110, labelFontSize=12, ticks=False, domain=False),
+    )
+
+
+def _down(ops: list[str]) -> alt.Y:
+    return alt.Y(
+        "op:N",
+        sort=ops,
+        scale=alt.Scale(domain=ops, paddingInner=0.06),
+        axis=alt.Axis(
+            title=None, labelLimit=180, labelFontSize=12, labelOverlap=False, minExtent=140, ticks=False, domain=False
         ),
     )
-    cells = base.mark_rect(cornerRadius=2).encode(
-        color=alt.Color(
-            "calls:Q",
-            scale=alt.Scale(type="symlog", scheme="viridis", domain=[0, top], reverse=True),
-            legend=alt.Legend(title="Calls per iteration", orient="right", gradientLength=120, tickCount=4),
+
+
+def _colour(klass: str, top: float) -> alt.Color:
+    return alt.Color(
+        "calls:Q",
+        scale=alt.Scale(type="linear", range=list(_SCHEMES[klass]), domain=[0, top]),
+        legend=alt.Legend(
+            title=CLASSES[klass][0], orient="top", gradientLength=90, gradientThickness=8, tickCount=2, titleFontSize=12
         ),
-        tooltip=[
-            alt.Tooltip("op:N", title="Op"),
-            alt.Tooltip("model:N", title="Model"),
-            alt.Tooltip("label:N", title="Calls per iteration"),
-        ],
     )
-    layers = [cells]
-    if len(frame) <= NUMBERS_UP_TO:
-        dark_from = 10 ** (0.45 * _log1p10(top)) - 1
-        text = base.mark_text(fontSize=11).encode(
-            text=alt.Text("calls:Q", format=",.3~r"),
-            color=alt.condition(f"datum.calls > {dark_from}", alt.value("white"), alt.value("#222222")),
-        )
-        layers.append(text)
-    return alt.layer(*layers).properties(height=max(CELL_PX * len(ops), CELL_PX * 2))
 
 
-def _log1p10(value: float) -> float:
-    import math
-
-    return math.log10(1 + value)
+def _tooltip() -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("op:N", title="Op"),
+        alt.Tooltip("model:N", title="Model"),
+        alt.Tooltip("label:N", title="Calls per iteration"),
+    ]

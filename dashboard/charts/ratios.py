@@ -8,21 +8,21 @@ import pandas as pd
 from dashboard import palette
 from dashboard.charts import axes
 
-GEOMEAN = "geomean"
 
-
-def ratio_dots(frame: pd.DataFrame, models: list[str], baseline: str) -> alt.LayerChart:
+def ratio_dots(frame: pd.DataFrame, models: list[str], baseline: str, first: str = "Model") -> alt.LayerChart:
     """Draw one dot per result with its 95 % interval; a hollow dot has no interval.
 
     Args:
         frame: columns model, variant, backend, value, low, high, certain, label, n, latency_ms, baseline_ms.
         models: order of the rows; `geomean` may be one of them.
         baseline: name of the baseline, for the axis title.
+        first: what the rows are, for the tooltip.
     """
     domain = axes.ratio_domain(pd.concat([frame["value"], frame["low"], frame["high"]]).dropna())
+    title = f"Speedup over {baseline} (log scale; right of 1 is faster)"
     colour, shape, row = axes.series(frame)
     base = alt.Chart(frame).encode(
-        x=axes.ratio_axis(f"Speedup over {baseline} (log scale, right of 1 is faster)", domain),
+        x=axes.ratio_axis("value", domain, title),
         y=axes.model_axis(models),
         yOffset=row,
         color=colour,
@@ -30,26 +30,31 @@ def ratio_dots(frame: pd.DataFrame, models: list[str], baseline: str) -> alt.Lay
     one = (
         alt.Chart(pd.DataFrame({"value": [1.0]}))
         .mark_rule(color=palette.NEUTRAL, strokeWidth=1.5)
-        .encode(x=axes.ratio_axis("", domain))
+        .encode(x=axes.ratio_axis("value", domain, title))
     )
     intervals = (
-        base.transform_filter("datum.certain").mark_rule(strokeWidth=2, opacity=0.65).encode(x="low:Q", x2="high:Q")
+        base.transform_filter("datum.certain")
+        .mark_bar(size=2)
+        .encode(x=axes.ratio_axis("low", domain, title), x2="high:Q")
     )
     dots = base.mark_point(size=75, strokeWidth=1.8, opacity=1).encode(
         shape=shape,
         fill=alt.condition("datum.certain", colour, alt.value("transparent")),
-        tooltip=_tooltip(),
+        tooltip=_tooltip(first, known="latency_ms" in frame.columns),
     )
     variants = frame["variant"].nunique()
     return alt.layer(one, intervals, dots).properties(height=axes.height(len(models), variants))
 
 
-def _tooltip() -> list[alt.Tooltip]:
-    return [
-        alt.Tooltip("model:N", title="Model"),
-        alt.Tooltip("variant:N", title="Variant"),
-        alt.Tooltip("label:N", title="Speedup (95 %)"),
+def _tooltip(first: str, *, known: bool) -> list[alt.Tooltip]:
+    latencies = [
         alt.Tooltip("latency_ms:Q", title="Latency, ms", format=",.3~f"),
-        alt.Tooltip("n:N", title="n"),
         alt.Tooltip("baseline_ms:Q", title="Baseline latency, ms", format=",.3~f"),
+    ]
+    return [
+        alt.Tooltip("model:N", title=first),
+        alt.Tooltip("variant:N", title="Backend"),
+        alt.Tooltip("label:N", title="Speedup (95 %)"),
+        alt.Tooltip("n:N", title="n"),
+        *(latencies if known else []),
     ]

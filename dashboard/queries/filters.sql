@@ -1,4 +1,4 @@
-list_contains($run::VARCHAR[], run_id)
+run_id = $run
     AND (len($suite::VARCHAR[]) = 0 OR list_contains($suite::VARCHAR[], suite))
     AND (len($model::VARCHAR[]) = 0 OR list_contains($model::VARCHAR[], model))
     AND (len($backend::VARCHAR[]) = 0 OR list_contains($backend::VARCHAR[], backend))

@@ -130,7 +130,7 @@ def _json_cell(cell: Cell) -> Any:
 
 def _grid(report: Report) -> str:
     """Print the grid of the peer's `--format=tab`."""
-    from tabulate import tabulate  # type: ignore[import-untyped]  # noqa: PLC0415
+    from tabulate import tabulate
 
     grids = [
         tabulate(

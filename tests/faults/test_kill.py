@@ -52,7 +52,13 @@ class LiveRun:
 
     def again(self) -> str:
         done = subprocess.run(
-            self.command(), cwd=ROOT, env=self.environment(), capture_output=True, text=True, timeout=PATIENCE_S
+            self.command(),
+            cwd=ROOT,
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
         return done.stderr + done.stdout
@@ -176,7 +182,13 @@ def test_interrupted(live: LiveRun, tmp_path: Path) -> None:
 def test_second_scheduler_is_refused(live: LiveRun) -> None:
     """Two runs in one folder at once would double records: the second says so and exits with 2."""
     second = subprocess.run(
-        live.command(), cwd=ROOT, env=live.environment(), capture_output=True, text=True, timeout=PATIENCE_S
+        live.command(),
+        cwd=ROOT,
+        env=live.environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert second.returncode == 2
     assert "Another process is writing" in second.stderr

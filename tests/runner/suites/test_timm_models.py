@@ -56,3 +56,11 @@ def test_calibration_keeps_momentum_and_mode():
     assert module[0].momentum == 0.25
     assert not module.training
     assert torch.allclose(module[0].running_mean, rows.mean(0), atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["vit_base_patch16_siglip_256", "vit_base_patch14_dinov2"])
+def test_a_feature_extractor_trains_against_its_features(name, request_for):
+    workload = get_suite("timm_models").build(request_for(name, "train"))
+    with torch.no_grad():
+        assert torch.isfinite(workload.loss(workload.module(*workload.args)))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, empty, frame, tables
-from dashboard.rows import each
-from dashboard.tables import Column
+from dashboard import data, empty, filters, frame, tables
+from dashboard.rows import each, with_series
+from dashboard.tables import Column, measured
 from dashboard.words import STATUS_WORDS, count, escape, missing
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _MATRIX_CELLS = 12_000
 def show(view: View) -> None:
     """Draw the page."""
     runs = data.runs(view.snapshot)
-    rows = data.rows(view.snapshot, "results", view.selection)
+    rows = with_series(data.results(view.snapshot, view.selection))
     frame.head("Runs", view, [_answer(runs, view)], len(rows), baseline=False)
     _list(view, runs)
     st.subheader(f"Run {view.run_name}", anchor=False)
@@ -37,7 +37,7 @@ def show(view: View) -> None:
 def _answer(runs: pd.DataFrame, view: View) -> str:
     unfinished = int((~runs["complete"].astype(bool)).sum())
     text = f"{count(len(runs), 'run')} in the store"
-    text += f", {unfinished} of them not complete" if unfinished else ", all complete"
+    text += f", {unfinished:,} of them not complete" if unfinished else ", all complete"
     run = view.run
     return (
         f"{text}. **{escape(view.run_name)}** ran {int(run['ran_n']):,} of {count(int(run['planned_n']), 'experiment')}"
@@ -46,23 +46,21 @@ def _answer(runs: pd.DataFrame, view: View) -> str:
 
 def _list(view: View, runs: pd.DataFrame) -> None:
     listed = runs.copy()
-    listed["shown"] = ["●" if run_id == view.selection.run_id else "" for run_id in runs["run_id"]]
     listed["complete"] = ["yes" if done else "no" for done in runs["complete"]]
     listed["origin"] = [
         source if known else f"{source}, no plan recorded"
         for source, known in zip(runs["source"], runs["plan_known"], strict=True)
     ]
     columns = {
-        "shown": Column("", width=30, help="The run that the pages show; choose another in the sidebar."),
         "run_label": Column("Run", pinned=True),
         "run_id": Column("Run id"),
-        "run_started": Column("Started (UTC)"),
+        "run_started": Column("Started (UTC)", "time"),
         "planned_n": Column("Planned", "number", help="Experiments of the plan; the denominator of every rate."),
         "ran_n": Column("Ran", "number", help="Finished with steady samples."),
         "failed_n": Column("Failed", "number"),
         "skipped_n": Column("Skipped", "number", help="Planned, with a reason not to run it."),
         "not_run_n": Column("Not run", "number", help="Planned, but the run ended before it was measured."),
-        "complete": Column("Complete"),
+        "complete": Column("Complete", help="Every planned experiment has a result or a reason to be skipped."),
         "torch": Column("torch"),
         "torch_xla": Column("torch_xla"),
         "host": Column("Host"),
@@ -70,7 +68,22 @@ def _list(view: View, runs: pd.DataFrame) -> None:
         "origin": Column("Origin"),
         "command": Column("Command", width="large"),
     }
-    tables.show(listed, columns, key="runs", alt="Runs of the store", file_name="xlabench-runs.csv")
+    st.caption("Select a run to show it on every page.")
+    tables.show_selectable(
+        listed,
+        columns,
+        key="runs-list",
+        alt="Runs of the store",
+        file_name="xlabench-runs.csv",
+        on_select=lambda: _choose(view.snapshot, list(runs["run_id"])),
+    )
+
+
+def _choose(shown: str, run_ids: list[str]) -> None:
+    """Put the run of the selected row into the filter of the sidebar, and thereby into the URL."""
+    picked = st.session_state["runs-list"]["selection"]["rows"]
+    if picked:
+        filters.choose_run(run_ids[picked[0]], data.choices(shown))
 
 
 def _matrix(rows: pd.DataFrame) -> None:
@@ -82,14 +95,9 @@ def _matrix(rows: pd.DataFrame) -> None:
             f"{count(len(rows), 'result')} are too many for a matrix; filter by suite or model, or use the table below."
         )
         return
-    cells = rows.assign(
-        column=rows["variant"]
-        if rows["environment"].nunique() <= 1
-        else rows["variant"] + " · " + rows["environment"].fillna(""),
-        text=[STATUS_WORDS.get(status, status) for status in rows["status"]],
-    )
+    cells = rows.assign(text=[STATUS_WORDS.get(status, status) for status in rows["status"]])
     wide = cells.pivot_table(
-        index=keys, columns="column", values="text", aggfunc=lambda found: " / ".join(sorted(set(found)))
+        index=keys, columns="series", values="text", aggfunc=lambda found: " / ".join(sorted(set(found)))
     )
     wide = wide.reset_index()
     wide.columns = [str(name) for name in wide.columns]
@@ -105,13 +113,13 @@ def _matrix(rows: pd.DataFrame) -> None:
 
 
 def _warnings(rows: pd.DataFrame) -> None:
-    noted = [(row.model, row.variant, row.test, text) for row in each(rows) for text in _texts(row.warnings)]
+    noted = [(row.model, row.series, row.test, text) for row in each(rows) for text in _texts(row.warnings)]
     if not noted:
         return
     with st.expander(
         f"{count(len(noted), 'warning')} in {count(len({n[:3] for n in noted}), 'result')}", icon=":material/warning:"
     ):
-        table = pd.DataFrame(noted, columns=["model", "variant", "test", "warning"])
+        table = pd.DataFrame(noted, columns=["Model", "Backend", "Test", "Warning"])
         st.dataframe(table, hide_index=True, key="warnings")
 
 
@@ -120,7 +128,10 @@ def _texts(value: Any) -> list[str]:
 
 
 def _experiments(view: View, rows: pd.DataFrame) -> None:
-    st.markdown("**Experiments** · select a row for its reproduce command, environment and record")
+    st.markdown(
+        "**Experiments** · those without a number first; select a row for its reproduce command, environment and record"
+    )
+    rows = rows.sort_values("ran", kind="stable")
     listed = rows.copy()
     listed["status"] = [STATUS_WORDS.get(status, status) for status in rows["status"]]
     columns = {
@@ -128,20 +139,19 @@ def _experiments(view: View, rows: pd.DataFrame) -> None:
         "suite": Column("Suite"),
         "test": Column("Test"),
         "accelerator": Column("Accelerator"),
-        "variant": Column("Backend"),
-        "environment": Column("Environment"),
-        "status": Column("Status"),
-        "failure_phase": Column("Phase", help="How far a failed experiment came."),
-        "reason": Column("Why no number", width="large"),
-        "latency_s": Column("Latency, ms", "ms", help="Median of the steady blocks, per iteration."),
+        "series": Column("Backend", pinned=True),
+        "status": Column("Status", width=95),
+        "failure_phase": Column("Phase", width=75, help="How far a failed experiment came."),
+        "reason": Column("Why no number", width=320),
+        "latency_s": measured("latency_s"),
         "steady_n": Column("n", "number", help="Steady samples behind the latency."),
-        "verification_code": Column("Verification"),
+        "verification_code": Column("Verification", width=155),
         "dtype": Column("Dtype"),
         "batch_size": Column("Batch size", "number"),
         "attempt": Column("Attempt", "number"),
         "reproduce": Column("Reproduce", width="large"),
     }
-    columns = tables.without_constant(columns, listed, ["suite", "accelerator", "environment", "dtype", "attempt"])
+    columns = tables.without_constant(columns, listed, ["suite", "accelerator", "dtype", "attempt"])
     position = tables.show_selectable(
         listed, columns, key="experiments", alt="Experiments of the run", file_name=view.file_name("run")
     )

@@ -4,38 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pandas as pd
 import streamlit as st
 
-from dashboard import data, empty, frame, tables
+from dashboard import answers, data, empty, frame, tables
 from dashboard.charts import heat
-from dashboard.rows import sections
+from dashboard.rows import sections, with_series
 from dashboard.tables import Column
 from dashboard.words import CLASSES, count, escape, listed
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dashboard.view import View
 
 _OPS_DRAWN = 40
 _MODELS_DRAWN = 60
+_MODELS_ABREAST = 8
 
 
 def show(view: View) -> None:
     """Draw the page."""
-    ops = data.rows(view.snapshot, "fallback_ops", view.selection)
+    ops = with_series(data.fallback_ops(view.snapshot, view.selection))
     coverage = data.rows(view.snapshot, "fallback_coverage", view.selection)
     ran = int(coverage["ran_n"].sum()) if len(coverage) else 0
     frame.head("Fallback ops", view, _sentences(ops, coverage), ran, baseline=False)
     if coverage.empty:
         empty.no_rows(view.selection, "results")
         return
-    for klass, (name, meaning) in CLASSES.items():
-        part = ops[ops["klass"] == klass] if len(ops) else ops
-        if len(part):
-            st.subheader(name, anchor=False)
-            st.caption(meaning)
-            _maps(klass, part)
+    if len(ops):
+        _legend(ops)
+        _maps(ops)
     _ranking(view, ops)
     _breaks(view)
 
@@ -64,26 +61,45 @@ def _sentences(ops: pd.DataFrame, coverage: pd.DataFrame) -> list[str]:
     return texts
 
 
-def _maps(klass: str, part: pd.DataFrame) -> None:
-    """Draw one heat map per variant, test and accelerator, because calls of two series are never added."""
-    for keys, cells in sections(part, ["variant", "test", "accelerator"]):
-        ranked = cells.groupby("op")["calls_per_iteration"].sum().sort_values(ascending=False)
-        ops = list(ranked.index)[:_OPS_DRAWN]
-        models = sorted(cells["model"].unique(), key=str.lower)[:_MODELS_DRAWN]
-        shown = cells[cells["op"].isin(ops) & cells["model"].isin(models)]
-        points = shown.groupby(["op", "model"])["calls_per_iteration"].max().rename("calls").reset_index()
-        points["label"] = [f"{value:.4g}" for value in points["calls"]]
-        st.markdown(f"**{escape(keys[0])}** · {escape(keys[1])} · {escape(keys[2])}")
-        st.altair_chart(
-            heat.fallback_heat(points, ops, models),
-            key=f"heat-{klass}-" + "-".join(keys),
-            alt=f"Calls per iteration by op and model, {klass}, {' '.join(keys)}",
+def _legend(ops: pd.DataFrame) -> None:
+    """Say what the classes mean."""
+    present = [klass for klass in CLASSES if (ops["klass"] == klass).any()]
+    for column, klass in zip(st.columns(len(present)), present, strict=True):
+        name, meaning = CLASSES[klass]
+        column.markdown(f"**{name}** · {count(ops.loc[ops['klass'] == klass, 'op'].nunique(), 'op')}")
+        column.caption(meaning)
+
+
+def _maps(ops: pd.DataFrame) -> None:
+    """Draw one heat map per series, test and accelerator, because calls of two series are never added."""
+    parts = list(sections(ops, ["series", "test", "accelerator"]))
+    abreast = 2 if ops["model"].nunique() <= _MODELS_ABREAST and len(parts) > 1 else 1
+    for begin in range(0, len(parts), abreast):
+        places = st.columns(abreast, gap="medium")
+        for place, (keys, cells) in zip(places, parts[begin : begin + abreast], strict=False):
+            with place:
+                _map(keys, cells)
+
+
+def _map(keys: tuple[str, ...], cells: pd.DataFrame) -> None:
+    order = {klass: position for position, klass in enumerate(CLASSES)}
+    ranked = cells.groupby(["klass", "op"], as_index=False).agg(calls=("calls_per_iteration", "sum"))
+    ranked = ranked.assign(place=ranked["klass"].map(order)).sort_values(["place", "calls"], ascending=[True, False])
+    ops = list(ranked["op"])[:_OPS_DRAWN]
+    models = sorted(cells["model"].unique(), key=str.lower)[:_MODELS_DRAWN]
+    shown = cells[cells["op"].isin(ops) & cells["model"].isin(models)]
+    points = shown.groupby(["op", "model", "klass"], as_index=False).agg(calls=("calls_per_iteration", "max"))
+    st.subheader(answers.section_title(keys), anchor=False)
+    st.altair_chart(
+        heat.fallback_heat(points.assign(label=[f"{value:.4g}" for value in points["calls"]]), ops, models),
+        key="heat-" + "-".join(keys),
+        alt=f"Fallback calls per iteration by op and model, {' '.join(keys)}",
+    )
+    if len(ranked) > len(ops) or cells["model"].nunique() > len(models):
+        every = count(cells["model"].nunique(), "model")
+        st.caption(
+            f"{len(ops)} of {count(len(ranked), 'op')} and {len(models)} of {every}; the CSV of the table has all."
         )
-        if len(ranked) > len(ops) or cells["model"].nunique() > len(models):
-            st.caption(
-                f"The first {len(ops)} of {count(len(ranked), 'op')} and {len(models)} of "
-                f"{count(cells['model'].nunique(), 'model')}; the table has all."
-            )
 
 
 def _ranked(ops: pd.DataFrame) -> pd.DataFrame:
@@ -91,7 +107,7 @@ def _ranked(ops: pd.DataFrame) -> pd.DataFrame:
 
     The sum goes over models of one variant, test and accelerator; the largest such sum counts.
     """
-    series = ["variant", "test", "accelerator", "environment"]
+    series = ["series", "suite", "test", "accelerator"]
     sums = ops.groupby(["op", "klass", *series], dropna=False, as_index=False)["calls_per_iteration"].sum()
     top = sums.groupby(["op", "klass"], as_index=False)["calls_per_iteration"].max()
     about = ops.groupby(["op", "klass"]).agg(
@@ -134,7 +150,7 @@ def _ranking(view: View, ops: pd.DataFrame) -> None:
 
 def _breaks(view: View) -> None:
     st.subheader("Graph breaks", anchor=False)
-    breaks = data.rows(view.snapshot, "graph_breaks", view.selection)
+    breaks = with_series(data.graph_breaks(view.snapshot, view.selection))
     if breaks.empty:
         st.markdown("No result of this view has a recorded graph break.")
         return
@@ -143,10 +159,9 @@ def _breaks(view: View) -> None:
         "count": Column("Breaks", "number", help="How often dynamo split the graph for this reason in one result."),
         "model": Column("Model"),
         "suite": Column("Suite"),
-        "variant": Column("Backend"),
+        "series": Column("Backend"),
         "test": Column("Test"),
         "accelerator": Column("Accelerator"),
-        "environment": Column("Environment"),
     }
-    columns = tables.without_constant(columns, breaks, ["suite", "accelerator", "environment"])
+    columns = tables.without_constant(columns, breaks, ["suite", "accelerator"])
     tables.show(breaks, columns, key="breaks", alt="Graph breaks", file_name=view.file_name("graph-breaks"))

@@ -1,1 +1,0 @@
-"""One module per page, each with `show(view)`; and what pages share."""

@@ -1,0 +1,52 @@
+"""Servers and pages for the browser tests; they are skipped where chromium is not installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import harness  # noqa: E402 - it lies beside this file, and tests are no package
+
+
+def pytest_collection_modifyitems(items):
+    absent = pytest.mark.skip(reason="chromium is not installed: apt-get install chromium")
+    for item in items:
+        if HERE in Path(item.path).parents:
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.slow)
+            if harness.chromium_path() is None:
+                item.add_marker(absent)
+
+
+@pytest.fixture(scope="session")
+def factory():
+    spec = importlib.util.spec_from_file_location("store_factory", HERE.parent / "store" / "factory.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with harness.running_browser() as chromium:
+        yield chromium
+
+
+@pytest.fixture
+def page(browser):
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture(scope="session")
+def demo_url(factory, tmp_path_factory):
+    """Address of a server over the demonstration store, which no test changes."""
+    with harness.running_server(factory.demo_store(tmp_path_factory.mktemp("demo"))) as url:
+        yield url

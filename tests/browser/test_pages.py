@@ -1,0 +1,139 @@
+"""The pages in a real browser: links restore the view, and new results appear without a restart."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from harness import PATHS, running_server, settled
+from playwright.sync_api import expect
+
+WAIT_MS = 15_000
+
+
+def choose(page, label, option):
+    """Pick an option of a filter in the sidebar."""
+    sidebar = page.get_by_test_id("stSidebar")
+    sidebar.get_by_role("combobox", name=re.compile(label)).click()
+    page.get_by_role("option", name=option, exact=True).click()
+    page.keyboard.press("Escape")
+
+
+def query(page):
+    return parse_qs(urlsplit(page.url).query)
+
+
+def origin(page):
+    """Return the line that says where the numbers come from."""
+    return page.get_by_test_id("stCaptionContainer").filter(has_text="of run").first
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_page_opens_by_its_own_link_without_an_error(page, demo_url, path):
+    problems = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(demo_url + path)
+    settled(page, PATHS[path])
+    expect(origin(page)).to_contain_text("results of run nightly (newest)")
+    assert page.get_by_test_id("stException").count() == 0
+    assert page.get_by_text("Page not found").count() == 0
+    assert not problems
+
+
+def test_filter_is_in_the_url_and_a_reload_restores_the_view(page, demo_url):
+    page.goto(demo_url + "/speedup")
+    settled(page, "Speedup")
+    choose(page, "Test", "train")
+    expect(origin(page)).to_contain_text("24 results")
+    page.wait_for_url(re.compile(r"test=train"))
+    choose(page, "Model", "vgg16")
+    expect(origin(page)).to_contain_text("4 results")
+    assert query(page) == {"test": ["train"], "model": ["vgg16"]}
+    page.reload()
+    settled(page, "Speedup")
+    expect(origin(page)).to_contain_text("4 results")
+    assert query(page) == {"test": ["train"], "model": ["vgg16"]}
+
+
+def test_filters_follow_to_other_pages_and_can_be_cleared(page, demo_url):
+    page.goto(demo_url + "/?test=eval&baseline=eager")
+    settled(page, "Overview")
+    expect(origin(page)).to_contain_text("baseline eager")
+    page.get_by_role("link", name="Compile time").click()
+    settled(page, "Compile time")
+    expect(origin(page)).to_contain_text("24 results")
+    assert query(page) == {"test": ["eval"], "baseline": ["eager"]}
+    page.get_by_test_id("stSidebar").get_by_role("button", name="Clear filters").click()
+    expect(origin(page)).to_contain_text("48 results")
+    page.wait_for_function("() => !location.search.includes('test')")
+    assert query(page) == {"baseline": ["eager"]}
+
+
+def test_unknown_values_of_a_link_are_dropped_with_a_notice(page, demo_url):
+    page.goto(demo_url + "/speedup?suite=nope&test=eval&run=gone")
+    settled(page, "Speedup")
+    notice = page.get_by_role("alert")
+    expect(notice).to_contain_text("nope")
+    expect(notice).to_contain_text("gone")
+    expect(origin(page)).to_contain_text("24 results of run nightly (newest)")
+    assert query(page) == {"test": ["eval"]}
+
+
+def test_link_to_a_run_by_its_id_shows_that_run_after_a_reload_too(page, demo_url):
+    page.goto(demo_url + "/runs?run=11111111-aaaa")
+    settled(page, "Runs")
+    expect(origin(page)).to_contain_text("2025-10-09 08:53 UTC")
+    page.reload()
+    settled(page, "Runs")
+    expect(origin(page)).to_contain_text("2025-10-09 08:53 UTC")
+
+
+def test_a_row_of_the_runs_table_chooses_the_run(page, demo_url):
+    page.goto(demo_url + "/runs")
+    settled(page, "Runs")
+    table = page.get_by_test_id("stDataFrame").first
+    table.click(position={"x": 18, "y": 88})
+    expect(origin(page)).to_contain_text("2025-10-09 08:53 UTC", timeout=WAIT_MS)
+    page.wait_for_url(re.compile("run="))
+
+
+def test_a_typed_run_that_does_not_exist_is_reported(page, demo_url):
+    page.goto(demo_url + "/runs")
+    settled(page, "Runs")
+    page.get_by_test_id("stSidebar").get_by_role("combobox", name=re.compile("Run")).first.fill("no such run")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("no such run", timeout=WAIT_MS)
+    expect(origin(page)).to_contain_text("(newest)")
+
+
+def test_new_run_is_announced_and_appears_after_the_click(page, factory, tmp_path):
+    from store.ingest import ingest
+
+    store = factory.demo_store(tmp_path)
+    with running_server(store) as url:
+        page.goto(url + "/?test=eval")
+        settled(page, "Overview")
+        expect(origin(page)).to_contain_text("2025-10-10")
+        later = factory.RUN_START + 2 * factory.DAY
+        records = factory.demo_records("33333333-cccc", later, 0.8, "weekly")
+        factory.write_run(tmp_path / "runs" / "33333333-cccc", records)
+        ingest([tmp_path], store)
+        expect(page.get_by_text("New results: 1 run weekly.")).to_be_visible(timeout=WAIT_MS)
+        expect(origin(page)).to_contain_text("run nightly")
+        page.get_by_role("button", name="Show", exact=True).click()
+        expect(origin(page)).to_contain_text("run weekly (newest)", timeout=WAIT_MS)
+        assert query(page) == {"test": ["eval"]}
+        expect(page.get_by_text("New results")).to_have_count(0)
+
+
+def test_empty_store_fills_without_a_restart(page, factory, tmp_path):
+    """The first visitor after a start may come by any link."""
+    store = tmp_path / "store"
+    with running_server(store) as url:
+        page.goto(url + "/speedup")
+        settled(page, "Speedup")
+        expect(page.get_by_text("make run")).to_be_visible()
+        factory.demo_store(tmp_path)
+        page.get_by_role("button", name="Show", exact=True).click(timeout=WAIT_MS)
+        expect(origin(page)).to_contain_text("48 results", timeout=WAIT_MS)

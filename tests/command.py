@@ -1,0 +1,69 @@
+"""Run `xlabench` as a user does, in any interpreter."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[1]
+PATIENCE_S = 400
+START_S = 60
+
+
+def xlabench(
+    *words: str | Path, code: int = 0, python: str | Path = sys.executable
+) -> subprocess.CompletedProcess[str]:
+    """Run a verb to its end and check its exit code; no user should meet a traceback or a binding's noise."""
+    done = subprocess.run(
+        [python, "-m", "xlabench", *map(str, words)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert "nanobind" not in done.stderr
+    return done
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextlib.contextmanager
+def served(home: Path, python: str | Path = sys.executable) -> Iterator[int]:
+    """Serve a home's dashboard; give the port once it is healthy, and end it by Ctrl-C."""
+    port = free_port()
+    command = [str(python), "-m", "xlabench", "serve", "--home", str(home), "--port", str(port)]
+    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert _healthy(port)
+        yield port
+    finally:
+        server.send_signal(signal.SIGINT)
+        out, _ = server.communicate(timeout=START_S)
+    assert "Traceback" not in out
+
+
+def _healthy(port: int) -> bool:
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        address = f"http://127.0.0.1:{port}/_stcore/health"
+        with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=2) as answer:
+            return bool(answer.status == 200)
+        time.sleep(0.2)
+    return False

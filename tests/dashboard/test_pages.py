@@ -1,0 +1,235 @@
+"""Each page over a full store, an empty one, and one whose run failed as a whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
+
+from dashboard import settings
+from dashboard.words import interval, ratio
+
+APP = Path(settings.__file__).with_name("app.py")
+
+PAGES = {
+    "overview": "Overview",
+    "speedup": "Speedup",
+    "compile-time": "Compile time",
+    "fallback-ops": "Fallback ops",
+    "runs": "Runs",
+}
+every_page = pytest.mark.parametrize("page", PAGES)
+
+
+def open_page(monkeypatch, store, page="overview", **query):
+    """Run the page once; keyword arguments are parameters of its URL."""
+    monkeypatch.setenv(settings.STORE_VARIABLE, str(store))
+    at = AppTest.from_file(str(APP), default_timeout=60)
+    at.query_params.update(query)
+    at._page_hash = calc_hash("" if page == "overview" else page)
+    return at.run()
+
+
+def text(at):
+    """Return all words of the page."""
+    elements = [*at.title, *at.subheader, *at.markdown, *at.caption, *at.info, *at.warning, *at.text]
+    return "\n".join(str(element.value) for element in elements)
+
+
+def tables(at):
+    return [element.value for element in at.dataframe]
+
+
+@every_page
+def test_page_shows_its_title_and_no_exception(monkeypatch, demo, page):
+    at = open_page(monkeypatch, demo, page)
+    assert not at.exception
+    assert [title.value for title in at.title] == [PAGES[page]]
+    assert len(at.dataframe) >= 1
+
+
+@every_page
+def test_page_states_where_its_numbers_come_from(monkeypatch, demo, page):
+    origin = text(open_page(monkeypatch, demo, page))
+    assert "of run **nightly** (newest)" in origin
+    assert "torch 2\\.9\\.1" in origin
+    assert "2025-10-10 08:53 UTC" in origin
+    assert "ingested" in origin
+
+
+@every_page
+def test_empty_store_says_how_to_fill_it(monkeypatch, empty, page):
+    at = open_page(monkeypatch, empty, page)
+    assert not at.exception
+    assert [title.value for title in at.title] == [PAGES[page]]
+    commands = " ".join(code.value for code in at.code)
+    assert "make run" in commands
+    assert "xlabench run --suite-name" in commands
+    assert "xlabench ingest PATH" in commands
+
+
+@every_page
+def test_a_run_that_failed_as_a_whole_shows_reasons_and_no_number(monkeypatch, failed, page):
+    at = open_page(monkeypatch, failed, page)
+    assert not at.exception
+    assert "0.00" not in text(at)
+
+
+def test_overview_counts_the_plan_and_states_the_geomean(monkeypatch, demo):
+    at = open_page(monkeypatch, demo)
+    words = text(at)
+    assert "is not complete: 40 of 48 planned experiments ran, 4 failed, 1 never steady, 1 skipped, 2 not run" in words
+    assert f"**openxla\\+dynamo** is **{ratio(0.857)}** inductor (geomean of 4 models, 95 % " in words
+    assert f"{interval(0.857, 0.857)}) in eval on cpu, torchbench" in words
+    table = tables(at)[0].set_index("series")
+    assert table.loc["openxla+dynamo", "ran"] == "4/6"
+    assert table.loc["openxla+dynamo", "verified"] == "4/4"
+    assert table.loc["openxla+dynamo", "n"] == 4
+    assert table.loc["openxla+dynamo", "note"] == "1 failed, 1 skipped"
+    assert table.loc["openxla+dynamo", "fallback_models_n"] == 2
+    assert table.loc[["eager", "inductor"], "fallback_models_n"].isna().all()
+
+
+def test_overview_lists_what_needs_attention_with_reasons(monkeypatch, demo):
+    found = tables(open_page(monkeypatch, demo))[-1]
+    assert list(found["finding"].unique()) == [
+        "out of memory",
+        "compile error",
+        "timeout",
+        "crashed",
+        "never steady",
+        "not run",
+        "slower than baseline",
+    ]
+    assert found["why"].str.len().min() > 0
+    assert "eager" not in set(found.loc[found["finding"] == "slower than baseline", "variant"])
+
+
+def test_geomean_follows_the_model_filter(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, model=["resnet18", "alexnet"], test=["eval"])
+    assert "geomean of 2 models" in text(at)
+
+
+def test_speedup_puts_milliseconds_beside_each_ratio(monkeypatch, demo):
+    table = tables(open_page(monkeypatch, demo, "speedup", model=["resnet18"], test=["eval"]))[0]
+    row = table.set_index("series").loc["openxla+dynamo"]
+    assert row["speedup"] == pytest.approx(row["baseline_latency_s"] / row["latency_s"])
+    assert row["latency_s"] == pytest.approx(16.0, rel=0.05)
+    assert row["steady_n"] == row["baseline_steady_n"] == 10
+
+
+def test_a_missing_speedup_is_empty_and_has_its_reason(monkeypatch, demo):
+    table = tables(open_page(monkeypatch, demo, "speedup"))[0]
+    without = table[table["speedup"].isna()]
+    assert len(without) == 11
+    assert without["speedup_reason"].notna().all()
+    assert not (table["speedup"] == 0).any()
+
+
+def test_baseline_of_another_run_changes_the_ratio(monkeypatch, demo):
+    query = {"model": ["resnet18"], "test": ["eval"], "baseline_run": ["Oldest run"]}
+    at = open_page(monkeypatch, demo, "speedup", **query)
+    table = tables(at)[0].set_index("series")
+    assert table.loc["inductor", "speedup"] == pytest.approx(1 / 0.9)
+    assert "baseline inductor, run nightly of 2025-10-09 08:53 UTC" in text(at).replace("\\", "")
+
+
+def test_run_of_the_url_is_shown(monkeypatch, demo):
+    for given in ("11111111-aaaa", "11111111", "nightly · 2025-10-09 08:53 UTC · 11111111"):
+        assert "2025-10-09 08:53 UTC" in text(open_page(monkeypatch, demo, run=[given])), given
+
+
+def test_unknown_values_of_a_link_are_dropped_with_a_notice(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, suite=["torchbench", "nope"], run=["gone"], baseline=["'; DROP TABLE x"])
+    assert not at.exception
+    notice = at.warning[0].value
+    assert "nope" in notice
+    assert "gone" in notice
+    assert "DROP TABLE" in notice
+    assert at.session_state["suite"] == ["torchbench"]
+    assert "48 results" in text(at)
+
+
+def test_the_button_of_the_sidebar_clears_the_filters(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "speedup", suite=["torchbench"], model=["alexnet"], test=["eval"])
+    at.button(key="clear").click().run()
+    assert at.session_state["model"] == []
+    assert "48 results" in text(at)
+
+
+def test_compile_measures_stand_apart(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "compile-time", measure=["Compiler time"])
+    assert "Compiler time (median over models) in eval on cpu" in text(at)
+    table = tables(at)[0]
+    assert {"first_iteration_s", "time_to_steady_s", "compiler_time_s", "compile_peer_s", "cache"} <= set(table.columns)
+    lazy = table[table["series"] == "openxla+lazytensor"]
+    assert set(lazy["compiler_source"].dropna()) == {"XLA CompileTime"}
+
+
+def test_fallback_classes_are_explained_and_ranked(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "fallback-ops")
+    words = text(at)
+    for name in ("No lowering", "Opt-in lowering", "Host read"):
+        assert f"**{name}** · 1 op" in words
+    assert "**nonzero** is the op to lower first: 6 calls per iteration over 3 models; 2 ops to lower in all" in words
+    ranking = tables(at)[0].set_index("op")
+    assert ranking.loc["_local_scalar_dense", "class"] == "Host read"
+    assert ranking.loc["upsample_bicubic2d", "calls"] == 1.5
+
+
+def test_runs_show_a_matrix_of_statuses(monkeypatch, demo):
+    runs, matrix, experiments = tables(open_page(monkeypatch, demo, "runs"))[:3]
+    assert list(runs["not_run_n"]) == [2, 2]
+    assert matrix.set_index(["model", "test"]).loc[("dcgan", "train"), "openxla+dynamo"] == "out of memory"
+    assert experiments["reproduce"].str.startswith("xlabench run").sum() == 46
+
+
+def test_markup_of_records_is_shown_as_text(monkeypatch, failed):
+    at = open_page(monkeypatch, failed)
+    assert "<script>" not in text(at)
+    assert "\\<script\\>" in text(at)
+    why = tables(at)[-1]["why"]
+    assert (why == "<b>bold</b> **loud** [link](x) `code` $a$").all()
+
+
+def test_filters_without_a_row_are_named_and_a_button_clears_them(monkeypatch, factory, tmp_path):
+    from store.ingest import ingest
+
+    for day, model in enumerate(("resnet18", "vgg16")):
+        start = factory.RUN_START + day * factory.DAY
+        factory.write_run(tmp_path / "runs" / model, [factory.make_record(model=model, run_id=model, timestamp=start)])
+    ingest([tmp_path], tmp_path / "store")
+    for page in PAGES:
+        at = open_page(monkeypatch, tmp_path / "store", page, model=["resnet18"])
+        assert not at.exception
+        assert "pass the filters (Model: resnet18)" in at.info[0].value, page
+    at.button(key="clear-here").click().run()
+    assert not at.info
+    assert "1 result of run" in text(at)
+
+
+def test_results_of_the_peers_runner_are_shown(monkeypatch, tmp_path, factory):
+    """A foreign file has no plan, no environment and no dtype: the pages say unknown, not zero."""
+    import msgspec
+
+    from store.ingest import ingest
+
+    kept = ("model", "experiment", "repeat", "iterations_per_run", "metrics", "timestamp")
+    lines = []
+    for backend in factory.BACKENDS:
+        record = msgspec.to_builtins(factory.make_record(backend=backend))
+        experiment = {
+            name: record["experiment"][name] for name in ("accelerator", "xla", "dynamo", "test", "batch_size")
+        }
+        lines.append(msgspec.json.encode({name: record[name] for name in kept} | {"experiment": experiment}))
+    path = tmp_path / "peer" / "results.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    ingest([path.parent], tmp_path / "store")
+    for page in PAGES:
+        at = open_page(monkeypatch, tmp_path / "store", page)
+        assert not at.exception, page
+        assert "torch unknown" in text(at)
+    assert "no plan" in tables(at)[0]["origin"].iloc[0]

@@ -1,0 +1,78 @@
+"""Starting and stopping the server, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from dashboard.server import serve, streamlit_options
+
+ROOT = Path(__file__).resolve().parents[2]
+SERVE = "import sys; from dashboard.server import serve; sys.exit(serve(sys.argv[1], port=int(sys.argv[2])))"
+
+
+@pytest.fixture
+def port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_taken_port_gives_one_sentence_and_exit_code_2(tmp_path, port, capsys):
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", port))
+        holder.listen()
+        assert serve(tmp_path, port=port) == 2
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1
+    assert f"port {port} on 127.0.0.1 is taken" in message
+    assert "--port" in message
+
+
+@pytest.mark.parametrize(("address", "port"), [("127.0.0.1", 0), ("127.0.0.1", 70000), ("203.0.113.9", 8501)])
+def test_impossible_address_gives_one_sentence_and_exit_code_2(tmp_path, address, port, capsys):
+    assert serve(tmp_path, address, port) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_only_named_hosts_are_answered_and_nothing_is_sent_out():
+    options = streamlit_options("127.0.0.1", 8501, ["bench.example"])
+    assert options["server.allowedHosts"] == ["localhost", "127.0.0.1", "::1", "bench.example"]
+    assert options["browser.gatherUsageStats"] is False
+    assert options["client.showErrorDetails"] == "none"
+    assert options["server.fileWatcherType"] == "none"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_ends_the_server_cleanly(tmp_path, port, number):
+    process = subprocess.Popen(
+        [sys.executable, "-c", SERVE, str(tmp_path), str(port)],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1).close()
+                break
+            except OSError:
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+        process.send_signal(number)
+        output, _ = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert process.returncode == 0
+    assert "Traceback" not in output
+    assert f"http://127.0.0.1:{port}" in output

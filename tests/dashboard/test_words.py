@@ -1,0 +1,82 @@
+"""Numbers and names as text, charts' axes, and columns from the metric registry."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timedelta
+
+import pandas as pd
+import pytest
+
+from dashboard import palette, words
+from dashboard.charts import axes
+from dashboard.rows import with_series
+from dashboard.tables import display, measured
+
+
+@pytest.mark.parametrize("value", [None, math.nan, pd.NA, pd.NaT])
+def test_what_is_missing_is_a_dash_and_never_zero(value):
+    assert words.missing(value)
+    assert words.ratio(value) == words.seconds(value) == words.interval(value, value) == words.when(value) == "—"
+
+
+def test_ratio_keeps_what_two_decimals_would_lose():
+    assert words.ratio(0.844) == f"0.84{words.TIMES}"
+    assert words.ratio(0.00123) == f"0.00123{words.TIMES}"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(2.5e-5, "25 µs"), (0.0064, "6.4 ms"), (1.5, "1.5 s"), (1234.0, "1,234 s"), (0.0, "0 s")]
+)
+def test_seconds_are_shown_in_the_unit_that_fits(value, text):
+    assert words.seconds(value) == text
+
+
+def test_escaped_text_has_no_markup_left():
+    assert words.escape("**a** <b> [c](d) $e$ :f: a_b\n# g") == (
+        "\\*\\*a\\*\\* \\<b\\> \\[c\\]\\(d\\) \\$e\\$ \\:f\\: a\\_b \\# g"
+    )
+
+
+def test_age_is_in_the_largest_unit():
+    now = datetime.fromisoformat("2026-01-02T12:00")
+    assert words.ago(now - timedelta(minutes=2), now) == "2 min ago"
+    assert words.ago(now - timedelta(days=3), now) == "3 d ago"
+    assert words.ago(now + timedelta(minutes=1), now) == "just now"
+
+
+def test_ratio_axis_is_symmetric_around_1_and_holds_every_value():
+    low, high = axes.ratio_domain([0.5, 1.2, 1.9])
+    assert low * high == pytest.approx(1)
+    assert low < 0.5
+    ticks = axes.ratio_ticks((low, high))
+    assert 1.0 in ticks
+    assert [1 / tick for tick in reversed(ticks)] == pytest.approx(ticks)
+    assert axes.ratio_domain([]) == pytest.approx((0.8, 1.25))
+
+
+def test_a_backend_has_one_colour_and_its_variants_differ_in_shape():
+    domain, colours, shapes = palette.scale(
+        [("inductor mode=x", "inductor"), ("inductor", "inductor"), ("eager", "eager")]
+    )
+    assert domain == ["eager", "inductor", "inductor mode=x"]
+    assert colours[1] == colours[2] == palette.colour("inductor")
+    assert len(set(shapes)) == 3
+
+
+def test_series_that_differ_in_a_setting_never_share_a_name():
+    frame = pd.DataFrame({"variant": ["inductor"] * 2, "dtype": ["float32", None], "environment": ["default"] * 2})
+    assert list(with_series(frame)["series"]) == ["inductor · float32", "inductor · no dtype"]
+
+
+def test_columns_take_words_and_units_from_the_registry():
+    assert measured("speedup").kind == measured("geomean").kind == "ratio"
+    assert measured("speedup").label == "Speedup"
+    assert (measured("latency_s").label, measured("latency_s").kind) == ("Latency, ms", "ms")
+    assert (measured("first_iteration_s").label, measured("first_iteration_s").kind) == (
+        "First iteration, s",
+        "seconds",
+    )
+    assert measured("graphs_number").kind == "number"
+    shown = display(pd.DataFrame({"latency_s": [0.0064]}), {"latency_s": measured("latency_s")})
+    assert shown["latency_s"].iloc[0] == pytest.approx(6.4)

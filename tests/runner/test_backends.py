@@ -1,0 +1,181 @@
+"""The four backends in real measuring processes, on the suite `dummy`."""
+
+import io
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+from runner_makers import entry, facts, settings
+
+from runner.backends import BACKENDS
+from runner.machine import detect
+from runner.pool import Pool
+from runner.progress import ProgressView
+from runner.resume import Group
+from runner.scheduler import Scheduler
+
+HERE = detect()
+FOUR = ["eager", "inductor", "openxla+lazytensor", "openxla+dynamo"]
+ITERATIONS = 2
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not {"torch", "torch_xla"} <= set(HERE.packages), reason="torch and torch_xla are needed"),
+    pytest.mark.skipif(HERE.toolchain_missing() is not None, reason=str(HERE.toolchain_missing())),
+]
+
+
+@pytest.fixture(scope="module")
+def user_cache(tmp_path_factory):
+    """A persistent cache folder that the user's own environment names."""
+    return tmp_path_factory.mktemp("user_cache")
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory, user_cache):
+    """One server for all; its environment names another device and a cache, which no child may use."""
+    preload = [module for backend in BACKENDS.values() for module in backend.preload]
+    made = Pool(
+        run_id=str(uuid.uuid4()),
+        python=sys.executable,
+        preload=tuple(dict.fromkeys(preload)),
+        probe=True,
+        start="fork",
+        log=tmp_path_factory.mktemp("server") / "server.log",
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PJRT_DEVICE", "NO_SUCH_DEVICE")
+        patch.setenv("XLA_FLAGS", "--no_such_flag")
+        patch.setenv("XLA_PERSISTENT_CACHE_PATH", str(user_cache))
+        made.prepare()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def measure(pool, tmp_path_factory):
+    """Measure one experiment in a process of its own; return its record. The same one is measured once."""
+    folder, known = tmp_path_factory.mktemp("run"), {}
+
+    def run(backend, model="dummy", test="eval", **changes):
+        of = entry(backend, model, test=test, **changes)
+        if of.experiment_id not in known:
+            written = []
+            Scheduler(
+                facts=facts(settings=settings(repeat=5, iterations_per_run=ITERATIONS, threads=2)),
+                pool=pool,
+                folder=folder,
+                torchbench_dir=None,
+                write=written.append,
+                progress=ProgressView(stream=io.StringIO(), entries=[of]),
+            ).measure(Group(name=of.group, entries=(of,), attempt=1))
+            known[of.experiment_id] = written[0]
+        record = known[of.experiment_id]
+        assert record.status == "ok", record.error
+        return record
+
+    return run
+
+
+def steady(record, values):
+    return [value for value, kind in zip(values, record.measurement.blocks.kind, strict=True) if kind == "steady"]
+
+
+@pytest.mark.parametrize("backend", FOUR)
+def test_a_backend_reaches_its_steady_state_and_compiles_no_more(measure, backend):
+    record = measure(backend)
+    blocks = record.measurement.blocks
+    assert len(steady(record, blocks.kind)) == 5
+    assert not any(steady(record, blocks.compiles))
+    assert all(time > 0 for time in record.metrics["total_time"])
+    assert record.environment.threads == 2
+    assert record.environment.toolchain_probe_s > 0
+
+
+@pytest.mark.parametrize("backend", FOUR[1:])
+def test_a_compiler_compiles_in_its_first_block(measure, backend):
+    """And takes longer for it than for a steady one."""
+    record = measure(backend)
+    assert record.measurement.blocks.compiles[0] >= 1
+    assert record.metrics["total_time"][0] > 2 * max(steady(record, record.metrics["total_time"]))
+
+
+@pytest.mark.parametrize("backend", ["openxla+lazytensor", "openxla+dynamo"])
+def test_xla_executes_at_least_once_per_iteration(measure, backend):
+    record = measure(backend)
+    assert min(steady(record, record.measurement.blocks.executions)) >= ITERATIONS
+    assert record.metrics["xla_CompileTime_number"][0] >= 1
+    assert record.metrics["xla_CompileTime_time_s"][0] > 0
+    assert min(steady(record, record.metrics["trace_total_time"])) > 0
+
+
+@pytest.mark.parametrize("backend", ["inductor", "openxla+dynamo"])
+def test_dynamo_captures_a_graph_and_tells_its_compile_time(measure, backend):
+    record = measure(backend)
+    assert record.metrics["graphs_number"][0] >= 1
+    assert 0 < record.metrics["dynamo_compile_time_s"][0] < record.metrics["total_time"][0] * 1.05
+
+
+@pytest.mark.parametrize("backend", ["eager", "openxla+lazytensor"])
+def test_without_dynamo_nothing_is_told_of_it(measure, backend):
+    assert not {"graphs_number", "dynamo_compile_time_s"} & set(measure(backend).metrics)
+
+
+@pytest.mark.parametrize("backend", ["eager", "openxla+lazytensor", "openxla+dynamo"])
+def test_train_runs_on_every_kind_of_runtime(measure, backend):
+    record = measure(backend, test="train")
+    assert record.experiment.resolved_loss == "mean_square"
+    assert not record.graph_breaks
+
+
+def test_every_process_has_a_fresh_inductor_cache_that_does_not_stay(measure):
+    """Else the second experiment would find what the first one compiled, and call it a cold start."""
+    folders = [
+        Path(measure("inductor", test=test).environment.variables["TORCHINDUCTOR_CACHE_DIR"])
+        for test in ("eval", "train")
+    ]
+    assert folders[0] != folders[1]
+    assert not any(folder.exists() or folder.parent.exists() for folder in folders)
+
+
+def test_a_users_own_xla_cache_is_never_used(measure, user_cache):
+    assert measure("openxla+lazytensor").environment.variables["XLA_PERSISTENT_CACHE_PATH"] == ""
+    assert list(user_cache.iterdir()) == []
+
+
+@pytest.mark.parametrize("backend", ["openxla+lazytensor", "openxla+dynamo"])
+def test_variables_that_are_set_in_the_child_are_effective(measure, backend, tmp_path):
+    """XLA dumps where its flags say, on the device that the child was told, not on the server's."""
+    record = measure(backend, xla_flags=(f"--xla_dump_to={tmp_path}",))
+    assert record.environment.variables["XLA_FLAGS"] == f"--xla_dump_to={tmp_path}"
+    assert record.environment.variables["PJRT_DEVICE"] == "CPU"
+    assert list(tmp_path.glob("*before_optimizations*"))
+
+
+def test_an_op_that_xla_does_not_lower_is_counted_per_iteration(measure):
+    """`nonzero` runs once in each iteration; its step reads from the device, so there is no trace time."""
+    record = measure("openxla+lazytensor", model="dummy_nonzero")
+    (op,) = record.fallback_ops
+    assert (op.op, op.klass, op.calls_per_iteration) == ("nonzero", "opt_in_lowering", 1.0)
+    assert op.calls_compile > 0
+    assert "trace_total_time" not in record.metrics
+    assert "total_time" in record.metrics
+
+
+def test_without_such_an_op_nothing_is_counted(measure):
+    assert measure("openxla+lazytensor").fallback_ops == []
+    assert measure("openxla+dynamo").fallback_ops == []
+
+
+def test_lazy_tensors_really_compute(measure):
+    """A result that was dropped before the cut would leave nothing to execute and seem many times faster."""
+    record = measure("openxla+lazytensor")
+    assert sum(steady(record, record.metrics["xla_ExecuteTime_time_s"])) > 0
+
+
+@pytest.mark.parametrize("backend", FOUR)
+def test_memory_is_told_for_set_up_and_for_the_steady_part(measure, backend):
+    record = measure(backend)
+    assert record.metrics["setup_peak_memory_bytes"][0] > 2**20
+    assert record.metrics["peak_memory_bytes"][0] > 0

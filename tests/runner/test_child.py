@@ -1,0 +1,144 @@
+"""The conversation of a measuring process."""
+
+import socket
+
+import pytest
+from runner_makers import config, loaded, report, settings
+
+from runner import child
+from runner.messages import (
+    Answer,
+    Channel,
+    Closed,
+    Exactly,
+    Failed,
+    Finish,
+    Load,
+    Progress,
+    Turn,
+    TurnDone,
+    WarmedUp,
+    WarmUp,
+)
+
+LOAD = Load(config=config(), settings=settings(), batch_size=None, torchbench_dir=None, requested_at=0.0)
+
+
+class Scripted:
+    """A measurement that answers as told and fails where told."""
+
+    first_phase = "compile"
+    begun = False
+    fails_in = ()
+
+    def __init__(self, command):
+        self.command = command
+
+    def _do(self, name, answer):
+        if name in self.fails_in:
+            raise RuntimeError(f"failed in {name}")
+        return answer
+
+    def load(self):
+        return self._do("load", loaded())
+
+    def first(self):
+        self.begun = True
+        self._do("first", None)
+
+    def warm_up(self):
+        return self._do("warm_up", WarmedUp(steady=True, blocks=5))
+
+    def exactly(self, blocks):
+        return self._do("exactly", WarmedUp(steady=True, blocks=blocks))
+
+    def turn(self, _blocks, _round):
+        return self._do("turn", TurnDone(steady=True))
+
+    def report(self):
+        return self._do("report", report())
+
+
+@pytest.fixture
+def say(monkeypatch):
+    """Say everything at once, hang up, and return all answers."""
+
+    def talk(*commands, fails_in=()):
+        monkeypatch.setattr(child, "Measurement", type("Scripted", (Scripted,), {"fails_in": fails_in}))
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            for command in commands:
+                Channel(ours).send(command)
+            ours.shutdown(socket.SHUT_WR)
+            child.serve(Channel(theirs))
+            theirs.close()
+            return list(answers(Channel(ours)))
+
+    return talk
+
+
+def answers(channel):
+    try:
+        while True:
+            yield channel.receive(Answer)
+    except Closed:
+        return
+
+
+def phases(found):
+    return [each.phase for each in found if isinstance(each, Progress)]
+
+
+def test_each_command_is_answered_and_each_phase_is_told(say):
+    found = say(LOAD, WarmUp(), Turn(3, 0), Finish())
+    assert phases(found) == ["load", "compile", "warmup", "measure"]
+    assert [each for each in found if not isinstance(each, Progress)] == [
+        loaded(),
+        WarmedUp(steady=True, blocks=5),
+        TurnDone(steady=True),
+        report(),
+    ]
+
+
+def test_the_first_block_is_taken_once(say):
+    """A second warm-up, after a spoilt turn, compiles nothing new."""
+    assert phases(say(LOAD, WarmUp(), Turn(3, 0), WarmUp())) == ["load", "compile", "warmup", "measure", "warmup"]
+
+
+def test_a_fixed_number_of_blocks_is_a_warm_up_too(say):
+    found = say(LOAD, Exactly(7))
+    assert phases(found) == ["load", "compile", "warmup"]
+    assert found[-1] == WarmedUp(steady=True, blocks=7)
+
+
+def test_the_end_of_the_conversation_ends_it_without_a_word(say):
+    assert say(LOAD) == [Progress("load"), loaded()]
+    assert say() == []
+
+
+@pytest.mark.parametrize(
+    ("fails_in", "phase", "status", "has_report"),
+    [
+        ("load", "load", "load_error", False),
+        ("first", "compile", "compile_error", False),
+        ("warm_up", "warmup", "run_error", True),
+        ("turn", "measure", "run_error", True),
+    ],
+)
+def test_a_failure_is_told_with_its_phase_and_what_was_measured(say, fails_in, phase, status, has_report):
+    failed = say(LOAD, WarmUp(), Turn(3, 0), Finish(), fails_in=(fails_in,))[-1]
+    assert isinstance(failed, Failed)
+    assert (failed.status, failed.error.phase, failed.error.message) == (status, phase, f"failed in {fails_in}")
+    assert (failed.report is not None) == has_report
+
+
+@pytest.mark.parametrize("first", ["turn", "report"])
+def test_a_report_that_fails_too_does_not_hide_the_first_error(say, first):
+    """A device that broke may not even tell its counters any more."""
+    failed = say(LOAD, WarmUp(), Turn(3, 0), Finish(), fails_in=(first, "report"))[-1]
+    assert (failed.error.message, failed.report) == (f"failed in {first}", None)
+
+
+def test_a_conversation_begins_with_loading(say):
+    (failed,) = say(WarmUp())
+    assert "the first message must be `load`" in failed.error.message

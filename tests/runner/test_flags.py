@@ -1,0 +1,126 @@
+"""What may be typed, and what bad input is answered."""
+
+import argparse
+
+import pytest
+
+import xlabench
+from runner import flags, presets
+from runner.errors import UsageError
+
+
+def parse(*words):
+    return xlabench._parser().parse_args(["run", *words])
+
+
+def request(*words):
+    return flags.plan_request(parse(*words))
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--filter", "("], "is no regular expression"),
+        (["--exclude", "*a"], "is no regular expression"),
+        (["--repeat", "ten"], "'ten' is not a whole number from 1"),
+        (["--repeat", "0"], "not a whole number"),
+        (["--iterations-per-run", "-1"], "not a whole number"),
+        (["--batch-size", "1.5"], "not a whole number"),
+        (["--xla", "XRT"], "XRT is gone from PyTorch/XLA; use PJRT"),
+        (["--xla", "other"], "is not one of None, PJRT"),
+        (["--dynamo", "tensorrt"], "is not one of None, inductor, openxla"),
+        (["--test", "evaluate"], "is not one of eval, train, inference, training"),
+        (["--accelerator", "gpu"], "invalid choice: 'gpu'"),
+        (["--suite-name", "mnist"], "invalid choice: 'mnist'"),
+        (["--preset", "fast"], "invalid choice: 'fast'"),
+        (["--unknown"], "unrecognized arguments: --unknown"),
+        (["--seed", "x"], "invalid int value: 'x'"),
+    ],
+)
+def test_bad_input_is_answered_with_one_sentence_and_exit_2(capsys, words, says):
+    """No usage text, no traceback."""
+    with pytest.raises(SystemExit) as caught:
+        xlabench.main(["run", *words])
+    out, err = capsys.readouterr()
+    assert (caught.value.code, out, err.count("\n")) == (2, "", 1)
+    assert says in err
+
+
+def test_a_torchbench_folder_that_is_missing_is_exit_2(capsys, tmp_path):
+    assert xlabench.main(["plan", "--torchbench-dir", str(tmp_path / "none")]) == 2
+    assert "no such folder; pass a checkout of github.com/pytorch/benchmark" in capsys.readouterr().err
+
+
+def test_a_plan_without_a_match_is_exit_2(capsys):
+    assert xlabench.main(["plan", "--suite-name", "dummy", "--filter", "nothing"]) == 2
+    assert "No experiment matches" in capsys.readouterr().err
+
+
+def test_errors_of_flags_carry_their_exit_code(tmp_path):
+    with pytest.raises(UsageError) as caught:
+        request("--torchbench-dir", str(tmp_path / "none"))
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "test"), [("eval", "eval"), ("inference", "eval"), ("train", "train"), ("training", "train")]
+)
+def test_both_names_of_a_test_are_accepted(typed, test):
+    assert request("--test", typed).tests == (test,)
+
+
+@pytest.mark.parametrize(("typed", "value"), [("None", None), ("none", None), ("NONE", None), ("PJRT", "PJRT")])
+def test_none_is_a_value_of_xla(typed, value):
+    assert request("--xla", typed).xla == (value,)
+
+
+def test_flags_may_be_repeated_and_doubles_count_once():
+    found = request(
+        "--dynamo", "None", "--dynamo", "openxla", "--dynamo", "none", "--test", "eval", "--test", "inference"
+    )
+    assert (found.dynamo, found.tests) == ((None, "openxla"), ("eval",))
+    assert request("-k", "a", "-k", "b", "-x", "c").filters == ("a", "b")
+    assert request("-x", "c").excludes == ("c",)
+
+
+def test_nothing_typed_means_everything():
+    found = request()
+    assert (found.suites, found.accelerators, found.xla, found.dynamo, found.tests, found.models) == ((),) * 6
+    assert (found.batch_size, found.preset, found.environment) == (None, "xlabench", "default")
+
+
+def test_smoke_names_models_of_three_suites_on_the_cpu():
+    found = request("--smoke")
+    assert found.models == flags.SMOKE
+    assert set(found.suites) == {name.partition("/")[0] for name in flags.SMOKE}
+    assert found.accelerators == ("cpu",)
+
+
+def test_smoke_may_be_narrowed():
+    found = request("--smoke", "--suite-name", "timm_models", "--accelerator", "cuda")
+    assert (found.suites, found.accelerators) == (("timm_models",), ("cuda",))
+
+
+@pytest.mark.parametrize("preset", presets.PRESETS)
+def test_repeats_come_from_the_preset_unless_they_are_typed(preset):
+    assert flags.settings(parse("--preset", preset)).repeat == presets.REPEATS[preset]
+    assert flags.settings(parse("--preset", preset, "--repeat", "3")).repeat == 3
+
+
+def test_measurement_flags_become_settings():
+    words = ["--iterations-per-run", "4", "--warmup-max", "7", "--threads", "2", "--seed", "9"]
+    found = flags.settings(parse(*words, "--subprocess-timeout", "60", "--start", "interpreter"))
+    assert (found.iterations_per_run, found.warmup_max, found.threads, found.seed) == (4, 7, 2, 9)
+    assert (found.timeout_s, found.start) == (60.0, "interpreter")
+
+
+def test_the_command_line_can_be_typed_again():
+    assert flags.command_line(["run", "--filter", "^a b$"]) == "xlabench run --filter '^a b$'"
+
+
+def test_every_flag_has_a_help_text():
+    """A flag nobody explains does not exist."""
+    parser = argparse.ArgumentParser()
+    flags.add_plan_flags(parser)
+    flags.add_measure_flags(parser)
+    assert [action.dest for action in parser._actions if not action.help] == []

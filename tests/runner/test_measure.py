@@ -1,0 +1,449 @@
+"""The measuring process, with a backend and a clock that do exactly what a test says."""
+
+import itertools
+import types
+import weakref
+from dataclasses import dataclass, field
+
+import pytest
+from runner_makers import config, settings
+
+from runner import measure
+from runner.backends import BACKENDS
+from runner.backends.base import Counters
+from runner.measure import Measurement, effective_variables
+from runner.messages import Load, WarmedUp
+from runner.suites.base import Workload
+
+torch = pytest.importorskip("torch")
+
+
+@dataclass
+class Step:
+    """What one iteration costs and counts."""
+
+    run_s: float = 1.0
+    trace_s: float = 0.0
+    compiles: int = 0
+    compile_s: float = 0.0
+    executions: int = 1
+    calls: dict = field(default_factory=dict)
+    raises: Exception | None = None
+
+
+class Result:
+    """What a step returns; it can be watched."""
+
+
+class Device:
+    """A fake runtime and its clock; seeding and preparing take long, to show that they are not timed."""
+
+    is_xla = True
+    start_s = 0.25
+
+    def __init__(self, steps, wait_s=0.0):
+        self.steps, self.wait_s = iter(steps), wait_s
+        self.now, self.seconds = 1000.0, {"CompileTime": 0.0, "ExecuteTime": 0.0}
+        self.compiled = self.executed = 0
+        self.calls, self.events, self.alive, self.grads = {}, [], [], []
+        self.result = self.current = None
+        self.peak = None
+        self.device = torch.device("cpu")
+
+    def step(self, args, kwargs):
+        self.current = next(self.steps)
+        if self.current.raises:
+            raise self.current.raises
+        self.now += self.current.trace_s
+        self.events.append("step")
+        self.grads.append(torch.is_grad_enabled())
+        result = Result()
+        self.result = weakref.ref(result)
+        return result
+
+    def after_iteration(self):
+        self.events.append("cut")
+        if self.current is None:
+            return
+        self.alive.append(self.result() is not None)
+        self.now += self.current.run_s
+        self.compiled += self.current.compiles
+        self.executed += self.current.executions
+        self.seconds["CompileTime"] += self.current.compile_s
+        self.seconds["ExecuteTime"] += self.current.run_s
+        for op, count in self.current.calls.items():
+            self.calls[op] = self.calls.get(op, 0) + count
+
+    def after_block(self):
+        self.events.append("wait")
+        self.now += self.wait_s
+
+    def seed(self, seed):
+        self.events.append(f"seed {seed}")
+        self.now += 500.0
+
+    def counters(self):
+        return Counters(compiles=self.compiled, executions=self.executed)
+
+    def metric(self, name):
+        return 0, self.seconds[name]
+
+    def fallback_calls(self):
+        self.now += 70.0
+        return dict(self.calls)
+
+    def memory_reset(self):
+        self.events.append("memory_reset")
+
+    def memory_peak_bytes(self):
+        return self.peak
+
+
+class Backend:
+    name = "fake"
+
+    def __init__(self, device, reason=None):
+        self.device, self.reason = device, reason
+
+    def open(self, _config):
+        return self.device
+
+    def compile(self, _step, _config):
+        return self.device.step
+
+    def invalid(self):
+        return self.reason
+
+
+class Suite:
+    def __init__(self):
+        self.requests = []
+
+    def build(self, request):
+        self.requests.append(request)
+        return Workload(
+            module=torch.nn.Identity(),
+            args=(torch.ones(2),),
+            kwargs={},
+            batch_size=request.batch_size or 2,
+            loss=torch.sum,
+            loss_name="sum",
+        )
+
+
+class Memory:
+    """Resident memory whose high-water mark a test sets."""
+
+    def __init__(self):
+        self.now = self.peak = 100
+
+    def resident_bytes(self):
+        return self.now
+
+    def peak_bytes(self):
+        return self.peak
+
+    def reset_peak(self):
+        self.peak = self.now
+
+
+@pytest.fixture
+def resident(monkeypatch):
+    memory = Memory()
+    monkeypatch.setattr(measure, "memory", memory)
+    return memory
+
+
+@pytest.fixture
+def begin(monkeypatch, resident):
+    """Start a measurement of the given iterations; the last one is repeated for ever."""
+
+    def start(*steps, device=None, reason=None, wait_s=0.0, test="eval", batch_size=None, **chosen):
+        made = device or Device([*steps, *[steps[-1]] * 500], wait_s)
+        monkeypatch.setitem(BACKENDS, ("fake", None), Backend(made, reason))
+        suite = Suite()
+        monkeypatch.setattr(measure, "get_suite", lambda _name: suite)
+        clock = types.SimpleNamespace(perf_counter=lambda: made.now, monotonic=lambda: made.now)
+        monkeypatch.setattr(measure, "time", clock)
+        load = Load(
+            config=config(xla="fake", test=test),
+            settings=settings(**chosen),
+            batch_size=batch_size,
+            torchbench_dir=None,
+            requested_at=990.0,
+        )
+        measurement = Measurement(load)
+        measurement.loaded, measurement.device, measurement.suite = measurement.load(), made, suite
+        return measurement
+
+    return start
+
+
+def measured(measurement, repeat=3):
+    """Lead a measurement through its phases, as the scheduler does; return its report."""
+    measurement.first()
+    while True:
+        assert measurement.warm_up().steady
+        if measurement.turn(repeat, 0).steady:
+            return measurement.report()
+
+
+def test_a_block_is_all_its_iterations_and_one_wait(begin):
+    """Between the clocks: trace and run of each iteration, the cut after each, the wait after the last."""
+    measurement = begin(Step(run_s=2.0, trace_s=0.5), wait_s=4.0, iterations_per_run=3)
+    measurement.device.events.clear()
+    measurement.first()
+    assert measurement.device.events == ["seed 1337", *["step", "cut"] * 3, "wait"]
+    found = measurement.report().metrics
+    assert (found["total_time"], found["per_iter_time"]) == ([11.5], [pytest.approx(11.5 / 3)])
+    assert (found["trace_total_time"], found["trace_per_iter_time"]) == ([1.5], [0.5])
+
+
+def test_seeding_and_reading_counters_are_not_timed(begin):
+    """The fake device takes 500 s to seed and 70 s to tell its counters."""
+    found = measured(begin(Step(run_s=1.0)))
+    assert set(found.metrics["total_time"]) == {1.0}
+
+
+def test_the_result_stays_referenced_until_it_is_materialised(begin):
+    """Lazy XLA computes nothing for a result that nobody holds at the cut."""
+    measurement = begin(Step(), iterations_per_run=4)
+    measurement.first()
+    assert measurement.device.alive == [True] * 4
+    assert measurement.device.result() is None
+
+
+@pytest.mark.parametrize(("test", "grad"), [("eval", False), ("train", True)])
+def test_gradients_are_recorded_in_train_only(begin, test, grad):
+    measurement = begin(Step(), test=test)
+    measurement.first()
+    assert measurement.device.grads == [grad]
+
+
+def test_every_block_begins_with_the_same_random_streams(begin):
+    """On the host and on the device."""
+    drawn = []
+    device = Device(itertools.repeat(Step()))
+    plain = device.step
+    device.step = lambda *given: (drawn.append(torch.rand(1).item()), plain(*given))[1]
+    measurement = begin(device=device, seed=7)
+    measurement.first()
+    measurement.warm_up()
+    assert len(drawn) == 5
+    assert len(set(drawn)) == 1
+    assert device.events.count("seed 7") == 5
+
+
+def test_loading_answers_what_the_model_made_of_the_request(begin):
+    measurement = begin(Step(), test="train", batch_size=8)
+    assert (measurement.loaded.batch_size, measurement.loaded.loss) == (8, "sum")
+    assert measurement.loaded.threads == torch.get_num_threads()
+    (asked,) = measurement.suite.requests
+    assert (asked.model_name, asked.test, asked.batch_size, asked.seed) == ("dummy", "train", 8, 1337)
+    assert begin(Step()).loaded.loss is None
+
+
+def test_what_it_took_to_start_stands_beside_the_blocks(begin):
+    """From the request to the first iteration; the runtime's own start is no compile time."""
+    measurement = begin(Step())
+    measurement.first()
+    found = measurement.report().metrics
+    assert (found["start_time_s"], found["runtime_start_s"], found["load_time_s"]) == ([10.0], [0.25], [0.0])
+
+
+def test_warm_up_takes_at_least_the_minimum(begin):
+    measurement = begin(Step(), warmup_min=7)
+    measurement.first()
+    assert measurement.warm_up() == WarmedUp(steady=True, blocks=7)
+
+
+def test_warm_up_goes_on_until_compilations_rest(begin):
+    """The second iteration often compiles again; four blocks without a compilation have to follow."""
+    measurement = begin(Step(compiles=3), Step(compiles=1), Step(), Step(compiles=1), Step())
+    measurement.first()
+    assert measurement.warm_up() == WarmedUp(steady=True, blocks=8)
+    assert measurement.report().compiles == [3, 1, 0, 1, 0, 0, 0, 0]
+
+
+def test_warm_up_goes_on_until_times_show_no_trend(begin):
+    """CUDA graphs still record after the compile counters rest."""
+    measurement = begin(*[Step(run_s=seconds) for seconds in (9.0, 8.0, 7.0, 6.0, 5.0, 1.0)])
+    measurement.first()
+    assert measurement.warm_up() == WarmedUp(steady=True, blocks=8)
+
+
+def test_past_the_bound_it_is_never_steady(begin):
+    measurement = begin(Step(compiles=1), warmup_max=12)
+    measurement.first()
+    assert measurement.warm_up() == WarmedUp(steady=False, blocks=12)
+    found = measurement.report()
+    assert found.kinds == ["first", *["warmup"] * 11]
+    assert found.invalid is None
+    assert "peak_memory_bytes" not in found.metrics
+
+
+def test_a_turn_takes_its_blocks_in_its_round(begin):
+    measurement = begin(Step())
+    measurement.first()
+    measurement.warm_up()
+    assert measurement.turn(2, 0).steady
+    assert measurement.turn(3, 1).steady
+    found = measurement.report()
+    assert found.kinds[-6:] == ["warmup", *["steady"] * 5]
+    assert found.rounds[-6:] == [0, 0, 0, 1, 1, 1]
+
+
+def test_a_compilation_in_the_turn_spoils_it_and_warm_up_resumes(begin):
+    """Blocks before it were no steady state either; nothing is thrown away."""
+    quiet = [Step()] * 6
+    measurement = begin(Step(compiles=1), *quiet, Step(compiles=1), Step())
+    measurement.first()
+    assert measurement.warm_up() == WarmedUp(steady=True, blocks=5)
+    assert not measurement.turn(10, 0).steady
+    assert measurement.report().kinds == ["first", *["warmup"] * 7]
+    assert measurement.warm_up() == WarmedUp(steady=True, blocks=12)
+    assert measurement.turn(10, 0).steady
+    found = measurement.report()
+    assert found.kinds == ["first", *["warmup"] * 11, *["steady"] * 10]
+    assert found.compiles[-10:] == [0] * 10
+
+
+def test_a_fixed_number_of_blocks_is_labelled_afterwards(begin):
+    measurement = begin(Step(run_s=9.0, compiles=1), Step(run_s=5.0, compiles=1), Step())
+    measurement.first()
+    assert measurement.exactly(10) == WarmedUp(steady=True, blocks=10)
+    assert measurement.report().kinds == ["first", "warmup", *["steady"] * 8]
+
+
+def test_a_fixed_number_of_blocks_that_compiles_to_the_end_is_never_steady(begin):
+    measurement = begin(Step(compiles=1))
+    measurement.first()
+    assert measurement.exactly(5) == WarmedUp(steady=False, blocks=5)
+    assert measurement.report().kinds == ["first", *["warmup"] * 4]
+
+
+def test_fewer_executions_than_iterations_are_no_measurement(begin):
+    found = measured(begin(Step(executions=1), Step(executions=0)))
+    assert found.invalid == "a steady block of 1 iterations executed 0 programs: nothing was computed"
+
+
+def test_fewer_executions_while_warming_up_do_not_matter(begin):
+    found = measured(begin(*[Step(executions=0)] * 5, Step(executions=1)))
+    assert found.invalid is None
+    assert found.executions == [0] * 5 + [1] * 3
+
+
+def test_executions_are_counted_per_block_of_iterations(begin):
+    found = measured(begin(*[Step()] * 23, Step(executions=0), Step(), iterations_per_run=4))
+    assert found.executions == [4] * 5 + [3, 4, 4]
+    assert found.invalid == "a steady block of 4 iterations executed 3 programs: nothing was computed"
+
+
+def test_a_backend_that_counts_no_executions_is_not_judged_by_them(begin):
+    device = Device(itertools.repeat(Step(executions=0)))
+    device.counters = Counters
+    found = measured(begin(device=device))
+    assert (found.invalid, set(found.executions)) == (None, {None})
+
+
+def test_what_the_backend_says_invalidates_the_run(begin):
+    assert measured(begin(Step(), reason="captured no graph")).invalid == "captured no graph"
+
+
+def test_xla_counts_and_seconds_stand_per_block(begin):
+    found = measured(begin(Step(compiles=2, compile_s=1.5), Step())).metrics
+    assert found["xla_CompileTime_number"] == [2.0, *[0.0] * 7]
+    assert found["xla_CompileTime_time_s"] == [1.5, *[0.0] * 7]
+    assert found["xla_ExecuteTime_number"] == [1.0] * 8
+
+
+def test_a_host_backend_has_no_trace_time(begin):
+    device = Device(itertools.repeat(Step(trace_s=0.5)))
+    device.is_xla = False
+    found = measured(begin(device=device)).metrics
+    assert not [key for key in found if key.startswith(("trace_", "xla_"))]
+
+
+def test_fallbacks_are_counted_per_steady_iteration(begin):
+    """What compiling called is told apart, and no trace time is given where the step itself reads."""
+    found = measured(begin(Step(calls={"nonzero": 5}), Step(calls={"nonzero": 2}), iterations_per_run=2))
+    (op,) = found.fallback_ops
+    assert (op.op, op.calls_per_iteration, op.calls_compile) == ("nonzero", 2.0, 5 + 2 * 9)
+    assert "trace_total_time" not in found.metrics
+
+
+def test_set_up_and_steady_part_have_a_peak_each(begin, resident):
+    """The high-water mark is reset between them; what was there before the model counts to neither."""
+    measurement = begin(Step())
+    measurement.first()
+    resident.peak, resident.now = 900, 300
+    measurement.warm_up()
+    resident.peak = 450
+    measurement.turn(5, 0)
+    found = measurement.report().metrics
+    assert (found["setup_peak_memory_bytes"], found["peak_memory_bytes"]) == ([800.0], [350.0])
+    assert measurement.device.events.count("memory_reset") == 1
+
+
+def test_a_second_warm_up_cannot_lower_the_peak_of_set_up(begin, resident):
+    measurement = begin(*[Step()] * 5, Step(compiles=1), Step())
+    measurement.first()
+    resident.peak, resident.now = 900, 300
+    measurement.warm_up()
+    assert not measurement.turn(5, 0).steady
+    measurement.warm_up()
+    measurement.turn(5, 0)
+    found = measurement.report().metrics
+    assert (found["setup_peak_memory_bytes"], found["peak_memory_bytes"]) == ([800.0], [200.0])
+
+
+def test_a_fixed_number_of_blocks_has_no_steady_peak(begin, resident):
+    """Nobody knew where the steady part would begin, so the mark was never reset."""
+    measurement = begin(Step())
+    measurement.first()
+    resident.peak = 900
+    measurement.exactly(10)
+    found = measurement.report().metrics
+    assert found["setup_peak_memory_bytes"] == [800.0]
+    assert "peak_memory_bytes" not in found
+
+
+def test_a_device_with_memory_of_its_own_is_asked_for_both_peaks(begin):
+    """A ratio must not mix the host's memory with the device's."""
+    device = Device(itertools.repeat(Step()))
+    device.peak = 7000
+    measurement = begin(device=device)
+    measurement.first()
+    measurement.warm_up()
+    device.peak = 5000
+    measurement.turn(5, 0)
+    found = measurement.report().metrics
+    assert (found["setup_peak_memory_bytes"], found["peak_memory_bytes"]) == ([7000.0], [5000.0])
+
+
+def test_a_step_that_fails_leaves_what_was_measured(begin):
+    measurement = begin(Step(), Step(), Step(raises=ValueError("broken")))
+    measurement.first()
+    with pytest.raises(ValueError, match="broken"):
+        measurement.warm_up()
+    found = measurement.report()
+    assert (found.kinds, found.metrics["total_time"]) == (["first", "warmup"], [1.0, 1.0])
+
+
+def test_metrics_are_lists_of_numbers(begin):
+    found = measured(begin(Step())).metrics
+    assert all(isinstance(value, float) for values in found.values() for value in values)
+    lengths = {key: len(values) for key, values in found.items() if len(values) != 8}
+    assert lengths == dict.fromkeys(
+        ["load_time_s", "runtime_start_s", "start_time_s", "setup_peak_memory_bytes", "peak_memory_bytes"], 1
+    )
+
+
+def test_effective_variables_are_those_that_change_timing(monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", "--some")
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.setenv("UNRELATED", "x")
+    found = effective_variables()
+    assert (found["XLA_FLAGS"], found["OMP_NUM_THREADS"]) == ("--some", "3")
+    assert "UNRELATED" not in found
+    assert "PATH" not in found

@@ -1,0 +1,56 @@
+"""Resident memory with a high-water mark that can be reset."""
+
+import json
+import os
+
+from runner import memory
+
+MIB = 2**20
+
+
+def in_child(work):
+    """Run `work` in a forked child and return what it returns."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.write(write, json.dumps(work()).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        data = pipe.read()
+    os.waitpid(pid, 0)
+    return json.loads(data)
+
+
+def rise_and_fall():
+    """Return the peak before, after an allocation of 64 MiB that is gone, and after a reset."""
+    memory.reset_peak()
+    before = memory.peak_bytes()
+    touched = bytearray(os.urandom(1)) * (64 * MIB)
+    del touched
+    risen = memory.peak_bytes()
+    memory.reset_peak()
+    return [before, risen, memory.peak_bytes(), memory.resident_bytes()]
+
+
+def test_the_peak_is_never_below_the_present_size():
+    assert memory.peak_bytes() >= memory.resident_bytes() > MIB
+
+
+def test_the_peak_outlasts_an_allocation_and_can_be_reset_in_a_forked_child():
+    """What a model needed while it was built does not count to its steady part."""
+    before, risen, after, resident = in_child(rise_and_fall)
+    assert 60 * MIB < risen - before < 80 * MIB
+    assert after < risen - 50 * MIB
+    assert after >= resident - MIB
+
+
+def test_a_childs_peak_is_its_own():
+    """Resetting it does not touch the parent's."""
+    touched = bytearray(b"x") * (64 * MIB)
+    del touched
+    mine = memory.peak_bytes()
+    assert in_child(rise_and_fall)[2] < mine
+    assert memory.peak_bytes() >= mine

@@ -1,0 +1,241 @@
+"""What a request expands to, and why an experiment is skipped."""
+
+import re
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from runner_makers import entry, machine, plan, request
+
+from runner.plan import make_plan, source_versions
+from runner.suites import suite_names
+from runner.suites.base import ModelInfo
+
+FOUR = ["eager", "inductor", "openxla+lazytensor", "openxla+dynamo"]
+GOLDEN = {
+    ("eval", "eager"): "dc5d2016bbf8548b4c84",
+    ("eval", "inductor"): "f8e193a59628f4894497",
+    ("eval", "openxla+lazytensor"): "ce9ae7b2a39be1605794",
+    ("eval", "openxla+dynamo"): "a0a09e84d3af6c98f599",
+    ("train", "eager"): "923b10c460f9d8618047",
+    ("train", "inductor"): "2726ba91d5b2ab764c1a",
+    ("train", "openxla+lazytensor"): "ff4d18e8eb64aac52886",
+    ("train", "openxla+dynamo"): "d5744d2d71dabb864a6b",
+}
+
+
+def planned(here=None, **changes):
+    return make_plan(request(**changes), here or machine()).entries
+
+
+def reasons(here, backend, **changes):
+    return {each.skip_reason for each in planned(here, **changes) if each.backend == backend}
+
+
+def test_two_models_without_filters_give_sixteen_experiments():
+    """Two models, two tests, four backends: each combination once, all runnable."""
+    entries = planned(accelerators=("cpu",))
+    assert len(entries) == 16
+    assert len({each.experiment_id for each in entries}) == 16
+    assert all(each.runnable for each in entries)
+    assert Counter(each.backend for each in entries) == dict.fromkeys(FOUR, 4)
+
+
+def test_without_an_accelerator_all_of_the_machine_are_planned():
+    here = machine(accelerators={"cpu": "Example CPU", "cuda": "Example GPU"})
+    assert Counter(each.config.accelerator for each in planned(here)) == {"cpu": 16, "cuda": 8}
+
+
+def test_entries_keep_the_order_of_measuring():
+    """Model by model, test by test, the four backends side by side."""
+    entries = planned()
+    assert [(each.config.model_name, each.config.test) for each in entries[::4]] == [
+        ("dummy", "eval"),
+        ("dummy", "train"),
+        ("dummy_nonzero", "eval"),
+        ("dummy_nonzero", "train"),
+    ]
+    assert [each.backend for each in entries] == FOUR * 4
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "left"),
+    [("cpu", FOUR), ("cuda", ["eager", "inductor"]), ("tpu", ["openxla+lazytensor", "openxla+dynamo"])],
+)
+def test_senseless_combinations_are_left_out(accelerator, left):
+    """XLA has no CUDA any more, a TPU no eager device; nobody runs inductor on XLA or openxla without."""
+    here = machine(accelerators={"cpu": "Example CPU", accelerator: "Example"})
+    entries = planned(here, accelerators=(accelerator,), models=("dummy/dummy",), tests=("eval",))
+    assert [each.backend for each in entries] == left
+    assert ("PJRT", "inductor") not in {(each.config.xla, each.config.dynamo) for each in entries}
+
+
+@pytest.mark.parametrize(
+    ("flags", "backends"),
+    [
+        ({"xla": (None,)}, {"eager", "inductor"}),
+        ({"xla": ("PJRT",)}, {"openxla+lazytensor", "openxla+dynamo"}),
+        ({"dynamo": (None,)}, {"eager", "openxla+lazytensor"}),
+        ({"dynamo": ("inductor",)}, {"inductor"}),
+        ({"dynamo": ("inductor", "openxla")}, {"inductor", "openxla+dynamo"}),
+        ({"xla": (None, "PJRT"), "dynamo": (None,)}, {"eager", "openxla+lazytensor"}),
+        ({"xla": ("PJRT",), "dynamo": ("inductor",)}, set()),
+    ],
+)
+def test_each_backend_axis_narrows_the_plan(flags, backends):
+    assert {each.backend for each in planned(**flags)} == backends
+
+
+def test_test_and_batch_size_and_model_narrow_or_mark_the_plan():
+    entries = planned(tests=("train",), models=("dummy/dummy",), batch_size=8)
+    assert {(each.config.test, each.config.model_name, each.config.batch_size) for each in entries} == {
+        ("train", "dummy", 8)
+    }
+    assert len(entries) == 4
+
+
+def test_an_exact_model_of_another_suite_selects_nothing():
+    assert planned(models=("timm_models/dummy",)) == ()
+
+
+@pytest.mark.parametrize(
+    ("flags", "models"),
+    [
+        ({"filters": ("NONZERO",)}, {"dummy_nonzero"}),
+        ({"filters": ("^dummy$",)}, {"dummy"}),
+        ({"filters": ("^dummy$", "Zero$")}, {"dummy", "dummy_nonzero"}),
+        ({"excludes": ("NonZero",)}, {"dummy"}),
+        ({"excludes": ("^dummy$", "zero")}, set()),
+        ({"filters": ("zero",), "excludes": ("dummy",)}, set()),
+        ({"filters": ("(?i)ZERO", "(?i)nothing")}, {"dummy_nonzero"}),
+        ({"filters": (r"(q)\1", r"(n)o\1")}, {"dummy_nonzero"}),
+    ],
+)
+def test_filters_search_the_model_name_ignoring_case(flags, models):
+    """Several are alternatives, each a regular expression of its own; exclusion wins."""
+    assert {each.config.model_name for each in planned(**flags)} == models
+
+
+def test_without_torch_everything_is_skipped_with_the_extra_to_install():
+    found = {each.skip_reason for each in planned(machine(without=("torch", "torch_xla")))}
+    assert found == {"torch is not installed in this environment: install the extra `runner` (or `xla`)"}
+
+
+def test_without_torch_xla_the_reason_names_the_torch_version():
+    here = machine(without=("torch_xla",))
+    assert reasons(here, "eager") == reasons(here, "inductor") == {None}
+    assert reasons(here, "openxla+lazytensor") == reasons(here, "openxla+dynamo")
+    (reason,) = reasons(here, "openxla+dynamo")
+    assert "torch_xla is not installed beside torch 2.9.1" in reason
+
+
+@pytest.mark.parametrize(("lack", "word"), [({"compiler": None}, "g++"), ({"python_header": False}, "Python.h")])
+def test_inductor_on_the_cpu_needs_a_toolchain(lack, word):
+    """Only inductor is skipped, and only on the CPU."""
+    here = machine(accelerators={"cpu": "Example CPU", "cuda": "Example GPU"}, **lack)
+    (reason,) = reasons(here, "inductor", accelerators=("cpu",))
+    assert word in reason
+    assert reasons(here, "inductor", accelerators=("cuda",)) == {None}
+    assert reasons(here, "eager") == reasons(here, "openxla+lazytensor") == {None}
+
+
+def test_an_accelerator_that_is_missing_is_a_reason():
+    found = {each.skip_reason for each in planned(accelerators=("cuda",))}
+    assert found == {"this machine has no cuda device"}
+
+
+def test_a_model_is_skipped_in_the_test_that_its_suite_names(monkeypatch):
+    models = [ModelInfo(name="one", skips={"train": "has no loss"}), ModelInfo(name="two")]
+    monkeypatch.setattr("runner.suites.dummy.DummySuite.models", lambda *_: models)
+    skipped = {(each.config.model_name, each.config.test, each.skip_reason) for each in planned() if not each.runnable}
+    assert skipped == {("one", "train", "has no loss")}
+
+
+def test_a_models_own_reason_comes_before_the_machines(monkeypatch):
+    models = [ModelInfo(name="one", skips={"eval": "too large"})]
+    monkeypatch.setattr("runner.suites.dummy.DummySuite.models", lambda *_: models)
+    found = {each.skip_reason for each in planned(machine(without=("torch",)), tests=("eval",))}
+    assert found == {"too large"}
+
+
+def test_experiment_ids_do_not_change():
+    """A change here makes all history unfindable: it has to be meant."""
+    entries = planned(models=("dummy/dummy",))
+    assert {(each.config.test, each.backend): each.experiment_id for each in entries} == GOLDEN
+
+
+def test_identity_is_the_same_on_another_machine():
+    """What cannot run here is the same experiment as where it can."""
+    bare = machine(without=("torch", "torch_xla"), compiler=None)
+    assert [each.experiment_id for each in planned(bare)] == [each.experiment_id for each in planned()]
+
+
+@pytest.mark.parametrize("changes", [{"batch_size": 8}, {"preset": "peer"}, {"preset": "hud"}])
+def test_identity_changes_with_the_requested_configuration(changes):
+    before = {each.experiment_id for each in planned(tests=("eval",))}
+    assert before.isdisjoint(each.experiment_id for each in planned(tests=("eval",), **changes))
+
+
+def test_plan_id_changes_when_a_skip_changes():
+    entries = [entry("eager"), entry("inductor")]
+    one = plan(*entries).plan_id
+    assert plan(*entries).plan_id == one
+    assert plan(entries[0], entry("inductor", skip="no g++")).plan_id != one
+    assert plan(entries[0]).plan_id != one
+
+
+def test_plan_id_does_not_hang_on_the_wording_of_a_reason():
+    assert plan(entry(skip="no g++")).plan_id == plan(entry(skip="no compiler")).plan_id
+
+
+def test_a_group_holds_all_variants_of_one_model_and_test():
+    """They are measured together; what must be equal for a comparison stands in the group's name."""
+    groups = Counter(each.group for each in planned(batch_size=4))
+    assert groups == {
+        f"dummy/{model}/{test}/float32/4/cpu": 4 for model in ("dummy", "dummy_nonzero") for test in ("eval", "train")
+    }
+
+
+def test_the_preset_peer_reaches_config_and_variant():
+    """Its eval is bfloat16 in torchbench only; train steps Adam; functionalization is off where XLA runs."""
+    entries = {each.backend: each for each in planned(preset="peer", tests=("train",), models=("dummy/dummy",))}
+    fields = {(each.config.dtype, each.config.optimizer, each.config.matmul_precision) for each in entries.values()}
+    assert fields == {("float32", "Adam", "high")}
+    assert entries["openxla+lazytensor"].variant == "openxla+lazytensor no-functionalization"
+    assert entries["inductor"].variant == "inductor"
+
+
+def test_a_suite_that_is_missing_is_told_and_the_others_are_planned(monkeypatch):
+    monkeypatch.setattr("runner.suites.timm_models.SUITE.unavailable", lambda _: "install timm", raising=True)
+    made = make_plan(request(suites=("timm_models", "dummy")), machine())
+    assert made.missing_suites == {"timm_models": "install timm"}
+    assert {each.config.suite_name for each in made.entries} == {"dummy"}
+
+
+def test_no_suite_named_means_all_of_them(monkeypatch):
+    asked = []
+    monkeypatch.setattr("runner.plan.get_suite", lambda name: asked.append(name) or Nothing())
+    make_plan(request(suites=()), machine())
+    source_versions(request(suites=()))
+    assert asked == [*suite_names(), *suite_names()]
+
+
+class Nothing:
+    def unavailable(self, context):
+        return "not here"
+
+    def versions(self, context):
+        return {}
+
+
+def test_planning_imports_no_torch():
+    """Neither torch nor what needs it is loaded by `xlabench plan` over every suite."""
+    code = (
+        "import sys, xlabench; xlabench.main(['plan', '--format', 'json', '--accelerator', 'cpu']);"
+        "print('LOADED', sorted({name.split('.')[0] for name in sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(re.findall(r"'([^']+)'", done.stdout.rpartition("LOADED")[2]))
+    assert "runner" in loaded
+    assert not loaded & {"torch", "torch_xla", "torchvision", "timm", "transformers", "functorch", "triton"}

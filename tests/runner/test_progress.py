@@ -1,0 +1,108 @@
+"""What a run tells while it goes."""
+
+import io
+import types
+
+import pytest
+from runner_makers import ended, entry, facts, record, report
+
+from runner import progress
+from runner.outcome import make_record
+from runner.progress import ProgressView, duration, title, verdict
+
+ENTRIES = [entry("eager"), entry("inductor"), entry("inductor", "dummy_nonzero")]
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still until it is moved."""
+    state = types.SimpleNamespace(now=100.0)
+    monkeypatch.setattr(progress, "time", types.SimpleNamespace(monotonic=lambda: state.now))
+    return state
+
+
+@pytest.fixture
+def view(clock):
+    return ProgressView(stream=io.StringIO(), entries=ENTRIES)
+
+
+def lines(view):
+    return view.stream.getvalue().splitlines()
+
+
+def take(view, clock, which, seconds, status="ok"):
+    view.begin(which)
+    clock.now += seconds
+    view.end(which, record(which, status))
+
+
+def test_off_a_terminal_every_event_is_one_plain_line(view, clock):
+    """No control character, no wrapping."""
+    view.begin(ENTRIES[0])
+    view.phase("load")
+    view.phase("measure")
+    view.end(ENTRIES[0], record(ENTRIES[0]))
+    assert lines(view) == [
+        "[1/3] dummy/dummy eval eager on cpu: starting",
+        "[1/3] dummy/dummy eval eager on cpu: loading",
+        "[1/3] dummy/dummy eval eager on cpu: measuring",
+        "[1/3] dummy/dummy eval eager on cpu: 100 ms per iteration (median of 6), first 1 s",
+    ]
+
+
+def test_a_long_line_stays_one_line_and_brackets_stay(view):
+    view.note("[bold] " + "x" * 400)
+    assert lines(view) == ["[bold] " + "x" * 400]
+
+
+def test_the_number_counts_on_and_the_time_left_shrinks(view, clock):
+    """Each backend is estimated by its own mean, an unknown one by the mean of all."""
+    assert view.time_left() is None
+    take(view, clock, ENTRIES[0], 4.0)
+    assert view.time_left() == pytest.approx(8.0)
+    take(view, clock, ENTRIES[1], 20.0)
+    assert view.time_left() == pytest.approx(20.0)
+    view.begin(ENTRIES[2])
+    assert lines(view)[-1] == "[3/3] dummy/dummy_nonzero eval inductor on cpu: starting, about 20 s left"
+    view.end(ENTRIES[2], record(ENTRIES[2]))
+    assert view.time_left() == 0
+
+
+def test_a_failure_is_told_with_phase_and_first_line(view, clock):
+    take(view, clock, ENTRIES[0], 1.0, status="compile_error")
+    assert lines(view)[-1] == "[1/3] dummy/dummy eval eager on cpu: compile_error in measure: it broke"
+
+
+def test_a_failure_without_words_does_not_stop_the_run():
+    of = record(ENTRIES[0], "run_error")
+    of.error.message = " \n"
+    assert verdict(of).startswith("run_error in measure")
+
+
+def test_a_long_failure_is_cut_to_its_first_line():
+    of = record(ENTRIES[0], "run_error")
+    of.error.message = "\n" + "x" * 500 + "\nsecond line"
+    assert verdict(of) == "run_error in measure: " + "x" * 160
+
+
+def test_what_never_became_steady_says_how_many_blocks_it_had():
+    part = report(times=(1.0, 0.9, 0.8), warm=2)
+    of = make_record(ENTRIES[0], facts(), ended("never_steady", report=part))
+    assert verdict(of) == "never_steady after 3 blocks"
+
+
+def test_the_median_of_an_even_number_lies_between_the_middle_two():
+    part = report(times=(2.0, 0.5, 0.1, 0.3), warm=1)
+    assert verdict(make_record(ENTRIES[0], facts(), ended(report=part))).startswith("200 ms per iteration")
+
+
+def test_the_title_names_the_experiment():
+    assert title(entry("openxla+lazytensor", test="train")) == "dummy/dummy train openxla+lazytensor on cpu"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.2, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (200, "3 min 20 s"), (3720, "62 min 0 s")],
+)
+def test_durations_read_as_people_say_them(seconds, text):
+    assert duration(seconds) == text

@@ -1,0 +1,177 @@
+"""The fork server, for real."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import psutil
+import pytest
+from runner_makers import config, settings
+
+from runner.backends import BACKENDS
+from runner.messages import Finish, Load, Loaded, Report, WarmedUp, WarmUp
+from runner.pool import ChildGone, Pool
+
+pytestmark = pytest.mark.slow
+pytest.importorskip("torch")
+
+PRELOAD = tuple(dict.fromkeys(module for backend in BACKENDS.values() for module in backend.preload))
+THREADS = "import os; print(len(os.listdir('/proc/self/task')))"
+
+
+def gone(pid):
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    return True
+
+
+def wait_for(condition, seconds=10.0):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    return condition()
+
+
+def make_pool(folder, preload=(), **changes):
+    fields = {"run_id": str(uuid.uuid4()), "python": sys.executable, "preload": preload, "probe": False}
+    return Pool(**{**fields, "start": "fork", "log": folder / "server.log", **changes})
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory):
+    """A server that has imported what all backends need."""
+    made = make_pool(tmp_path_factory.mktemp("server"), PRELOAD)
+    made.prepare()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A server that has imported torch only; the test may end it."""
+    made = make_pool(tmp_path)
+    made.prepare()
+    yield made
+    made.stop()
+
+
+def ask(pool, process, command, seconds=60.0):
+    return pool.ask(process, command, time.monotonic() + seconds, lambda _phase: None)
+
+
+def load(**changes):
+    """A model whose matrix products are worth several threads."""
+    return Load(
+        config=config(batch_size=2048),
+        settings=settings(threads=2, **changes),
+        batch_size=2048,
+        torchbench_dir=None,
+        requested_at=time.monotonic(),
+    )
+
+
+def test_it_says_hello_with_its_cost_and_version(pool):
+    import importlib.metadata
+
+    assert pool.hello.torch.partition("+")[0] == importlib.metadata.version("torch").partition("+")[0]
+    assert pool.hello.import_s > 0.1
+    assert pool.hello.probe_s is None
+
+
+def test_it_holds_no_more_threads_than_numpy_and_scipy_do(pool):
+    """A thread of torch's in the server would be missing in each child, which then hangs."""
+    code = f"import numpy, scipy.linalg; {THREADS}"
+    bare = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert pool.hello.threads <= int(bare.stdout)
+    assert psutil.Process(pool.server_pid).num_threads() <= pool.hello.threads
+
+
+def test_it_holds_no_compile_workers(pool):
+    assert psutil.Process(pool.server_pid).children(recursive=True) == []
+
+
+def test_children_one_after_the_other_run_multi_threaded_operations(pool, tmp_path):
+    """The server has run none, so that none of them hangs in libgomp."""
+    for number in range(2):
+        process = pool.spawn({}, tmp_path / f"{number}.log")
+        answer = ask(pool, process, load())
+        assert isinstance(answer, Loaded)
+        assert answer.threads == 2
+        assert isinstance(ask(pool, process, WarmUp()), WarmedUp)
+        assert psutil.Process(process.pid).num_threads() > 1
+        assert isinstance(ask(pool, process, Finish()), Report)
+        assert pool.end(process) == 0
+    assert psutil.Process(pool.server_pid).num_threads() <= pool.hello.threads
+
+
+def test_a_child_is_a_session_of_its_own_with_its_own_log_and_variables(pool, tmp_path):
+    process = pool.spawn({"OMP_EXAMPLE": "42"}, tmp_path / "log")
+    assert ask(pool, process, load()).variables["OMP_EXAMPLE"] == "42"
+    assert os.getsid(process.pid) == process.pid
+    assert Path(f"/proc/{process.pid}/fd/1").readlink() == tmp_path / "log"
+    pool.end(process)
+    assert gone(process.pid)
+
+
+def test_the_signal_that_killed_a_child_is_known(pool, tmp_path):
+    process = pool.spawn({}, tmp_path / "log")
+    os.kill(process.pid, signal.SIGABRT)
+    with pytest.raises(ChildGone):
+        ask(pool, process, load())
+    assert os.waitstatus_to_exitcode(pool.end(process)) == -signal.SIGABRT
+
+
+def test_sigterm_ends_the_server_and_all_below_it(small, tmp_path):
+    """Stopped children too: they would not hear anything gentler than SIGKILL."""
+    server = small.server_pid
+    children = [small.spawn({}, tmp_path / "log") for _ in range(2)]
+    os.kill(children[0].pid, signal.SIGSTOP)
+    os.kill(server, signal.SIGTERM)
+    assert wait_for(lambda: all(gone(pid) for pid in [server, *(child.pid for child in children)]))
+
+
+def test_the_end_of_the_pipe_ends_the_server_and_all_below_it(small, tmp_path):
+    server = small.server_pid
+    children = [small.spawn({}, tmp_path / "log") for _ in range(2)]
+    os.kill(children[0].pid, signal.SIGSTOP)
+    small._control.close()
+    assert wait_for(lambda: all(gone(pid) for pid in [server, *(child.pid for child in children)]))
+
+
+SCHEDULER = """
+import sys, time
+from pathlib import Path
+from runner.pool import Pool
+folder = Path(sys.argv[1])
+pool = Pool(run_id=sys.argv[2], python=sys.executable, preload=(), probe=False, start="fork", log=folder / "server.log")
+process = pool.spawn({}, folder / "log")
+print(pool.server_pid, process.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_scheduler_that_is_killed_leaves_nobody(tmp_path):
+    """It can tell no one; the server asks the kernel, and its children do."""
+    command = [sys.executable, "-c", SCHEDULER, str(tmp_path), str(uuid.uuid4())]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as scheduler:
+        pids = [int(word) for word in scheduler.stdout.readline().split()]
+        assert not any(map(gone, pids))
+        scheduler.kill()
+        assert wait_for(lambda: all(map(gone, pids)))
+
+
+def test_a_new_interpreter_measures_too(tmp_path):
+    """Where forking is not safe; nothing is left of it either."""
+    pool = make_pool(tmp_path, start="interpreter")
+    pool.prepare()
+    assert pool.server_pid is None
+    process = pool.spawn({"OMP_EXAMPLE": "42"}, tmp_path / "log")
+    assert ask(pool, process, load()).variables["OMP_EXAMPLE"] == "42"
+    assert isinstance(ask(pool, process, Finish()), Report)
+    assert pool.end(process) == 0
+    assert gone(process.pid)

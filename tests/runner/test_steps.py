@@ -1,0 +1,107 @@
+"""One iteration of a model, without a compiler."""
+
+import pytest
+from runner_makers import config
+
+from runner import steps
+from runner.suites.base import Workload
+
+torch = pytest.importorskip("torch")
+CPU = torch.device("cpu")
+
+
+def workload(module=None, args=None, **kwargs):
+    return Workload(
+        module=module or torch.nn.Linear(2, 2, bias=False),
+        args=(torch.ones(1, 2),) if args is None else args,
+        kwargs=kwargs,
+        batch_size=1,
+        loss=lambda output: output.sum(),
+        loss_name="sum",
+    )
+
+
+class Tied(torch.nn.Module):
+    """Three owners of one parameter."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
+        self.inner = torch.nn.Sequential(torch.nn.Linear(2, 2))
+        self.second.weight = self.inner[0].weight = self.first.weight
+
+
+def test_shared_parameters_stay_shared_on_another_device():
+    """Else a tied model has more parameters on XLA than under eager: another model."""
+    work = workload(Tied())
+    steps.move(work, torch.device("meta"))
+    tied = work.module
+    assert tied.first.weight.device.type == "meta"
+    assert tied.first.weight is tied.second.weight is tied.inner[0].weight
+    assert tied.first.bias is not tied.second.bias
+    assert len(list(tied.parameters())) == 4
+
+
+def test_inputs_and_a_module_loss_move_along():
+    work = workload(args=([torch.ones(2)], 3), mask={"a": torch.ones(1)})
+    work.loss = torch.nn.Linear(2, 1)
+    steps.move(work, torch.device("meta"))
+    assert (work.args[0][0].device.type, work.args[1], work.kwargs["mask"]["a"].device.type) == ("meta", 3, "meta")
+    assert work.loss.weight.device.type == "meta"
+
+
+@pytest.mark.parametrize(("dtype", "kept"), [("float32", True), ("amp", True), ("bfloat16", False), ("float16", False)])
+def test_casting_leaves_integers_alone(dtype, kept):
+    """They are indices."""
+    work = workload(args=(torch.ones(2), torch.ones(2, dtype=torch.int64)), flag=torch.ones(1, dtype=torch.bool))
+    steps.cast(work, dtype)
+    wanted = torch.float32 if kept else getattr(torch, dtype)
+    assert [tensor.dtype for tensor in work.args] == [wanted, torch.int64]
+    assert (work.module.weight.dtype, work.kwargs["flag"].dtype) == (wanted, torch.bool)
+
+
+def test_each_iteration_has_inputs_of_its_own():
+    """What one does to them in place, the next does not see."""
+    work = workload(args=(torch.ones(2), {"deep": [torch.zeros(1)]}), number=3)
+    first, second = steps.fresh_inputs(work, 2)
+    first[0][0].add_(5)
+    first[0][1]["deep"][0].add_(5)
+    assert torch.equal(second[0][0], torch.ones(2))
+    assert torch.equal(second[0][1]["deep"][0], torch.zeros(1))
+    assert torch.equal(work.args[0], torch.ones(2))
+    assert second[1] == {"number": 3}
+
+
+def test_eval_runs_the_module_in_eval_mode():
+    work = workload(torch.nn.Dropout(0.9))
+    step = steps.make_step(work, config(), CPU)
+    assert torch.equal(step(*steps.fresh_inputs(work, 1)[0]), torch.ones(1, 2))
+    assert not work.module.training
+
+
+def test_train_returns_the_loss_and_leaves_the_gradients_of_one_iteration():
+    """They are not summed over iterations; without an optimizer the weights stay."""
+    work = workload()
+    before = work.module.weight.detach().clone()
+    step = steps.make_step(work, config(test="train"), CPU)
+    for args, kwargs in steps.fresh_inputs(work, 3):
+        loss = step(args, kwargs)
+    assert torch.equal(loss, before.sum())
+    assert torch.equal(work.module.weight.grad, torch.ones(2, 2))
+    assert torch.equal(work.module.weight, before)
+
+
+@pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
+def test_a_requested_optimizer_steps(optimizer):
+    work = workload()
+    before = work.module.weight.detach().clone()
+    step = steps.make_step(work, config(test="train", optimizer=optimizer), CPU)
+    step(work.args, work.kwargs)
+    assert torch.allclose(before - work.module.weight, torch.full((2, 2), 0.01), atol=1e-5)
+
+
+def test_amp_computes_in_half_precision_and_keeps_the_weights():
+    work = workload()
+    step = steps.make_step(work, config(dtype="amp"), CPU)
+    assert step(work.args, work.kwargs).dtype == torch.bfloat16
+    assert work.module.weight.dtype == torch.float32

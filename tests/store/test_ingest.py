@@ -1,0 +1,286 @@
+import json
+import os
+
+import msgspec
+import pytest
+
+from store import query
+from store.errors import NoSuchSource
+from store.ingest import ingest
+from tests.store.contents import contents
+from tests.store.factory import demo_runs, make_record, write_lines, write_run
+from tests.store.peer_records import peer_record, write_peer
+
+
+def count(store_dir, table="records"):
+    with query.connect(query.current_snapshot(store_dir)) as con:
+        return con.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+
+
+def rows(store_dir, sql):
+    with query.connect(query.current_snapshot(store_dir)) as con:
+        return con.execute(sql).fetchall()
+
+
+def test_a_home_is_ingested_with_all_its_runs(tmp_path):
+    demo_runs(tmp_path)
+    report = ingest([tmp_path], tmp_path / "store")
+    assert (report.files_n, report.changed_files_n, report.records_n, report.exit_code) == (4, 4, 92, 0)
+    assert report.published
+    assert report.snapshot == query.current_snapshot(tmp_path / "store")
+
+
+def test_a_second_ingest_adds_and_publishes_nothing(tmp_path):
+    demo_runs(tmp_path)
+    first = ingest([tmp_path], tmp_path / "store")
+    second = ingest([tmp_path], tmp_path / "store")
+    assert (second.changed_files_n, second.records_n, second.published) == (0, 0, False)
+    assert second.snapshot == first.snapshot
+
+
+def test_a_path_that_does_not_exist_is_an_error(tmp_path):
+    with pytest.raises(NoSuchSource, match="Name a run folder"):
+        ingest([tmp_path / "nothing"], tmp_path / "store")
+
+
+def test_an_empty_folder_gives_an_empty_index(tmp_path):
+    (tmp_path / "home").mkdir()
+    report = ingest([tmp_path / "home"], tmp_path / "store")
+    assert report.records_n == 0
+    assert count(tmp_path / "store", "results") == 0
+
+
+def test_appended_lines_are_added(tmp_path):
+    path = tmp_path / "results.jsonl"
+    write_lines(path, [make_record()])
+    ingest([path], tmp_path / "store")
+    with path.open("ab") as file:
+        file.write(msgspec.json.encode(make_record(model="vgg16")) + b"\n")
+    report = ingest([path], tmp_path / "store")
+    assert (report.records_n, report.known_n) == (1, 0)
+    assert count(tmp_path / "store") == 2
+
+
+def test_an_unterminated_line_is_pending_until_it_is_whole(tmp_path):
+    path = tmp_path / "results.jsonl"
+    line = msgspec.json.encode(make_record()) + b"\n"
+    path.write_bytes(line[:100])
+    report = ingest([path], tmp_path / "store")
+    assert (report.pending, report.rejected, report.exit_code) == ([str(path)], [], 0)
+    assert ingest([path], tmp_path / "store").pending == [str(path)]
+    path.write_bytes(line)
+    assert ingest([path], tmp_path / "store").records_n == 1
+
+
+def test_a_torn_line_that_the_next_writer_cuts_leaves_no_trace(tmp_path):
+    path = tmp_path / "results.jsonl"
+    one, two = (msgspec.json.encode(make_record(model=name)) + b"\n" for name in ("vgg16", "alexnet"))
+    path.write_bytes(one + two[:50])
+    ingest([path], tmp_path / "store")
+    os.truncate(path, len(one))
+    assert ingest([path], tmp_path / "store").records_n == 0
+    with path.open("ab") as file:
+        file.write(two)
+    assert ingest([path], tmp_path / "store").records_n == 1
+
+
+BAD_LINES = {
+    b"{": "not JSON",
+    b"": "not JSON",
+    b"null": "not an object but NoneType",
+    b"[1, 2]": "not an object but list",
+    b"\xff\xfe": "not UTF-8",
+    b"{}": "missing required field `model`",
+    b'{"model": {"model_name": 3}}': "model",
+    json.dumps(peer_record(total_time=["oops"])).encode(): "metrics",
+    json.dumps(peer_record(test="both")).encode(): "not eval or train",
+    json.dumps(peer_record(timestamp=1e300)).encode(): "out of range",
+    json.dumps(peer_record(batch_size=2**70)).encode(): "batch_size",
+    json.dumps(peer_record() | {"record_id": "x"}).encode(): "record_id without run",
+    b"[" * 100_000: "not JSON",
+}
+
+
+@pytest.mark.parametrize(("line", "reason"), BAD_LINES.items(), ids=range(len(BAD_LINES)))
+def test_a_bad_line_is_rejected_with_its_place_and_good_ones_go_in(tmp_path, line, reason):
+    path = tmp_path / "results.jsonl"
+    good = json.dumps(peer_record()).encode() + b"\n"
+    other = json.dumps(peer_record(model="dlrm")).encode() + b"\n"
+    path.write_bytes(good + line + b"\n" + other)
+    report = ingest([path], tmp_path / "store")
+    assert (report.records_n, report.exit_code) == (2, 3)
+    [rejected] = report.rejected
+    assert (rejected.path, rejected.line_number, rejected.byte_offset) == (str(path), 2, len(good))
+    assert reason in rejected.reason
+    assert rows(tmp_path / "store", "SELECT line_number, byte_offset, reason FROM rejected_lines") == [
+        (2, len(good), rejected.reason)
+    ]
+    assert ingest([path], tmp_path / "store").exit_code == 0
+
+
+def test_non_finite_tokens_of_pythons_json_become_null_with_a_warning(tmp_path):
+    write_peer(tmp_path / "a.jsonl", [peer_record(total_time=[1.0, 0.1, 0.1, float("nan"), 0.5])])
+    ingest([tmp_path / "a.jsonl"], tmp_path / "store")
+    [(n, latency, warnings, peer_exec)] = rows(
+        tmp_path / "store", "SELECT steady_n, latency_s, warnings, peer_exec_s FROM results"
+    )
+    assert (n, latency, peer_exec) == (1, 0.5, None)
+    assert warnings == ["2 non-finite number(s) read as null"]
+
+
+def test_a_cut_file_is_read_anew_and_loses_what_it_lost(tmp_path):
+    path = tmp_path / "results.jsonl"
+    write_lines(path, [make_record(), make_record(model="vgg16")])
+    ingest([path], tmp_path / "store")
+    write_lines(path, [make_record(model="vgg16")])
+    report = ingest([path], tmp_path / "store")
+    assert report.published
+    assert rows(tmp_path / "store", "SELECT model FROM records") == [("vgg16",)]
+    assert rows(tmp_path / "store", "SELECT model FROM results") == [("vgg16",)]
+    assert count(tmp_path / "store", "samples") == 10
+
+
+def test_a_replaced_file_leaves_records_that_another_file_holds(tmp_path):
+    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    write_lines(one, [make_record()])
+    write_lines(two, [make_record()])
+    ingest([one, two], tmp_path / "store")
+    write_lines(one, [make_record(model="vgg16")])
+    ingest([one], tmp_path / "store")
+    assert rows(tmp_path / "store", "SELECT model FROM records ORDER BY 1") == [("resnet18",), ("vgg16",)]
+
+
+def test_an_edit_in_the_middle_that_keeps_the_size_is_seen(tmp_path):
+    path = tmp_path / "results.jsonl"
+    write_lines(path, [make_record(model="aaaa"), *(make_record(model=f"m{i}") for i in range(5))])
+    ingest([path], tmp_path / "store")
+    path.write_bytes(path.read_bytes().replace(b"aaaa", b"bbbb"))
+    os.utime(path, ns=(0, 10**18))
+    ingest([path], tmp_path / "store")
+    assert ("bbbb",) in rows(tmp_path / "store", "SELECT model FROM records")
+    assert count(tmp_path / "store") == 6
+
+
+def test_the_same_file_from_another_path_is_no_duplicate(tmp_path):
+    records = [peer_record(), peer_record(), peer_record(model="dlrm")]
+    write_peer(tmp_path / "a.jsonl", records)
+    write_peer(tmp_path / "copy" / "b.jsonl", records)
+    assert ingest([tmp_path / "a.jsonl"], tmp_path / "store").records_n == 3
+    report = ingest([tmp_path / "copy"], tmp_path / "store")
+    assert (report.records_n, report.known_n) == (0, 3)
+
+
+def test_two_equal_foreign_records_stay_two_across_ingests(tmp_path):
+    path = write_peer(tmp_path / "a.jsonl", [peer_record()])
+    ingest([path], tmp_path / "store")
+    with path.open("a") as file:
+        file.write(json.dumps(peer_record()) + "\n")
+    assert ingest([path], tmp_path / "store").records_n == 1
+    assert count(tmp_path / "store") == 2
+    [(equals,)] = rows(tmp_path / "store", "SELECT warnings FROM results")
+    assert equals == ["2 records of this experiment in its file; the last one counts"]
+
+
+def test_another_record_under_a_taken_record_id_is_rejected(tmp_path):
+    write_lines(tmp_path / "a.jsonl", [make_record(), make_record(per_iter=[0.5] * 8)])
+    report = ingest([tmp_path / "a.jsonl"], tmp_path / "store")
+    assert report.records_n == 1
+    assert "taken by a record of other content" in report.rejected[0].reason
+
+
+def test_run_json_is_read_again_when_it_changes(tmp_path):
+    folder = write_run(tmp_path / "run", [make_record()])
+    ingest([folder], tmp_path / "store")
+    write_run(folder, [make_record()])
+    assert count(tmp_path / "store", "plan_entries") == 1
+    from tests.store.factory import make_config
+
+    write_run(folder, [make_record()], [make_config(model="vgg16")])
+    assert ingest([folder], tmp_path / "store").published
+    assert rows(tmp_path / "store", "SELECT model, status FROM results ORDER BY 1") == [
+        ("resnet18", "ok"),
+        ("vgg16", "not_run"),
+    ]
+
+
+def test_a_broken_run_json_is_reported_and_its_records_go_in(tmp_path):
+    folder = write_run(tmp_path / "run", [make_record()])
+    (folder / "run.json").write_text("{")
+    report = ingest([folder], tmp_path / "store")
+    assert (report.records_n, report.exit_code) == (1, 3)
+    assert report.rejected[0].path.endswith("run.json")
+    assert rows(tmp_path / "store", "SELECT plan_known FROM results") == [(False,)]
+
+
+def test_unknown_keys_are_kept(tmp_path):
+    record = msgspec.to_builtins(make_record()) | {"later": {"deep": [1, None]}}
+    (tmp_path / "a.jsonl").write_text(json.dumps(record) + "\n")
+    ingest([tmp_path / "a.jsonl"], tmp_path / "store")
+    [(text,)] = rows(tmp_path / "store", "SELECT record FROM results")
+    assert json.loads(text) == record
+
+
+def test_a_newer_schema_is_read_as_far_as_it_is_known(tmp_path):
+    record = msgspec.to_builtins(make_record(status="oom", message="no room"))
+    record |= {"schema_version": 2, "status": "evicted", "fallback_ops": {"shape": "changed"}}
+    (tmp_path / "a.jsonl").write_text(json.dumps(record) + "\n")
+    assert ingest([tmp_path / "a.jsonl"], tmp_path / "store").exit_code == 0
+    [(status, ran, reason, warnings)] = rows(tmp_path / "store", "SELECT status, ran, reason, warnings FROM results")
+    assert (status, ran, reason) == ("evicted", False, "no room")
+    assert warnings == ["fallback_ops of schema version 2 is not known here and was left out"]
+
+
+def test_the_same_change_in_this_schema_is_an_error(tmp_path):
+    record = msgspec.to_builtins(make_record()) | {"fallback_ops": {"shape": "changed"}}
+    (tmp_path / "a.jsonl").write_text(json.dumps(record) + "\n")
+    assert ingest([tmp_path / "a.jsonl"], tmp_path / "store").exit_code == 3
+
+
+def test_a_rebuild_gives_the_same_content(tmp_path):
+    demo_runs(tmp_path)
+    write_peer(tmp_path / "peer.jsonl", [peer_record(), peer_record(), {"bad": 1}])
+    ingest([tmp_path], tmp_path / "store")
+    before = contents(tmp_path / "store")
+    first = query.current_snapshot(tmp_path / "store")
+    report = ingest([], tmp_path / "store", rebuild=True)
+    assert report.published
+    assert report.snapshot != first
+    assert contents(tmp_path / "store") == before
+
+
+def test_the_peers_files_give_its_speedups(tmp_path, peer_files):
+    report = ingest([peer_files], tmp_path / "store")
+    assert (report.records_n, report.exit_code) == (22, 0)
+    found = rows(
+        tmp_path / "store",
+        """SELECT model, round(speedup, 8), speedup_reason FROM speedups('inductor', NULL)
+        WHERE backend = 'openxla+dynamo' AND accelerator_model LIKE '%A6000%'""",
+    )
+    assert found == [("BERT_pytorch", 2.84589073, None)]
+    absent = rows(tmp_path / "store", "SELECT DISTINCT model, status, reason FROM results WHERE NOT ran")
+    assert absent == [("Background_Matting", "invalid", "no total_time in the record")]
+
+
+@pytest.mark.parametrize(
+    ("metrics", "times", "status", "reason"),
+    [
+        ({"error": "SKIP"}, None, "skipped", "skipped by the peer's runner"),
+        ({"error": "Traceback\n  x\nValueError: bad shape\n"}, None, "run_error", "ValueError: bad shape"),
+        ({}, None, "invalid", "no total_time in the record"),
+        ({}, [1.0, 2.0, 3.0], "invalid", "3 timed blocks; the peer's rule needs more than 3"),
+        ({}, [1.0, 1.0, 1.0, 0.0], "invalid", "a steady block took no time or less"),
+    ],
+)
+def test_a_peer_record_without_a_number_says_why(tmp_path, metrics, times, status, reason):
+    write_peer(tmp_path / "a.jsonl", [peer_record(total_time=times, **metrics)])
+    ingest([tmp_path / "a.jsonl"], tmp_path / "store")
+    assert rows(tmp_path / "store", "SELECT status, ran, reason, latency_s FROM results") == [
+        (status, False, reason, None)
+    ]
+
+
+def test_a_peer_file_without_its_newer_keys_and_with_null_metrics_goes_in(tmp_path):
+    record = peer_record()
+    record["metrics"] = None
+    write_peer(tmp_path / "a.jsonl", [record])
+    assert ingest([tmp_path / "a.jsonl"], tmp_path / "store").exit_code == 0

@@ -1,0 +1,195 @@
+"""Whatever happens between the files and the index, the content is that of the files."""
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import time
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from store import query
+from store.database import owner as owner_module
+from store.database.owner import LOCK, WORK, owner
+from store.errors import OwnerBusy, StorageError
+from store.ingest import ingest
+from tests.store.contents import contents
+from tests.store.factory import demo_records, demo_runs, make_record, write_lines
+from tests.store.peer_records import peer_record
+
+LINES = [
+    msgspec.json.encode(make_record()),
+    msgspec.json.encode(make_record(model="vgg16", status="oom", message="no room")),
+    json.dumps(peer_record()).encode(),
+    json.dumps(peer_record()).encode(),
+    json.dumps(peer_record(total_time=None, error="SKIP")).encode(),
+    b"{bad",
+    b"\xff",
+    b"",
+]
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_split_into_ingests_gives_the_same_content(tmp_path_factory, data):
+    """The file grows by arbitrary pieces, which cut lines anywhere, with an ingest after each."""
+    folder = tmp_path_factory.mktemp("split")
+    whole = b"".join(line + b"\n" for line in data.draw(st.permutations(LINES)))
+    cuts = sorted(data.draw(st.sets(st.integers(min_value=1, max_value=len(whole) - 1), max_size=4)))
+    path = folder / "results.jsonl"
+    path.write_bytes(b"")
+    for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True):
+        with path.open("ab") as file:
+            file.write(whole[start:end])
+        ingest([path], folder / "pieces")
+    ingest([path], folder / "once")
+    assert contents(folder / "pieces") == contents(folder / "once")
+
+
+def _ingest(home, store_dir):
+    ingest([home], store_dir)
+
+
+def _many(home, runs_n):
+    for number in range(runs_n):
+        run_id = f"run-{number:04}"
+        write_lines(home / "runs" / run_id / "results.jsonl", demo_records(run_id, 1.7e9 + number, 1.0, "many"))
+
+
+@pytest.mark.faults
+def test_a_kill_at_any_time_loses_and_doubles_nothing(tmp_path):
+    _many(tmp_path, 8)
+    ingest([tmp_path], tmp_path / "expected")
+    context = multiprocessing.get_context("fork")
+    store_dir = tmp_path / "killed"
+    generator = random.Random(20261120)
+    for _ in range(8):
+        child = context.Process(target=_ingest, args=(tmp_path, store_dir))
+        child.start()
+        child.join(generator.uniform(0.02, 0.6))
+        if child.pid and child.is_alive():
+            os.kill(child.pid, signal.SIGKILL)
+        child.join()
+    ingest([tmp_path], store_dir)
+    assert contents(store_dir) == contents(tmp_path / "expected")
+    assert not list(store_dir.glob("*.tmp"))
+
+
+def test_a_kill_between_commit_and_publication_is_made_up_for(tmp_path, monkeypatch):
+    write_lines(tmp_path / "a.jsonl", [make_record()])
+
+    def die(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(owner_module.snapshot, "publish", die)
+        with pytest.raises(KeyboardInterrupt):
+            ingest([tmp_path / "a.jsonl"], tmp_path / "store")
+    assert query.current_snapshot(tmp_path / "store") is None
+    report = ingest([tmp_path / "a.jsonl"], tmp_path / "store")
+    assert (report.records_n, report.published) == (0, True)
+    with query.connect(report.snapshot) as con:
+        assert con.execute("SELECT count(*) FROM results").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a database" * 1000])
+def test_a_damaged_working_database_is_replaced_from_the_snapshot(tmp_path, damage):
+    demo_runs(tmp_path)
+    ingest([tmp_path], tmp_path / "store")
+    before = contents(tmp_path / "store")
+    (tmp_path / "store" / WORK).write_bytes(damage)
+    ingest([tmp_path], tmp_path / "store")
+    assert contents(tmp_path / "store") == before
+
+
+def test_without_a_working_database_nothing_is_lost(tmp_path):
+    write_lines(tmp_path / "a.jsonl", [make_record()])
+    write_lines(tmp_path / "b.jsonl", [make_record(model="vgg16")])
+    ingest([tmp_path / "a.jsonl"], tmp_path / "store")
+    (tmp_path / "store" / WORK).unlink()
+    ingest([tmp_path / "b.jsonl"], tmp_path / "store")
+    assert len(contents(tmp_path / "store")["records"]) == 2
+
+
+def test_an_index_of_a_later_version_is_refused_with_advice(tmp_path):
+    ingest([tmp_path], tmp_path / "store")
+    with owner(tmp_path / "store") as index:
+        index.con.execute("INSERT INTO migrations VALUES ('9999_later.sql')")
+    with pytest.raises(StorageError, match="delete the store folder and ingest again"):
+        ingest([tmp_path], tmp_path / "store")
+
+
+def test_ingests_at_the_same_time_wait_for_each_other(tmp_path):
+    _many(tmp_path, 4)
+    context = multiprocessing.get_context("fork")
+    children = [context.Process(target=_ingest, args=(tmp_path, tmp_path / "store")) for _ in range(4)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join(120)
+    assert [child.exitcode for child in children] == [0] * 4
+    ingest([tmp_path], tmp_path / "once")
+    assert contents(tmp_path / "store") == contents(tmp_path / "once")
+
+
+def test_an_ingest_that_waited_too_long_says_what_to_do(tmp_path):
+    import filelock
+
+    (tmp_path / "store").mkdir()
+    with filelock.FileLock(tmp_path / "store" / LOCK), pytest.raises(OwnerBusy, match="nothing is lost"):
+        ingest([tmp_path], tmp_path / "store", wait_s=0.1)
+
+
+def test_readers_see_whole_snapshots_while_runs_are_ingested(tmp_path):
+    """A reader opens the newest snapshot again and again; each shows whole runs and never fewer than before."""
+    _many(tmp_path, 1)
+    ingest([tmp_path], tmp_path / "store")
+    per_run = len(contents(tmp_path / "store")["records"])
+    context = multiprocessing.get_context("fork")
+    child = context.Process(target=_grow, args=(tmp_path,))
+    child.start()
+    seen = []
+    while child.is_alive():
+        with query.connect(query.current_snapshot(tmp_path / "store")) as con:
+            seen.append(con.execute("SELECT count(*) FROM results").fetchone()[0])
+        time.sleep(0.02)
+    child.join()
+    assert child.exitcode == 0
+    assert seen == sorted(seen)
+    assert {count % per_run for count in seen} == {0}
+
+
+def _grow(home):
+    for number in range(1, 4):
+        run_id = f"run-{number:04}"
+        write_lines(home / "runs" / run_id / "results.jsonl", demo_records(run_id, 1.7e9 + number, 1.0, "many"))
+        ingest([home], home / "store")
+
+
+def test_two_snapshots_are_kept_and_an_open_one_stays_readable(tmp_path):
+    path = tmp_path / "a.jsonl"
+    write_lines(path, [make_record()])
+    first = ingest([path], tmp_path / "store").snapshot
+    with query.connect(first) as con:
+        for number in range(3):
+            write_lines(path, [make_record(model=f"m{number}")])
+            ingest([path], tmp_path / "store")
+        assert con.execute("SELECT model FROM results").fetchall() == [("resnet18",)]
+    assert not first.exists()
+    assert len(list((tmp_path / "store").glob("index-*.duckdb"))) == 2
+
+
+def test_a_snapshot_name_is_not_used_again_after_the_folder_was_emptied(tmp_path):
+    import shutil
+
+    path = tmp_path / "a.jsonl"
+    write_lines(path, [make_record()])
+    ingest([path], tmp_path / "store")
+    write_lines(path, [make_record(model="vgg16")])
+    second = ingest([path], tmp_path / "store").snapshot
+    shutil.rmtree(tmp_path / "store")
+    assert ingest([path], tmp_path / "store").snapshot.name != second.name

@@ -1,0 +1,70 @@
+"""Every number of the views is in the registry, and the registry has no others."""
+
+import re
+from importlib.resources import files
+
+import pytest
+
+from store import metrics
+from store.database.views import VIEWS
+
+RELATIONS = (
+    "results",
+    "speedups('inductor', NULL)",
+    "geomeans('inductor', NULL)",
+    "compile_times",
+    "fallback_ops",
+    "graph_breaks",
+    "run_status",
+    "runs",
+)
+NUMERIC = re.compile(r"(BIGINT|INTEGER|HUGEINT|DOUBLE|FLOAT|DECIMAL.*)")
+
+
+def numeric_columns(con):
+    found = set()
+    for relation in RELATIONS:
+        for name, kind, *_ in con.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall():
+            if NUMERIC.fullmatch(kind):
+                found.add(name)
+    return found
+
+
+def test_every_number_of_the_views_is_registered(demo_con):
+    assert numeric_columns(demo_con) == set(metrics.METRICS)
+
+
+def test_no_column_is_a_time_with_a_zone(demo_con):
+    for relation in RELATIONS:
+        kinds = {kind for _, kind, *_ in demo_con.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()}
+        assert "TIMESTAMP WITH TIME ZONE" not in kinds
+
+
+@pytest.mark.parametrize("metric", metrics.METRICS.values(), ids=lambda metric: metric.name)
+def test_a_metric_can_be_read_aloud(metric):
+    assert metric.label
+    assert metric.definition.endswith(".")
+    assert "\n" not in metric.definition
+    if metric.name.endswith("_s") and metric.name != "throughput_per_s":
+        assert metric.unit == "s"
+    if metric.name.endswith("_bytes"):
+        assert metric.unit == "bytes"
+    assert (metric.scale == 1.0) == (metric.display_unit == "")
+
+
+def test_latency_is_shown_in_milliseconds():
+    latency = metrics.metric("latency_s")
+    assert latency.shown(0.25) == 250.0
+    assert latency.header == "Latency (ms)"
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_states_its_grain(name):
+    text = (files("store.views") / f"{name}.sql").read_text()
+    assert text.startswith("-- Grain") or (name == "differs" and text.startswith("-- Scalar macro"))
+    assert len(list(files("store.views").iterdir())) >= len(VIEWS)
+
+
+def test_every_view_file_is_a_view():
+    names = {path.name[:-4] for path in files("store.views").iterdir() if path.name.endswith(".sql")}
+    assert names == set(VIEWS)

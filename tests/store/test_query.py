@@ -1,0 +1,136 @@
+"""A snapshot connection reads the snapshot and nothing else."""
+
+import threading
+
+import duckdb
+import pytest
+
+from store import query
+from store.errors import NoSnapshot
+from tests.store.factory import make_record
+
+
+def test_without_a_snapshot_the_error_says_what_to_do(tmp_path):
+    assert query.current_snapshot(tmp_path) is None
+    with pytest.raises(NoSnapshot, match="xlabench ingest"):
+        query.connect(tmp_path / "index-1.duckdb")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "COPY results TO '{folder}/out.csv'",
+        "COPY (SELECT 1) TO '{folder}/out.parquet' (FORMAT parquet)",
+        "EXPORT DATABASE '{folder}/out'",
+        "FROM read_text('{folder}/secret.txt')",
+        "FROM read_blob('{folder}/secret.txt')",
+        "FROM read_csv('{folder}/secret.txt')",
+        "FROM read_json('{folder}/secret.txt')",
+        "FROM '{folder}/secret.txt'",
+        "FROM glob('{folder}/*')",
+        "ATTACH '{folder}/other.duckdb'",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SET enable_external_access = true",
+        "SET threads = 1",
+        "SET memory_limit = '1GB'",
+        "SET lock_configuration = false",
+        "PRAGMA enable_profiling",
+        "RESET enable_external_access",
+        "CREATE TABLE mine (x INTEGER)",
+        "DELETE FROM records",
+        "UPDATE records SET latency_s = 1",
+        "DROP VIEW results",
+        "FROM local_frame",
+    ],
+)
+def test_a_query_can_neither_write_nor_reach_files(tmp_path, demo_con, sql):
+    import pandas as pd
+
+    (tmp_path / "secret.txt").write_text("secret")
+    local_frame = pd.DataFrame({"secret": [1]})
+    with pytest.raises(duckdb.Error):
+        query.select(demo_con, sql.format(folder=tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["secret.txt"]
+    assert len(local_frame) == 1
+
+
+def test_threads_share_a_connection(demo_con):
+    errors = []
+
+    def ask():
+        try:
+            for _ in range(10):
+                assert len(query.results(demo_con)) == 96
+        except Exception as error:  # noqa: BLE001 (told to the main thread)
+            errors.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+
+
+def test_filters_are_alternatives_within_and_conditions_between_columns(demo_con):
+    found = query.speedups(demo_con, query.Filters(model=("dcgan", "vgg16"), backend=("eager",), test=("eval",)))
+    assert sorted(found["model"]) == ["dcgan", "dcgan", "vgg16", "vgg16"]
+    assert set(found["backend"]) == {"eager"}
+
+
+HOSTILE = "x') OR 1=1; DROP TABLE records; --"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [query.results, query.speedups, query.geomeans, query.compile_times, query.fallback_ops, query.graph_breaks,
+     query.run_status],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["suite", "backend", "test", "accelerator", "run", "model", "dtype"])
+def test_values_are_bound_and_never_sql(demo_con, ask, name):
+    if ask is query.run_status and name in ("model", "dtype"):
+        pytest.skip("run_status has no such column")
+    found = ask(demo_con, query.Filters(**{name: (HOSTILE,)}))
+    if ask is query.geomeans and name == "model":
+        assert not found["n"].any()
+    else:
+        assert found.empty
+
+
+def test_a_hostile_baseline_is_a_name_that_nothing_has(demo_con):
+    found = query.speedups(demo_con, baseline_backend=HOSTILE, baseline_run=HOSTILE)
+    assert set(found["speedup_reason"]) >= {"no baseline result"}
+    assert found["speedup"].isna().all()
+
+
+def test_facets_say_what_there_is(demo_con):
+    found = query.facets(demo_con)
+    backends = found[found["facet"] == "backend"]
+    assert list(backends["value"]) == ["eager", "inductor", "openxla+dynamo", "openxla+lazytensor"]
+    assert list(backends["results_n"]) == [24, 24, 24, 24]
+
+
+def test_samples_are_the_blocks_in_order(stored):
+    record = make_record(per_iter=[0.3, 0.2], iterations_per_run=2)
+    con = stored([record])
+    found = query.samples(con, record.record_id)
+    assert list(found["kind"]) == ["first", "warmup", "steady", "steady"]
+    assert list(found["total_s"]) == [2.0, 0.024, 0.6, 0.4]
+    assert list(found["compiles"]) == [1, 0, 0, 0]
+
+
+def test_fetch_has_none_where_there_is_no_value(stored):
+    con = stored([make_record(status="oom")])
+    [row] = query.fetch(con, "SELECT latency_s, optimizer FROM results")
+    assert row == {"latency_s": None, "optimizer": None}
+
+
+def test_files_can_be_read_by_the_version_before(demo):
+    """The storage version is written in the file's header."""
+    from store.database import owner
+
+    with duckdb.connect(":memory:") as con:
+        con.execute(f"ATTACH '{query.current_snapshot(demo / 'store')}' AS snapshot (READ_ONLY)")
+        [(tags,)] = con.execute("SELECT tags FROM duckdb_databases() WHERE database_name = 'snapshot'").fetchall()
+    assert tags["storage_version"].startswith(owner.STORAGE_VERSION)

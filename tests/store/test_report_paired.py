@@ -1,0 +1,117 @@
+"""The paired report says every number with its n and unit, and every missing one with its reason."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from store import query
+from store.errors import UsageError
+from store.report import paired_report, render
+from tests.store.factory import make_record
+
+
+@pytest.fixture
+def small(stored):
+    return stored(
+        [
+            make_record(model="a", per_iter=[0.010] * 8),
+            make_record(model="b", per_iter=[0.010] * 8),
+            make_record(model="a", backend="eager", per_iter=[0.040] * 8),
+            make_record(model="b", backend="eager", status="oom", message="no room"),
+        ]
+    )
+
+
+def table(report, title):
+    [found] = [table for table in report.tables if table.title == title]
+    return [dict(zip([column.title for column in found.columns], row, strict=True)) for row in found.rows]
+
+
+def test_models_stand_side_by_side_in_milliseconds_with_n(small):
+    report = paired_report(small)
+    [models, *_] = report.tables
+    assert [column.title for column in models.columns] == [
+        "model", "test", "batch size", "inductor latency", "n", "Speedup", "eager latency", "n", "Speedup",
+    ]  # fmt: skip
+    assert models.rows == (
+        ("a", "eval", "8", 10.0, 8, 1.0, 40.0, 8, 0.25),
+        ("b", "eval", "8", 10.0, 8, 1.0, None, None, None),
+    )
+    assert [column.unit for column in models.columns[3:6]] == ["ms", "", "x"]
+
+
+def test_geomeans_have_n_and_pass_counts(small):
+    [eager, inductor] = table(paired_report(small), "Geometric means")
+    assert (eager["n"], eager["Geomean speedup"], eager["Geomean, low"]) == (1, pytest.approx(0.25), None)
+    assert (eager["ran"], eager["verified"]) == ("1/2", "not verified")
+    assert inductor["n"] == 2
+
+
+def test_models_that_are_not_paired_are_listed(small):
+    found = table(paired_report(small), "Not paired")
+    assert [(row["variant"], row["not paired because"], row["n"], row["models"]) for row in found] == [
+        ("eager", "valid in the baseline, not here", 1, "b"),
+        ("eager", "failed here", 1, "b"),
+    ]
+
+
+def test_a_missing_speedup_has_its_reason(small):
+    [row] = table(paired_report(small), "Without a speedup")
+    assert (row["model"], row["variant"], row["status"], row["no speedup because"]) == ("b", "eager", "oom", "no room")
+
+
+def test_the_newest_run_that_fits_is_reported(demo_con):
+    assert "22222222-bbbb" in paired_report(demo_con).title
+    chosen = query.Filters(run=("11111111-aaaa",))
+    report = paired_report(demo_con, chosen, baseline_run="22222222-bbbb")
+    assert report.title.startswith("Speedup over inductor of run 22222222-bbbb, run 11111111-aaaa")
+    [mean, *_] = table(report, "Geometric means")
+    assert mean["Geomean speedup"] == pytest.approx(0.6 * 0.9)
+
+
+def test_nothing_that_fits_is_a_usage_error(demo_con):
+    with pytest.raises(UsageError, match="Widen them"):
+        paired_report(demo_con, query.Filters(model=("nothing",)))
+    with pytest.raises(UsageError, match="Widen them"):
+        paired_report(demo_con, query.Filters(run=("nothing",)))
+
+
+def test_text_shows_a_dash_for_what_is_missing_and_never_zero(small):
+    text = render(paired_report(small), "text")
+    [line] = [line for line in text.splitlines() if line.split()[:2] == ["b", "eval"] and "10.000" in line]
+    assert line.split() == ["b", "eval", "8", "10.000", "8", "1.00", "—", "—", "—"]
+    assert "inductor latency (ms)" in text
+
+
+def test_text_is_never_cut(stored):
+    name = "a_model_with_quite_a_long_name_" * 5
+    assert name in render(paired_report(stored([make_record(model=name)])), "text")
+
+
+def test_markup_in_a_message_is_text(stored):
+    con = stored([make_record(), make_record(backend="eager", status="oom", message="[red]|no [/x] room")])
+    report = paired_report(con)
+    assert "[red]|no [/x] room" in render(report, "text")
+    assert r"[red]\|no [/x] room" in render(report, "markdown")
+
+
+def test_csv_has_all_digits_and_nothing_for_what_is_missing(small):
+    [header, first, second, *_] = csv.reader(io.StringIO(render(paired_report(small), "csv")))
+    assert header[0] == "# model"
+    assert first == ["a", "eval", "8", "10.0", "8", "1.0", "40.0", "8", "0.25"]
+    assert second[-3:] == ["", "", ""]
+
+
+def test_json_has_units_and_definitions(small):
+    found = json.loads(render(paired_report(small), "json"))
+    column = found["tables"][0]["columns"][3]
+    assert column["unit"] == "ms"
+    assert column["definition"].startswith("Median time of one iteration")
+    assert found["tables"][0]["rows"][1][-1] is None
+
+
+def test_an_unknown_format_is_a_usage_error(small):
+    with pytest.raises(UsageError, match="text, csv, json, markdown, tab"):
+        render(paired_report(small), "pdf")

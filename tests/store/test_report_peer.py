@@ -1,0 +1,173 @@
+"""The peer rule gives what `benchmarks/aggregate.py` of PyTorch/XLA prints, character for character."""
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from store import query
+from store.errors import UsageError
+from store.ingest import ingest
+from store.report import PeerOptions, peer_report, render
+from tests.store import aggregate
+from tests.store.factory import demo_runs
+from tests.store.peer_records import peer_record, write_peer
+
+GOLDEN = Path(__file__).resolve().parents[1] / "data" / "store" / "peer_rule"
+REPORTS = ("speedup", "latest", "latest_grouped", "histogram")
+ALL_FOUR = ("inductor", "openxla+dynamo", "openxla+lazytensor", "eager")
+TESTS = {"eval": "inference", "train": "training"}
+
+
+def options_of(name):
+    """Return options from a golden file's name: report.test.metric.baseline.first-backend."""
+    kind, test, metric, baseline, first = name.split(",")
+    backends = (first, *(backend for backend in ALL_FOUR if backend != first))
+    if kind == "latest_grouped":  # aggregate.py ends with a KeyError on a backend that has no newest result
+        backends = tuple(backend for backend in backends if backend != "openxla+lazytensor")
+    return PeerOptions(kind=kind, test=test, metric=metric, baseline=baseline, backends=backends)
+
+
+def arguments_of(options, form):
+    return [
+        f"--report={options.kind}",
+        f"--test={TESTS[options.test]}",
+        f"--metric={options.metric}",
+        f"--baseline={options.baseline}",
+        f"--format={form}",
+        *(f"--filter={pattern}" for pattern in options.include),
+        *(f"--exclude={pattern}" for pattern in options.exclude),
+        "--backends",
+        *options.backends,
+    ]
+
+
+def csv_of(con, options):
+    return render(peer_report(con, options), "csv")
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("generated")
+    with query.connect(ingest([GOLDEN / "records.jsonl"], folder / "store").snapshot) as con:
+        yield con
+
+
+@pytest.mark.parametrize("golden", sorted(GOLDEN.glob("*.csv")), ids=lambda path: path.stem)
+def test_golden_reports_are_reproduced(generated, golden):
+    """The expected files are what aggregate.py printed for records.jsonl."""
+    assert csv_of(generated, options_of(golden.stem)) == golden.read_text()
+
+
+def test_there_are_golden_files():
+    assert len(list(GOLDEN.glob("*.csv"))) >= 16
+
+
+@pytest.fixture(scope="module")
+def real():
+    if aggregate.checkout() is None:
+        pytest.skip("$PYTORCH_XLA_DIR names no checkout of pytorch/xla with benchmarks/aggregate.py")
+
+
+@pytest.fixture(scope="module")
+def readable(tmp_path_factory, peer_files):
+    """The peer's files without the records of which its own aggregator dies: those whose total_time is null."""
+    folder = tmp_path_factory.mktemp("readable")
+    for path in sorted(peer_files.glob("*.jsonl")):
+        records = [json.loads(line) for line in path.read_text().splitlines()]
+        write_peer(folder / path.name, [record for record in records if record["metrics"].get("total_time")])
+    return sorted(folder.glob("*.jsonl"))
+
+
+@pytest.fixture(scope="module")
+def peer_con(tmp_path_factory, peer_files):
+    folder = tmp_path_factory.mktemp("peer")
+    with query.connect(ingest([peer_files], folder / "store").snapshot) as con:
+        yield con
+
+
+@pytest.mark.parametrize("accelerator", ["v100", "a6000"])
+def test_the_peers_files_give_what_it_prints(tmp_path, real, peer_con, readable, accelerator):
+    """A backend without any speedup, at which aggregate.py ends with a KeyError for `latest_grouped`, is left out."""
+    cases = [
+        PeerOptions(
+            kind=kind,
+            test=test,
+            metric=metric,
+            baseline=baseline,
+            accelerator=accelerator,
+            backends=("inductor",)
+            if (kind, accelerator, test) == ("latest_grouped", "a6000", "eval")
+            else ("inductor", "openxla+dynamo"),
+        )
+        for kind, test, metric, baseline in itertools.product(REPORTS, TESTS, ("exec", "compile"), ("oldest", "latest"))
+    ]
+    calls = [arguments_of(options, "csv") for options in cases]
+    expected = aggregate.run_aggregate(tmp_path / "work", readable, accelerator, calls)
+    assert [csv_of(peer_con, options) for options in cases] == expected
+
+
+def test_the_grid_is_the_peers(tmp_path, real, peer_con, readable):
+    cases = [PeerOptions(kind=kind, accelerator="v100") for kind in REPORTS]
+    calls = [arguments_of(options, "tab") for options in cases]
+    expected = aggregate.run_aggregate(tmp_path / "work", readable, "v100", calls)
+    assert [render(peer_report(peer_con, options, grid=True), "tab") for options in cases] == expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_generated_records_give_what_it_prints(tmp_path, real, seed):
+    path = write_peer(tmp_path / "records.jsonl", aggregate.generated(seed))
+    cases = [
+        PeerOptions(kind=kind, backends=ALL_FOUR, include=("a", "^d"), exclude=("vgg", "LEX"), test=test)
+        for kind in ("speedup", "latest", "histogram")
+        for test in TESTS
+    ]
+    calls = [arguments_of(options, "csv") for options in cases]
+    expected = aggregate.run_aggregate(tmp_path / "work", [path], "Example", calls)
+    with query.connect(ingest([path], tmp_path / "store").snapshot) as con:
+        assert [csv_of(con, options) for options in cases] == expected
+
+
+def test_our_own_records_give_what_it_prints(tmp_path, real):
+    """The peer's reader takes our results.jsonl as it is."""
+    demo_runs(tmp_path)
+    files = sorted(tmp_path.glob("runs/*/results.jsonl"))
+    options = PeerOptions(backends=ALL_FOUR, kind="latest")
+    [expected] = aggregate.run_aggregate(tmp_path / "work", files, "Example", [arguments_of(options, "csv")])
+    with query.connect(ingest([tmp_path], tmp_path / "store").snapshot) as con:
+        assert csv_of(con, options) == expected
+
+
+def test_test_names_of_both_are_accepted(generated):
+    assert csv_of(generated, PeerOptions(test="training")) == csv_of(generated, PeerOptions(test="train"))
+    with pytest.raises(UsageError, match="Choose eval or train"):
+        csv_of(generated, PeerOptions(test="both"))
+
+
+def test_several_accelerators_are_never_mixed(tmp_path):
+    records = [peer_record(accelerator_model=name) for name in ("GPU one", "GPU two")]
+    path = write_peer(tmp_path / "a.jsonl", records)
+    with query.connect(ingest([path], tmp_path / "store").snapshot) as con:
+        with pytest.raises(UsageError, match=r"GPU one; GPU two.*--accelerator"):
+            csv_of(con, PeerOptions())
+        assert "1.0,0.0" in csv_of(con, PeerOptions(accelerator="one", kind="latest"))
+
+
+def test_a_broken_expression_is_a_usage_error(generated):
+    for options in (PeerOptions(include=("(",)), PeerOptions(exclude=("[",)), PeerOptions(accelerator="(")):
+        with pytest.raises(UsageError, match="no regular expression"):
+            csv_of(generated, options)
+
+
+def test_no_baseline_at_the_latest_timestamp_is_a_usage_error(generated):
+    with pytest.raises(UsageError, match="--baseline oldest"):
+        csv_of(generated, PeerOptions(backends=("openxla+lazytensor", "eager"), baseline="latest"))
+
+
+@pytest.mark.parametrize("kind", REPORTS)
+def test_no_data_is_said_and_not_an_error(generated, kind):
+    report = peer_report(generated, PeerOptions(kind=kind, accelerator="nothing"))
+    assert report.notes == ("no data for accelerator nothing",)
+    assert all(not table.rows for table in report.tables)
+    assert json.loads(render(report, "json"))["notes"]

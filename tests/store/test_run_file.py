@@ -1,0 +1,40 @@
+import msgspec
+import pytest
+
+from store.errors import RunFileError
+from store.run_file import BadRecord, read_records, read_run_file, write_run_file
+from tests.store.factory import make_config, make_record, write_run
+
+
+def test_run_json_reads_back(tmp_path):
+    write_run(tmp_path / "a", [make_record()], [make_config(model="other")])
+    run_file = read_run_file(tmp_path / "a")
+    assert write_run_file(tmp_path / "b", run_file) == tmp_path / "b" / "run.json"
+    assert read_run_file(tmp_path / "b") == run_file
+    assert [path.name for path in (tmp_path / "b").iterdir()] == ["run.json"]
+
+
+def test_a_missing_run_json_says_what_to_do(tmp_path):
+    with pytest.raises(RunFileError, match="Name a folder"):
+        read_run_file(tmp_path)
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"{}", b"\xff"])
+def test_a_broken_run_json_says_what_to_do(tmp_path, data):
+    (tmp_path / "run.json").write_bytes(data)
+    with pytest.raises(RunFileError, match="start a new run"):
+        read_run_file(tmp_path)
+
+
+def test_records_are_read_up_to_a_torn_line_and_bad_ones_are_told(tmp_path):
+    first, last = make_record(), make_record(model="vgg16")
+    line = msgspec.json.encode
+    data = b"\n".join([line(first), b"{}", b"\xff", line(last), line(first)[:-5]])
+    (tmp_path / "results.jsonl").write_bytes(data)
+    bad: list[BadRecord] = []
+    assert list(read_records(tmp_path / "results.jsonl", bad)) == [first, last]
+    assert [entry.line_number for entry in bad] == [2, 3]
+
+
+def test_no_file_has_no_records(tmp_path):
+    assert list(read_records(tmp_path / "results.jsonl")) == []

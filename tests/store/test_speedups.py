@@ -1,0 +1,215 @@
+"""Pairs, speedups and their geometric means, against values computed by hand."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from store import query
+from store.ingest import ingest
+from store.stats.geomean import geomean
+from store.stats.median import median, median_interval
+from store.stats.ratio import Estimate, speedup
+from tests.store.factory import make_environment, make_record, write_run
+from tests.store.peer_records import peer_record, write_peer
+
+
+def pair(con, where="backend = 'eager'", baseline="inductor", run=None):
+    [row] = query.fetch(
+        con,
+        f"SELECT * FROM speedups($baseline::VARCHAR, $run::VARCHAR) WHERE {where}",
+        {"baseline": baseline, "run": run},
+    )
+    return row
+
+
+def test_speedup_is_baseline_over_own_latency(stored):
+    con = stored([make_record(per_iter=[0.01] * 8), make_record(backend="eager", per_iter=[0.04] * 8)])
+    row = pair(con)
+    assert (row["speedup"], row["speedup_reason"]) == (0.25, None)
+    assert (row["baseline_latency_s"], row["baseline_steady_n"], row["baseline_status"]) == (0.01, 8, "ok")
+    assert pair(con, "backend = 'inductor'")["speedup"] == 1.0
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.lists(st.floats(min_value=1e-4, max_value=1), min_size=12, max_size=12))
+def test_the_view_computes_what_the_statistics_define(tmp_path_factory, values):
+    folder = tmp_path_factory.mktemp("stats")
+    base, own = values[:6], values[6:]
+    write_run(folder, [make_record(per_iter=base), make_record(backend="eager", per_iter=own)])
+    with query.connect(ingest([folder], folder / "store").snapshot) as con:
+        row = pair(con)
+    expected = speedup(Estimate(median(base), *median_interval(base)), Estimate(median(own), *median_interval(own)))
+    assert (row["speedup"], row["speedup_low"], row["speedup_high"]) == pytest.approx(tuple(expected))
+
+
+def test_under_six_samples_a_speedup_has_no_interval(stored):
+    con = stored([make_record(), make_record(backend="eager", per_iter=[0.04] * 5)])
+    row = pair(con)
+    assert (row["speedup"], row["speedup_low"], row["speedup_high"]) == (0.25, None, None)
+
+
+def test_the_own_reason_stands_first_then_the_baselines(stored):
+    con = stored(
+        [
+            make_record(status="timeout", message="no result within 300 s"),
+            make_record(backend="eager", status="oom", message="no room"),
+            make_record(backend="openxla+dynamo"),
+            make_record(backend="eager", model="vgg16"),
+        ]
+    )
+    reasons = {
+        (row["model"], row["backend"]): row["speedup_reason"]
+        for row in query.fetch(con, "SELECT * FROM speedups('inductor', NULL)")
+    }
+    assert reasons == {
+        ("resnet18", "inductor"): "no result within 300 s",
+        ("resnet18", "eager"): "no room",
+        ("resnet18", "openxla+dynamo"): "baseline inductor: no result within 300 s",
+        ("vgg16", "eager"): "no baseline result",
+    }
+
+
+def test_a_wrong_answer_has_no_speedup_on_either_side(stored):
+    con = stored([make_record(verification_code="FAIL"), make_record(backend="eager")])
+    assert pair(con)["speedup_reason"] == "baseline inductor: wrong answer: verification FAIL"
+    assert pair(con, "backend = 'inductor'")["speedup_reason"] == "wrong answer: verification FAIL"
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"batch_size": 4}, "batch size 4 against 8"),
+        ({"dtype": "bfloat16"}, "dtype bfloat16 against float32"),
+        ({"requested_batch_size": 8}, "requested batch size 8 against default"),
+        ({"optimizer": "SGD"}, "optimizer SGD against none"),
+        ({"loss": "mse"}, "loss mse against default"),
+        ({"matmul_precision": "high"}, "matmul precision high against highest"),
+        ({"start": "interpreter"}, "start method interpreter against fork"),
+        ({"environment": make_environment(threads=1)}, "threads 1 against 4"),
+        ({"environment": make_environment(threads=None)}, "threads unknown against 4"),
+        ({"environment": make_environment(machine_id="other")}, "machine other against c0ffee00c0ffee00c0ff"),
+        ({"environment": make_environment("next")}, "environment next against default"),
+        ({"environment": make_environment(accelerator="X")}, "accelerator model X against Example CPU"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_cannot_be_compared_has_no_speedup_and_says_why(stored, changes, reason):
+    con = stored([make_record(), make_record(backend="eager", **changes)])
+    row = pair(con)
+    assert (row["speedup"], row["speedup_reason"]) == (None, f"not comparable: {reason}")
+
+
+def test_of_several_baselines_the_comparable_one_is_taken(stored):
+    con = stored(
+        [
+            make_record(per_iter=[0.5] * 8, dtype="bfloat16"),
+            make_record(per_iter=[0.02] * 8),
+            make_record(per_iter=[0.7] * 8, optimizer="SGD"),
+            make_record(backend="eager", per_iter=[0.04] * 8),
+        ]
+    )
+    assert pair(con)["speedup"] == 0.5
+
+
+def test_a_variant_of_the_baseline_backend_is_no_baseline(stored):
+    con = stored([make_record(compile_mode="max-autotune"), make_record(backend="eager")])
+    assert pair(con)["speedup_reason"] == "no baseline result"
+    assert pair(con, baseline="inductor mode=max-autotune")["speedup"] == 1.0
+
+
+def test_a_pinned_run_is_the_baseline_of_all(tmp_path):
+    write_run(tmp_path / "a", [make_record(per_iter=[0.01] * 8, run_id="a")])
+    write_run(tmp_path / "b", [make_record(per_iter=[0.04] * 8, run_id="b")])
+    with query.connect(ingest([tmp_path], tmp_path / "store").snapshot) as con:
+        row = pair(con, "run_id = 'b'", run="a")
+        assert (row["speedup"], row["baseline_run_id"]) == (0.25, "a")
+        assert pair(con, "run_id = 'b'", run="none")["speedup_reason"] == "no baseline result"
+
+
+def test_foreign_runs_are_not_compared_with_each_other(tmp_path):
+    """What they leave out may differ: only within one run does an unknown stand for the same fact."""
+    write_peer(tmp_path / "a.jsonl", [peer_record(timestamp=1), peer_record(timestamp=2)])
+    with query.connect(ingest([tmp_path / "a.jsonl"], tmp_path / "store").snapshot) as con:
+        first, second = (row[0] for row in con.execute("SELECT run_id FROM runs ORDER BY run_started").fetchall())
+        row = pair(con, f"run_id = '{second}'", run=first)
+        assert row["speedup_reason"] == "not comparable: environment unknown on both sides"
+        assert pair(con, f"run_id = '{second}'")["speedup"] == 1.0
+
+
+def test_foreign_batch_sizes_are_paired_each_with_its_own(tmp_path):
+    records = [
+        peer_record(backend=backend, batch_size=batch, total_time=[1, 1, 1, time])
+        for backend, batch, time in (
+            ("inductor", 1, 0.1), ("inductor", 8, 0.8), ("eager", 1, 0.2), ("eager", 8, 0.2), ("eager", 2, 0.2),
+        )
+    ]  # fmt: skip
+    write_peer(tmp_path / "a.jsonl", records)
+    with query.connect(ingest([tmp_path / "a.jsonl"], tmp_path / "store").snapshot) as con:
+        found = query.fetch(
+            con, "SELECT batch_size, speedup FROM speedups('inductor', NULL) WHERE backend = 'eager' ORDER BY 1"
+        )
+        assert [row["speedup"] for row in found] == [0.5, None, pytest.approx(4.0)]
+        [mean] = query.fetch(con, "SELECT n, geomean FROM geomeans('inductor', NULL) WHERE backend = 'eager'")
+        assert mean == {"n": 1, "geomean": pytest.approx(math.sqrt(2.0))}
+
+
+def mean_of(con, backend="eager", **options):
+    [row] = query.geomeans(con, query.Filters(backend=(backend,)), **options).to_dict("records")
+    return row
+
+
+def test_geomean_is_over_paired_models_and_lists_the_others(stored):
+    records = [
+        *(make_record(model=name, per_iter=[0.08] * 8) for name in "abcd"),
+        make_record(model="e", status="oom", message="no room"),
+        make_record(model="f", status="oom", message="no room"),
+        make_record(model="a", backend="eager", per_iter=[0.04] * 8, verification_code="PASS"),
+        make_record(model="b", backend="eager", per_iter=[0.01] * 8),
+        make_record(model="c", backend="eager", status="timeout", message="late"),
+        make_record(model="d", backend="eager", per_iter=[0.01] * 8, batch_size=1),
+        make_record(model="e", backend="eager"),
+        make_record(model="f", backend="eager", status="crashed", message="dead"),
+    ]
+    row = mean_of(stored(records))
+    expected = geomean([2.0, 8.0])
+    assert (row["n"], row["geomean"]) == (2, pytest.approx(4.0))
+    assert (row["geomean_low"], row["geomean_high"]) == pytest.approx((expected.low, expected.high))
+    assert (row["planned_n"], row["ran_n"], row["verified_n"], row["verify_asked"]) == (6, 4, 1, True)
+    lists = {name: list(row[name]) for name in ("only_here", "only_baseline", "not_comparable", "failed")}
+    assert lists == {"only_here": ["e"], "only_baseline": ["c"], "not_comparable": ["d"], "failed": ["c", "f"]}
+
+
+def test_geomean_of_no_pair_is_missing_and_not_zero(stored):
+    row = mean_of(stored([make_record(status="oom"), make_record(backend="eager")]))
+    assert row["n"] == 0
+    assert math.isnan(row["geomean"])
+
+
+def test_geomean_keeps_to_the_models_of_the_filter(stored):
+    con = stored(
+        [make_record(model=name, backend=backend, per_iter=[time] * 8)
+         for name, backend, time in (("a", "inductor", 0.1), ("a", "eager", 0.2), ("b", "inductor", 0.1),
+                                     ("b", "eager", 0.9))]
+    )  # fmt: skip
+    [row] = query.geomeans(con, query.Filters(backend=("eager",), model=("a",))).to_dict("records")
+    assert (row["n"], row["geomean"], list(row["only_baseline"])) == (1, pytest.approx(0.5), [])
+
+
+def test_a_model_that_the_baseline_has_in_another_dtype_only_is_not_missed(stored):
+    con = stored([make_record(model="a", dtype="bfloat16"), make_record(model="b"), make_record(backend="eager")])
+    assert list(mean_of(con)["only_baseline"]) == ["b"]
+
+
+def test_settings_that_differ_are_separate_geomeans(stored):
+    records = [
+        make_record(model=name, backend=backend, dtype=dtype)
+        for name in "ab"
+        for backend in ("inductor", "eager")
+        for dtype in ("float32", "bfloat16")
+    ]
+    con = stored(records)
+    assert con.execute(
+        "SELECT dtype, n FROM geomeans('inductor', NULL) WHERE backend = 'eager' ORDER BY 1"
+    ).fetchall() == [("bfloat16", 2), ("float32", 2)]

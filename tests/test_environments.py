@@ -1,0 +1,89 @@
+"""What works without torch, and on the newest torch without torch_xla: real environments, nothing patched."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.command import ROOT, served, xlabench
+from tests.store import factory
+
+pytestmark = [pytest.mark.slow, pytest.mark.venv]
+
+
+def interpreter(name: str) -> Path:
+    """Return the python of a test environment that `make test` has made."""
+    python = ROOT / name / "bin" / "python"
+    if not python.exists():
+        pytest.skip(f"{name} is not set up; `make test` makes it")
+    return python
+
+
+def missing(python: Path, package: str) -> bool:
+    return subprocess.run([python, "-c", f"import {package}"], capture_output=True, check=False).returncode != 0
+
+
+@pytest.fixture(scope="module")
+def plain() -> Path:
+    python = interpreter(".venv-plain")
+    assert missing(python, "torch")
+    return python
+
+
+@pytest.fixture(scope="module")
+def latest() -> Path:
+    python = interpreter(".venv-latest")
+    assert missing(python, "torch_xla")
+    return python
+
+
+def test_plan_without_torch_skips_with_the_reason(plain: Path) -> None:
+    """Every experiment is there, skipped because torch is missing."""
+    out = xlabench("plan", "--suite-name", "dummy", "--accelerator", "cpu", "--format", "json", python=plain).stdout
+    plan = json.loads(out)["plan"]
+    assert len(plan) == 16
+    assert all("torch is not installed" in entry["skip_reason"] for entry in plan)
+
+
+def test_ingest_report_and_sql_without_torch(plain: Path, tmp_path: Path) -> None:
+    """A laptop without torch reads what others have measured."""
+    factory.demo_runs(tmp_path)
+    ingested = xlabench("ingest", "--home", tmp_path, python=plain)
+    assert "new records" in ingested.stdout
+    assert "Speedup over inductor" in xlabench("report", "--home", tmp_path, python=plain).stdout
+    out = xlabench("sql", "--home", tmp_path, "--format", "json", "SELECT count(*) AS n FROM runs", python=plain).stdout
+    assert json.loads(out) == {"n": 2}
+
+
+def test_serve_without_torch(plain: Path, tmp_path: Path) -> None:
+    """The dashboard starts without torch, with an empty store too."""
+    with served(tmp_path, python=plain):
+        pass
+
+
+def test_newest_torch_runs_eager_and_inductor_and_skips_xla(latest: Path, tmp_path: Path) -> None:
+    """Without torch_xla its backends are skipped with the reason; everything else is measured."""
+    words = ["--suite-name", "dummy", "--filter", "^dummy$", "--accelerator", "cpu", "--test", "eval", "--repeat", "5"]
+    done = xlabench("run", *words, "--home", tmp_path, python=latest)
+    assert "Measured 2 experiments" in done.stdout
+    query = "SELECT backend, status, reason, torch, torch_xla FROM results ORDER BY backend"
+    out = xlabench("sql", "--home", tmp_path, "--format", "json", query, python=latest).stdout
+    rows = [json.loads(line) for line in out.splitlines()]
+    version = subprocess.run(
+        [latest, "-c", "import importlib.metadata as m; print(m.version('torch'))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    assert [(row["backend"], row["status"]) for row in rows] == [
+        ("eager", "ok"),
+        ("inductor", "ok"),
+        ("openxla+dynamo", "skipped"),
+        ("openxla+lazytensor", "skipped"),
+    ]
+    assert {row["torch"] for row in rows} == {version}
+    assert {row["torch_xla"] for row in rows} == {None}
+    assert all(f"torch_xla is not installed beside torch {version}" in row["reason"] for row in rows[2:])
