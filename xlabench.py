@@ -134,7 +134,7 @@ def _add_run(verbs: Verbs) -> None:
     _add_database(parser)
     group = parser.add_argument_group("run")
     group.add_argument("--output-dirname", type=Path, metavar="DIR", help="folder of the run; one there is resumed")
-    group.add_argument("--label", default="run", help="name of the run")
+    group.add_argument("--label", help="name of the run (default: its suites)")
     group.add_argument("--no-resume", action="store_true", help="start anew; an old run in the folder is put aside")
     group.add_argument("--retry-failed", action="store_true", help="measure groups with failures again")
     group.add_argument("--dry-run", action="store_true", help="print the plan and stop")
@@ -159,7 +159,7 @@ def _run(parsed: argparse.Namespace) -> int:
             plan=made,
             environment=machine.describe("default", here, plan.source_versions(request), parsed.threads),
             settings=flags.settings(parsed),
-            label=parsed.label,
+            label=parsed.label or plan.label(made),
             command=flags.command_line(parsed.words),
         ),
         resume=not parsed.no_resume,

@@ -86,6 +86,11 @@ def source_versions(request: PlanRequest) -> dict[str, str]:
     return versions
 
 
+def label(plan: Plan) -> str:
+    """Name a plan by its suites."""
+    return "+".join(dict.fromkeys(entry.config.suite_name for entry in plan.entries))
+
+
 def _selected(suite: Suite, request: PlanRequest) -> Iterator[ModelInfo]:
     """Yield the suite's models that the filters let through; they search, ignoring case, as the peer's do."""
     # Each is compiled alone: joined by `|`, inline flags are an error and back-references count wrongly.

@@ -113,8 +113,16 @@ _METRICS = (
         failure="no value where no model is paired",
         threshold=0.05,
     ),
-    _ratio("geomean_low", "Geomean, low", "Lower end of the 95 % interval of the geometric mean over models."),
-    _ratio("geomean_high", "Geomean, high", "Upper end of the 95 % interval of the geometric mean over models."),
+    _ratio(
+        "geomean_low",
+        "Geomean, low",
+        "Lower end of the 95 % interval of the geometric mean over models, from three models on.",
+    ),
+    _ratio(
+        "geomean_high",
+        "Geomean, high",
+        "Upper end of the 95 % interval of the geometric mean over models, from three models on.",
+    ),
     _count("n", "Models", "Models that are paired: valid on both sides and comparable."),
     _ms("baseline_latency_s", "Baseline latency", "Latency of the baseline result."),
     _count("baseline_steady_n", "Baseline samples", "Steady blocks of the baseline result."),

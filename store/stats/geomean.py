@@ -11,8 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+MIN_INTERVAL_N = 3
+"""With two ratios Student's t is 12.7: an interval over decades says nothing that n does not."""
+
+
 class Geomean(NamedTuple):
-    """A geometric mean of `n` positive ratios; the 95 % interval is None under two."""
+    """A geometric mean of `n` positive ratios; the 95 % interval is None under `MIN_INTERVAL_N`."""
 
     value: float
     low: float | None
@@ -31,8 +35,8 @@ def geomean(ratios: Sequence[float]) -> Geomean | None:
     logs = [math.log(ratio) for ratio in ratios]
     mean = statistics.fmean(logs)
     count = len(logs)
-    if count == 1:
-        return Geomean(math.exp(mean), None, None, 1)
+    if count < MIN_INTERVAL_N:
+        return Geomean(math.exp(mean), None, None, count)
     half = t_quantile(count - 1) * statistics.stdev(logs) / math.sqrt(count)
     return Geomean(math.exp(mean), math.exp(mean - half), math.exp(mean + half), count)
 

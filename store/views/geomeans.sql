@@ -2,7 +2,7 @@
 -- accelerator (and its model, machine), environment, dtype, requested batch size, train settings, backend and variant.
 -- `models` (NULL: all) narrows what is averaged and counted.
 -- `geomean` is over the `n` models that are valid on both sides and comparable (several batch sizes of a model count as
--- their geomean); the interval is exp of the 95 % t interval of the mean log.
+-- their geomean); the interval is exp of the 95 % t interval of the mean log, from three models on.
 CREATE OR REPLACE MACRO geomeans(baseline_backend, baseline_run, models := NULL) AS TABLE
 WITH per_model AS (
     SELECT
@@ -65,8 +65,8 @@ SELECT
     g.* EXCLUDE (mean_log, sd_log, valid_models),
     baseline_backend AS baseline_backend,
     exp(g.mean_log) AS geomean,
-    exp(g.mean_log - t.t * g.sd_log / sqrt(g.n)) AS geomean_low,
-    exp(g.mean_log + t.t * g.sd_log / sqrt(g.n)) AS geomean_high,
+    CASE WHEN g.n >= 3 THEN exp(g.mean_log - t.t * g.sd_log / sqrt(g.n)) END AS geomean_low,
+    CASE WHEN g.n >= 3 THEN exp(g.mean_log + t.t * g.sd_log / sqrt(g.n)) END AS geomean_high,
     list_filter(coalesce(b.baseline_models, []), lambda m: NOT list_contains(g.valid_models, m)) AS only_baseline
 FROM grouped AS g
 LEFT JOIN baselines AS b

@@ -107,7 +107,7 @@ def test_warmup_costs_of_golden_blocks():
     assert warmup.time_to_steady([1.5, 0.75], 0.5) == pytest.approx(1.25)
 
 
-@given(st.lists(seconds, min_size=2, max_size=30))
+@given(st.lists(seconds, min_size=3, max_size=30))
 def test_geomean_interval_is_that_of_the_mean_log(ratios):
     found = geomean(ratios)
     logs = np.log(ratios)
