@@ -110,10 +110,9 @@ def _plan(parsed: argparse.Namespace) -> int:
 
 
 def _asked_but_missing(parsed: argparse.Namespace, missing: dict[str, str], *, empty: bool) -> int:
-    """Say which suites were asked for by name and are not there; nothing left to do is a usage error."""
+    """Say which suites are not there; nothing left to do is a usage error, one asked for by name makes it partial."""
     for suite, reason in missing.items():
-        if suite in parsed.suite_name:
-            _say(reason, EXIT_PARTIAL)
+        _say(reason if suite in parsed.suite_name else f"left out: {reason}", EXIT_PARTIAL)
     if empty:
         return _say("No experiment matches; loosen --suite-name, --filter or --exclude.", EXIT_USAGE)
     return EXIT_PARTIAL if set(missing) & set(parsed.suite_name) else EXIT_DONE
@@ -163,6 +162,7 @@ def _run(parsed: argparse.Namespace) -> int:
             command=flags.command_line(parsed.words),
         ),
         resume=not parsed.no_resume,
+        retry_failed=parsed.retry_failed,
     )
     print(f"{plan_view.summary(made)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}")
     follower = _follower(parsed, folder.path)

@@ -3,7 +3,6 @@
 RunnerError            base; carries the exit code
 ├── UsageError         bad flags or folder (exit 2)
 ├── PlanMismatch       the folder holds a run that cannot be resumed by this command (exit 2)
-├── RunLocked          another process runs in the same folder (exit 2)
 ├── ServerFailed       the fork server did not start (exit 3)
 └── Interrupted        Ctrl-C or SIGTERM; finished experiments are kept (exit 130)
 """
@@ -25,10 +24,6 @@ class UsageError(RunnerError):
 
 class PlanMismatch(UsageError):
     """A run folder holds another plan, or was measured with other versions or on another machine."""
-
-
-class RunLocked(UsageError):
-    """Another process is writing the same run folder."""
 
 
 class ServerFailed(RunnerError):

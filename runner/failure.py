@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import traceback
+from pathlib import Path
 
 from store.record import Error, Phase, Status
 
@@ -34,22 +35,38 @@ def describe(phase: Phase, error: BaseException) -> Error:
     )
 
 
-def of_exit(phase: Phase, wait_status: int, log_tail: str) -> tuple[Status, Error]:
+def kernel_oom_kills() -> int:
+    """Return how many processes the kernel has killed for memory since boot; 0 where it does not say."""
+    try:
+        lines = Path("/proc/vmstat").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+
+
+def of_exit(phase: Phase, wait_status: int | None, log_tail: str, *, oom_kill: bool = False) -> tuple[Status, Error]:
     """Describe a process that ended without a report.
 
     Args:
         phase: how far it had come.
-        wait_status: as `os.waitpid` gives it.
+        wait_status: as `os.waitpid` gives it; None where nobody could collect it.
         log_tail: the last lines of what it printed.
+        oom_kill: the kernel killed a process for memory meanwhile.
     """
-    code = os.waitstatus_to_exitcode(wait_status)
+    traceback_ = log_tail or None
     status: Status = "oom" if _OUT_OF_MEMORY.search(log_tail) else "crashed"
+    if wait_status is None:
+        message = "the measuring process vanished, and nobody knows how it ended"
+        return status, Error(phase=phase, type="Exit", message=message, traceback=traceback_)
+    code = os.waitstatus_to_exitcode(wait_status)
     if code < 0:
         name = _signal_name(-code)
         message = f"the measuring process was killed by {name}"
-        return status, Error(phase=phase, type=name, message=message, traceback=log_tail or None, signal=-code)
+        if oom_kill and -code == signal.SIGKILL:
+            status, message = "oom", f"{message}: the kernel was out of memory"
+        return status, Error(phase=phase, type=name, message=message, traceback=traceback_, signal=-code)
     message = f"the measuring process exited with code {code} before it reported"
-    return status, Error(phase=phase, type="Exit", message=message, traceback=log_tail or None, exit_code=code)
+    return status, Error(phase=phase, type="Exit", message=message, traceback=traceback_, exit_code=code)
 
 
 def _signal_name(number: int) -> str:

@@ -36,7 +36,7 @@ def summarize(samples: Samples) -> list[FallbackOp]:
         FallbackOp(
             op=op,
             klass=classify(op),
-            calls_per_iteration=_calls(steady, op) / iterations if iterations else 0.0,
+            calls_per_iteration=_calls(steady, op) / iterations if iterations else None,
             calls_compile=_calls(before, op),
         )
         for op in sorted(ops)

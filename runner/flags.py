@@ -167,6 +167,9 @@ def plan_request(arguments: argparse.Namespace) -> PlanRequest:
 
 def settings(arguments: argparse.Namespace) -> Settings:
     """Turn parsed flags into protocol settings."""
+    minimum = Settings().warmup_min
+    if arguments.warmup_max < minimum:
+        raise UsageError(f"--warmup-max {arguments.warmup_max}: a steady state needs at least {minimum} blocks")
     return Settings(
         preset=arguments.preset,
         repeat=arguments.repeat or presets.REPEATS[arguments.preset],

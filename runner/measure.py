@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 EFFECTIVE_PREFIXES = ("OMP_", "KMP_", "MKL_", "XLA_", "PJRT_", "TORCHINDUCTOR_", "TRITON_", "TORCH_COMPILE", "CUDA_VIS")
 
 
+MAX_SPOILT_TURNS = 3
+"""A program that compiled within this many turns has no steady state."""
+
+
 class Measurement:
     """State of one measuring process; its methods answer the scheduler's messages in their order."""
 
@@ -44,6 +48,7 @@ class Measurement:
         self._workload: Workload
         self._step: Callable[..., Any]
         self._base_bytes = 0
+        self._spoilt_turns = 0
         self._peak_is_steady = False
 
     def load(self) -> Loaded:
@@ -99,10 +104,11 @@ class Measurement:
         return WarmedUp(steady=start is not None, blocks=len(self._samples.blocks))
 
     def warm_up(self) -> WarmedUp:
-        """Take blocks until they are steady, or the bound is reached."""
+        """Take blocks until they are steady, or as many as the bound allows since the last spoilt turn."""
         settings = self._settings
+        bound = max(len(self._samples.blocks), 1) + settings.warmup_max - 1
         while not self._is_steady():
-            if len(self._samples.blocks) >= settings.warmup_max:
+            if len(self._samples.blocks) >= bound or self._spoilt_turns >= MAX_SPOILT_TURNS:
                 return WarmedUp(steady=False, blocks=len(self._samples.blocks))
             self._samples.add(self._block(), "warmup", 0)
         self._note_setup_peak()
@@ -118,6 +124,7 @@ class Measurement:
             self._samples.add(block, "steady", round_number)
             if block.compiles:
                 self._samples.spoil_steady()
+                self._spoilt_turns += 1
                 return TurnDone(steady=False)
         return TurnDone(steady=True)
 

@@ -41,8 +41,6 @@ def print_matrix(plan: Plan, stream: TextIO) -> None:
         console.print(table)
     for number, reason in enumerate(reasons, 1):
         console.print(Text(f"  skip {number}: {reason}"))
-    for suite, reason in plan.missing_suites.items():
-        console.print(Text(f"  {suite}: {reason}"))
     console.print(Text(summary(plan)))
 
 

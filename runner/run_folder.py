@@ -38,6 +38,8 @@ _IDENTITY = (
     "machine_id",
 )
 """What has to be equal for a run to be resumed."""
+_FREE_SETTINGS = frozenset({"timeout_s"})
+"""Settings that change no number, so that a resumed run may be given others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,14 +66,16 @@ class RunIdentity:
     command: str
 
 
-def open_folder(home: Path, directory: Path | None, identity: RunIdentity, *, resume: bool = True) -> RunFolder:
+def open_folder(
+    home: Path, directory: Path | None, identity: RunIdentity, *, resume: bool = True, retry_failed: bool = False
+) -> RunFolder:
     """Resume the run of `directory`, else the newest unfinished equal one of `home`, else start a new one.
 
     Raises:
         PlanMismatch: `directory` holds a run that this command cannot resume.
     """
     if directory is None:
-        directory = _unfinished(home, identity) if resume else None
+        directory = _unfinished(home, identity, retry_failed=retry_failed) if resume else None
         directory = directory or home / "runs" / _name(identity.label)
     if (directory / RUN_FILE).exists():
         if resume:
@@ -100,9 +104,10 @@ def _difference(file: RunFile, identity: RunIdentity) -> str | None:
     """Say what keeps a run from being resumed, or None."""
     if file.plan_id != identity.plan.plan_id:
         return "another plan"
-    if file.settings != msgspec.to_builtins(identity.settings):
-        now = _settings(identity)
-        changed = [key for key in {**file.settings, **now} if file.settings.get(key) != now.get(key)]
+    now = _settings(identity)
+    keys = [key for key in {**file.settings, **now} if key not in _FREE_SETTINGS]
+    changed = [key for key in keys if file.settings.get(key) != now.get(key)]
+    if changed:
         return f"other measurement settings ({', '.join(changed)})"
     old = file.environments[0]
     for field in _IDENTITY:
@@ -116,7 +121,7 @@ def _settings(identity: RunIdentity) -> dict[str, Any]:
     return dict(msgspec.to_builtins(identity.settings))
 
 
-def _unfinished(home: Path, identity: RunIdentity) -> Path | None:
+def _unfinished(home: Path, identity: RunIdentity, *, retry_failed: bool) -> Path | None:
     """Return the newest unfinished run of the same plan, settings and environment."""
     found: list[tuple[float, Path]] = []
     for path in (home / "runs").glob(f"*/{RUN_FILE}"):
@@ -124,13 +129,13 @@ def _unfinished(home: Path, identity: RunIdentity) -> Path | None:
             file = read_run_file(path.parent)
         except RunFileError:  # a damaged run elsewhere must not keep a new one from starting
             continue
-        if _difference(file, identity) is None and not _finished(path.parent, file):
+        if _difference(file, identity) is None and not _finished(path.parent, file, retry_failed=retry_failed):
             found.append((file.timestamp, path.parent))
     return max(found)[1] if found else None
 
 
-def _finished(folder: Path, file: RunFile) -> bool:
-    left = remaining(file.plan, read_records(folder / RESULTS))
+def _finished(folder: Path, file: RunFile, *, retry_failed: bool) -> bool:
+    left = remaining(file.plan, read_records(folder / RESULTS), retry_failed=retry_failed)
     return not left.groups and not left.skips
 
 

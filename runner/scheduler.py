@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,8 +109,10 @@ class Scheduler:
             talk.exit_status = self.pool.end(process) if talk.exit_status is None else talk.exit_status
 
     def _gone(self, process: Process, talk: Conversation) -> Outcome:
-        talk.exit_status = self.pool.end(process) or 0
-        status, error = failure.of_exit(_phase(process), talk.exit_status, tail(process.log))
+        status_known = self.pool.end(process)
+        talk.exit_status = status_known or 0
+        killed_for_memory = failure.kernel_oom_kills() > talk.oom_kills_before
+        status, error = failure.of_exit(_phase(process), status_known, tail(process.log), oom_kill=killed_for_memory)
         return Outcome(status=status, error=error, loaded=talk.loaded)
 
     def _log(self, entry: PlanEntry, attempt: int) -> Path:
@@ -129,6 +131,7 @@ class Conversation:
     on_phase: Callable[[str], None]
     loaded: Loaded | None = None
     exit_status: int | None = None
+    oom_kills_before: int = field(default_factory=failure.kernel_oom_kills)
 
     def lead(self, load: Load, settings: Settings) -> Outcome:
         answer = self._ask(load)

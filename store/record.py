@@ -189,7 +189,8 @@ class FallbackOp(msgspec.Struct, kw_only=True):
 
     op: str
     klass: FallbackClass
-    calls_per_iteration: float
+    calls_per_iteration: float | None
+    """Over the steady blocks; None where there are none."""
     calls_compile: int
     time_s: float | None = None
     call_site: str | None = None

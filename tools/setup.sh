@@ -23,7 +23,7 @@ echo "setup: about 4 GB to download and 8 GB on disk in $VENV ($free_gb GB are f
 [ -x "$VENV/bin/python" ] || "$PYTHON" -m venv "$VENV"
 "$VENV/bin/python" -m pip install --quiet --upgrade 'uv>=0.9'
 began=$(date +%s)
-"$VENV/bin/uv" pip install --quiet --python "$VENV/bin/python" --constraint constraints/xla.txt \
+"$VENV/bin/uv" pip install --quiet --compile-bytecode --python "$VENV/bin/python" --constraint constraints/xla.txt \
     --editable '.[dashboard,runner,torchbench,xla,dev]' ||
     "$VENV/bin/python" -m pip install --quiet --constraint constraints/xla.txt --editable '.[dashboard,runner,torchbench,xla,dev]'
 echo "setup: done in $(($(date +%s) - began)) s."

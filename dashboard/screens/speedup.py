@@ -63,7 +63,9 @@ def _chart(keys: tuple[str, ...], part: pd.DataFrame, means: pd.DataFrame, basel
         alt=f"Speedup over {baseline} by model, {' '.join(keys)}",
     )
     if not points["certain"].all():
-        st.caption("A hollow mark has no 95 % interval: under 6 samples on one side, or a mean of fewer than three models.")
+        st.caption(
+            "A hollow mark has no 95 % interval: under 6 samples on one side, or a mean of fewer than three models."
+        )
 
 
 def _ordered(part: pd.DataFrame, order: str) -> list[str]:

@@ -33,7 +33,7 @@ class TorchbenchSuite:
     """Weights that a model would download are random (`random_weights.py`); the measured shapes stay the same."""
 
     name: str = "torchbench"
-    preload: Sequence[str] = ("torch", "torchvision")
+    preload: Sequence[str] = ("torchvision", "timm")
 
     def unavailable(self, context: SuiteContext) -> str | None:
         """Say that there is no checkout and how to get one, or return None."""

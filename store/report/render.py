@@ -8,6 +8,8 @@ import json
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from tabulate import tabulate
+
 from store.errors import UsageError
 
 if TYPE_CHECKING:
@@ -130,8 +132,6 @@ def _json_cell(cell: Cell) -> Any:
 
 def _grid(report: Report) -> str:
     """Print the grid of the peer's `--format=tab`."""
-    from tabulate import tabulate
-
     grids = [
         tabulate(
             [list(row) for row in table.rows],
