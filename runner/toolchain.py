@@ -3,7 +3,8 @@
 None of it is compile time of a model, and forked processes inherit it: the vector-ISA probe (seconds in every new
 process, also with warm caches), the hash of torch's own sources, and modules that the first compilation would import.
 Precompiled headers are shared by all processes of a user and ignore inductor's cache folder, so a tiny compilation in
-a throwaway process makes them once per machine; it also tells which modules a compilation imports.
+a throwaway process makes them once per machine; it also tells which modules a compilation imports. What was found out
+is remembered beside those headers, so that the next server starts at once.
 """
 
 from __future__ import annotations
@@ -19,29 +20,54 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 _PACKAGES = ("torch.", "sympy.")
+
+
+@dataclass
+class Remembered:
+    """What an earlier process found out about this torch, compiler and CPU."""
+
+    modules: list[str]
+    """What a compilation imports."""
+    all_instruction_sets_work: bool
 
 
 def prepare() -> float:
     """Do what this process lacks; return seconds. No thread and no child is left behind."""
     began = time.perf_counter()
-    _probe_instruction_sets()
-    memory = _memory()
-    if not memory.exists():
-        _compile_in_throwaway_process(memory)
-    if memory.exists():
-        for name in json.loads(memory.read_text()):
-            # Another torch version may lack one; the compilation imports what it needs itself.
-            with contextlib.suppress(ImportError):
-                importlib.import_module(name)
+    place = _place()
+    if not place.exists():
+        works = _probe_instruction_sets()
+        modules = _modules_of_a_compilation()
+        if modules is not None:
+            _remember(place, Remembered(modules, works))
+    if place.exists():
+        _apply(Remembered(**json.loads(place.read_text())))
     _hash_sources()
     return time.perf_counter() - began
 
 
-def _probe_instruction_sets() -> None:
-    """Build and load a program per instruction set, all at once; inductor caches the answers."""
+def _apply(remembered: Remembered) -> None:
+    from torch._inductor import cpu_vec_isa
+
+    for name in remembered.modules:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    # `bool(isa)` builds and loads a program and caches the answer; an answer that is known is put there instead.
+    known = remembered.all_instruction_sets_work
+    builds = (
+        mock.patch.object(cpu_vec_isa.VecISA, "check_build", return_value=True) if known else contextlib.nullcontext()
+    )
+    with builds:
+        cpu_vec_isa.valid_vec_isa_list()
+
+
+def _probe_instruction_sets() -> bool:
+    """Build and load a program per instruction set, all at once; say whether each that the CPU names works."""
     from torch._inductor import cpu_vec_isa
 
     candidates = getattr(cpu_vec_isa, "supported_vec_isa_list", [])
@@ -50,43 +76,57 @@ def _probe_instruction_sets() -> None:
     if possible:
         with ThreadPoolExecutor(len(possible)) as pool:
             list(pool.map(bool, possible))
-    cpu_vec_isa.valid_vec_isa_list()
+    return bool(possible) and cpu_vec_isa.valid_vec_isa_list() == possible
 
 
 def _hash_sources() -> None:
+    """Let torch and triton hash their own sources, which every first compilation of a process waits for."""
     from torch._inductor import codecache
 
     if hasattr(codecache, "torch_key"):
         codecache.torch_key()
+    with contextlib.suppress(ImportError, AttributeError):
+        importlib.import_module("triton.runtime.cache").triton_key()
 
 
-def _memory() -> Path:
-    """Return the file that remembers, beside the headers, what a compilation imports: one per torch and compiler."""
+def _place() -> Path:
+    """Return the file that remembers, beside the precompiled headers: one per torch, compiler and CPU."""
     from torch._inductor import codecache
     from torch.version import git_version
 
     folder = Path(getattr(codecache, "_HEADER_DIR", Path(tempfile.gettempdir()) / "xlabench-toolchain"))
     compiler = shutil.which(os.environ.get("CXX", "g++"))
     version = subprocess.run([compiler, "--version"], capture_output=True, check=False).stdout if compiler else b""
-    key = hashlib.blake2b(f"{git_version}{sys.prefix}".encode() + version, digest_size=8).hexdigest()
+    cpu = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith(("model name", "flags"))]
+    facts = f"{git_version}\n{sys.prefix}\n{version!r}\n{sorted(set(cpu))}"
     folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"xlabench-{key}.json"
+    return folder / f"xlabench-{hashlib.blake2b(facts.encode(), digest_size=8).hexdigest()}.json"
 
 
-def _compile_in_throwaway_process(memory: Path) -> None:
-    """Compile something tiny elsewhere, because this process must run no tensor operation."""
+def _remember(place: Path, found: Remembered) -> None:
+    whole = place.with_suffix(f".{os.getpid()}")
+    whole.write_text(json.dumps(found.__dict__))
+    whole.replace(place)
+
+
+def _modules_of_a_compilation() -> list[str] | None:
+    """Compile something tiny in a throwaway process, because this one must run no tensor operation."""
+    read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
             before = set(sys.modules)
             _compile_something()
             new = [name for name in sys.modules if name not in before and name.startswith(_PACKAGES)]
-            whole = memory.with_suffix(f".{os.getpid()}")
-            whole.write_text(json.dumps(new))
-            whole.replace(memory)
+            with os.fdopen(write, "w") as pipe:
+                json.dump(new, pipe)
         finally:
             os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        told = pipe.read()
     os.waitpid(pid, 0)
+    return list(json.loads(told)) if told else None
 
 
 def _compile_something() -> None:

@@ -1,0 +1,61 @@
+"""What the documents say can be typed, exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import xlabench
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+VERBS = ("plan", "run", "ingest", "report", "serve", "sql")
+
+
+def helps() -> dict[str, str]:
+    """Return the help text of each verb."""
+    verbs = next(action for action in xlabench._parser()._actions if hasattr(action, "choices") and action.choices)
+    return {name: parser.format_help() for name, parser in verbs.choices.items()}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_flag_named_is_a_flag(document: Path) -> None:
+    """A flag in a document is a flag of some verb, or of `pytest`-like tools never."""
+    known = set(re.findall(r"--[a-z][a-z-]*", "".join(helps().values())))
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", document.read_text()))
+    assert named - known == set()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_command_shown_can_be_parsed(document: Path) -> None:
+    """Each `$ xlabench …` line is accepted by the parser."""
+    import shlex
+
+    for line in re.findall(r"^\$ xlabench (.*)$", document.read_text(), re.MULTILINE):
+        words = shlex.split(line, comments=True)
+        assert xlabench._parser().parse_args(words).name == words[0]
+
+
+def test_every_flag_is_documented() -> None:
+    """The guide names every flag that a user may type, the peer's report aside."""
+    guide = "".join(path.read_text() for path in DOCUMENTS)
+    shown = {"--help", "--seed", "--backends", "--run", "--home", "--database"}
+    for name, text in helps().items():
+        flags = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) - shown
+        assert {flag for flag in flags if flag not in guide} == set(), name
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_link_inside_leads_somewhere(document: Path) -> None:
+    """Relative links and pictures exist."""
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)\)", document.read_text())
+    assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+def test_every_make_target_named_exists() -> None:
+    """`make TARGET` in a document is a target of the Makefile."""
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for document in DOCUMENTS:
+        assert set(re.findall(r"`?make ([a-z-]+)", document.read_text())) - targets <= {"it"}, document
