@@ -113,6 +113,8 @@ def _asked_but_missing(parsed: argparse.Namespace, missing: dict[str, str], *, e
     """Say which suites are not there; nothing left to do is a usage error, one asked for by name makes it partial."""
     for suite, reason in missing.items():
         _say(reason if suite in parsed.suite_name else f"left out: {reason}", EXIT_PARTIAL)
+    if empty and set(missing) & set(parsed.suite_name):
+        return EXIT_USAGE
     if empty:
         return _say("No experiment matches; loosen --suite-name, --filter or --exclude.", EXIT_USAGE)
     return EXIT_PARTIAL if set(missing) & set(parsed.suite_name) else EXIT_DONE
