@@ -17,10 +17,11 @@ SECTION = ["test", "accelerator"]
 
 _FIRST = ("openxla+dynamo", "openxla+lazytensor")
 _LAST = ("eager",)
+_SYNTHETIC = ("dummy",)
 
 
 def geomean_sentences(means: pd.DataFrame, baseline: str) -> list[str]:
-    """Return one sentence per series with a geometric mean; XLA first, eager last, the baseline itself left out.
+    """Return one sentence per series with a geometric mean; in order of interest, the baseline itself left out.
 
     Args:
         means: rows of `geomeans`.
@@ -28,7 +29,7 @@ def geomean_sentences(means: pd.DataFrame, baseline: str) -> list[str]:
     """
     found = with_series(compared(means, baseline))
     found = found[found["geomean"].notna()]
-    ordered = sorted(each(found), key=lambda row: (_rank(row.backend), -row.n, row.test, row.suite, row.series))
+    ordered = sorted(each(found), key=_order)
     return [_sentence(row, baseline) for row in ordered]
 
 
@@ -57,6 +58,11 @@ def _sentence(row: Any, baseline: str) -> str:
         f"**{escape(row.series)}** is **{ratio(row.geomean)}** {escape(baseline)} "
         f"(geomean of {count(int(row.n), 'model')}{bounds}) in {where}"
     )
+
+
+def _order(row: Any) -> tuple[Any, ...]:
+    """Put what answers most first: real models before synthetic ones, XLA before others, many models before few."""
+    return (row.suite in _SYNTHETIC, _rank(row.backend), -row.n, row.test, row.suite, row.series)
 
 
 def _rank(backend: str) -> int:

@@ -49,8 +49,9 @@ def _sentences(ops: pd.DataFrame, coverage: pd.DataFrame) -> list[str]:
     if len(lower):
         ranked = _ranked(lower)
         top = ranked.iloc[0]
+        calls = "1 call" if top["calls"] == 1 else f"{top['calls']:.4g} calls"
         texts.append(
-            f"**{escape(top['op'])}** is the op to lower first: {top['calls']:.4g} calls per iteration "
+            f"**{escape(top['op'])}** is the op to lower first: {calls} per iteration "
             f"over {count(int(top['models_n']), 'model')}; {count(len(ranked), 'op')} to lower in all"
         )
     models = ops["model"].nunique()
