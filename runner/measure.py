@@ -98,7 +98,7 @@ class Measurement:
         """Take `blocks` blocks in all and label the steady ones afterwards."""
         while len(self._samples.blocks) < blocks:
             self._samples.add(self._block(), "warmup", 0)
-        start = steady_start(self._samples.times, self._samples.compiles, self._settings.steady_blocks)
+        start = steady_start(self._samples.times, self._samples.changes, self._settings.steady_blocks)
         if start is not None:
             self._samples.kinds[start:] = ["steady"] * (len(self._samples.kinds) - start)
         return WarmedUp(steady=start is not None, blocks=len(self._samples.blocks))
@@ -122,7 +122,7 @@ class Measurement:
         for _ in range(blocks):
             block = self._block()
             self._samples.add(block, "steady", round_number)
-            if block.compiles:
+            if block.changes:
                 self._samples.spoil_steady()
                 self._spoilt_turns += 1
                 return TurnDone(steady=False)
@@ -195,13 +195,15 @@ class Measurement:
             runtime.after_block()
             total = time.perf_counter() - began
         del output
-        compiles, executions = difference(before, runtime.counters())
+        happened = difference(before, runtime.counters())
         compile_s, execute_s = (new - old for old, new in zip(seconds, self._xla_seconds(), strict=True))
         return Block(
             total_s=total,
             trace_s=trace if runtime.is_xla else None,
-            compiles=compiles,
-            executions=executions,
+            compiles=happened.compiles,
+            executions=happened.executions,
+            graphs=happened.graphs,
+            device_reads=happened.device_reads,
             compile_s=compile_s if runtime.is_xla else None,
             execute_s=execute_s if runtime.is_xla else None,
             fallback_calls=call_difference(calls, runtime.fallback_calls()),
@@ -213,7 +215,7 @@ class Measurement:
 
     def _is_steady(self) -> bool:
         settings = self._settings
-        return is_steady(self._samples.times, self._samples.compiles, settings.warmup_min, settings.steady_blocks)
+        return is_steady(self._samples.times, self._samples.changes, settings.warmup_min, settings.steady_blocks)
 
     def _note_setup_peak(self) -> None:
         """Keep the peak so far; a second warm-up after a spoilt turn cannot lower it."""

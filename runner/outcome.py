@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _SHORT_BLOCK_S = 0.001
 _FEW_BLOCKS = 5
 _WIDE_SPREAD = 0.10
+_FAR_OFF = 0.5
 
 
 @dataclass(kw_only=True)
@@ -185,6 +186,10 @@ def quality_warnings(report: Report | None) -> list[str]:
         found.append(
             f"the middle half of the steady blocks spreads over {spread:.0%} of the median: the machine is noisy"
         )
+    far = sum(abs(time - middle) >= _FAR_OFF * middle for time in times)
+    if far:
+        off = f"{far} of {len(times)} steady blocks lie {_FAR_OFF:.0%} or more off the median"
+        found.append(f"{off}: something interfered")
     if middle < _SHORT_BLOCK_S:
         found.append(f"a steady block takes {middle * 1e3:.3g} ms: raise --iterations-per-run")
     return found

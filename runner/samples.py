@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from runner.backends.base import Counters
+from runner.backends.base import Counters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +18,13 @@ class Block:
     compile_s: float | None
     execute_s: float | None
     fallback_calls: dict[str, int]
+    graphs: int | None = None
+    device_reads: int | None = None
+
+    @property
+    def changes(self) -> int:
+        """Compilations and new graphs: a steady block has none. A trace can be new and its program be known."""
+        return (self.compiles or 0) + (self.graphs or 0)
 
 
 @dataclass
@@ -48,6 +53,10 @@ class Samples:
     def compiles(self) -> list[int | None]:
         return [block.compiles for block in self.blocks]
 
+    @property
+    def changes(self) -> list[int]:
+        return [block.changes for block in self.blocks]
+
     def of_kind(self, *kinds: str) -> list[Block]:
         return [block for block, kind in zip(self.blocks, self.kinds, strict=True) if kind in kinds]
 
@@ -58,7 +67,8 @@ class Samples:
         """
         per_run = self.iterations_per_run
         result = {"total_time": self.times, "per_iter_time": [time / per_run for time in self.times]}
-        steady_reads = any(block.fallback_calls for block in self.of_kind("steady") or self.blocks)
+        judged = self.of_kind("steady") or self.blocks
+        steady_reads = any(block.fallback_calls or block.device_reads for block in judged)
         traces = [block.trace_s for block in self.blocks if block.trace_s is not None]
         if traces and not steady_reads:
             result["trace_total_time"] = traces
@@ -73,15 +83,20 @@ class Samples:
         return result
 
 
-def difference(before: Counters, after: Counters) -> tuple[int | None, int | None]:
-    """Return compilations and executions between two readings; a cleared counter counts from zero."""
+def difference(before: Counters, after: Counters) -> Counters:
+    """Return what happened between two readings; a cleared counter counts from zero."""
 
     def between(old: int | None, new: int | None) -> int | None:
         if new is None:
             return None
         return new - (old or 0) if new >= (old or 0) else new
 
-    return between(before.compiles, after.compiles), between(before.executions, after.executions)
+    return Counters(
+        compiles=between(before.compiles, after.compiles),
+        executions=between(before.executions, after.executions),
+        graphs=between(before.graphs, after.graphs),
+        device_reads=between(before.device_reads, after.device_reads),
+    )
 
 
 def call_difference(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:

@@ -15,10 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Counters:
-    """Compilations and device executions since the process began; None where the runtime reports none."""
+    """What has happened since the process began; None where the runtime does not report it.
+
+    `graphs` are dynamo's captures where `compiles` counts another compiler's work; `device_reads` are transfers of
+    results to the host.
+    """
 
     compiles: int | None = None
     executions: int | None = None
+    graphs: int | None = None
+    device_reads: int | None = None
 
 
 class Runtime(Protocol):
@@ -39,7 +45,7 @@ class Runtime(Protocol):
         """Reset every random stream and wait until that is done."""
 
     def counters(self) -> Counters:
-        """Read compilations and executions."""
+        """Read what has happened so far."""
 
     def fallback_calls(self) -> dict[str, int]:
         """Read calls per op that ran outside the compiler; names without `aten::`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from runner.backends import dynamo
 from runner.backends.base import Counters
 
 if TYPE_CHECKING:
@@ -74,7 +75,12 @@ class XlaRuntime:
         self._model.wait_device_ops()
 
     def counters(self) -> Counters:
-        return Counters(compiles=self._number("CompileTime"), executions=self._number("ExecuteTime"))
+        return Counters(
+            compiles=self._number("CompileTime"),
+            executions=self._number("ExecuteTime"),
+            graphs=dynamo.graphs(),
+            device_reads=self._number("TransferFromDeviceTime"),
+        )
 
     def fallback_calls(self) -> dict[str, int]:
         names = [name for name in self._metrics.counter_names() if name.startswith(_FALLBACK_PREFIX)]

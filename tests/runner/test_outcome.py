@@ -155,8 +155,10 @@ def test_a_wide_spread_is_told_with_its_size():
     assert "spreads over 23% of the median" in found
 
 
-def test_one_outlier_is_no_wide_spread():
-    assert warned((1.0, 0.5, *[0.1] * 9, 0.3)) == []
+def test_one_outlier_is_no_wide_spread_but_is_told():
+    assert warned((1.0, 0.5, *[0.1] * 9, 0.3)) == [
+        "1 of 10 steady blocks lie 50% or more off the median: something interfered"
+    ]
 
 
 def test_short_blocks_are_told():

@@ -83,7 +83,7 @@ def test_spoiling_turns_steady_into_warm_up_and_nothing_else():
 )
 def test_counts_between_two_readings(before, after, between):
     """A counter that was cleared in between counts from zero; one that is not reported stays unknown."""
-    assert difference(Counters(*before), Counters(*after)) == between
+    assert difference(Counters(*before), Counters(*after)) == Counters(*between)
 
 
 @pytest.mark.parametrize(
@@ -100,3 +100,16 @@ def test_counts_between_two_readings(before, after, between):
 def test_calls_between_two_readings(before, after, calls):
     """The dynamo bridge clears all counters while it compiles; one that fell shows it for all."""
     assert call_difference(before, after) == calls
+
+
+def test_a_new_graph_is_a_change_even_where_its_program_is_known():
+    """Dynamo may trace anew and XLA find the program in its cache: such a block is no steady one."""
+    made = samples(xla_block(compiles=1, graphs=1), xla_block(compiles=0, graphs=1), xla_block(compiles=0, graphs=0))
+    assert made.changes == [2, 1, 0]
+    assert made.compiles == [1, 0, 0]
+
+
+def test_trace_time_is_left_out_where_the_step_transfers_a_result():
+    """`.cpu()` in a step is no fallback op, yet its trace contains execution."""
+    made = samples(xla_block(), xla_block(device_reads=1), xla_block(device_reads=1))
+    assert "trace_total_time" not in made.metrics()
