@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _SERVER_START_S = 600.0
 _EXIT_S = 10.0
-_TICK_S = 0.25
 
 
 class ChildGone(Exception):
@@ -63,7 +62,6 @@ class Pool:
     start: str
     log: Path
     hello: Hello | None = None
-    on_wait: Callable[[], None] | None = None
     _server: subprocess.Popen[bytes] | None = None
     _control: socket.socket | None = None
     _exited: dict[int, int] = field(default_factory=dict)
@@ -153,13 +151,7 @@ class Pool:
     def _server_answer(self, deadline: float) -> Any:
         """Wait for the server's next message; remember exits on the way."""
         assert self._control is not None  # noqa: S101 - callers have started the server
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._control, selectors.EVENT_READ)
-            while not selector.select(_TICK_S):
-                if self.on_wait:
-                    self.on_wait()
-                if time.monotonic() > deadline:
-                    raise TimedOut
+        _await_readable(self._control, deadline)
         data = b""
         with contextlib.suppress(OSError):
             data = self._control.recv(CONTROL_BYTES)
@@ -181,7 +173,7 @@ class Pool:
         try:
             process.channel.send(command)
             while True:
-                self._await_readable(process, deadline)
+                _await_readable(process.channel, deadline)
                 answer = process.channel.receive(Answer)
                 if not isinstance(answer, Progress):
                     return answer
@@ -191,15 +183,6 @@ class Pool:
             if self._server is not None and self._server.poll() is not None:
                 raise ServerGone from error
             raise ChildGone from error
-
-    def _await_readable(self, process: Process, deadline: float) -> None:
-        with selectors.DefaultSelector() as selector:
-            selector.register(process.channel, selectors.EVENT_READ)
-            while not selector.select(_TICK_S):
-                if self.on_wait:
-                    self.on_wait()
-                if time.monotonic() > deadline:
-                    raise TimedOut
 
     def end(self, process: Process) -> int | None:
         """Collect the process and kill whatever it left; return its wait status, None where nobody knows."""
@@ -244,6 +227,14 @@ class Pool:
             self._server = None
         processes.kill_tagged(self.run_id)
         processes.reap_orphans()
+
+
+def _await_readable(source: socket.socket | Channel, deadline: float) -> None:
+    """Return when there is something to read; raise `TimedOut` at the deadline (CLOCK_MONOTONIC)."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(source, selectors.EVENT_READ)
+        if not selector.select(max(0.0, deadline - time.monotonic())):
+            raise TimedOut
 
 
 def tail(path: Path, characters: int = 2000) -> str:

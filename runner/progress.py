@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
+from rich.live import Live
 from rich.text import Text
 
 from store.record import FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from rich.status import Status as Spinner
 
     from store.record import PlanEntry, Record
 
@@ -50,7 +49,7 @@ class ProgressView:
     _durations: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     _began: float = 0.0
     _current: PlanEntry | None = None
-    _spinner: Spinner | None = None
+    _live: Live | None = None
 
     def __post_init__(self) -> None:
         self._console = Console(file=self.stream, highlight=False, soft_wrap=True)
@@ -64,14 +63,14 @@ class ProgressView:
         self._began = time.monotonic()
         self._current = entry
         if self._console.is_terminal:
-            self._spinner = self._console.status(Text(self._line("start")))
-            self._spinner.start()
-        else:
-            self.note(self._line("start"))
+            # Drawn only when something changes: a refreshing thread would take time from what is measured.
+            self._live = Live(console=self._console, auto_refresh=False, transient=True)
+            self._live.start()
+        self.phase("start")
 
     def phase(self, name: str) -> None:
-        if self._spinner is not None:
-            self._spinner.update(Text(self._line(name)))
+        if self._live is not None:
+            self._live.update(Text(self._line(name)), refresh=True)
         else:
             self.note(self._line(name))
 
@@ -84,9 +83,9 @@ class ProgressView:
 
     def stop(self) -> None:
         """Take the live line away."""
-        if self._spinner is not None:
-            self._spinner.stop()
-            self._spinner = None
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
 
     def _line(self, phase: str) -> str:
         assert self._current is not None  # noqa: S101 - begin comes first

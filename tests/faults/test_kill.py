@@ -168,6 +168,17 @@ def test_stopped_child_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
     assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "crashed"})
 
 
+def test_torn_last_line_is_cut_before_the_next_record(live: LiveRun, tmp_path: Path) -> None:
+    """Half a record, as a power cut leaves it, is no record and spoils none."""
+    live.scheduler.kill()
+    live.popen.wait()
+    assert_none_left(live)
+    with (live.folder / "results.jsonl").open("ab") as results:
+        results.write(b'{"model": {"suite_name": "faulty", "model_na')
+    live.again()
+    assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
+
+
 def test_interrupted(live: LiveRun, tmp_path: Path) -> None:
     """Ctrl-C ends the run with code 130 and one sentence; the same command goes on."""
     live.scheduler.send_signal(signal.SIGINT)

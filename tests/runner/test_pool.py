@@ -54,11 +54,8 @@ def test_phases_are_told_until_the_answer_comes(pool, process):
 
 
 def test_a_deadline_that_has_passed_is_a_timeout(pool, process):
-    waited = []
-    pool.on_wait = lambda: waited.append(1)
     with pytest.raises(TimedOut):
         ask(pool, process[0], seconds=-1.0)
-    assert waited == [1]
 
 
 def test_a_channel_that_ends_is_the_end_of_the_child(pool, process):

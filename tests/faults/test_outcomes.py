@@ -1,0 +1,71 @@
+"""Every way to fail is a record with its status, phase and reason, and the batch goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from runner import processes
+
+pytestmark = [pytest.mark.slow, pytest.mark.faults]
+
+ROOT = Path(__file__).resolve().parents[2]
+TIMEOUT_S = 4
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
+    """One run over all faulty models: records by model."""
+    home = tmp_path_factory.mktemp("faulty")
+    words = [sys.executable, "-m", "xlabench", "run", "--suite-name", "faulty", "--accelerator", "cpu"]
+    words += ["--xla", "None", "--dynamo", "None", "--repeat", "6", "--subprocess-timeout", str(TIMEOUT_S)]
+    words += ["--home", str(home), "--output-dirname", str(home / "run"), "--no-ingest"]
+    environment = {**os.environ, "XLABENCH_SUITES": "tests.faults.faulty_suite:SUITE", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    run_id = json.loads((home / "run" / "run.json").read_text())["run"]["run_id"]
+    time.sleep(0.1)
+    assert processes.tagged(run_id) == []
+    lines = [json.loads(line) for line in (home / "run" / "results.jsonl").read_text().splitlines()]
+    assert [line["status"] for line in lines if line["experiment"]["test"] == "train"] == ["skipped"] * 8
+    return {line["model"]["model_name"]: line for line in lines if line["experiment"]["test"] == "eval"}
+
+
+@pytest.mark.parametrize(
+    ("model", "status", "phase", "part"),
+    [
+        ("load_raises", "load_error", "load", "this model cannot be built"),
+        ("step_raises", "run_error", "warmup", "this step always fails"),
+        ("step_exits", "crashed", "warmup", "exited with code 7"),
+        ("step_segfaults", "crashed", "warmup", "killed by SIGSEGV"),
+        ("step_hangs", "timeout", "warmup", f"after {TIMEOUT_S} s"),
+        ("out_of_memory", "oom", "warmup", "can't allocate memory"),
+    ],
+)
+def test_failure_is_a_record(records: dict[str, dict], model: str, status: str, phase: str, part: str) -> None:
+    """The peer's key `metrics.error` holds the text too."""
+    record = records[model]
+    assert (record["status"], record["error"]["phase"]) == (status, phase)
+    assert part in record["error"]["message"]
+    assert part in record["metrics"]["error"]
+    assert record["verification_code"] == "VERIFIER_DIDNT_RUN"
+
+
+def test_details_of_a_death(records: dict[str, dict]) -> None:
+    """Signal and exit code stand in their own fields."""
+    assert records["step_segfaults"]["error"]["signal"] == signal.SIGSEGV
+    assert records["step_exits"]["error"]["exit_code"] == 7
+
+
+def test_the_batch_goes_on(records: dict[str, dict]) -> None:
+    """Models before and after the faulty ones are measured; a grandchild of the last is gone (checked above)."""
+    assert records["fine"]["status"] == "ok"
+    assert records["slow"]["status"] == "ok"
+    assert records["slow"]["measurement"]["blocks"]["kind"].count("steady") == 6
