@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import textwrap
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from store.report.table import Cell, Column, Report, Table
 
 MISSING = "—"
+_HEADER_CHARACTERS = 10
 
 
 def render(report: Report, form: str) -> str:
@@ -50,9 +52,9 @@ def _text(report: Report) -> str:
     console = Console(file=out, width=max(80, _width(report)), force_terminal=False)
     console.print(report.title, markup=False)
     for table in report.tables:
-        grid = Grid(title=table.title, title_justify="left", box=box.SIMPLE_HEAD)
-        for column in table.columns:
-            grid.add_column(_header(column), justify="right" if column.numeric else "left", no_wrap=True)
+        grid = Grid(title=table.title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+        for column, header in zip(table.columns, _folded_headers(table), strict=True):
+            grid.add_column(header, justify="right" if column.numeric else "left", no_wrap=True)
         for row in table.rows:
             grid.add_row(*(_plain(_shown(cell, column)) for cell, column in zip(row, table.columns, strict=True)))
         console.print(grid)
@@ -67,11 +69,22 @@ def _plain(text: str) -> str:
     return escape(text)
 
 
+def _folded_headers(table: Table) -> list[str]:
+    """Return headers broken into lines about as wide as what stands below them."""
+    folded = []
+    for index, column in enumerate(table.columns):
+        below = max((len(_shown(row[index], column)) for row in table.rows), default=0)
+        words = _header(column).replace("+", "+ ")
+        lines = textwrap.wrap(words, max(below, _HEADER_CHARACTERS), break_long_words=False)
+        folded.append("\n".join(line.replace("+ ", "+") for line in lines))
+    return folded
+
+
 def _width(report: Report) -> int:
     """Return what the widest table needs: a report that is redirected is never cut."""
     widths = [0]
     for table in report.tables:
-        cells = [[_header(column) for column in table.columns]]
+        cells = [[max(header.split("\n"), key=len) for header in _folded_headers(table)]]
         cells += [[_shown(cell, column) for cell, column in zip(row, table.columns, strict=True)] for row in table.rows]
         widths.append(sum(max(len(row[index]) for row in cells) + 3 for index in range(len(table.columns))) + 3)
     return max(widths)
