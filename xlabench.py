@@ -48,6 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of a pipe has seen enough; Python would complain while it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_DONE
+    except OSError as error:
+        if error.filename is None:
+            raise
+        return _say(f"{error.filename}: {error.strerror}. Check the path and who may write there.", EXIT_USAGE)
     except Exception as error:
         code = getattr(error, "exit_code", None)
         if code is None:
