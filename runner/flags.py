@@ -12,11 +12,14 @@ from runner import presets
 from runner.errors import UsageError
 from runner.messages import Settings
 from runner.plan import PlanRequest
+from runner.steps import DTYPES
 from runner.suites import suite_names
 from runner.suites.base import SuiteContext
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
 _TESTS = {"eval": "eval", "train": "train", "inference": "eval", "training": "train"}
 
@@ -101,12 +104,33 @@ def add_plan_flags(parser: argparse.ArgumentParser) -> None:
         "--exclude", "-x", action="append", default=[], type=_regex, metavar="REGEX", help="models to leave"
     )
     group.add_argument(
+        "--total-partitions", type=_positive, default=1, metavar="N", help="cut the selected models into N parts"
+    )
+    group.add_argument("--partition-id", type=int, default=0, metavar="K", help="the part to take, from 0")
+    group.add_argument(
         "--smoke", action="store_true", help="the smoke plan: a few small real models, all backends, cpu"
     )
     configuration = parser.add_argument_group("configuration")
     configuration.add_argument("--batch-size", type=_positive, metavar="N", help="default: the suite's own per model")
     configuration.add_argument(
         "--preset", choices=presets.PRESETS, default="xlabench", help="dtype, optimizer, repeats …"
+    )
+    configuration.add_argument("--dtype", choices=DTYPES, help="default: the preset's")
+    configuration.add_argument("--matmul-precision", choices=["highest", "high", "medium"], help="of float32 products")
+    configuration.add_argument(
+        "--enable-functionalization",
+        action="store_const",
+        const=True,
+        help="of XLA tensors, where a preset has it off",
+    )
+    configuration.add_argument("--compile-mode", choices=COMPILE_MODES, help="mode of torch.compile")
+    configuration.add_argument("--dynamic-shapes", action="store_const", const=True, help="torch.compile(dynamic=True)")
+    configuration.add_argument(
+        "--fullgraph",
+        "--filter-by-single-graph",
+        action="store_const",
+        const=True,
+        help="fail where dynamo would break the graph",
     )
     configuration.add_argument(
         "--torchbench-dir", type=Path, metavar="DIR", help="checkout of github.com/pytorch/benchmark ($TORCHBENCH_DIR)"
@@ -145,6 +169,11 @@ def plan_request(arguments: argparse.Namespace) -> PlanRequest:
         raise UsageError(
             f"--torchbench-dir {directory}: no such folder; pass a checkout of github.com/pytorch/benchmark"
         )
+    if not 0 <= arguments.partition_id < arguments.total_partitions:
+        raise UsageError(
+            f"--partition-id {arguments.partition_id}: with --total-partitions {arguments.total_partitions} it is "
+            f"at least 0 and below {arguments.total_partitions}"
+        )
     suites = tuple(dict.fromkeys(arguments.suite_name))
     accelerators = tuple(dict.fromkeys(arguments.accelerator))
     if arguments.smoke:
@@ -161,6 +190,9 @@ def plan_request(arguments: argparse.Namespace) -> PlanRequest:
         models=SMOKE if arguments.smoke else (),
         batch_size=arguments.batch_size,
         preset=arguments.preset,
+        requested={name: value for name in presets.CONFIGURABLE if (value := getattr(arguments, name)) is not None},
+        total_partitions=arguments.total_partitions,
+        partition_id=arguments.partition_id,
         context=SuiteContext(torchbench_dir=directory),
     )
 

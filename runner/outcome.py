@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from runner import presets
 from runner.messages import Settings
 from store.identity import record_id
 from store.record import (
@@ -19,6 +20,7 @@ from store.record import (
     Environment,
     Error,
     Experiment,
+    ExperimentConfig,
     Measurement,
     ModelRef,
     PlanEntry,
@@ -208,6 +210,7 @@ def reproduce(entry: PlanEntry, settings: Settings) -> str:
     words.append(f"--iterations-per-run {settings.iterations_per_run}")
     if settings.threads:
         words.append(f"--threads {settings.threads}")
+    words += _configuration_words(config, settings.preset)
     usual = Settings()
     if settings.seed != usual.seed:
         words.append(f"--seed {settings.seed}")
@@ -218,3 +221,18 @@ def reproduce(entry: PlanEntry, settings: Settings) -> str:
     if settings.start != usual.start:
         words.append(f"--start {settings.start}")
     return " ".join(words)
+
+
+def _configuration_words(config: ExperimentConfig, preset: str) -> list[str]:
+    """Return the flags for what differs from the preset."""
+    fixed = presets.requested(preset, config.suite_name, config.model_name, config.test, config.accelerator)
+    plain = ExperimentConfig(
+        suite_name=config.suite_name, model_name=config.model_name, test=config.test, accelerator=config.accelerator
+    )
+    words = []
+    for name in presets.CONFIGURABLE:
+        value = getattr(config, name)
+        if value != fixed.get(name, getattr(plain, name)):
+            flag = "--" + name.replace("_", "-")
+            words.append(flag if value is True else f"{flag} {value}")
+    return words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from runner import presets
 from runner.backends import BACKENDS
@@ -14,13 +14,20 @@ from store.identity import backend_name, digest, experiment_id, variant
 from store.record import ExperimentConfig, PlanEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from runner.machine import Machine
     from runner.suites.base import ModelInfo, Suite, SuiteContext
     from store.record import Accelerator, Test
 
 TESTS: tuple[Test, ...] = ("eval", "train")
+COMPILERS = {
+    "compile_mode": ("inductor",),
+    "fullgraph": ("inductor", "openxla"),
+    "dynamic_shapes": ("inductor", "openxla"),
+}
+"""The dynamo backends that know a setting of `torch.compile`; the others are planned without it."""
+FULLGRAPH_TRAIN = "fullgraph in eval only: dynamo cannot capture the backward() that the train step calls"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +45,10 @@ class PlanRequest:
     """Exact `suite/model` names; where given, nothing else is planned."""
     batch_size: int | None = None
     preset: str = "xlabench"
+    requested: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of `ExperimentConfig` that the command fixes, whatever the preset says."""
+    total_partitions: int = 1
+    partition_id: int = 0
     context: SuiteContext
     environment: str = "default"
 
@@ -65,7 +76,7 @@ class Plan:
 
 def make_plan(request: PlanRequest, machine: Machine) -> Plan:
     """Expand the request on this machine; senseless combinations are left out."""
-    entries: list[PlanEntry] = []
+    models: list[tuple[Suite, ModelInfo]] = []
     missing: dict[str, str] = {}
     for name in request.suites or suite_names():
         suite = get_suite(name)
@@ -73,8 +84,10 @@ def make_plan(request: PlanRequest, machine: Machine) -> Plan:
         if reason:
             missing[name] = reason
             continue
-        for model in _selected(suite, request):
-            entries += _of_model(suite, model, request, machine)
+        models += [(suite, model) for model in _selected(suite, request)]
+    # Cut after filtering: sizes differ by at most one, and a group is never torn.
+    part = models[request.partition_id :: request.total_partitions]
+    entries = [entry for suite, model in part for entry in _of_model(suite, model, request, machine)]
     return Plan(entries=tuple(entries), missing_suites=missing)
 
 
@@ -110,6 +123,8 @@ def _of_model(suite: Suite, model: ModelInfo, request: PlanRequest, machine: Mac
         for (xla, dynamo), backend in BACKENDS.items():
             if not _asked(xla, dynamo, accelerator, request):
                 continue
+            fixed = presets.requested(request.preset, suite.name, model.name, test, accelerator)
+            asked = {key: value for key, value in request.requested.items() if dynamo in COMPILERS.get(key, (dynamo,))}
             config = ExperimentConfig(
                 suite_name=suite.name,
                 model_name=model.name,
@@ -118,9 +133,11 @@ def _of_model(suite: Suite, model: ModelInfo, request: PlanRequest, machine: Mac
                 xla=xla,
                 dynamo=dynamo,
                 batch_size=request.batch_size,
-                **presets.requested(request.preset, suite.name, model.name, test, accelerator),
+                **(fixed | asked),
             )
             reason = model.skips.get(test) or backend.unavailable(accelerator, machine)
+            if reason is None and config.fullgraph and test == "train":
+                reason = FULLGRAPH_TRAIN
             yield make_entry(config, request.environment, reason)
 
 

@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from store.record import Accelerator, Test
 
 PRESETS = ("xlabench", "peer", "hud")
+CONFIGURABLE = ("dtype", "matmul_precision", "enable_functionalization", "compile_mode", "dynamic_shapes", "fullgraph")
+"""Fields of `ExperimentConfig` that a flag of the same name fixes, whatever the preset says."""
+
 REPEATS = {"xlabench": 10, "peer": 10, "hud": 30}
 
 _PEER_SGD = frozenset(

@@ -182,6 +182,9 @@ def test_warm_up_is_no_part_of_the_spread():
         ["--preset", "peer", "--repeat", "4"],
         ["--batch-size", "8", "--threads", "1", "--iterations-per-run", "3"],
         ["--seed", "7", "--warmup-max", "9", "--start", "interpreter", "--subprocess-timeout", "60"],
+        ["--dtype", "bfloat16", "--matmul-precision", "high"],
+        ["--compile-mode", "max-autotune", "--dynamic-shapes", "--fullgraph"],
+        ["--preset", "peer", "--dtype", "float32", "--enable-functionalization"],
     ],
     ids=" ".join,
 )

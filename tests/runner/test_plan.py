@@ -6,6 +6,8 @@ import sys
 from collections import Counter
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from runner_makers import entry, machine, plan, request
 
 from runner.plan import make_plan, source_versions
@@ -239,3 +241,47 @@ def test_planning_imports_no_torch():
     loaded = set(re.findall(r"'([^']+)'", done.stdout.rpartition("LOADED")[2]))
     assert "runner" in loaded
     assert not loaded & {"torch", "torch_xla", "torchvision", "timm", "transformers", "functorch", "triton"}
+
+
+@given(total=st.integers(1, 9))
+def test_partitions_differ_by_at_most_one_model_and_lose_none(total):
+    """Every experiment is in exactly one part, and the variants of a model stay together."""
+    suites = ("timm_models", "huggingface")
+    whole = make_plan(request(suites=suites), machine()).entries
+    parts = [
+        make_plan(request(suites=suites, total_partitions=total, partition_id=part), machine()).entries
+        for part in range(total)
+    ]
+    assert sorted(entry.experiment_id for part in parts for entry in part) == sorted(
+        entry.experiment_id for entry in whole
+    )
+    sizes = [len({(entry.config.suite_name, entry.config.model_name) for entry in part}) for part in parts]
+    assert max(sizes) - min(sizes) <= 1
+    assert len({entry.group for part in parts for entry in part}) == sum(
+        len({entry.group for entry in part}) for part in parts
+    )
+
+
+def test_a_requested_field_wins_over_the_preset():
+    entries = planned(preset="peer", requested={"dtype": "float32", "enable_functionalization": True})
+    assert {entry.config.dtype for entry in entries} == {"float32"}
+    assert {entry.config.enable_functionalization for entry in entries} == {True}
+
+
+def test_compile_settings_reach_only_the_compilers_that_know_them():
+    """Eager stays one baseline for all modes; `mode` belongs to inductor."""
+    asked = {"compile_mode": "max-autotune", "dynamic_shapes": True}
+    variants = {entry.backend: entry.variant for entry in planned(requested=asked)}
+    assert variants == {
+        "eager": "eager",
+        "inductor": "inductor mode=max-autotune dynamic",
+        "openxla+lazytensor": "openxla+lazytensor",
+        "openxla+dynamo": "openxla+dynamo dynamic",
+    }
+
+
+def test_fullgraph_is_skipped_in_train_with_the_reason():
+    found = {(entry.config.test, entry.backend): entry.skip_reason for entry in planned(requested={"fullgraph": True})}
+    assert found["eval", "inductor"] is None
+    assert found["train", "eager"] is None
+    assert "backward()" in found["train", "inductor"]

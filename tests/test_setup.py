@@ -1,0 +1,48 @@
+"""The set-up refuses early, in one sentence, what it cannot work with; `make help` lists every target."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.command import ROOT
+
+
+def set_up(**changes: str) -> subprocess.CompletedProcess[str]:
+    """Run the set-up script; each change must make it stop before it installs anything."""
+    environment = {**os.environ, "PYTHON": sys.executable, "VENV": "/nonexistent/venv", **changes}
+    return subprocess.run(
+        ["sh", "tools/setup.sh"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"PYTHON": "no-such-python"}, "no-such-python is not installed"),
+        ({"CXX": "no-such-compiler"}, "no C++ compiler; inductor needs one"),
+    ],
+)
+def test_missing_tool_is_one_sentence(changes: dict[str, str], part: str) -> None:
+    """Exit 2, what is missing, and what to install."""
+    done = set_up(**changes)
+    assert done.returncode == 2
+    assert part in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_size_is_said_before_anything_is_downloaded() -> None:
+    """The sentence with the sizes stands before the virtual environment is made."""
+    script = (ROOT / "tools/setup.sh").read_text()
+    assert script.index("GB to download") < script.index("-m venv")
+
+
+def test_help_lists_every_target() -> None:
+    """One line per target."""
+    text = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert targets == set(re.findall(r"^  make ([a-z-]+) ", text, re.MULTILINE))
