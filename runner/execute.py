@@ -92,7 +92,8 @@ def execute(
         facts = _facts(folder, machine)
         view = ProgressView(stream=sys.stderr, entries=[entry for group in todo.groups for entry in group.entries])
         if swept:
-            view.note(f"ended {len(swept)} processes that an earlier call of this run had left behind")
+            number = "1 process" if len(swept) == 1 else f"{len(swept)} processes"
+            view.note(f"ended {number} that an earlier call of this run had left behind")
         _name_finished(view, todo)
         tally = Tally(write_record=writer.append, on_record=on_record)
         for entry in todo.skips:

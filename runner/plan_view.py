@@ -47,10 +47,8 @@ def print_matrix(plan: Plan, stream: TextIO) -> None:
 def summary(plan: Plan) -> str:
     """Count the plan in one sentence."""
     models = Counter(entry.config.suite_name for entry in plan.entries)
-    return (
-        f"{len(plan.entries)} experiments in {len(models)} suites: "
-        f"{len(plan.runnable)} runnable, {len(plan.skipped)} skipped"
-    )
+    suites = "1 suite" if len(models) == 1 else f"{len(models)} suites"
+    return f"{len(plan.entries)} experiments in {suites}: {len(plan.runnable)} runnable, {len(plan.skipped)} skipped"
 
 
 def _rows(plan: Plan) -> dict[tuple[str, ...], dict[str, PlanEntry]]:

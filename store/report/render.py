@@ -51,7 +51,7 @@ def _text(report: Report) -> str:
     out = io.StringIO()
     console = Console(file=out, width=max(80, _width(report)), force_terminal=False)
     console.print(report.title, markup=False)
-    for table in report.tables:
+    for table in filter(_has_rows, report.tables):
         grid = Grid(title=table.title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
         for column, header in zip(table.columns, _folded_headers(table), strict=True):
             grid.add_column(header, justify="right" if column.numeric else "left", no_wrap=True)
@@ -61,6 +61,11 @@ def _text(report: Report) -> str:
     for note in report.notes:
         console.print(f"* {note}", markup=False)
     return out.getvalue()
+
+
+def _has_rows(table: Table) -> bool:
+    """Say whether people want to see the table; data formats hold every table."""
+    return bool(table.rows)
 
 
 def _plain(text: str) -> str:
@@ -92,7 +97,7 @@ def _width(report: Report) -> int:
 
 def _markdown(report: Report) -> str:
     parts = [f"# {report.title}"]
-    parts += [f"## {table.title}\n\n{_markdown_table(table)}" for table in report.tables]
+    parts += [f"## {table.title}\n\n{_markdown_table(table)}" for table in filter(_has_rows, report.tables)]
     if report.notes:
         parts.append("\n".join(f"- {note}" for note in report.notes))
     return "\n\n".join(parts) + "\n"

@@ -168,6 +168,19 @@ def test_stopped_child_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
     assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "crashed"})
 
 
+def test_scheduler_and_server_killed_at_once(live: LiveRun, tmp_path: Path) -> None:
+    """Nobody is left to clean up: the next call of the run sweeps what was left behind, and says so."""
+    for process in (live.server, live.grandchild):
+        process.send_signal(signal.SIGSTOP)
+    live.scheduler.kill()
+    live.server.kill()
+    live.popen.wait()
+    assert live.grandchild.is_running()
+    assert "ended 1 process that an earlier call" in live.again()
+    assert_none_left(live)
+    assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
+
+
 def test_torn_last_line_is_cut_before_the_next_record(live: LiveRun, tmp_path: Path) -> None:
     """Half a record, as a power cut leaves it, is no record and spoils none."""
     live.scheduler.kill()
