@@ -21,7 +21,7 @@ echo "setup: about 4 GB to download and 8 GB on disk in $VENV ($free_gb GB are f
 [ "$free_gb" -ge 9 ] || fail "not enough free disk: 9 GB are needed."
 
 [ -x "$VENV/bin/python" ] || "$PYTHON" -m venv "$VENV"
-"$VENV/bin/python" -m pip install --quiet --upgrade 'uv>=0.9'
+"$VENV/bin/python" -m pip install --quiet --constraint constraints/xla.txt uv
 began=$(date +%s)
 "$VENV/bin/uv" pip install --quiet --compile-bytecode --python "$VENV/bin/python" --constraint constraints/xla.txt \
     --editable '.[dashboard,runner,torchbench,xla,dev]' ||

@@ -12,13 +12,13 @@ if ! command -v chromium > /dev/null && ! command -v chromium-browser > /dev/nul
     fi
 fi
 
-environment() { # folder, constraints, extras
+environment() { # folder, constraints, extras, what it is
     [ -f "$1/.ready" ] && [ "$1/.ready" -nt pyproject.toml ] && [ "$1/.ready" -nt "$2" ] && return
-    echo "setup: making $1 for the tests."
+    echo "setup: making $1 for the tests ($4)."
     [ -x "$1/bin/python" ] || "${PYTHON:-python3.11}" -m venv "$1"
     "$VENV/bin/uv" pip install --quiet --compile-bytecode --python "$1/bin/python" --constraint "$2" --editable "$3"
     touch "$1/.ready"
 }
 
-environment .venv-plain constraints/latest.txt '.[dashboard]'
-environment .venv-latest constraints/latest.txt '.[runner,dashboard]'
+environment .venv-plain constraints/latest.txt '.[dashboard]' 'without torch, about 1 GB on disk'
+environment .venv-latest constraints/latest.txt '.[runner,dashboard]' 'newest torch without torch_xla, about 6 GB on disk'
