@@ -45,14 +45,14 @@ def _sentences(ops: pd.DataFrame, coverage: pd.DataFrame) -> list[str]:
             return ["No result of an XLA backend ran in this view, so there is nothing to say about fallback ops"]
         return [f"None of the {count(ran, 'XLA result')} of this view called a fallback op"]
     texts = []
-    lower = ops[ops["klass"] != "host_read"]
+    lower = ops[(ops["klass"] != "host_read") & (ops["calls_per_iteration"] > 0)]
     if len(lower):
         ranked = _ranked(lower)
         top = ranked.iloc[0]
-        calls = "1 call" if top["calls"] == 1 else f"{top['calls']:.4g} calls"
+        calls = "1 call" if top["calls"] == 1 else f"up to {top['calls']:.4g} calls"
         texts.append(
-            f"**{escape(top['op'])}** is the op to lower first: {calls} per iteration "
-            f"over {count(int(top['models_n']), 'model')}; {count(len(ranked), 'op')} to lower in all"
+            f"**{escape(top['op'])}** is the op to lower first: {calls} per iteration, "
+            f"in {count(int(top['models_n']), 'model')}; {count(len(ranked), 'op')} to lower in all"
         )
     models = ops["model"].nunique()
     texts.append(
@@ -104,22 +104,25 @@ def _map(keys: tuple[str, ...], cells: pd.DataFrame) -> None:
 
 
 def _ranked(ops: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per op and class: calls per iteration of its heaviest series, and how many models call it.
+    """Return one row per op and class: the most calls per iteration of any one result, and how many models call it.
 
-    The sum goes over models of one variant, test and accelerator; the largest such sum counts.
+    Iterations of different models are no common unit, so calls are never summed over models. A model that calls the
+    op only while it compiles does not count.
     """
-    series = ["series", "suite", "test", "accelerator"]
-    sums = ops.groupby(["op", "klass", *series], dropna=False, as_index=False)["calls_per_iteration"].sum()
-    top = sums.groupby(["op", "klass"], as_index=False)["calls_per_iteration"].max()
-    about = ops.groupby(["op", "klass"]).agg(
-        models_n=("model", "nunique"),
-        models=("model", lambda names: listed(sorted(set(names)), 5)),
-        calls_compile=("calls_compile", "max"),
-        time_s=("time_s", "max"),
-        time_n=("time_s", "count"),
-        records_n=("record_id", "nunique"),
+    about = (
+        ops.assign(caller=ops["model"].where(ops["calls_per_iteration"] > 0))
+        .groupby(["op", "klass"])
+        .agg(
+            calls=("calls_per_iteration", "max"),
+            models_n=("caller", "nunique"),
+            models=("model", lambda names: listed(sorted(set(names)), 5)),
+            calls_compile=("calls_compile", "max"),
+            time_s=("time_s", "max"),
+            time_n=("time_s", "count"),
+            records_n=("record_id", "nunique"),
+        )
     )
-    ranked = top.rename(columns={"calls_per_iteration": "calls"}).merge(about.reset_index(), on=["op", "klass"])
+    ranked = about.reset_index()
     return pd.DataFrame(ranked.sort_values(["models_n", "calls"], ascending=False, ignore_index=True))
 
 
@@ -135,9 +138,9 @@ def _ranking(view: View, ops: pd.DataFrame) -> None:
         "class": Column("Class"),
         "models_n": Column("Models (n)", "number", help="Models that call the op in steady iterations."),
         "calls": Column(
-            "Calls per iteration",
+            "Calls per iteration (most)",
             "decimal",
-            help="Sum over the models, for the variant, test and accelerator with most.",
+            help="Of the result with most; iterations of different models are never summed.",
         ),
         "calls_compile": Column("Calls while compiling (most)", "number", help="Counted apart: no steady cost."),
         "time_s": Column("Time per iteration, ms (most)", "ms", help="From the profile pass; — where there was none."),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from dashboard import settings
+from dashboard.screens.fallback_ops import _ranked
 from dashboard.words import interval, ratio
 
 APP = Path(settings.__file__).with_name("app.py")
@@ -173,10 +175,23 @@ def test_fallback_classes_are_explained_and_ranked(monkeypatch, demo):
     words = text(at)
     for name in ("No lowering", "Opt-in lowering", "Host read"):
         assert f"**{name}** · 1 op" in words
-    assert "**nonzero** is the op to lower first: 6 calls per iteration over 3 models; 2 ops to lower in all" in words
+    assert (
+        "**nonzero** is the op to lower first: up to 2 calls per iteration, in 3 models; 2 ops to lower in all" in words
+    )
     ranking = tables(at)[0].set_index("op")
     assert ranking.loc["_local_scalar_dense", "class"] == "Host read"
-    assert ranking.loc["upsample_bicubic2d", "calls"] == 1.5
+    assert ranking.loc["upsample_bicubic2d", "calls"] == 0.5
+
+
+def test_an_op_called_only_while_compiling_is_no_steady_cost():
+    """It has no calling model in the ranking, and a result that never settled has no calls at all."""
+    rows = [("nonzero", "a", 2.0), ("nonzero", "b", 0.0), ("nonzero", "c", None), ("sort", "b", 0.0)]
+    ops = pd.DataFrame(rows, columns=["op", "model", "calls_per_iteration"]).assign(
+        klass="no_lowering", calls_compile=3, time_s=None, record_id=[1, 2, 3, 2]
+    )
+    ranked = _ranked(ops).set_index("op")
+    assert list(ranked["models_n"]) == [1, 0]
+    assert list(ranked["calls"]) == [2.0, 0.0]
 
 
 def test_runs_show_a_matrix_of_statuses(monkeypatch, demo):
