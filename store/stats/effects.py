@@ -1,0 +1,97 @@
+"""The effect of a change on time: log-ratios of processes, their interval and their p-value, for many cells at once.
+
+The unit of replication is the process: layout, code generation and thread placement differ from process to process,
+and no number of repeats inside one of them shows it. A few processes alone estimate their own scatter badly, so the
+scatter that A/A records of other runs have shown is added as prior knowledge (the moderated t of Smyth, "Linear
+models and empirical Bayes methods", 2004, equations 1 and 2): variance and degrees of freedom are those of both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Arrays over cells. `log_ratio` is ln(base time / new time): positive is faster; NaN where nothing is known."""
+
+    log_ratio: Floats
+    std_error: Floats
+    freedom: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+    processes: NDArray[np.int64]
+    """Processes of each cell that gave a ratio."""
+
+
+def paired_log_ratios(base: ArrayLike, new: ArrayLike) -> Floats:
+    """Return ln(base / new) per process from round medians of shape (..., processes, rounds), seconds.
+
+    Rounds were taken in turn, so the difference of a round is free of what drifts slower than a round; their median
+    is the process's. NaN marks a missing round; a process without any is NaN.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        differences = np.log(np.asarray(base, float)) - np.log(np.asarray(new, float))
+    differences = np.where(np.isfinite(differences), differences, np.nan)
+    return _nanmedian(differences)
+
+
+def effects(
+    log_ratios: ArrayLike,
+    prior_variance: ArrayLike,
+    prior_freedom: ArrayLike,
+    between_runs: ArrayLike = 0.0,
+) -> Effects:
+    """Return mean log-ratio, 95 % interval and two-sided p per cell.
+
+    Args:
+        log_ratios: one per process, shape (cells, processes); NaN where a process gave none.
+        prior_variance: of a process's log-ratio, from A/A records of other runs (or a named default), shape (cells,).
+        prior_freedom: on how many degrees of freedom that rests; 0 ignores it.
+        between_runs: variance of a log-ratio between runs of different days; 0 where both sides were interleaved.
+    """
+    from scipy.special import stdtr, stdtrit  # noqa: PLC0415 (measuring environments need no scipy)
+
+    values = np.atleast_2d(np.asarray(log_ratios, float))
+    count = np.isfinite(values).sum(axis=1)
+    mean = np.where(count > 0, np.nansum(values, axis=1) / np.maximum(count, 1), np.nan)
+    squares = np.nansum((values - mean[:, None]) ** 2, axis=1)
+    prior = np.broadcast_to(np.asarray(prior_freedom, float), mean.shape)
+    freedom = np.maximum(count - 1, 0) + prior
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = (prior * np.asarray(prior_variance, float) + squares) / freedom
+        error = np.sqrt(variance / count + np.asarray(between_runs, float))
+        half = stdtrit(freedom, (1 + LEVEL) / 2) * error
+        p = 2 * stdtr(freedom, -np.abs(mean) / error)
+    known = (count > 0) & (freedom > 0)
+    blank = np.where(known, 0.0, np.nan)
+    return Effects(mean, error + blank, freedom, mean - half + blank, mean + half + blank, p + blank, count)
+
+
+def false_discovery(p: ArrayLike) -> Floats:
+    """Return Benjamini-Hochberg's adjusted p-values (1995); NaN stays NaN and counts for nothing."""
+    from scipy.stats import false_discovery_control  # noqa: PLC0415 (measuring environments need no scipy)
+
+    values = np.asarray(p, float)
+    adjusted = np.full(values.shape, np.nan)
+    known = np.isfinite(values)
+    if known.any():
+        adjusted[known] = false_discovery_control(values[known], method="bh")
+    return adjusted
+
+
+def _nanmedian(values: Floats) -> Floats:
+    """Return the median over the last axis, NaN of none, without numpy's warning."""
+    empty = np.asarray(~np.isfinite(values).any(axis=-1, keepdims=True))
+    return np.where(empty[..., 0], np.nan, np.nanmedian(np.where(empty, 0.0, values), axis=-1))

@@ -1,0 +1,132 @@
+"""Five verdicts on a difference, each with its reason: faster, slower, same, ambiguous, not comparable."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from store.stats.effects import LEVEL, Effects, false_discovery
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+Word = Literal["faster", "slower", "same", "ambiguous", "not comparable"]
+FALSE_DISCOVERY_RATE = 0.05
+CONFIRMING_PROCESSES = 3
+MAX_NEEDED = 999
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A word and why; `ratio` is base time / new time, with its 95 % interval."""
+
+    word: Word
+    reason: str
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    """As measured."""
+    q: float | None = None
+    """Adjusted for the number of cells judged together (Benjamini-Hochberg)."""
+    floor: float | None = None
+    processes: int = 0
+    confirmed: bool = False
+    """Both sides were measured interleaved, by enough processes; else faster and slower are suspected only."""
+    needed: int | None = None
+    """Processes that would settle an ambiguous cell, as far as can be told."""
+
+
+def judge(
+    found: Effects,
+    floors: ArrayLike,
+    incomparable: Sequence[str | None],
+    *,
+    interleaved: bool,
+) -> list[Verdict]:
+    """Judge all cells of one comparison together.
+
+    Faster or slower needs three things: an interval clear of 1, an effect above the noise floor, and an adjusted p
+    below 5 %. Same needs the whole interval within the floor. Everything else is ambiguous, which is no failure.
+
+    Args:
+        found: effects of the cells.
+        floors: noise floor of each cell, ratio minus one.
+        incomparable: per cell the reason why the sides must not be compared, or None.
+        interleaved: both sides took turns in one run; between runs a difference is suspected at most.
+    """
+    floor = np.broadcast_to(np.asarray(floors, float), found.log_ratio.shape)
+    usable = np.array([reason is None for reason in incomparable], bool)
+    adjusted = false_discovery(np.where(usable, found.p, np.nan))
+    verdicts = []
+    for cell, reason in enumerate(incomparable):
+        if reason is not None or not math.isfinite(found.low[cell]):
+            verdicts.append(Verdict("not comparable", reason or "one side has no steady samples"))
+        else:
+            verdicts.append(_judge(found, cell, float(adjusted[cell]), float(floor[cell]), interleaved=interleaved))
+    return verdicts
+
+
+def _judge(found: Effects, cell: int, q: float, floor: float, *, interleaved: bool) -> Verdict:
+    low, high, effect = (float(array[cell]) for array in (found.low, found.high, found.log_ratio))
+    processes = int(found.processes[cell])
+    word, reason = _word(low, high, effect, q, floor)
+    confirmed = word in ("faster", "slower") and interleaved and processes >= CONFIRMING_PROCESSES
+    if word in ("faster", "slower") and not confirmed:
+        reason += "; suspected: " + _why_suspected(processes, interleaved=interleaved)
+    return Verdict(
+        word=word,
+        reason=reason,
+        ratio=math.exp(effect),
+        low=math.exp(low),
+        high=math.exp(high),
+        p=float(found.p[cell]),
+        q=q,
+        floor=floor,
+        processes=processes,
+        confirmed=confirmed,
+        needed=needed_processes(found, cell, floor) if word == "ambiguous" else None,
+    )
+
+
+def _word(low: float, high: float, effect: float, q: float, floor: float) -> tuple[Word, str]:
+    bound = math.log1p(floor)
+    if -bound <= low and high <= bound:
+        return "same", f"the whole interval lies within the noise floor of {floor:.1%}"
+    if low <= 0 <= high:
+        return "ambiguous", "the interval holds 1 and reaches beyond the noise floor"
+    if abs(effect) <= bound:
+        return "ambiguous", f"clear of 1, but not above the noise floor of {floor:.1%}"
+    if q >= FALSE_DISCOVERY_RATE:
+        return "ambiguous", f"clear of 1 alone, not among the cells judged with it (q = {q:.2g})"
+    word: Word = "faster" if effect > 0 else "slower"
+    return word, f"clear of 1 and above the noise floor of {floor:.1%} (q = {q:.2g})"
+
+
+def _why_suspected(processes: int, *, interleaved: bool) -> str:
+    if not interleaved:
+        return "the sides were measured in different runs; confirm by measuring both interleaved"
+    return f"{processes} of the {CONFIRMING_PROCESSES} processes that a confirmation rests on"
+
+
+def needed_processes(found: Effects, cell: int, floor: float) -> int | None:
+    """Return how many processes would settle the cell, if its effect and scatter are what they seem; None if never.
+
+    An effect above the floor needs an interval clear of 1, one below needs an interval inside the floor.
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415 (measuring environments need no scipy)
+
+    effect, bound = abs(float(found.log_ratio[cell])), math.log1p(floor)
+    reach = effect if effect > bound else bound - effect
+    have = int(found.processes[cell])
+    scatter = float(found.std_error[cell]) * math.sqrt(have)
+    extra = float(found.freedom[cell]) - have
+    for count in range(have + 1, MAX_NEEDED + 1):
+        if stdtrit(count + extra, (1 + LEVEL) / 2) * scatter / math.sqrt(count) < reach:
+            return count
+    return None
