@@ -1,4 +1,4 @@
-"""The command `xlabench`: plan, run, ingest, report, serve, sql.
+"""The command `xlabench`: plan, run, ingest, report, compare, serve, sql.
 
 The only composer: it may import every room, each verb when it is used, so that a verb needs no more packages
 than its work.
@@ -16,6 +16,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from runner.environments import Interpreter
+    from runner.history import History
+    from runner.messages import Settings
+    from runner.plan import PlanRequest
     from store.follow import Follower
     from store.ingest import IngestReport
     from store.query import Connection
@@ -68,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="xlabench", description="Who is faster, by how much, and why.", epilog=_EPILOG)
     parser.add_argument("--version", action="version", version="%(prog)s 0.1.0")
     verbs = parser.add_subparsers(dest="name", required=True, metavar="VERB", parser_class=_Parser)
-    for add in (_add_plan, _add_run, _add_ingest, _add_report, _add_serve, _add_sql):
+    for add in (_add_plan, _add_run, _add_ingest, _add_report, _add_compare, _add_serve, _add_sql):
         add(verbs)
     return parser
 
@@ -99,18 +103,33 @@ def _add_plan(verbs: Verbs) -> None:
         verbs, "plan", _plan, "Print the matrix of experiments: runnable, or skipped with the reason. Imports no torch."
     )
     flags.add_plan_flags(parser)
-    parser.add_argument("--format", choices=["text", "json"], default="text", help="how to print it")
+    parser.add_argument("--format", choices=["text", "json", "yaml"], default="text", help="how to print it")
 
 
 def _plan(parsed: argparse.Namespace) -> int:
-    from runner import flags, machine, plan, plan_view
+    from runner import environments, plan_view
 
-    made = plan.make_plan(flags.plan_request(parsed), machine.detect())
+    request, found = _asked(parsed)
+    made = environments.make_plan(request, found)
     if parsed.format == "json":
         sys.stdout.write(plan_view.as_json(made).decode() + "\n")
+    elif parsed.format == "yaml":
+        sys.stdout.write(plan_view.as_yaml(made, request, {each.name: each.machine for each in found}))
     else:
         plan_view.print_matrix(made, sys.stdout)
     return _asked_but_missing(parsed, made.missing_suites, empty=not made.entries)
+
+
+def _asked(parsed: argparse.Namespace) -> tuple[PlanRequest, tuple[Interpreter, ...]]:
+    """Return what the flags and the home's `xlabench.toml` ask for, and what the environments offer."""
+    from runner import environments, flags, settings_file
+
+    home = _home(parsed)
+    file = settings_file.read(home)
+    settings_file.apply(parsed, home, file)
+    request = flags.plan_request(parsed)
+    named = settings_file.interpreters(home, file)
+    return request, environments.look(request, named, getattr(parsed, "threads", None))
 
 
 def _asked_but_missing(parsed: argparse.Namespace, missing: dict[str, str], *, empty: bool) -> int:
@@ -145,25 +164,38 @@ def _add_run(verbs: Verbs) -> None:
     group.add_argument("--dry-run", action="store_true", help="print the plan and stop")
     group.add_argument("--no-ingest", action="store_true", help="leave the store alone")
     group.add_argument("--strict", action="store_true", help="exit 1 where an experiment failed")
+    parser.set_defaults(parser=parser)
+
+
+def _settings(parsed: argparse.Namespace) -> Settings:
+    """Return the protocol settings: the flags', else those of the plan file, else the defaults."""
+    from runner import flags, plan_file
+
+    found = flags.settings(parsed)
+    if parsed.plan is None:
+        return found
+    return plan_file.with_settings(parsed.plan, found, flags.given_settings(parsed.parser, parsed.words[1:]))
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    from runner import execute, flags, machine, plan, plan_view, run_folder
+    from runner import environments, execute, flags, plan, plan_view, run_folder
 
-    request, here = flags.plan_request(parsed), machine.detect()
-    made = plan.make_plan(request, here)
+    request, found = _asked(parsed)
+    made = environments.make_plan(request, found)
     if parsed.dry_run:
         plan_view.print_matrix(made, sys.stdout)
     code = _asked_but_missing(parsed, made.missing_suites, empty=not made.entries)
     if parsed.dry_run or code == EXIT_USAGE:
         return code
+    for sentence in plan.missing_packages(made, request):
+        print(sentence)
     folder = run_folder.open_folder(
         _home(parsed),
         parsed.output_dirname,
         run_folder.RunIdentity(
             plan=made,
-            environment=machine.describe("default", here, plan.source_versions(request), parsed.threads),
-            settings=flags.settings(parsed),
+            environments=tuple(each.description for each in found),
+            settings=_settings(parsed),
             label=parsed.label or plan.label(made),
             command=flags.command_line(parsed.words),
         ),
@@ -175,9 +207,10 @@ def _run(parsed: argparse.Namespace) -> int:
     try:
         result = execute.execute(
             folder,
-            here,
+            {each.name: each.machine for each in found},
             torchbench_dir=request.context.torchbench_dir,
             retry_failed=parsed.retry_failed,
+            history=_history(parsed, folder.file.run.run_id),
             on_record=follower.tell if follower else None,
         )
     finally:
@@ -186,6 +219,24 @@ def _run(parsed: argparse.Namespace) -> int:
     if follower and ingested:
         print(f"Ingested {follower.records_n} new records; index {ingested.snapshot}")
     return EXIT_FINDINGS if result.failed and parsed.strict else code
+
+
+def _history(parsed: argparse.Namespace, run_id: str) -> History:
+    """Return what the store's newest index says of earlier runs; without one, nothing has passed before."""
+    from runner.history import History
+    from store.errors import StorageError
+    from store.query import connect, current_snapshot, fetch, named
+
+    snapshot = current_snapshot(_store(parsed)) if parsed.retry_new_failures else None
+    if snapshot is None:
+        return History()
+    try:
+        with connect(snapshot) as con:
+            rows = fetch(con, named("passed"), {"run_id": run_id})
+    except StorageError:  # an earlier version's index, which this run's first record brings up
+        return History()
+    passed = frozenset((row["experiment_id"], row["environment"]) for row in rows)
+    return History(passed, parsed.retry_new_failures)
 
 
 def _follower(parsed: argparse.Namespace, folder: Path) -> Follower | None:
@@ -309,6 +360,38 @@ def _peer_report(parsed: argparse.Namespace, con: Connection) -> Report:
         exclude=tuple(parsed.exclude),
     )
     return peer_report(con, options, grid=parsed.format == "tab")
+
+
+def _add_compare(verbs: Verbs) -> None:
+    parser = _verb(
+        verbs,
+        "compare",
+        _compare,
+        "Judge every experiment that two sides have in common: faster, slower, same, ambiguous or not comparable, with "
+        "the evidence. Runs of different days are suspected at most; sides that took turns in one run are confirmed.",
+    )
+    parser.add_argument("old", metavar="A", help="run (id, label, latest, previous), environment or backend")
+    parser.add_argument("new", metavar="B", help="the other side")
+    parser.add_argument("--run", metavar="RUN_ID", help="run whose environments or backends are compared (newest)")
+    parser.add_argument("--format", choices=["text", "csv", "json", "markdown"], default="text")
+    parser.add_argument(
+        "--fail-on", choices=["regression", "suspected"], help="exit 1 on a confirmed (or also a suspected) slower"
+    )
+    _add_database(parser)
+
+
+def _compare(parsed: argparse.Namespace) -> int:
+    from store.choose import newest_snapshot
+    from store.compare import compare, comparison_report, resolve
+    from store.query import connect
+    from store.report import render
+
+    with connect(newest_snapshot(_store(parsed))) as con:
+        run = resolve(con, parsed.run).run_id if parsed.run else None
+        found = compare(con, resolve(con, parsed.old, run), resolve(con, parsed.new, run))
+    sys.stdout.write(render(comparison_report(found), parsed.format))
+    slower = [cell for cell in found.of("slower") if cell.verdict.confirmed or parsed.fail_on == "suspected"]
+    return EXIT_FINDINGS if slower and parsed.fail_on else EXIT_DONE
 
 
 def _add_serve(verbs: Verbs) -> None:

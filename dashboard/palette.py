@@ -27,6 +27,7 @@ _OTHERS: tuple[tuple[str, str], ...] = (
 
 STATUS_COLOURS: dict[str, str] = {
     "ok": "#1BA37D",
+    "verify_only": "#3A86E0",
     "never_steady": "#B09A00",
     "invalid": "#C76BA0",
     "skipped": "#8A8A8A",

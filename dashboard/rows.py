@@ -21,7 +21,16 @@ def sections(frame: pd.DataFrame, keys: Sequence[str]) -> Iterator[tuple[tuple[s
         yield tuple(str(value) for value in values), part
 
 
-SERIES = ("environment", "dtype", "requested_batch_size", "machine_id", "optimizer", "loss", "matmul_precision")
+SERIES = (
+    "environment",
+    "dtype",
+    "requested_batch_size",
+    "machine_id",
+    "optimizer",
+    "loss",
+    "matmul_precision",
+    "workload",
+)
 """Columns that part two series of one variant; they show where they differ."""
 
 

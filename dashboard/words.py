@@ -34,6 +34,7 @@ CLASSES: dict[str, tuple[str, str]] = {
 
 STATUS_WORDS: dict[str, str] = {
     "ok": "ok",
+    "verify_only": "verified only",
     "never_steady": "never steady",
     "invalid": "invalid",
     "skipped": "skipped",

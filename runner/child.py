@@ -6,8 +6,23 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from runner import failure
+from runner.backends import dynamo
 from runner.measure import Measurement
-from runner.messages import Channel, Closed, Command, Exactly, Failed, Finish, Load, Progress, Turn, WarmUp
+from runner.messages import (
+    Channel,
+    Closed,
+    Command,
+    Exactly,
+    Failed,
+    Finish,
+    Instrument,
+    Load,
+    Progress,
+    Turn,
+    Verified,
+    Verify,
+    WarmUp,
+)
 
 if TYPE_CHECKING:
     from store.record import Phase
@@ -26,6 +41,9 @@ def serve(channel: Channel) -> None:
     try:
         while True:
             command = channel.receive(Command)
+            if isinstance(command, Verify | Instrument):
+                _extra(command, channel, enter)
+                return
             if isinstance(command, Load):
                 enter("load")
                 measurement = Measurement(command)
@@ -38,6 +56,29 @@ def serve(channel: Channel) -> None:
         return
     except BaseException as error:  # noqa: BLE001 - the scheduler has to learn of everything
         _fail(channel, phase, error, measurement)
+
+
+def _extra(command: Verify | Instrument, channel: Channel, enter: Any) -> None:
+    """Do what an extra process is for; it answers once."""
+    if isinstance(command, Verify):
+        from runner.verify import verify
+
+        enter("verify")
+        channel.send(Verified(verify(command.load), _of_dynamo(command.load)))
+    else:
+        from runner.instrument.process import instrument
+
+        enter("profile")
+        channel.send(instrument(command))
+
+
+def _of_dynamo(load: Load) -> dict[str, Any]:
+    """Return dynamo's counters and compile time, as the timed process reports them; nothing of other backends."""
+    if not load.config.dynamo or not load.settings.collect_dynamo_counters:
+        return {}
+    seconds = dynamo.compile_time_s()
+    own = {"dynamo_compile_time_s": [seconds]} if seconds is not None else {}
+    return {"dynamo_counters": [dynamo.counters()], **own}
 
 
 def _obey(command: Any, measurement: Measurement, channel: Channel, enter: Any) -> bool:
@@ -53,7 +94,7 @@ def _obey(command: Any, measurement: Measurement, channel: Channel, enter: Any) 
         enter("measure")
         channel.send(measurement.turn(command.blocks, command.round))
     elif isinstance(command, Finish):
-        channel.send(measurement.report())
+        channel.send(measurement.report(finished=True))
         return True
     return False
 

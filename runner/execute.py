@@ -6,33 +6,32 @@ import signal
 import sys
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-
-import msgspec
 
 from runner import outcome, processes
 from runner.backends import backend_of
+from runner.environments import DEFAULT, variables
 from runner.errors import Interrupted
-from runner.messages import Settings
+from runner.history import History
 from runner.outcome import RunFacts
 from runner.pool import Pool
 from runner.progress import ProgressView, duration, title
 from runner.resume import remaining
-from runner.scheduler import Scheduler
+from runner.scheduler import Lab, Scheduler
 from runner.suites import get_suite
 from store.record import FAILED
 from store.run_file import read_records
 from store.writer import ResultsWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from runner.machine import Machine
     from runner.resume import Remaining
     from runner.run_folder import RunFolder
-    from store.record import Record
+    from store.record import PlanEntry, Record
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,24 +59,38 @@ class Tally:
 
     write_record: Callable[[Record], None]
     on_record: Callable[[], None] | None = None
-    failed: int = 0
+    _statuses: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> int:
+        """Count experiments whose newest attempt failed."""
+        return sum(status in FAILED for status in self._statuses.values())
 
     def write(self, record: Record) -> None:
         self.write_record(record)
-        self.failed += record.status in FAILED
+        self._statuses[record.experiment_id, record.environment.name] = record.status
         if self.on_record is not None:
             self.on_record()
 
 
 def execute(
     folder: RunFolder,
-    machine: Machine,
+    machines: Mapping[str, Machine],
     *,
     torchbench_dir: Path | None = None,
     retry_failed: bool = False,
+    history: History | None = None,
     on_record: Callable[[], None] | None = None,
 ) -> Result:
     """Measure what the run still lacks; every outcome is a record in the folder's `results.jsonl`.
+
+    Args:
+        folder: of the run.
+        machines: what each environment of the run offers, by its name.
+        torchbench_dir: the checkout of torchbench.
+        retry_failed: measure groups with failures again.
+        history: what passed last time.
+        on_record: called after each record.
 
     Raises:
         WriterBusy: another process measures into the folder.
@@ -89,7 +102,7 @@ def execute(
         processes.become_subreaper()
         swept = processes.kill_tagged(run_id)
         todo = remaining(folder.file.plan, read_records(folder.results), retry_failed=retry_failed)
-        facts = _facts(folder, machine)
+        facts = _facts(folder, machines)
         view = ProgressView(stream=sys.stderr, entries=[entry for group in todo.groups for entry in group.entries])
         if swept:
             number = "1 process" if len(swept) == 1 else f"{len(swept)} processes"
@@ -97,9 +110,17 @@ def execute(
         _name_finished(view, todo)
         tally = Tally(write_record=writer.append, on_record=on_record)
         for entry in todo.skips:
-            tally.write(outcome.skipped(entry, facts))
+            tally.write(outcome.skipped(entry, facts[entry.environment]))
         if todo.groups:
-            _measure(folder, facts, todo, torchbench_dir, tally, view)
+            scheduler = Scheduler(
+                labs=_labs(facts, todo, folder),
+                folder=folder.path,
+                torchbench_dir=torchbench_dir,
+                write=tally.write,
+                progress=view,
+                history=history or History(),
+            )
+            _measure(scheduler, todo)
     measured = sum(len(group.entries) for group in todo.groups)
     return Result(
         measured=measured,
@@ -110,52 +131,61 @@ def execute(
     )
 
 
-def _measure(
-    folder: RunFolder, facts: RunFacts, todo: Remaining, torchbench_dir: Path | None, tally: Tally, view: ProgressView
-) -> None:
+def _measure(scheduler: Scheduler, todo: Remaining) -> None:
     """Measure the remaining groups; whatever happens, no process stays."""
-    pool = _pool(folder, facts, todo)
-    scheduler = Scheduler(
-        facts=facts,
-        pool=pool,
-        folder=folder.path,
-        torchbench_dir=torchbench_dir,
-        write=tally.write,
-        progress=view,
-    )
     try:
         for group in todo.groups:
             scheduler.measure(group)
     finally:
-        view.stop()
-        pool.stop()
+        scheduler.progress.stop()
+        for lab in scheduler.labs.values():
+            lab.pool.stop()
 
 
-def _pool(folder: RunFolder, facts: RunFacts, todo: Remaining) -> Pool:
+def _labs(facts: Mapping[str, RunFacts], todo: Remaining, folder: RunFolder) -> dict[str, Lab]:
+    """Give each environment that is still needed its pool of processes."""
     entries = [entry for group in todo.groups for entry in group.entries]
+    servers: set[int] = set()
+    return {
+        name: Lab(facts=facts[name], pool=_pool(each, facts[name], folder, servers))
+        for name in facts
+        if (each := [entry for entry in entries if entry.environment == name])
+    }
+
+
+def _pool(entries: Sequence[PlanEntry], facts: RunFacts, folder: RunFolder, servers: set[int]) -> Pool:
     suites = sorted({entry.config.suite_name for entry in entries})
-    backends = {entry.backend: backend_of(entry.config.xla, entry.config.dynamo) for entry in entries}
-    preload = [module for backend in backends.values() for module in backend.preload]
+    configs = {entry.backend: entry.config for entry in entries}
+    backends = [backend_of(config.xla, config.dynamo, config.torch_xla2) for config in configs.values()]
+    preload = [module for backend in backends for module in backend.preload]
     preload += [module for suite in suites for module in get_suite(suite).preload]
+    name = facts.environment.name
     return Pool(
-        run_id=folder.file.run.run_id,
-        python=sys.executable,
+        run_id=facts.run.run_id,
+        python=facts.python,
         preload=tuple(dict.fromkeys(preload)),
         probe=any(entry.backend == "inductor" and entry.config.accelerator == "cpu" for entry in entries),
         start=facts.settings.start,
-        log=folder.path / "server.log",
+        log=folder.path / ("server.log" if name == DEFAULT else f"server-{name}.log"),
+        variables=variables(facts.python),
+        servers=servers,
     )
 
 
-def _facts(folder: RunFolder, machine: Machine) -> RunFacts:
+def _facts(folder: RunFolder, machines: Mapping[str, Machine]) -> dict[str, RunFacts]:
+    """Return what the records of each environment share."""
     file = folder.file
-    return RunFacts(
-        run=file.run,
-        timestamp=file.timestamp,
-        environment=file.environments[0],
-        settings=msgspec.convert(file.settings, Settings),
-        accelerators=machine.accelerators,
-    )
+    return {
+        environment.name: RunFacts(
+            run=file.run,
+            timestamp=file.timestamp,
+            environment=environment,
+            settings=folder.settings,
+            accelerators=machines[environment.name].models(folder.settings.device_index),
+            python=machines[environment.name].python,
+        )
+        for environment in file.environments
+    }
 
 
 def _name_finished(view: ProgressView, todo: Remaining) -> None:

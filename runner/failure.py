@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import traceback
 from pathlib import Path
 
+from runner.accelerators import OUT_OF_MEMORY
 from store.record import Error, Phase, Status
 
-_OUT_OF_MEMORY = re.compile(
-    r"out of memory|OutOfMemory|RESOURCE_EXHAUSTED|not enough memory|bad_alloc|can(no|')t allocate memory",
-    re.IGNORECASE,
-)
 _MESSAGE_CHARACTERS = 2000
 _BY_PHASE: dict[Phase, Status] = {"load": "load_error", "compile": "compile_error"}
 
 
 def status_of(phase: Phase, error: BaseException) -> Status:
     """Classify an exception; out of memory arrives as different types, so its text counts too."""
-    if isinstance(error, MemoryError) or _OUT_OF_MEMORY.search(f"{type(error).__name__} {error}"):
+    if isinstance(error, MemoryError) or OUT_OF_MEMORY.search(f"{type(error).__name__} {error}"):
         return "oom"
     return _BY_PHASE.get(phase, "run_error")
 
@@ -54,7 +50,7 @@ def of_exit(phase: Phase, wait_status: int | None, log_tail: str, *, oom_kill: b
         oom_kill: the kernel killed a process for memory meanwhile.
     """
     traceback_ = log_tail or None
-    status: Status = "oom" if _OUT_OF_MEMORY.search(log_tail) else "crashed"
+    status: Status = "oom" if OUT_OF_MEMORY.search(log_tail) else "crashed"
     if wait_status is None:
         message = "the measuring process vanished, and nobody knows how it ended"
         return status, Error(phase=phase, type="Exit", message=message, traceback=traceback_)

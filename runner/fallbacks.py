@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from store.record import FallbackClass, FallbackOp
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from runner.samples import Block, Samples
 
@@ -41,6 +43,11 @@ def summarize(samples: Samples) -> list[FallbackOp]:
         )
         for op in sorted(ops)
     ]
+
+
+def with_call_sites(ops: Sequence[FallbackOp], sites: Mapping[str, str]) -> list[FallbackOp]:
+    """Return the ops with the places of the program that asked for them."""
+    return [msgspec.structs.replace(op, call_site=sites.get(op.op)) for op in ops]
 
 
 def _calls(blocks: Sequence[Block], op: str) -> int:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import importlib.util
+import json
 import os
 import platform
 import re
 import shutil
 import socket
 import subprocess
+import sys
 import sysconfig
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
 
+from runner.accelerators import ACCELERATORS
 from store.identity import digest
 from store.record import Environment
 
@@ -26,8 +29,9 @@ if TYPE_CHECKING:
 
     from store.record import Accelerator
 
-PACKAGES = ("torch", "torch_xla", "torchvision", "transformers", "timm")
-_NVIDIA_TIMEOUT_S = 10
+PACKAGES = ("torch", "torch_xla", "torchvision", "transformers", "timm", "torchax", "jax")
+_LIST_TIMEOUT_S = 120
+_LIST = "import json, torch; print(json.dumps(torch._dynamo.list_backends(exclude_tags=None)))"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,14 +42,30 @@ class Machine:
     accelerators: Mapping[Accelerator, str]
     compiler: str | None
     python_header: bool
+    devices: Mapping[Accelerator, tuple[str, ...]] = field(default_factory=dict)
+    """Models by index, where there is more than one device to choose from."""
+    torch_builds: frozenset[str] | None = None
+    """Accelerators that the installed torch was built for; None: unknown."""
+    python: str = sys.executable
 
     def accelerator_missing(self, accelerator: Accelerator) -> str | None:
         """Say why nothing can be measured on the accelerator here, or None."""
         if "torch" not in self.packages:
             return "torch is not installed in this environment: install the extra `runner` (or `xla`)"
         if accelerator not in self.accelerators:
-            return f"this machine has no {accelerator} device"
+            return f"this machine has no {accelerator} device: {ACCELERATORS[accelerator].absent()}"
+        if self.torch_builds is not None and accelerator in ("cuda", "xpu") and accelerator not in self.torch_builds:
+            return f"torch {self.packages['torch']} was built without {accelerator}: install a build with it"
         return None
+
+    def models(self, index: int | None) -> Mapping[Accelerator, str]:
+        """Return the accelerators by name with the model of the device that a run chose."""
+        chosen = {name: models[index] for name, models in self.devices.items() if index < len(models)} if index else {}
+        return {**self.accelerators, **chosen}
+
+    def dynamo_backends(self) -> tuple[str, ...]:
+        """Return the backends that dynamo knows in this machine's interpreter."""
+        return dynamo_backends(self.python)
 
     def toolchain_missing(self) -> str | None:
         """Say what inductor's C++ path lacks, or None."""
@@ -56,38 +76,31 @@ class Machine:
         return None
 
 
-def _cpu_model() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
+def _devices() -> dict[Accelerator, tuple[str, ...]]:
+    return {name: models for name, adapter in ACCELERATORS.items() if (models := adapter.models())}
 
 
-def _nvidia(query: str) -> list[str]:
-    tool = shutil.which("nvidia-smi")
-    if tool is None:
-        return []
+def _named(models: tuple[str, ...]) -> str:
+    """Name several devices as the peer's records do."""
+    return models[0] if len(models) == 1 else "One of " + ", ".join(models)
+
+
+def _torch_builds() -> frozenset[str] | None:
+    """Read what torch was built for out of its `version.py`, without importing it."""
+    text = _version_file("torch")
+    if text is None:
+        return None
+    return frozenset(re.findall(r"^(cuda|hip|xpu)\s*(?::[^=]+)?=\s*'[^']+'", text, re.MULTILINE))
+
+
+@functools.cache
+def dynamo_backends(python: str) -> tuple[str, ...]:
+    """Ask an interpreter once which backends its dynamo knows; none where it cannot say."""
     try:
-        out = subprocess.run(
-            [tool, f"--query-gpu={query}", "--format=csv,noheader"],
-            capture_output=True,
-            text=True,
-            timeout=_NVIDIA_TIMEOUT_S,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return []
-    return [line.strip() for line in out.stdout.splitlines() if line.strip()]
-
-
-def _accelerators() -> dict[Accelerator, str]:
-    found: dict[Accelerator, str] = {"cpu": _cpu_model()}
-    names = _nvidia("name")
-    if names:
-        found["cuda"] = names[0] if len(names) == 1 else "One of " + ", ".join(names)
-    if list(Path("/dev").glob("accel*")) or list(Path("/dev").glob("vfio/[0-9]*")):
-        found["tpu"] = os.environ.get("TPU_ACCELERATOR_TYPE", "tpu")
-    return found
+        out = subprocess.run([python, "-c", _LIST], capture_output=True, text=True, timeout=_LIST_TIMEOUT_S, check=True)
+        return tuple(json.loads(out.stdout.splitlines()[-1]))
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
+        return ()
 
 
 def _version(package: str) -> str | None:
@@ -103,23 +116,29 @@ def _version(package: str) -> str | None:
 def detect() -> Machine:
     """Look at this machine once per process."""
     header = Path(sysconfig.get_paths()["include"]) / "Python.h"
+    devices = _devices()
     return Machine(
         packages={name: version for name in PACKAGES if (version := _version(name))},
-        accelerators=_accelerators(),
+        accelerators={name: _named(models) for name, models in devices.items()},
+        devices=devices,
+        torch_builds=_torch_builds(),
         compiler=shutil.which(os.environ.get("CXX", "g++")),
         python_header=header.exists(),
     )
 
 
-def _revision(package: str, variable: str) -> str | None:
-    """Read a git revision out of a package's `version.py` without importing the package."""
+def _version_file(package: str) -> str | None:
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         return None
     source = Path(spec.submodule_search_locations[0]) / "version.py"
-    if not source.exists():
-        return None
-    found = re.search(rf"^{variable}\s*(?::[^=]+)?=\s*'([0-9a-f]+)'", source.read_text(), re.MULTILINE)
+    return source.read_text() if source.exists() else None
+
+
+def _revision(package: str, variable: str) -> str | None:
+    """Read a git revision out of a package's `version.py` without importing the package."""
+    text = _version_file(package) or ""
+    found = re.search(rf"^{variable}\s*(?::[^=]+)?=\s*'([0-9a-f]+)'", text, re.MULTILINE)
     return found.group(1) if found else None
 
 
@@ -127,10 +146,10 @@ def describe(name: str, machine: Machine, sources: Mapping[str, str], threads: i
     """Describe the current interpreter and machine, and the sources of models, as an environment."""
     memory = psutil.virtual_memory().total
     cores = psutil.cpu_count(logical=True) or 1
-    drivers = _nvidia("driver_version") if "cuda" in machine.accelerators else []
     # RAM is rounded: kernels of one machine report slightly different totals.
     gibibytes = round(memory / 2**30)
-    accelerator = machine.accelerators.get("cuda") or machine.accelerators.get("tpu")
+    kind = next((each for each in machine.accelerators if each != "cpu"), None)
+    accelerator = machine.accelerators[kind] if kind else None
     return Environment(
         name=name,
         python=platform.python_version(),
@@ -141,6 +160,8 @@ def describe(name: str, machine: Machine, sources: Mapping[str, str], threads: i
         torchvision=machine.packages.get("torchvision"),
         transformers=machine.packages.get("transformers"),
         timm=machine.packages.get("timm"),
+        torchax=machine.packages.get("torchax"),
+        jax=machine.packages.get("jax"),
         torchbench_commit=sources.get("torchbench_commit"),
         host=socket.gethostname(),
         machine_id=digest([machine.accelerators["cpu"], accelerator, cores, gibibytes]),
@@ -148,6 +169,6 @@ def describe(name: str, machine: Machine, sources: Mapping[str, str], threads: i
         cores=cores,
         memory_bytes=memory,
         accelerator=accelerator,
-        driver=drivers[0] if drivers else None,
+        driver=ACCELERATORS[kind].driver() if kind else None,
         threads=threads,
     )

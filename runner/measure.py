@@ -9,8 +9,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runner import fallbacks, memory, steps
-from runner.backends import backend_of, dynamo
+from runner import afterwards, fallbacks, memory, steps
+from runner.backends import backend_of, compiler_caches, dynamo
+from runner.graphs import collect
+from runner.inputs import Inputs
 from runner.messages import Load, Loaded, Report, TurnDone, WarmedUp
 from runner.samples import Block, Samples, call_difference, difference
 from runner.steady import is_steady, steady_start
@@ -24,7 +26,18 @@ if TYPE_CHECKING:
     from runner.suites.base import Workload
     from store.record import Phase
 
-EFFECTIVE_PREFIXES = ("OMP_", "KMP_", "MKL_", "XLA_", "PJRT_", "TORCHINDUCTOR_", "TRITON_", "TORCH_COMPILE", "CUDA_VIS")
+EFFECTIVE_PREFIXES = (
+    "OMP_",
+    "KMP_",
+    "MKL_",
+    "XLA_",
+    "PJRT_",
+    "TORCHINDUCTOR_",
+    "TRITON_",
+    "TORCH_COMPILE",
+    "CUDA_VIS",
+    "JAX_",
+)
 
 
 MAX_SPOILT_TURNS = 3
@@ -41,11 +54,13 @@ class Measurement:
         self._samples = Samples(command.settings.iterations_per_run)
         self._single: dict[str, float] = {}
         self._warnings: list[str] = []
-        self._backend: Backend = backend_of(command.config.xla, command.config.dynamo)
+        config = command.config
+        self._backend: Backend = backend_of(config.xla, config.dynamo, config.torch_xla2)
         self._torchbench_dir = command.torchbench_dir
         self._batch_size = command.batch_size
         self._runtime: Runtime
         self._workload: Workload
+        self._inputs: Inputs
         self._step: Callable[..., Any]
         self._base_bytes = 0
         self._spoilt_turns = 0
@@ -57,27 +72,33 @@ class Measurement:
 
         if self._settings.threads:
             torch.set_num_threads(self._settings.threads)
-        torch.set_float32_matmul_precision(self._config.matmul_precision)
+        precision = steps.set_precision(self._config)
         memory.reset_peak()
         self._base_bytes = memory.resident_bytes()
         self._seed_host()
         began = time.perf_counter()
         self._workload = get_suite(self._config.suite_name).build(self._request())
         self._single["load_time_s"] = time.perf_counter() - began
-        self._runtime = self._backend.open(self._config)
+        self._runtime = self._backend.open(self._config, self._settings.device_index)
         self._single["runtime_start_s"] = self._runtime.start_s
+        if self._config.pure_wall_time and self._runtime.timer() is None:
+            raise RuntimeError("--pure-wall-time: this device has no events to time itself by")
         steps.cast(self._workload, self._config.dtype)
-        steps.move(self._workload, self._runtime.device)
+        self._inputs = Inputs(self._workload, self._config, self._settings.seed)
+        self._runtime.place(self._workload)
         step = steps.make_step(self._workload, self._config, self._runtime.device)
-        self._step = self._backend.compile(step, self._config)
+        self._resident_step = self._step = self._backend.compile(step, self._config)
+        if self._config.include_transfers:
+            self._step = steps.with_transfers(self._step, self._runtime)
         self._runtime.after_iteration()
         self._runtime.after_block()
         return Loaded(
             batch_size=self._workload.batch_size,
             loss=self._workload.loss_name if self._config.test == "train" else None,
             threads=torch.get_num_threads(),
-            variables=effective_variables(),
-            warnings=[],
+            variables=effective_variables() | precision,
+            warnings=list(self._workload.notes),
+            weights=self._workload.weights,
         )
 
     @property
@@ -87,6 +108,7 @@ class Measurement:
 
     def first(self) -> None:
         """Take the first block; it contains the compilation."""
+        collect.watch(self._config)
         self._single["start_time_s"] = time.monotonic() - self._requested_at
         self._samples.add(self._block(), "first", 0)
 
@@ -128,8 +150,11 @@ class Measurement:
                 return TurnDone(steady=False)
         return TurnDone(steady=True)
 
-    def report(self) -> Report:
-        """Return everything measured so far; usable after a failure too."""
+    def report(self, *, finished: bool = False) -> Report:
+        """Return everything measured so far; usable after a failure too.
+
+        `finished` says that nothing is measured any more, so that one more iteration may look at the graphs.
+        """
         samples = self._samples
         if not self._peak_is_steady:
             # Nobody has reset the high-water mark: it is that of set-up and compilation, whatever came after.
@@ -137,19 +162,37 @@ class Measurement:
         elif samples.of_kind("steady"):
             self._single["peak_memory_bytes"] = self._peak_bytes()
         self._add_compile_times()
-        metrics = samples.metrics()
+        metrics: dict[str, Any] = dict(samples.metrics())
+        if self._settings.collect_dynamo_counters:
+            metrics["dynamo_counters"] = [dynamo.counters()]
         metrics |= {key: [float(value)] for key, value in self._single.items()}
+        fallback_ops = fallbacks.summarize(samples)
+        found = self._look([each.op for each in fallback_ops]) if finished else afterwards.Findings()
         return Report(
             metrics=metrics,
             kinds=samples.kinds,
             compiles=samples.compiles,
             executions=[block.executions for block in samples.blocks],
             rounds=samples.rounds,
-            fallback_ops=fallbacks.summarize(samples),
+            fallback_ops=fallbacks.with_call_sites(fallback_ops, found.call_sites),
             graph_breaks=dynamo.graph_breaks() if self._config.dynamo else [],
-            warnings=self._warnings,
+            warnings=[*self._warnings, *found.warnings, *compiler_caches.warnings(self._config)],
             invalid=self._invalid(),
+            graphs=found.graphs,
         )
+
+    def _look(self, ops: list[str]) -> afterwards.Findings:
+        return afterwards.look(self._config, self._workload.module, self._once, ops)
+
+    def _once(self) -> Any:
+        """Run one iteration that nobody times; it is not synchronised."""
+        import torch
+
+        inputs = steps.fresh_inputs(self._workload, 1)
+        self._seed_host()
+        self._runtime.seed(self._settings.seed)
+        with torch.set_grad_enabled(self._config.test == "train"):
+            return self._resident_step(*inputs[0])
 
     def _request(self) -> BuildRequest:
         directory = Path(self._torchbench_dir) if self._torchbench_dir else None
@@ -160,6 +203,7 @@ class Measurement:
             batch_size=self._batch_size,
             seed=self._settings.seed,
             loss=self._config.loss,
+            weights=self._config.weights,
             context=SuiteContext(torchbench_dir=directory),
         )
 
@@ -172,16 +216,37 @@ class Measurement:
         torch.manual_seed(self._settings.seed)
 
     def _block(self) -> Block:
-        """Time `iterations_per_run` iterations; inputs and random streams are prepared before the clock."""
-        import torch
-
-        count = self._settings.iterations_per_run
-        runtime, step = self._runtime, self._step
-        inputs = steps.fresh_inputs(self._workload, count)
+        """Take a timed block; its inputs and random streams are prepared before the clock."""
+        runtime = self._runtime
+        inputs = self._inputs.fresh(self._settings.iterations_per_run, runtime)
         self._seed_host()
         runtime.seed(self._settings.seed)
         before, calls = runtime.counters(), runtime.fallback_calls()
-        seconds = self._xla_seconds()
+        seconds, transfers = self._xla_seconds(), runtime.transfers()
+        total, trace = self._timed(inputs)
+        happened = difference(before, runtime.counters())
+        compile_s, execute_s = (new - old for old, new in zip(seconds, self._xla_seconds(), strict=True))
+        return Block(
+            total_s=total,
+            trace_s=trace if runtime.is_xla else None,
+            compiles=happened.compiles,
+            executions=happened.executions,
+            graphs=happened.graphs,
+            device_reads=happened.device_reads,
+            compile_s=compile_s if runtime.is_xla else None,
+            execute_s=execute_s if runtime.is_xla else None,
+            fallback_calls=call_difference(calls, runtime.fallback_calls()),
+            transfers={name: value - transfers[name] for name, value in runtime.transfers().items()},
+        )
+
+    def _timed(self, inputs: list[Any]) -> tuple[float, float]:
+        """Return seconds of all iterations together, and of their steps until they returned."""
+        import torch
+
+        runtime, step = self._runtime, self._step
+        timer = runtime.timer() if self._config.pure_wall_time else None
+        if timer is not None:
+            step = steps.between_events(step, timer)
         trace = 0.0
         output: Any = None
         with torch.set_grad_enabled(self._config.test == "train"):
@@ -195,19 +260,7 @@ class Measurement:
             runtime.after_block()
             total = time.perf_counter() - began
         del output
-        happened = difference(before, runtime.counters())
-        compile_s, execute_s = (new - old for old, new in zip(seconds, self._xla_seconds(), strict=True))
-        return Block(
-            total_s=total,
-            trace_s=trace if runtime.is_xla else None,
-            compiles=happened.compiles,
-            executions=happened.executions,
-            graphs=happened.graphs,
-            device_reads=happened.device_reads,
-            compile_s=compile_s if runtime.is_xla else None,
-            execute_s=execute_s if runtime.is_xla else None,
-            fallback_calls=call_difference(calls, runtime.fallback_calls()),
-        )
+        return (total if timer is None else timer.seconds()), trace
 
     def _xla_seconds(self) -> tuple[float, float]:
         metric = getattr(self._runtime, "metric", None)

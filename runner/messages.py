@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from store.record import Error, ExperimentConfig, FallbackOp, GraphBreak
+from store.record import Artifact, Error, ExperimentConfig, FallbackOp, Graph, GraphBreak, Verification
 
 if TYPE_CHECKING:
     import socket
+
+
+VerifyMode = Literal["off", "with", "only"]
+"""No verification, beside the timing, or in place of it."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +33,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     threads: int | None = None
     seed: int = 1337
     start: str = "fork"
+    device_index: int | None = None
+    """Which device of the accelerator (`--device-index`, `--card`); None: the first."""
+    memory_limit_bytes: int | None = None
+    """A measuring process whose tree holds more is killed by the scheduler: status `oom`."""
+    verify: VerifyMode = "off"
+    verify_iterations: int = 1
+    tolerance: float | None = None
+    """In place of the table's."""
+    cosine: bool = False
+    """Judge by cosine similarity, also where the table does not say so."""
+    instruments: tuple[str, ...] = ()
+    """What an extra, instrumented process dumps or profiles: names of `runner.instrument`."""
+    save_ir_format: str | None = None
+    profile_xla_duration_ms: int = 5000
+    artifact_limit_bytes: int = 1 << 30
+    """Of the artifacts of one experiment together; what is beyond is cut, with a note."""
+    collect_dynamo_counters: bool = False
+    print_subprocess: bool = False
+    """Show what the measuring processes print; it is kept in their logs in any case."""
 
 
 class Load(msgspec.Struct, tag="load", frozen=True, kw_only=True):
@@ -63,6 +86,23 @@ class Finish(msgspec.Struct, tag="finish", frozen=True):
     """Report everything and exit."""
 
 
+class Verify(msgspec.Struct, tag="verify", frozen=True, kw_only=True):
+    """Build the model anew and compare the backend's results with eager's; the process does nothing else."""
+
+    load: Load
+
+
+class Instrument(msgspec.Struct, tag="instrument", frozen=True, kw_only=True):
+    """Run the experiment once more under dumps and profilers; the process does nothing else."""
+
+    load: Load
+    instruments: tuple[str, ...]
+    folder: str
+    """Absolute path of the experiment's artifact folder; it exists."""
+    limit_bytes: int
+    """What may still be written."""
+
+
 class Progress(msgspec.Struct, tag="progress", frozen=True):
     """A phase has begun; no answer is expected."""
 
@@ -77,6 +117,8 @@ class Loaded(msgspec.Struct, tag="loaded", frozen=True, kw_only=True):
     threads: int
     variables: dict[str, str]
     warnings: list[str]
+    weights: str = "random"
+    """What the model was built with: `random` also where a download was asked for and could not be had."""
 
 
 class WarmedUp(msgspec.Struct, tag="warmed_up", frozen=True, kw_only=True):
@@ -95,7 +137,8 @@ class TurnDone(msgspec.Struct, tag="turn_done", frozen=True, kw_only=True):
 class Report(msgspec.Struct, tag="report", frozen=True, kw_only=True):
     """All that the process measured."""
 
-    metrics: dict[str, list[float]]
+    metrics: dict[str, Any]
+    """Lists, one entry per block or a single one: numbers, as the peer's; dynamo's counters are a dict."""
     kinds: list[str]
     compiles: list[int | None]
     executions: list[int | None]
@@ -104,6 +147,29 @@ class Report(msgspec.Struct, tag="report", frozen=True, kw_only=True):
     graph_breaks: list[GraphBreak]
     warnings: list[str]
     invalid: str | None
+    graphs: list[Graph] = []
+
+
+class Verified(msgspec.Struct, tag="verified", frozen=True):
+    """What the verification found."""
+
+    verification: Verification
+    metrics: dict[str, Any] = {}
+    """What dynamo told in this process; it stands in the record where no process was timed."""
+
+
+class Instrumented(msgspec.Struct, tag="instrumented", frozen=True, kw_only=True):
+    """What the instrumented run left behind; paths are relative to the experiment's folder."""
+
+    artifacts: list[Artifact]
+    metrics: dict[str, Any] = {}
+    """Keys of the peer's profile metrics, each a list with one entry per profiled block."""
+    graphs: list[Graph] = []
+    fallback_times: dict[str, float] = {}
+    """Seconds per iteration by fallback op."""
+    call_sites: dict[str, str] = {}
+    """Where the program asked for a fallback op: `file:line in function`."""
+    warnings: list[str] = []
 
 
 class Failed(msgspec.Struct, tag="failed", frozen=True, kw_only=True):
@@ -114,8 +180,8 @@ class Failed(msgspec.Struct, tag="failed", frozen=True, kw_only=True):
     report: Report | None = None
 
 
-Command = Load | WarmUp | Exactly | Turn | Finish
-Answer = Progress | Loaded | WarmedUp | TurnDone | Report | Failed
+Command = Load | WarmUp | Exactly | Turn | Finish | Verify | Instrument
+Answer = Progress | Loaded | WarmedUp | TurnDone | Report | Verified | Instrumented | Failed
 
 
 class Fork(msgspec.Struct, tag="fork", frozen=True, kw_only=True):

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-import re
+import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from runner import presets
-from runner.messages import Settings
+from runner.extras import Extras
+from runner.reproduce import reproduce
 from store.identity import record_id
 from store.record import (
     SKIP,
-    Artifact,
     Blocks,
     Environment,
     Error,
     Experiment,
-    ExperimentConfig,
+    FallbackOp,
     Measurement,
     ModelRef,
     PlanEntry,
@@ -32,7 +31,7 @@ from store.record import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runner.messages import Hello, Loaded, Report
+    from runner.messages import Hello, Instrumented, Loaded, Report, Settings, Verified
     from store.record import Accelerator
 
 _SHORT_BLOCK_S = 0.001
@@ -49,6 +48,8 @@ class Outcome:
     error: Error | None = None
     loaded: Loaded | None = None
     report: Report | None = None
+    answer: Verified | Instrumented | None = None
+    """Of an extra process."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +61,8 @@ class RunFacts:
     environment: Environment
     settings: Settings
     accelerators: Mapping[Accelerator, str]
+    python: str = sys.executable
+    """The interpreter of the environment."""
     hello: Hello | None = None
 
 
@@ -70,6 +73,7 @@ def experiment_of(entry: PlanEntry, facts: RunFacts, outcome: Outcome) -> Experi
     return Experiment(
         accelerator=config.accelerator,
         accelerator_model=facts.accelerators.get(config.accelerator),
+        device_index=facts.settings.device_index,
         xla=config.xla,
         xla_flags=" ".join(config.xla_flags) or None,
         dynamo=config.dynamo,
@@ -87,28 +91,46 @@ def experiment_of(entry: PlanEntry, facts: RunFacts, outcome: Outcome) -> Experi
         compile_mode=config.compile_mode,
         cudagraphs=config.cudagraphs,
         dynamic_shapes=config.dynamic_shapes,
+        dynamic_batch_only=config.dynamic_batch_only,
         fullgraph=config.fullgraph,
+        freezing=config.freezing,
+        amp_dtype=config.amp_dtype,
+        disable_tf32=config.disable_tf32,
+        weights=loaded.weights if loaded else config.weights,
+        randomize_input=config.randomize_input,
+        collect_full_output=config.collect_full_output,
+        include_transfers=config.include_transfers,
+        pure_wall_time=config.pure_wall_time,
         overrides=config.overrides,
     )
 
 
 def make_record(
-    entry: PlanEntry, facts: RunFacts, outcome: Outcome, *, attempt: int = 1, artifacts: tuple[Artifact, ...] = ()
+    entry: PlanEntry, facts: RunFacts, outcome: Outcome, *, attempt: int = 1, extras: Extras | None = None
 ) -> Record:
     """Build the record; metrics hold numeric lists only, and `error` on failure, as the peer's readers expect."""
-    report = outcome.report
-    metrics: dict[str, Any] = dict(report.metrics) if report else {}
+    report, extras = outcome.report, extras or Extras()
+    metrics: dict[str, Any] = dict(report.metrics if report else extras.verify_metrics)
+    for each in extras.instrumented:
+        metrics |= each.metrics
     if outcome.error is not None:
         metrics["error"] = f"{outcome.error.type}: {outcome.error.message}"
-    warnings = [*(outcome.loaded.warnings if outcome.loaded else ()), *(report.warnings if report else ())]
+    warnings = [
+        *entry.notes,
+        *(outcome.loaded.warnings if outcome.loaded else ()),
+        *(report.warnings if report else ()),
+    ]
+    experiment = experiment_of(entry, facts, outcome)
+    experiment.outputs_file = extras.outputs_file()
     return Record(
         model=ModelRef(suite_name=entry.config.suite_name, model_name=entry.config.model_name),
-        experiment=experiment_of(entry, facts, outcome),
+        experiment=experiment,
         repeat=facts.settings.repeat,
         iterations_per_run=facts.settings.iterations_per_run,
         metrics=metrics,
         timestamp=facts.timestamp,
-        verification_code="VERIFIER_DIDNT_RUN" if outcome.error else "VERIFIER_SKIPPED",
+        verification_code=_verification_code(outcome, extras),
+        verification=extras.verification,
         record_id=record_id(facts.run.run_id, entry.experiment_id, entry.environment, "benchmark", 0, attempt),
         experiment_id=entry.experiment_id,
         variant=entry.variant,
@@ -118,13 +140,31 @@ def make_record(
         error=outcome.error,
         environment=_environment(facts, outcome),
         measurement=_measurement(entry, facts.settings, report),
-        fallback_ops=report.fallback_ops if report else [],
+        fallback_ops=_fallback_ops(report, extras),
         graph_breaks=report.graph_breaks if report else [],
-        artifacts=list(artifacts),
-        warnings=warnings + quality_warnings(report),
+        graphs=[*(report.graphs if report else ()), *(graph for each in extras.instrumented for graph in each.graphs)],
+        artifacts=extras.artifacts,
+        outputs_file=experiment.outputs_file,
+        warnings=warnings + quality_warnings(report) + extras.all_warnings(),
         finished_at=time.time(),
-        reproduce=reproduce(entry, facts.settings),
+        reproduce=reproduce(entry, facts.settings, facts.python),
     )
+
+
+def _verification_code(outcome: Outcome, extras: Extras) -> str:
+    if extras.verification is not None:
+        return extras.verification.code
+    return "VERIFIER_DIDNT_RUN" if outcome.error else "VERIFIER_SKIPPED"
+
+
+def _fallback_ops(report: Report | None, extras: Extras) -> list[FallbackOp]:
+    """Join what the timed process counted with what the instrumented one found out about each op."""
+    times = {op: seconds for each in extras.instrumented for op, seconds in each.fallback_times.items()}
+    sites = {op: site for each in extras.instrumented for op, site in each.call_sites.items()}
+    return [
+        msgspec.structs.replace(op, time_s=times.get(op.op), call_site=sites.get(op.op, op.call_site))
+        for op in (report.fallback_ops if report else ())
+    ]
 
 
 def skipped(entry: PlanEntry, facts: RunFacts) -> Record:
@@ -195,44 +235,3 @@ def quality_warnings(report: Report | None) -> list[str]:
     if middle < _SHORT_BLOCK_S:
         found.append(f"a steady block takes {middle * 1e3:.3g} ms: raise --iterations-per-run")
     return found
-
-
-def reproduce(entry: PlanEntry, settings: Settings) -> str:
-    """Return the command that measures this experiment again."""
-    config = entry.config
-    name = re.escape(config.model_name).replace(r"\-", "-")
-    words = ["xlabench run", f"--suite-name {config.suite_name}", f"--filter '^{name}$'"]
-    words += [f"--accelerator {config.accelerator}", f"--xla {config.xla}", f"--dynamo {config.dynamo}"]
-    words += [f"--test {config.test}"]
-    if config.batch_size is not None:
-        words.append(f"--batch-size {config.batch_size}")
-    words += [f"--preset {settings.preset}", f"--repeat {settings.repeat}"]
-    words.append(f"--iterations-per-run {settings.iterations_per_run}")
-    if settings.threads:
-        words.append(f"--threads {settings.threads}")
-    words += _configuration_words(config, settings.preset)
-    usual = Settings()
-    if settings.seed != usual.seed:
-        words.append(f"--seed {settings.seed}")
-    if settings.warmup_max != usual.warmup_max:
-        words.append(f"--warmup-max {settings.warmup_max}")
-    if settings.timeout_s != usual.timeout_s:
-        words.append(f"--subprocess-timeout {settings.timeout_s:.0f}")
-    if settings.start != usual.start:
-        words.append(f"--start {settings.start}")
-    return " ".join(words)
-
-
-def _configuration_words(config: ExperimentConfig, preset: str) -> list[str]:
-    """Return the flags for what differs from the preset."""
-    fixed = presets.requested(preset, config.suite_name, config.model_name, config.test, config.accelerator)
-    plain = ExperimentConfig(
-        suite_name=config.suite_name, model_name=config.model_name, test=config.test, accelerator=config.accelerator
-    )
-    words = []
-    for name in presets.CONFIGURABLE:
-        value = getattr(config, name)
-        if value != fixed.get(name, getattr(plain, name)):
-            flag = "--" + name.replace("_", "-")
-            words.append(flag if value is True else f"{flag} {value}")
-    return words

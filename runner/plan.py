@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from runner import presets
-from runner.backends import BACKENDS
+from runner import plan_file, presets
+from runner.axes import ways
+from runner.entries import cannot_run, make_entry
+from runner.selection import select
 from runner.suites import get_suite, suite_names
-from store.identity import backend_name, digest, experiment_id, variant
-from store.record import ExperimentConfig, PlanEntry
+from store.identity import digest
+from store.record import ExperimentConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
+    from runner.axes import Way
     from runner.machine import Machine
-    from runner.suites.base import ModelInfo, Suite, SuiteContext
-    from store.record import Accelerator, Test
+    from runner.selection import Choice
+    from runner.suites.base import ModelInfo, SuiteContext
+    from store.record import Accelerator, CacheState, PlanEntry, Test
 
 TESTS: tuple[Test, ...] = ("eval", "train")
-COMPILERS = {
-    "compile_mode": ("inductor",),
-    "fullgraph": ("inductor", "openxla"),
-    "dynamic_shapes": ("inductor", "openxla"),
-}
-"""The dynamo backends that know a setting of `torch.compile`; the others are planned without it."""
-FULLGRAPH_TRAIN = "fullgraph in eval only: dynamo cannot capture the backward() that the train step calls"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +38,21 @@ class PlanRequest:
     tests: tuple[Test, ...] = ()
     filters: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    """Exact names of models, or `suite/model`."""
+    models_file: Path | None = None
+    tiers: tuple[int, ...] = ()
+    excluded_tiers: tuple[int, ...] = ()
+    fast: bool = False
+    no_skip: bool = False
+    torch_xla2: tuple[str, ...] = ()
+    xla_flags: tuple[tuple[str, ...], ...] = ()
+    """One variant of the XLA backends each."""
+    caches: tuple[CacheState, ...] = ("cold",)
+    xla_baseline: bool = False
+    plan_file: Path | None = None
+    environments: tuple[tuple[str, Path | None], ...] = ()
+    """Name and interpreter of each, None where the name is known; none: the current one, named `default`."""
     models: tuple[str, ...] = ()
     """Exact `suite/model` names; where given, nothing else is planned."""
     batch_size: int | None = None
@@ -75,20 +87,18 @@ class Plan:
 
 
 def make_plan(request: PlanRequest, machine: Machine) -> Plan:
-    """Expand the request on this machine; senseless combinations are left out."""
-    models: list[tuple[Suite, ModelInfo]] = []
-    missing: dict[str, str] = {}
-    for name in request.suites or suite_names():
-        suite = get_suite(name)
-        reason = suite.unavailable(request.context)
-        if reason:
-            missing[name] = reason
-            continue
-        models += [(suite, model) for model in _selected(suite, request)]
+    """Expand the request on this machine, for the environment that it names.
+
+    Raises:
+        UsageError: a model asked for by name does not exist, or the plan file cannot be used.
+    """
+    if request.plan_file is not None:
+        return Plan(entries=tuple(plan_file.repeat(request.plan_file, request, machine)))
+    selection = select(request)
     # Cut after filtering: sizes differ by at most one, and a group is never torn.
-    part = models[request.partition_id :: request.total_partitions]
-    entries = [entry for suite, model in part for entry in _of_model(suite, model, request, machine)]
-    return Plan(entries=tuple(entries), missing_suites=missing)
+    part = selection.choices[request.partition_id :: request.total_partitions]
+    entries = [entry for choice in part for entry in _of_model(choice, request, machine)]
+    return Plan(entries=tuple(entries), missing_suites=selection.missing_suites)
 
 
 def source_versions(request: PlanRequest) -> dict[str, str]:
@@ -99,73 +109,82 @@ def source_versions(request: PlanRequest) -> dict[str, str]:
     return versions
 
 
+def missing_packages(plan: Plan, request: PlanRequest) -> list[str]:
+    """Say per suite which packages its runnable models import and this interpreter lacks; nothing is imported."""
+    models: dict[str, dict[str, None]] = {}
+    for entry in plan.runnable:
+        models.setdefault(entry.config.suite_name, {})[entry.config.model_name] = None
+    sentences = []
+    for suite_name, names in models.items():
+        find = getattr(get_suite(suite_name), "missing_packages", None)
+        found = find(request.context, tuple(names)) if find else {}
+        if found:
+            listed = "; ".join(f"{model}: {', '.join(packages)}" for model, packages in found.items())
+            sentences.append(f"{suite_name} needs packages that are not installed: {listed}")
+    return sentences
+
+
 def label(plan: Plan) -> str:
     """Name a plan by its suites."""
     return "+".join(dict.fromkeys(entry.config.suite_name for entry in plan.entries))
 
 
-def _selected(suite: Suite, request: PlanRequest) -> Iterator[ModelInfo]:
-    """Yield the suite's models that the filters let through; they search, ignoring case, as the peer's do."""
-    # Each is compiled alone: joined by `|`, inline flags are an error and back-references count wrongly.
-    wanted = [re.compile(text, re.IGNORECASE) for text in request.filters or (".",)]
-    unwanted = [re.compile(text, re.IGNORECASE) for text in request.excludes]
-    for model in suite.models(request.context):
-        if request.models and f"{suite.name}/{model.name}" not in request.models:
-            continue
-        name = model.name
-        if any(each.search(name) for each in wanted) and not any(each.search(name) for each in unwanted):
-            yield model
-
-
-def _of_model(suite: Suite, model: ModelInfo, request: PlanRequest, machine: Machine) -> Iterator[PlanEntry]:
+def _of_model(choice: Choice, request: PlanRequest, machine: Machine) -> Iterator[PlanEntry]:
     accelerators = request.accelerators or tuple(machine.accelerators)
     for accelerator, test in product(accelerators, request.tests or TESTS):
-        for (xla, dynamo), backend in BACKENDS.items():
-            if not _asked(xla, dynamo, accelerator, request):
-                continue
-            fixed = presets.requested(request.preset, suite.name, model.name, test, accelerator)
-            asked = {key: value for key, value in request.requested.items() if dynamo in COMPILERS.get(key, (dynamo,))}
-            config = ExperimentConfig(
-                suite_name=suite.name,
-                model_name=model.name,
-                test=test,
-                accelerator=accelerator,
-                xla=xla,
-                dynamo=dynamo,
-                batch_size=request.batch_size,
-                **(fixed | asked),
-            )
-            reason = model.skips.get(test) or backend.unavailable(accelerator, machine)
-            if reason is None and config.fullgraph and test == "train":
-                reason = FULLGRAPH_TRAIN
-            yield make_entry(config, request.environment, reason)
+        for way in ways(request, accelerator):
+            config, notes = _configuration(choice, request, accelerator, test, way)
+            reason = choice.model.missing
+            if reason is None and not request.no_skip:
+                reason = _table_skip(choice.model, config, way)
+            reason = reason or cannot_run(config, machine)
+            yield make_entry(config, request.environment, reason, notes)
 
 
-def _asked(xla: str | None, dynamo: str | None, accelerator: str, request: PlanRequest) -> bool:
-    if request.xla and xla not in request.xla:
-        return False
-    if request.dynamo and dynamo not in request.dynamo:
-        return False
-    # PyTorch/XLA dropped CUDA, and a TPU has no eager device: such pairs are senseless, not skipped.
-    return not (accelerator == "cuda" and xla) and not (accelerator == "tpu" and not xla)
+def _configuration(
+    choice: Choice, request: PlanRequest, accelerator: Accelerator, test: Test, way: Way
+) -> tuple[ExperimentConfig, tuple[str, ...]]:
+    """Return the requested configuration, and what the suite's tables changed in it."""
+    suite, model = choice.suite.name, choice.model
+    asked = presets.requested(request.preset, suite, model.name, test, accelerator) | dict(request.requested)
+    fields, notes = _forced(model, way.settings(asked, test))
+    config = ExperimentConfig(
+        suite_name=suite,
+        model_name=model.name,
+        test=test,
+        accelerator=accelerator,
+        xla=way.xla,
+        dynamo=way.dynamo,
+        torch_xla2=way.torch_xla2,
+        xla_flags=way.xla_flags,
+        cache=way.cache,
+        batch_size=request.batch_size if request.batch_size is not None else choice.batch_size,
+        **fields,
+    )
+    return config, notes
 
 
-def make_entry(config: ExperimentConfig, environment: str, skip_reason: str | None) -> PlanEntry:
-    """Give a configuration its identity, variant and group."""
-    group = [
-        config.suite_name,
-        config.model_name,
-        config.test,
-        config.dtype,
-        config.batch_size,
-        config.accelerator,
-    ]
-    return PlanEntry(
-        experiment_id=experiment_id(config),
-        config=config,
-        variant=variant(config),
-        backend=backend_name(config.xla, config.dynamo),
-        environment=environment,
-        group="/".join(str(part) for part in group),
-        skip_reason=skip_reason,
+def _forced(model: ModelInfo, fields: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Put the dtype that the model can run in, so that all its variants stay comparable, and say so."""
+    notes = []
+    dtype = fields.get("dtype", "float32")
+    for rule in model.dtypes:
+        if dtype in rule.instead_of:
+            notes.append(f"{rule.use} in place of {dtype}: {model.name}: {rule.reason}")
+            dtype = fields["dtype"] = rule.use
+    if dtype != "amp":
+        fields.pop("amp_dtype", None)
+    if fields.get("cudagraphs") and model.no_cudagraphs:
+        notes.append(f"without CUDA graphs: {model.name}: {model.no_cudagraphs}")
+        fields["cudagraphs"] = False
+    return fields, tuple(notes)
+
+
+def _table_skip(model: ModelInfo, config: ExperimentConfig, way: Way) -> str | None:
+    """Return what the suite's tables say against it; `--no-skip` measures it all the same."""
+    return (
+        model.skips.get(config.test)
+        or model.accelerator_skips.get(config.accelerator)
+        or model.backend_skips.get(way.backend)
+        or (model.freezing_skips.get(config.accelerator) if config.freezing else None)
     )

@@ -10,8 +10,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from runner import plan_file
+
 if TYPE_CHECKING:
-    from runner.plan import Plan
+    from collections.abc import Mapping
+
+    from runner.machine import Machine
+    from runner.plan import Plan, PlanRequest
     from store.record import PlanEntry
 
 _RUN, _SKIP, _NONE = "run", "skip", "·"
@@ -23,6 +28,15 @@ def as_json(plan: Plan) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value), indent=2)
 
 
+def as_yaml(plan: Plan, request: PlanRequest, machines: Mapping[str, Machine]) -> str:
+    """Return the plan as a plan file, with the protocol settings that the plan's flags fix."""
+    if request.plan_file is not None:
+        settings = plan_file.read(request.plan_file).settings
+    else:
+        settings = {"preset": request.preset}
+    return plan_file.as_yaml(plan.entries, settings, machines)
+
+
 def print_matrix(plan: Plan, stream: TextIO) -> None:
     """Print one line per model, test and accelerator, one column per variant, and the reasons below."""
     console = Console(file=stream, highlight=False)
@@ -31,16 +45,19 @@ def print_matrix(plan: Plan, stream: TextIO) -> None:
     variants = list(dict.fromkeys(entry.variant for entry in plan.entries))
     reasons = list(dict.fromkeys(entry.skip_reason for entry in plan.skipped if entry.skip_reason))
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("suite", "model", "test", "accelerator", *variants):
+    environments = {entry.environment for entry in plan.entries} - {"default"}
+    headings = ["suite", "model", "test", "accelerator", *(["environment"] if environments else [])]
+    for heading in (*headings, *variants):
         table.add_column(heading, overflow="fold")
-    for entries in _rows(plan).values():
-        config = next(iter(entries.values())).config
+    for key, entries in _rows(plan).items():
         cells = [_cell(entries.get(variant), reasons) for variant in variants]
-        table.add_row(config.suite_name, config.model_name, config.test, config.accelerator, *cells)
+        table.add_row(*key[: len(headings)], *cells)
     if plan.entries:
         console.print(table)
     for number, reason in enumerate(reasons, 1):
         console.print(Text(f"  skip {number}: {reason}"))
+    for note in dict.fromkeys(note for entry in plan.entries for note in entry.notes):
+        console.print(Text(f"  changed: {note}"))
     console.print(Text(summary(plan)))
 
 
@@ -55,7 +72,7 @@ def _rows(plan: Plan) -> dict[tuple[str, ...], dict[str, PlanEntry]]:
     rows: dict[tuple[str, ...], dict[str, PlanEntry]] = {}
     for entry in plan.entries:
         config = entry.config
-        key = (config.suite_name, config.model_name, config.test, config.accelerator)
+        key = (config.suite_name, config.model_name, config.test, config.accelerator, entry.environment)
         rows.setdefault(key, {})[entry.variant] = entry
     return rows
 

@@ -8,7 +8,6 @@ import selectors
 import signal
 import socket
 import subprocess
-import sys
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
 _SERVER_START_S = 600.0
 _EXIT_S = 10.0
+_WATCH_EVERY_S = 0.2
 
 
 class ChildGone(Exception):
@@ -61,6 +61,10 @@ class Pool:
     probe: bool
     start: str
     log: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """What its processes' environment holds over this process's own."""
+    servers: set[int] = field(default_factory=set)
+    """Pids of the servers of all pools of the run: sweeping up behind one leaves the others alone."""
     hello: Hello | None = None
     _server: subprocess.Popen[bytes] | None = None
     _control: socket.socket | None = None
@@ -71,17 +75,17 @@ class Pool:
     def server_pid(self) -> int | None:
         return self._server.pid if self._server else None
 
-    def prepare(self) -> None:
+    def prepare(self, start: str | None = None) -> None:
         """Have the server ready where processes are forked, so that no experiment pays for its start."""
-        if self.start == "fork":
+        if (start or self.start) == "fork":
             self._ensure_server()
 
-    def spawn(self, variables: Mapping[str, str], log: Path) -> Process:
-        """Start a measuring process that prints into `log`."""
+    def spawn(self, variables: Mapping[str, str], log: Path, start: str | None = None) -> Process:
+        """Start a measuring process that prints into `log`; `start` where it is not the pool's own."""
         self._next += 1
         ours, theirs = socket.socketpair()
         with theirs, log.open("ab") as sink:
-            if self.start == "interpreter":
+            if (start or self.start) == "interpreter":
                 return self._spawn_interpreter(variables, log, ours, theirs, sink.fileno())
             self._ensure_server()
             request = msgspec.msgpack.encode(Fork(child=self._next, variables=dict(variables)))
@@ -114,7 +118,8 @@ class Pool:
         return [*command, "--probe"] if self.probe else command
 
     def _environment(self) -> dict[str, str]:
-        return {**os.environ, processes.TAG: self.run_id, "TORCH_WARM_POOL": "0", "HF_HUB_OFFLINE": "1"}
+        fixed = {processes.TAG: self.run_id, "TORCH_WARM_POOL": "0", "HF_HUB_OFFLINE": "1"}
+        return {**os.environ, **self.variables, **fixed}
 
     def _ensure_server(self) -> None:
         if self._server is not None:
@@ -130,6 +135,7 @@ class Pool:
                 stderr=sink,
                 start_new_session=True,
             )
+        self.servers.add(self._server.pid)
         self._control = ours
         try:
             answer = self._server_answer(time.monotonic() + _SERVER_START_S)
@@ -162,8 +168,15 @@ class Pool:
             self._exited[answer.child] = answer.status
         return answer
 
-    def ask(self, process: Process, command: Any, deadline: float, on_phase: Callable[[str], None]) -> Any:
-        """Send a command and wait for its answer; phases are told as they begin.
+    def ask(
+        self,
+        process: Process,
+        command: Any,
+        deadline: float,
+        on_phase: Callable[[str], None],
+        watch: Callable[[], None] | None = None,
+    ) -> Any:
+        """Send a command and wait for its answer; phases are told as they begin, `watch` is called meanwhile.
 
         Raises:
             ChildGone: the process ended.
@@ -173,7 +186,7 @@ class Pool:
         try:
             process.channel.send(command)
             while True:
-                _await_readable(process.channel, deadline)
+                _await_readable(process.channel, deadline, watch)
                 answer = process.channel.receive(Answer)
                 if not isinstance(answer, Progress):
                     return answer
@@ -189,9 +202,7 @@ class Pool:
         process.channel.close()
         status = self._wait(process)
         processes.kill_tree(process.pid)
-        keep = frozenset({self.server_pid} if self.server_pid else ())
-        processes.kill_tagged(self.run_id, keep)
-        processes.reap_orphans(keep)
+        self._sweep()
         return status
 
     def kill(self, process: Process) -> None:
@@ -224,17 +235,29 @@ class Pool:
                 self._server.wait(1.0)
             processes.kill_tree(self._server.pid)
             self._server.wait()
+            self.servers.discard(self._server.pid)
             self._server = None
-        processes.kill_tagged(self.run_id)
-        processes.reap_orphans()
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Kill whatever carries the run's tag, except the servers."""
+        keep = frozenset(self.servers)
+        processes.kill_tagged(self.run_id, keep)
+        processes.reap_orphans(keep)
 
 
-def _await_readable(source: socket.socket | Channel, deadline: float) -> None:
+def _await_readable(source: socket.socket | Channel, deadline: float, watch: Callable[[], None] | None = None) -> None:
     """Return when there is something to read; raise `TimedOut` at the deadline (CLOCK_MONOTONIC)."""
     with selectors.DefaultSelector() as selector:
         selector.register(source, selectors.EVENT_READ)
-        if not selector.select(max(0.0, deadline - time.monotonic())):
-            raise TimedOut
+        while True:
+            left = max(0.0, deadline - time.monotonic())
+            if selector.select(left if watch is None else min(left, _WATCH_EVERY_S)):
+                return
+            if time.monotonic() >= deadline:
+                raise TimedOut
+            if watch is not None:
+                watch()
 
 
 def tail(path: Path, characters: int = 2000) -> str:
@@ -244,8 +267,3 @@ def tail(path: Path, characters: int = 2000) -> str:
     with path.open("rb") as log:
         log.seek(max(0, path.stat().st_size - characters))
         return log.read().decode(errors="replace").strip()
-
-
-def default_python() -> str:
-    """Return the interpreter of the environment `default`."""
-    return sys.executable

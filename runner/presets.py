@@ -8,7 +8,26 @@ if TYPE_CHECKING:
     from store.record import Accelerator, Test
 
 PRESETS = ("xlabench", "peer", "hud")
-CONFIGURABLE = ("dtype", "matmul_precision", "enable_functionalization", "compile_mode", "dynamic_shapes", "fullgraph")
+CONFIGURABLE = (
+    "dtype",
+    "amp_dtype",
+    "matmul_precision",
+    "disable_tf32",
+    "enable_functionalization",
+    "compile_mode",
+    "dynamic_shapes",
+    "dynamic_batch_only",
+    "fullgraph",
+    "cudagraphs",
+    "freezing",
+    "loss",
+    "weights",
+    "randomize_input",
+    "keep_model_data_on_cuda",
+    "collect_full_output",
+    "include_transfers",
+    "pure_wall_time",
+)
 """Fields of `ExperimentConfig` that a flag of the same name fixes, whatever the preset says."""
 
 REPEATS = {"xlabench": 10, "peer": 10, "hud": 30}

@@ -24,13 +24,15 @@ PHASES = {
     "compile": "compiling",
     "warmup": "warming up",
     "measure": "measuring",
+    "verify": "verifying",
 }
 
 
 def title(entry: PlanEntry) -> str:
     """Name an experiment in one short string."""
     config = entry.config
-    return f"{config.suite_name}/{config.model_name} {config.test} {entry.variant} on {config.accelerator}"
+    where = "" if entry.environment == "default" else f" in {entry.environment}"
+    return f"{config.suite_name}/{config.model_name} {config.test} {entry.variant} on {config.accelerator}{where}"
 
 
 def duration(seconds: float) -> str:
@@ -58,6 +60,12 @@ class ProgressView:
     def note(self, text: str) -> None:
         """Print one line."""
         self._console.print(Text(text))
+
+    def again(self, entries: Sequence[PlanEntry]) -> None:
+        """Say that experiments of a group are measured once more."""
+        self.entries = [*self.entries, *entries]
+        self._left += entries
+        self.note(f"passed last time and fails now: {len(entries)} experiments of its group are measured again")
 
     def begin(self, entry: PlanEntry) -> None:
         self._began = time.monotonic()
@@ -114,9 +122,19 @@ def verdict(record: Record) -> str:
         return f"{record.status} in {record.error.phase}: {first_line}"
     times = record.metrics.get("per_iter_time", [])
     steady = sorted(time for time, kind in zip(times, record.measurement.blocks.kind, strict=False) if kind == "steady")
+    if record.status == "verify_only":
+        return f"verified only: {_answer(record)}"
     if not steady:
         return f"{record.status} after {len(times)} blocks"
     middle = len(steady) // 2
     median = steady[middle] if len(steady) % 2 else (steady[middle - 1] + steady[middle]) / 2
     first = times[0]
-    return f"{median * 1e3:.3g} ms per iteration (median of {len(steady)}), first {first:.3g} s"
+    verified = f"; {_answer(record)}" if record.verification else ""
+    return f"{median * 1e3:.3g} ms per iteration (median of {len(steady)}), first {first:.3g} s{verified}"
+
+
+def _answer(record: Record) -> str:
+    """Say the verdict about the answer, and the tensor that failed."""
+    found = record.verification
+    where = f" at {found.first_failed}" if found and found.first_failed else ""
+    return f"{record.verification_code}{where}"

@@ -19,6 +19,7 @@ from store.run_file import RESULTS, RUN_FILE, read_records, read_run_file, write
 from store.writer import ResultsWriter
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from runner.messages import Settings
@@ -38,8 +39,8 @@ _IDENTITY = (
     "machine_id",
 )
 """What has to be equal for a run to be resumed."""
-_FREE_SETTINGS = frozenset({"timeout_s"})
-"""Settings that change no number, so that a resumed run may be given others."""
+_FREE_SETTINGS = frozenset({"timeout_s", "memory_limit_bytes", "artifact_limit_bytes", "print_subprocess"})
+"""Settings that change no number, so that a resumed run may be given others: limits, and what is shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +49,8 @@ class RunFolder:
 
     path: Path
     file: RunFile
+    settings: Settings
+    """Of this call: a resumed run's own, but for those that change no number."""
     resumed: bool
 
     @property
@@ -60,7 +63,7 @@ class RunIdentity:
     """What a new run would be."""
 
     plan: Plan
-    environment: Environment
+    environments: tuple[Environment, ...]
     settings: Settings
     label: str
     command: str
@@ -86,7 +89,7 @@ def open_folder(
     directory.mkdir(parents=True, exist_ok=True)
     file = _new(identity)
     write_run_file(directory, file)
-    return RunFolder(path=directory, file=file, resumed=False)
+    return RunFolder(path=directory, file=file, settings=identity.settings, resumed=False)
 
 
 def _resume(directory: Path, identity: RunIdentity) -> RunFolder:
@@ -97,7 +100,7 @@ def _resume(directory: Path, identity: RunIdentity) -> RunFolder:
             f"{directory} holds run {file.run.label} with {reason}; "
             "choose another --output-dirname, or pass --no-resume to put that run aside."
         )
-    return RunFolder(path=directory, file=file, resumed=True)
+    return RunFolder(path=directory, file=file, settings=identity.settings, resumed=True)
 
 
 def _difference(file: RunFile, identity: RunIdentity) -> str | None:
@@ -109,16 +112,25 @@ def _difference(file: RunFile, identity: RunIdentity) -> str | None:
     changed = [key for key in keys if file.settings.get(key) != now.get(key)]
     if changed:
         return f"other measurement settings ({', '.join(changed)})"
-    old = file.environments[0]
-    for field in _IDENTITY:
-        before, after = getattr(old, field), getattr(identity.environment, field)
-        if before != after:
-            return f"{field} {before} (now {after})"
+    return _other_environment(file.environments, identity.environments)
+
+
+def _other_environment(before: Sequence[Environment], after: Sequence[Environment]) -> str | None:
+    """Name the first version or machine that differs; the environments themselves are part of the plan."""
+    now = {environment.name: environment for environment in after}
+    for old in before:
+        new = now.get(old.name)
+        for field in _IDENTITY:
+            was, is_now = getattr(old, field), getattr(new, field, None)
+            if was != is_now:
+                where = f"environment {old.name}: " if len(before) > 1 else ""
+                return f"{where}{field} {was} (now {is_now})"
     return None
 
 
 def _settings(identity: RunIdentity) -> dict[str, Any]:
-    return dict(msgspec.to_builtins(identity.settings))
+    """Return the settings as `run.json` gives them back, so that both can be compared."""
+    return dict(msgspec.json.decode(msgspec.json.encode(identity.settings)))
 
 
 def _unfinished(home: Path, identity: RunIdentity, *, retry_failed: bool) -> Path | None:
@@ -144,7 +156,7 @@ def _new(identity: RunIdentity) -> RunFile:
     return RunFile(
         run=run,
         timestamp=time.time(),
-        environments=[identity.environment],
+        environments=list(identity.environments),
         settings=_settings(identity),
         plan=list(identity.plan.entries),
         plan_id=identity.plan.plan_id,

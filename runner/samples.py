@@ -20,6 +20,8 @@ class Block:
     fallback_calls: dict[str, int]
     graphs: int | None = None
     device_reads: int | None = None
+    transfers: dict[str, float] = field(default_factory=dict)
+    """By the ends of their metrics' names, as `TransferToDevice_bytes`."""
 
     @property
     def changes(self) -> int:
@@ -80,6 +82,8 @@ class Samples:
             if seconds and seconds[0] is not None:
                 result[f"xla_{name}_time_s"] = [value or 0.0 for value in seconds]
                 result[f"xla_{name}_number"] = [float(number or 0) for number in numbers]
+        for name in self.blocks[0].transfers if self.blocks else ():
+            result[f"xla_{name}"] = [block.transfers[name] for block in self.blocks]
         return result
 
 

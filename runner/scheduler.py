@@ -1,186 +1,214 @@
-"""Carry out a plan: groups one after the other, one process per experiment, one record per outcome."""
+"""Carry out a plan: groups one after the other, a process per experiment, one record per outcome."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import time
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from runner import failure, outcome
+import msgspec
+
+from runner import artifacts, instrument, outcome
 from runner.backends import backend_of
-from runner.messages import Exactly, Failed, Finish, Load, Loaded, Report, Turn, WarmUp
+from runner.caches import Caches, Scratch, in_order
+from runner.conversation import Extra, Priming, Timing
+from runner.extras import Extras
+from runner.history import History
+from runner.leader import Leader
+from runner.messages import Instrument, Instrumented, Load, Settings, Verified, Verify
 from runner.outcome import Outcome
-from runner.pool import ChildGone, Pool, Process, ServerGone, TimedOut, tail
-from store.record import Artifact
+from store.record import FAILED, Artifact, Verification
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
 
-    from runner.messages import Settings
     from runner.outcome import RunFacts
+    from runner.pool import Pool
     from runner.progress import ProgressView
     from runner.resume import Group
     from store.record import PlanEntry, Record
 
-_SERVER_TRIES = 2
+
+@dataclass(frozen=True, kw_only=True)
+class Lab:
+    """An environment as the scheduler uses it: what its records share, and where its processes come from."""
+
+    facts: RunFacts
+    pool: Pool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One experiment of a group as the scheduler carries it out."""
+
+    entry: PlanEntry
+    attempt: int
+    folder: Path
+    """Of its artifacts; absolute."""
+    batch_size: int | None
+    facts: RunFacts
+    leader: Leader
+
+    @property
+    def settings(self) -> Settings:
+        return self.facts.settings
+
+    def log(self, name: str) -> Path:
+        """Return where a process of this name prints to."""
+        return self.folder / f"attempt-{self.attempt}-{name}.log"
 
 
 @dataclass(kw_only=True)
 class Scheduler:
     """The owner of the order; the only one that writes records."""
 
-    facts: RunFacts
-    pool: Pool
+    labs: Mapping[str, Lab]
     folder: Path
     torchbench_dir: Path | None
     write: Callable[[Record], None]
     progress: ProgressView
+    history: History = field(default_factory=History)
 
     def measure(self, group: Group) -> None:
-        """Measure the members of a group in sequence; the batch size is resolved by the first and holds for all."""
+        """Measure a group; where something fails that passed last time, the whole group once more.
+
+        The new attempt starts an interpreter for each process, all members alike, so that they stay comparable.
+        """
+        records = self._attempt(group, None)
+        for _ in range(self.history.tries):
+            if not any(map(self.history.is_new_failure, records)):
+                return
+            group = replace(group, attempt=group.attempt + 1)
+            self.progress.again(group.entries)
+            records = self._attempt(group, "interpreter")
+
+    def _attempt(self, group: Group, start: str | None) -> list[Record]:
+        """Measure the members in sequence; the batch size is resolved by the first and holds for all."""
         batch_size: int | None = None
-        for entry in group.entries:
-            self.progress.begin(entry)
-            result, log = self._experiment(entry, batch_size, group.attempt)
-            if batch_size is None and result.loaded is not None:
-                batch_size = result.loaded.batch_size
-            # The server says hello when the first process is asked for.
-            facts = replace(self.facts, hello=self.pool.hello)
-            artifacts = (Artifact(kind="log", path=str(log.relative_to(self.folder)), bytes=log.stat().st_size),)
-            record = outcome.make_record(entry, facts, result, attempt=group.attempt, artifacts=artifacts)
-            self.write(record)
-            self.progress.end(entry, record)
-
-    def _experiment(self, entry: PlanEntry, batch_size: int | None, attempt: int) -> tuple[Outcome, Path]:
-        """Measure one experiment; a death of the fork server is not its fault, so it is tried once more."""
-        log = self._log(entry, attempt)
-        for tries in range(1, _SERVER_TRIES + 1):
-            try:
-                return self._in_scratch(entry, batch_size, log), log
-            except ServerGone:
-                self.pool.stop()
-                if tries == _SERVER_TRIES:
-                    break
-        message = f"the fork server died {_SERVER_TRIES} times during this experiment"
-        error = failure.describe("load", RuntimeError(message))
-        return Outcome(status="crashed", error=error), log
-
-    def _in_scratch(self, entry: PlanEntry, batch_size: int | None, log: Path) -> Outcome:
-        """Give the experiment caches of its own, and take them away afterwards."""
-        scratch = Path(tempfile.mkdtemp(prefix="xlabench-"))
+        records: list[Record] = []
+        caches = Caches(group.entries)
         try:
-            backend = backend_of(entry.config.xla, entry.config.dynamo)
-            self.pool.prepare()
-            requested_at = time.monotonic()
-            process = self.pool.spawn(backend.variables(entry.config, scratch), log)
-            return self._converse(process, self._load(entry, batch_size, requested_at))
+            for entry in in_order(group.entries):
+                self.progress.begin(entry)
+                job = self._job(entry, group.attempt, batch_size, start)
+                result = self._timed(job, caches)
+                extras = self._extras(job, result)
+                if batch_size is None and result.loaded is not None:
+                    batch_size = result.loaded.batch_size
+                record = outcome.make_record(entry, self._facts(job), result, attempt=group.attempt, extras=extras)
+                self.write(record)
+                records.append(record)
+                self.progress.end(entry, record)
         finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+            caches.discard()
+        return records
 
-    def _load(self, entry: PlanEntry, batch_size: int | None, requested_at: float) -> Load:
+    def _job(self, entry: PlanEntry, attempt: int, batch_size: int | None, start: str | None) -> Job:
+        lab = self.labs[entry.environment]
+        settings = msgspec.structs.replace(lab.facts.settings, start=start or lab.facts.settings.start)
+        return Job(
+            entry=entry,
+            attempt=attempt,
+            folder=artifacts.folder_of(self.folder, entry).resolve(),
+            batch_size=batch_size,
+            facts=replace(lab.facts, settings=settings),
+            leader=Leader(pool=lab.pool, settings=settings, progress=self.progress),
+        )
+
+    def _facts(self, job: Job) -> RunFacts:
+        """Return the facts with what the server said, which it says when the first process is asked for."""
+        forked = job.settings.start == "fork"
+        return replace(job.facts, hello=self.labs[job.entry.environment].pool.hello if forked else None)
+
+    def _timed(self, job: Job, caches: Caches) -> Outcome:
+        """Measure in the caches that belong to the experiment, filled ones where it is a warm one."""
+        if job.settings.verify == "only":
+            return Outcome(status="verify_only")
+        scratch, complete = caches.open(job.entry), False
+        try:
+            if job.entry.config.cache == "warm" and not scratch.filled:
+                primed = self._process(job, "primer", Priming(self._load(job)), scratch)
+                if primed.error is not None:
+                    return primed
+                scratch.filled = True
+            result = self._process(job, "timed", Timing(self._load(job)), scratch)
+            complete = result.error is None
+            return result
+        finally:
+            caches.close(job.entry, scratch, complete=complete)
+
+    def _extras(self, job: Job, result: Outcome) -> Extras:
+        """Verify and instrument, each in processes of their own; what failed to load is not tried again."""
+        extras = Extras()
+        if result.error is None or result.error.phase != "load":
+            if job.settings.verify != "off":
+                self._verify(job, extras)
+            self._instrument(job, extras, failed=result.status in FAILED)
+        extras.artifacts = [*self._logs(job), *extras.artifacts]
+        return extras
+
+    def _verify(self, job: Job, extras: Extras) -> None:
+        found = self._extra(job, "verify", Extra(Verify(load=self._load(job))))
+        if isinstance(found.answer, Verified):
+            extras.verification, extras.verify_metrics = found.answer.verification, found.answer.metrics
+        else:
+            extras.verification = Verification(code="VERIFIER_DIDNT_RUN", decided_by=found.status, error=found.error)
+
+    def _instrument(self, job: Job, extras: Extras, *, failed: bool) -> None:
+        config = job.entry.config
+        left = job.settings.artifact_limit_bytes
+        extras.warnings += instrument.notes(config, job.settings)
+        for each in instrument.passes(config, job.settings, failed=failed):
+            folder = job.folder / f"attempt-{job.attempt}"
+            folder.mkdir(exist_ok=True)
+            command = Instrument(
+                load=self._load(job), instruments=each.instruments, folder=str(folder), limit_bytes=left
+            )
+            limit = instrument.Limit(folder, left)
+            found = self._extra(job, each.name, Extra(command), each.variables(config, folder, {}))
+            if isinstance(found.answer, Instrumented):
+                extras.instrumented.append(found.answer)
+                extras.artifacts += [self._from_run(folder, artifact) for artifact in found.answer.artifacts]
+                left -= sum(artifact.bytes or 0 for artifact in found.answer.artifacts)
+            elif found.error is not None:
+                extras.warnings.append(f"the extra process `{each.name}` did not end well: {found.error.message}")
+                extras.artifacts += [self._from_run(folder, artifact) for artifact in instrument.salvaged(limit)]
+
+    def _from_run(self, folder: Path, artifact: Artifact) -> Artifact:
+        artifact.path = str((folder / artifact.path).relative_to(self.folder.resolve()))
+        return artifact
+
+    def _logs(self, job: Job) -> list[Artifact]:
+        logs = sorted(job.folder.glob(f"attempt-{job.attempt}-*.log"))
+        root = self.folder.resolve()
+        return [Artifact(kind="log", path=str(log.relative_to(root)), bytes=log.stat().st_size) for log in logs]
+
+    def _extra(self, job: Job, name: str, lines: Extra, variables: Mapping[str, str] | None = None) -> Outcome:
+        """Lead an extra process, in caches of its own that go with it."""
+        scratch = Scratch()
+        try:
+            return self._process(job, name, lines, scratch, variables or {})
+        finally:
+            scratch.remove()
+
+    def _process(
+        self,
+        job: Job,
+        name: str,
+        lines: Timing | Priming | Extra,
+        scratch: Scratch,
+        variables: Mapping[str, str] | None = None,
+    ) -> Outcome:
+        config = job.entry.config
+        own = backend_of(config.xla, config.dynamo, config.torch_xla2).variables(config, scratch.path)
+        return job.leader.lead(lines, {**own, **(variables or {})}, job.log(name), scratch.ready)
+
+    def _load(self, job: Job) -> Load:
+        config = job.entry.config
         return Load(
-            config=entry.config,
-            settings=self.facts.settings,
-            batch_size=entry.config.batch_size if batch_size is None else batch_size,
+            config=config,
+            settings=job.settings,
+            batch_size=config.batch_size if job.batch_size is None else job.batch_size,
             torchbench_dir=str(self.torchbench_dir) if self.torchbench_dir else None,
-            requested_at=requested_at,
+            requested_at=0.0,
         )
-
-    def _converse(self, process: Process, load: Load) -> Outcome:
-        """Lead one process through its phases and say how it ended."""
-        settings = self.facts.settings
-        deadline = time.monotonic() + settings.timeout_s
-        talk = Conversation(self.pool, process, deadline, self.progress.phase)
-        try:
-            return talk.lead(load, settings)
-        except TimedOut:
-            self.pool.kill(process)
-            error = failure.of_timeout(_phase(process), settings.timeout_s, tail(process.log))
-            return Outcome(status="timeout", error=error, loaded=talk.loaded)
-        except ChildGone:
-            return self._gone(process, talk)
-        except BaseException:
-            self.pool.kill(process)
-            raise
-        finally:
-            talk.exit_status = self.pool.end(process) if talk.exit_status is None else talk.exit_status
-
-    def _gone(self, process: Process, talk: Conversation) -> Outcome:
-        status_known = self.pool.end(process)
-        talk.exit_status = status_known or 0
-        killed_for_memory = failure.kernel_oom_kills() > talk.oom_kills_before
-        status, error = failure.of_exit(_phase(process), status_known, tail(process.log), oom_kill=killed_for_memory)
-        return Outcome(status=status, error=error, loaded=talk.loaded)
-
-    def _log(self, entry: PlanEntry, attempt: int) -> Path:
-        folder = self.folder / "logs"
-        folder.mkdir(exist_ok=True)
-        return folder / f"{entry.experiment_id}-{entry.environment}-{attempt}.log"
-
-
-@dataclass
-class Conversation:
-    """The messages of one experiment, in order."""
-
-    pool: Pool
-    process: Process
-    deadline: float
-    on_phase: Callable[[str], None]
-    loaded: Loaded | None = None
-    exit_status: int | None = None
-    oom_kills_before: int = field(default_factory=failure.kernel_oom_kills)
-
-    def lead(self, load: Load, settings: Settings) -> Outcome:
-        answer = self._ask(load)
-        if isinstance(answer, Failed):
-            return self._failed(answer)
-        self.loaded = answer
-        failed = self._measure(settings)
-        report = failed or self._ask(Finish())
-        if isinstance(report, Failed):
-            return self._failed(report)
-        return self._finished(report)
-
-    def _measure(self, settings: Settings) -> Failed | None:
-        """Warm up and take the turn, again while a compilation falls into it; return a failure."""
-        if settings.preset == "peer":
-            answer = self._ask(Exactly(settings.repeat))
-            return answer if isinstance(answer, Failed) else None
-        while True:
-            answer = self._ask(WarmUp())
-            if isinstance(answer, Failed):
-                return answer
-            if not answer.steady:
-                return None
-            answer = self._ask(Turn(settings.repeat, 0))
-            if isinstance(answer, Failed):
-                return answer
-            if answer.steady:
-                return None
-
-    def _ask(self, command: Any) -> Any:
-        return self.pool.ask(self.process, command, self.deadline, self.on_phase)
-
-    def _failed(self, answer: Failed) -> Outcome:
-        return Outcome(
-            status=answer.status,  # type: ignore[arg-type]  # the child speaks the record's words
-            error=answer.error,
-            loaded=self.loaded,
-            report=answer.report,
-        )
-
-    def _finished(self, report: Report) -> Outcome:
-        if "steady" not in report.kinds:
-            return Outcome(status="never_steady", loaded=self.loaded, report=report)
-        if report.invalid:
-            error = failure.describe("measure", RuntimeError(report.invalid))
-            error.type, error.traceback = "InvalidMeasurement", None
-            return Outcome(status="invalid", error=error, loaded=self.loaded, report=report)
-        return Outcome(status="ok", loaded=self.loaded, report=report)
-
-
-def _phase(process: Process) -> Any:
-    return process.phase

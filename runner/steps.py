@@ -5,14 +5,54 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
+from runner.accelerators import ACCELERATORS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from runner.accelerators.base import Timer
+    from runner.backends.base import Runtime
     from runner.suites.base import Workload
     from store.record import ExperimentConfig
 
 DTYPES = ("float32", "float16", "bfloat16", "amp")
+OPTIMIZERS = (
+    "ASGD",
+    "Adadelta",
+    "Adafactor",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "SGD",
+)
+"""Classes of `torch.optim` that step any dense model without a closure."""
 _LEARNING_RATE = 0.01  # the peer's
+
+
+def precision(config: ExperimentConfig) -> str:
+    """Return how exactly float32 products are computed; without TensorFloat-32 exactly, whatever was chosen."""
+    return "highest" if config.disable_tf32 else config.matmul_precision
+
+
+def set_precision(config: ExperimentConfig) -> dict[str, str]:
+    """Set how exactly float32 products and convolutions are computed in this process; return what is in effect."""
+    import torch
+
+    wanted = precision(config)
+    # PyTorch/XLA's word for the fastest; torch calls it medium.
+    torch.set_float32_matmul_precision("medium" if wanted == "default" else wanted)
+    if config.disable_tf32:
+        torch.backends.cudnn.allow_tf32 = False
+    return {
+        "torch.float32_matmul_precision": torch.get_float32_matmul_precision(),
+        "torch.backends.cuda.matmul.allow_tf32": str(torch.backends.cuda.matmul.allow_tf32),
+        "torch.backends.cudnn.allow_tf32": str(torch.backends.cudnn.allow_tf32),
+    }
 
 
 def _autocast(config: ExperimentConfig, device: Any) -> Callable[[], Any]:
@@ -20,7 +60,7 @@ def _autocast(config: ExperimentConfig, device: Any) -> Callable[[], Any]:
 
     if config.dtype != "amp":
         return contextlib.nullcontext
-    dtype = torch.float16 if device.type == "cuda" else torch.bfloat16
+    dtype = getattr(torch, config.amp_dtype or ACCELERATORS[config.accelerator].amp_dtype)
     return lambda: torch.autocast(device.type, dtype=dtype)
 
 
@@ -43,7 +83,6 @@ def cast(workload: Workload, dtype: str) -> None:
 def move(workload: Workload, device: Any) -> None:
     """Bring the module, its inputs and a module loss to the device; shared parameters stay shared."""
     import torch
-    from torch.utils import _pytree as pytree
 
     shared = _shared_parameters(workload.module)
     workload.module = workload.module.to(device)
@@ -53,9 +92,15 @@ def move(workload: Workload, device: Any) -> None:
             setattr(owner, name, getattr(first_owner, first_name))
     if isinstance(workload.loss, torch.nn.Module):
         workload.loss = workload.loss.to(device)
-    workload.args, workload.kwargs = pytree.tree_map_only(
-        torch.Tensor, lambda tensor: tensor.to(device), (workload.args, workload.kwargs)
-    )
+    workload.args, workload.kwargs = moved((workload.args, workload.kwargs), device)
+
+
+def moved(tree: Any, device: Any) -> Any:
+    """Return the structure with its tensors on the device."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    return pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.to(device), tree)
 
 
 def _shared_parameters(module: Any) -> list[list[tuple[Any, str]]]:
@@ -99,10 +144,40 @@ def make_step(workload: Workload, config: ExperimentConfig, device: Any) -> Call
     def train(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         module.zero_grad(set_to_none=True)
         with autocast():
-            loss = workload.loss(module(*args, **kwargs))
+            prediction = module(*args, **kwargs)
+            loss = workload.loss(prediction)
         loss.backward()
         if optimizer is not None:
             optimizer.step()
-        return loss
+        return (prediction, loss, _gradients(module)) if config.collect_full_output else loss
 
     return train
+
+
+def _gradients(module: Any) -> dict[str, Any]:
+    return {name: weight.grad for name, weight in module.named_parameters() if weight.grad is not None}
+
+
+def with_transfers(step: Callable[..., Any], runtime: Runtime) -> Callable[..., Any]:
+    """Return the step with the way of its inputs to the device and of its result to the host."""
+
+    def transferring(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        args, kwargs = runtime.to_device((args, kwargs))
+        output = step(args, kwargs)
+        # Cut first: read one by one, each lazy tensor would be computed by a program of its own.
+        runtime.after_iteration()
+        return runtime.to_host(output)
+
+    return transferring
+
+
+def between_events(step: Callable[..., Any], timer: Timer) -> Callable[..., Any]:
+    """Return the step with a mark of the device's own before and after it."""
+
+    def marked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        timer.begin()
+        output = step(args, kwargs)
+        timer.end()
+        return output
+
+    return marked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,25 @@ if TYPE_CHECKING:
     from store.record import ExperimentConfig
 
 _DIGEST_BYTES = 10
+_COMPILE_SETTINGS = (
+    ("compile_mode", "mode={}"),
+    ("cudagraphs", "cudagraphs"),
+    ("dynamic_shapes", "dynamic"),
+    ("dynamic_batch_only", "dynamic-batch-only"),
+    ("fullgraph", "fullgraph"),
+    ("freezing", "freezing"),
+    ("keep_model_data_on_cuda", "keep-model-data-on-cuda"),
+)
+"""Fields that stand in a variant where they are set, and how."""
+_WORK_SETTINGS = (
+    ("amp_dtype", "amp={}"),
+    ("disable_tf32", "disable-tf32"),
+    ("randomize_input", "randomize-input"),
+    ("collect_full_output", "collect-full-output"),
+    ("include_transfers", "include-transfers"),
+    ("pure_wall_time", "pure-wall-time"),
+)
+"""Fields that say what is timed, whatever compiles it: equal in a group, and in whatever is compared."""
 
 
 def canonical(value: Any) -> bytes:
@@ -24,8 +44,24 @@ def digest(value: Any) -> str:
 
 
 def experiment_id(config: ExperimentConfig) -> str:
-    """Identify a requested configuration; protocol settings and the environment are no part of it."""
-    return digest(config)
+    """Identify a requested configuration; protocol settings and the environment are no part of it.
+
+    A field that has its default is left out, however it came by it: msgspec's own `omit_defaults` leaves out only
+    the very object that the default is, and a word from a command line or a file is another one.
+    """
+    defaults = _defaults(type(config))
+    return digest({name: value for name, default in defaults if (value := getattr(config, name)) != default})
+
+
+@functools.cache
+def _defaults(kind: type[msgspec.Struct]) -> tuple[tuple[str, Any], ...]:
+    """Return a struct's fields with their defaults; asked for once, as a plan has thousands of configurations."""
+    fields = msgspec.structs.fields(kind)
+    return tuple((each.name, _default(each)) for each in fields)
+
+
+def _default(field: Any) -> Any:
+    return field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
 
 
 def record_id(run_id: str, experiment: str, environment: str, purpose: str, replica: int, attempt: int) -> str:
@@ -33,10 +69,13 @@ def record_id(run_id: str, experiment: str, environment: str, purpose: str, repl
     return digest([run_id, experiment, environment, purpose, replica, attempt])
 
 
-def backend_name(xla: str | None, dynamo: str | None) -> str:
+def backend_name(xla: str | None, dynamo: str | None, torch_xla2: str | None = None) -> str:
     """Name the backend as PyTorch/XLA's aggregator does; any other dynamo backend keeps its own name."""
+    if torch_xla2 is not None:
+        return f"torch_xla2+{torch_xla2}"
     if xla is None:
-        return dynamo or "eager"
+        # Dynamo's own `eager` is no eager mode: its graphs are captured.
+        return "eager+dynamo" if dynamo == "eager" else dynamo or "eager"
     if dynamo is None:
         return "openxla+lazytensor"
     return "openxla+dynamo" if dynamo == "openxla" else dynamo
@@ -44,21 +83,23 @@ def backend_name(xla: str | None, dynamo: str | None) -> str:
 
 def variant(config: ExperimentConfig) -> str:
     """Return the backend plus every compile setting that is not default, as a short readable string."""
-    parts = [backend_name(config.xla, config.dynamo)]
-    if config.compile_mode:
-        parts.append(f"mode={config.compile_mode}")
-    if config.cudagraphs:
-        parts.append("cudagraphs")
-    if config.dynamic_shapes:
-        parts.append("dynamic")
-    if config.fullgraph:
-        parts.append("fullgraph")
+    parts = [backend_name(config.xla, config.dynamo, config.torch_xla2)]
+    parts += [text.format(value) for name, text in _COMPILE_SETTINGS if (value := getattr(config, name))]
     if config.xla and not config.enable_functionalization:
         parts.append("no-functionalization")
-    if config.torch_xla2:
-        parts.append(f"torch_xla2={config.torch_xla2}")
     if config.cache != "cold":
         parts.append(f"cache={config.cache}")
     parts += [f"xla_flags={flag}" for flag in config.xla_flags]
     parts += [f"{key}={value}" for key, value in sorted(config.overrides.items())]
     return " ".join(parts)
+
+
+def workload(config: Any) -> str | None:
+    """Return what is timed beside dtype, batch size, loss and optimizer, where it is not the default; else None.
+
+    Takes a requested configuration, or the `experiment` of a record.
+    """
+    parts = [text.format(value) for name, text in _WORK_SETTINGS if (value := getattr(config, name))]
+    if config.weights not in (None, "random"):
+        parts.append(f"weights={config.weights}")
+    return " ".join(parts) or None

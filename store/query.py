@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from store.database import snapshot
-from store.errors import NoSnapshot
+from store.database.migrate import migration_names
+from store.errors import NoSnapshot, StorageError
 from store.filters import ALL, Filters
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def connect(path: str | os.PathLike[str]) -> Connection:
 
     Raises:
         NoSnapshot: there is no snapshot at this path.
+        StorageError: an earlier version wrote it, and its columns are not those of this version's queries.
     """
     if not Path(path).is_file():
         raise NoSnapshot(f"There is no index at {path}. Run `xlabench ingest` first.")
@@ -44,7 +46,21 @@ def connect(path: str | os.PathLike[str]) -> Connection:
         "autoinstall_known_extensions": "false",
         "lock_configuration": "true",
     }
-    return duckdb.connect(str(path), read_only=True, config=config)
+    con = duckdb.connect(str(path), read_only=True, config=config)
+    try:
+        _refuse_old(con)
+    except BaseException:
+        con.close()
+        raise
+    return con
+
+
+def _refuse_old(con: Connection) -> None:
+    applied = {str(name) for (name,) in con.execute("SELECT name FROM migrations").fetchall()}
+    if migration_names() - applied:
+        raise StorageError(
+            "An earlier version of xlabench wrote the index. Run `xlabench ingest` once: it is brought up."
+        )
 
 
 def select(con: Connection, sql: str, params: Mapping[str, Any] | None = None) -> pd.DataFrame:

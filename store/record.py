@@ -14,9 +14,10 @@ import msgspec
 SCHEMA_VERSION = 1
 
 Test = Literal["eval", "train"]
-Accelerator = Literal["cpu", "cuda", "tpu"]
+Accelerator = Literal["cpu", "cuda", "tpu", "xpu"]
 Status = Literal[
     "ok",
+    "verify_only",
     "never_steady",
     "invalid",
     "skipped",
@@ -33,6 +34,17 @@ FallbackClass = Literal["no_lowering", "opt_in_lowering", "host_read"]
 Purpose = Literal["benchmark", "calibration"]
 CacheState = Literal["cold", "warm"]
 StartMethod = Literal["fork", "interpreter"]
+Weights = Literal["random", "pretrained"]
+VerificationCode = Literal[
+    "PASS",
+    "FAIL",
+    "EAGER_FAILED",
+    "EXCEPTION_RAISED",
+    "NONDETERMINISTIC_EAGER_RUN",
+    "VERIFIER_SKIPPED",
+    "VERIFIER_DIDNT_RUN",
+]
+"""PyTorch/XLA's codes; skipped is never pass."""
 
 FAILED: frozenset[str] = frozenset({"invalid", "load_error", "compile_error", "run_error", "oom", "timeout", "crashed"})
 """Statuses of an experiment that was attempted and gave no usable number."""
@@ -67,6 +79,20 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     torch_xla2: str | None = None
     enable_functionalization: bool = True
     keep_model_data_on_cuda: bool = False
+    """Model and data stay on the host device (theirs: CUDA); the dynamo bridge moves them at each call."""
+    amp_dtype: str | None = None
+    """Under dtype `amp`: what autocast lowers to; None: bfloat16, on CUDA float16."""
+    disable_tf32: bool = False
+    weights: Weights = "random"
+    """`pretrained` downloads where a model offers them; `random` never does."""
+    randomize_input: bool = False
+    """New floating inputs for each iteration; integers are kept, they are indices."""
+    collect_full_output: bool = False
+    """Train returns predictions, loss and gradients, as the peer's `--collect-full-output`."""
+    include_transfers: bool = False
+    """The timed iteration brings its inputs to the device and its result back."""
+    pure_wall_time: bool = False
+    """Device time of an iteration by events, without launch overhead (CUDA), as the peer's `--pure-wall-time`."""
     optimizer: str | None = None
     """Name of a `torch.optim` class stepped in train, or None: no optimizer step (as TorchDynamo defines train)."""
     loss: str | None = None
@@ -75,7 +101,11 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     compile_mode: str | None = None
     cudagraphs: bool = False
     dynamic_shapes: bool = False
+    dynamic_batch_only: bool = False
+    """With `dynamic_shapes`: only the batch dimension is dynamic."""
     fullgraph: bool = False
+    freezing: bool = False
+    """Inductor folds parameters into the program (inference only)."""
     cache: CacheState = "cold"
     overrides: dict[str, str] = msgspec.field(default_factory=dict)
     """Configuration overrides by dotted name, as `inductor.max_autotune` → `"True"`."""
@@ -86,6 +116,8 @@ class Experiment(msgspec.Struct, kw_only=True):
 
     accelerator: str
     accelerator_model: str | None = None
+    device_index: int | None = None
+    """Of the device that was asked for; None: the first."""
     xla: str | None = None
     xla_flags: str | None = None
     dynamo: str | None = None
@@ -95,6 +127,8 @@ class Experiment(msgspec.Struct, kw_only=True):
     enable_functionalization: bool | None = None
     keep_model_data_on_cuda: bool | None = None
     experiment_name: str = "run_all"
+    outputs_file: str | None = None
+    """Where the peer's analyzer looks for it; the same as the record's."""
     requested_batch_size: int | None = None
     dtype: str | None = None
     optimizer: str | None = None
@@ -105,7 +139,17 @@ class Experiment(msgspec.Struct, kw_only=True):
     compile_mode: str | None = None
     cudagraphs: bool | None = None
     dynamic_shapes: bool | None = None
+    dynamic_batch_only: bool | None = None
     fullgraph: bool | None = None
+    freezing: bool | None = None
+    amp_dtype: str | None = None
+    disable_tf32: bool | None = None
+    weights: str | None = None
+    """As resolved: `random` also where pretrained ones were asked for and could not be had."""
+    randomize_input: bool | None = None
+    collect_full_output: bool | None = None
+    include_transfers: bool | None = None
+    pure_wall_time: bool | None = None
     overrides: dict[str, str] = msgspec.field(default_factory=dict)
 
 
@@ -140,6 +184,8 @@ class Environment(msgspec.Struct, kw_only=True, frozen=True):
     torchvision: str | None = None
     transformers: str | None = None
     timm: str | None = None
+    torchax: str | None = None
+    jax: str | None = None
     torchbench_commit: str | None = None
     host: str | None = None
     machine_id: str | None = None
@@ -203,6 +249,49 @@ class GraphBreak(msgspec.Struct, kw_only=True):
     count: int
 
 
+class Verification(msgspec.Struct, kw_only=True):
+    """What comparing the backend's results with eager's found; `verification_code` of the record is its verdict."""
+
+    code: VerificationCode
+    decided_by: str | None = None
+    """The check that decided: `bitwise`, `allclose`, `rmse`, `cosine`, `shape`, `dtype`, `control` …"""
+    tolerance: float | None = None
+    iterations: int = 1
+    batch_size: int | None = None
+    reference: str | None = None
+    """`float64`, or `eager` where float64 could not run: then the check was weaker, and `notes` says so."""
+    max_abs_error: float | None = None
+    max_rel_error: float | None = None
+    rmse: float | None = None
+    """Against the float64 reference: of the backend's result, and of eager's."""
+    rmse_eager: float | None = None
+    cosine: float | None = None
+    first_failed: str | None = None
+    """Name of the first tensor that failed, as `output[0]`, `loss`, `grad.fc.weight`."""
+    tensors: int = 0
+    """How many tensors were compared."""
+    control: str | None = None
+    """Negative control: `noticed`, `vacuous` (the check did not see perturbed weights), or why there was none."""
+    notes: list[str] = msgspec.field(default_factory=list)
+    error: Error | None = None
+    seconds: float | None = None
+
+
+class Graph(msgspec.Struct, kw_only=True):
+    """One compiled program as its compiler saw it: no noise, so a change here explains a change of time."""
+
+    kind: str
+    """`fx` (dynamo's capture), `hlo` (XLA, before its passes), `hlo_optimized`, `inductor`."""
+    fingerprint: str
+    """Hash of the program with its names and locations taken out: equal programs, equal fingerprints."""
+    ops: int
+    """Operations in it."""
+    op_histogram: dict[str, int] = msgspec.field(default_factory=dict)
+    fusions: int | None = None
+    flops: float | None = None
+    bytes_accessed: float | None = None
+
+
 class Artifact(msgspec.Struct, kw_only=True):
     """A file beside the record; `path` is relative to the run folder."""
 
@@ -210,6 +299,8 @@ class Artifact(msgspec.Struct, kw_only=True):
     path: str
     repeat: int | None = None
     bytes: int | None = None
+    note: str | None = None
+    """Why it is not whole: cut at the byte limit, or not to be had here."""
 
 
 class Record(msgspec.Struct, kw_only=True):
@@ -229,6 +320,7 @@ class Record(msgspec.Struct, kw_only=True):
     metrics: dict[str, Any]
     timestamp: float
     verification_code: str = "VERIFIER_SKIPPED"
+    verification: Verification | None = None
     outputs_file: str | None = None
     schema_version: int = SCHEMA_VERSION
     record_id: str
@@ -245,6 +337,7 @@ class Record(msgspec.Struct, kw_only=True):
     measurement: Measurement = msgspec.field(default_factory=Measurement)
     fallback_ops: list[FallbackOp] = msgspec.field(default_factory=list)
     graph_breaks: list[GraphBreak] = msgspec.field(default_factory=list)
+    graphs: list[Graph] = msgspec.field(default_factory=list)
     artifacts: list[Artifact] = msgspec.field(default_factory=list)
     warnings: list[str] = msgspec.field(default_factory=list)
     finished_at: float
@@ -261,6 +354,8 @@ class PlanEntry(msgspec.Struct, kw_only=True, frozen=True):
     environment: str
     group: str
     skip_reason: str | None = None
+    notes: tuple[str, ...] = ()
+    """What was changed in the configuration that was asked for, and why; warnings of the record."""
 
     @property
     def runnable(self) -> bool:

@@ -1,4 +1,5 @@
--- Grain: one row per result of the shown run that needs a look; failures first, then never steady, not run, slower.
+-- Grain: one row per result of the shown run that needs a look; failures first, then wrong answers, what could not be
+-- verified, never steady, not run, slower.
 -- Eager is a reference that is compiled by nothing: being slower than a compiler is no finding about it.
 WITH judged AS (
     SELECT
@@ -6,8 +7,10 @@ WITH judged AS (
             WHEN status = 'skipped' THEN NULL
             WHEN status = 'never_steady' THEN 'never steady'
             WHEN status = 'not_run' THEN 'not run'
-            WHEN NOT ran THEN 'failed'
-            WHEN NOT valid THEN 'wrong answer'
+            WHEN NOT ran AND status <> 'verify_only' THEN 'failed'
+            WHEN verification_code = 'FAIL' THEN 'wrong answer'
+            WHEN verification_code IN ('EAGER_FAILED', 'EXCEPTION_RAISED', 'NONDETERMINISTIC_EAGER_RUN')
+                OR status = 'verify_only' AND verification_code = 'VERIFIER_DIDNT_RUN' THEN 'not verified'
             WHEN speedup_high < 1 AND backend <> 'eager' THEN 'slower than baseline'
         END AS finding,
         *
@@ -16,10 +19,12 @@ WITH judged AS (
 )
 SELECT
     finding, status, suite, model, test, accelerator, backend, variant, environment, failure_phase,
-    CASE WHEN finding <> 'slower than baseline' THEN coalesce(reason, speedup_reason) END AS reason,
+    CASE WHEN finding IN ('wrong answer', 'not verified') THEN 'verification ' || verification_code
+        WHEN finding <> 'slower than baseline' THEN coalesce(reason, speedup_reason) END AS reason,
     speedup, speedup_low, speedup_high, latency_s, steady_n, baseline_latency_s, baseline_steady_n
 FROM judged
 WHERE finding IS NOT NULL
 ORDER BY
-    CASE finding WHEN 'failed' THEN 0 WHEN 'wrong answer' THEN 1 WHEN 'never steady' THEN 2 WHEN 'not run' THEN 3 ELSE 4 END,
+    CASE finding WHEN 'failed' THEN 0 WHEN 'wrong answer' THEN 1 WHEN 'not verified' THEN 2
+        WHEN 'never steady' THEN 3 WHEN 'not run' THEN 4 ELSE 5 END,
     speedup, suite, model, test, variant

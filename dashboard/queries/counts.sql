@@ -2,12 +2,13 @@
 -- cost them. The keys are those of macro geomeans.
 SELECT
     suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
-    optimizer, loss, matmul_precision, backend, variant,
+    optimizer, loss, matmul_precision, workload, backend, variant,
     count(*) AS results_n,
     count(*) FILTER (status = 'skipped') AS skipped_n,
+    count(*) FILTER (status = 'verify_only') AS verify_only_n,
     count(*) FILTER (status = 'never_steady') AS never_steady_n,
     count(*) FILTER (status = 'not_run') AS not_run_n,
-    count(*) FILTER (NOT ran AND status NOT IN ('skipped', 'never_steady', 'not_run')) AS failed_n,
+    count(*) FILTER (NOT ran AND status NOT IN ('skipped', 'verify_only', 'never_steady', 'not_run')) AS failed_n,
     median(first_iteration_s) AS first_iteration_s,
     count(first_iteration_s) AS first_iteration_n,
     count(DISTINCT model) FILTER (fallback_ops_n > 0) AS fallback_models_n,

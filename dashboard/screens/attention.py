@@ -22,7 +22,7 @@ def show(view: View) -> None:
     found = data.rows(view.snapshot, "attention", view.selection)
     st.subheader("Needs attention", anchor=False)
     if found.empty:
-        st.markdown("Nothing: every planned experiment ran, and none is slower than the baseline.")
+        st.markdown("Nothing: every planned experiment has a result, and none is slower than the baseline.")
         return
     numbers = found["finding"].value_counts()
     st.markdown(" · ".join(f"**{int(numbers[name])}** {name}" for name in dict.fromkeys(found["finding"])))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 KEYS = [
     *("suite", "test", "accelerator", "accelerator_model", "machine_id", "environment", "dtype"),
-    *("requested_batch_size", "optimizer", "loss", "matmul_precision", "backend", "variant"),
+    *("requested_batch_size", "optimizer", "loss", "matmul_precision", "workload", "backend", "variant"),
 ]
 """Grain of a row: a series without its model."""
 
@@ -63,6 +63,7 @@ def _state(view: View) -> str:
     parts = [f"{int(run['ran_n']):,} of {count(int(run['planned_n']), *kind)} ran"]
     for name, word in (
         ("failed_n", "failed"),
+        ("verify_only_n", "verified only"),
         ("never_steady_n", "never steady"),
         ("skipped_n", "skipped"),
         ("not_run_n", "not run"),
@@ -107,7 +108,9 @@ def _cells(table: pd.DataFrame, view: View) -> pd.DataFrame:
     return table.assign(
         interval=[DASH if _is_baseline(row, view) else interval(row.geomean_low, row.geomean_high) for row in every],
         ran=[share(int(row.ran_n), int(row.planned_n)) for row in every],
-        verified=[share(int(row.verified_n), int(row.ran_n)) if row.verify_asked else "not verified" for row in every],
+        verified=[
+            share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not verified" for row in every
+        ],
         fallback_models_n=pd.array([_fallback_models(row) for row in every], dtype="Int64"),
         note=[_note(row, view) for row in every],
     )
@@ -132,6 +135,7 @@ def _note(row: Any, view: View) -> str:
         parts.append("no speedup: " + (row.main_reason if isinstance(row.main_reason, str) else "no common model"))
     for name, word in (
         ("failed_n", "failed"),
+        ("verify_only_n", "verified only"),
         ("never_steady_n", "never steady"),
         ("skipped_n", "skipped"),
         ("not_run_n", "not run"),

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.backends.eager import Eager
+from runner.backends.host_dynamo import HostDynamo
 from runner.backends.inductor import Inductor
 from runner.backends.openxla_dynamo import OpenXlaDynamo
 from runner.backends.openxla_lazytensor import OpenXlaLazyTensor
+from runner.backends.torch_xla2 import TorchXla2
+from runner.backends.torchxla_trace_once import OpenXlaEval, TorchXlaTraceOnce
+from runner.backends.torchxla_trivial import TorchXlaTrivial
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,9 +24,25 @@ BACKENDS: Mapping[tuple[str | None, str | None], Backend] = {
     ("PJRT", None): OpenXlaLazyTensor(),
     ("PJRT", "openxla"): OpenXlaDynamo(),
 }
-"""Pairs that are missing here make no sense (inductor with xla, openxla without)."""
+"""What is planned where nothing is asked for."""
+
+BY_NAME: Mapping[tuple[str | None, str | None], Backend] = {
+    ("PJRT", "torchxla_trivial"): TorchXlaTrivial(),
+    ("PJRT", "torchxla_trace_once"): TorchXlaTraceOnce(),
+    ("PJRT", "openxla_eval"): OpenXlaEval(),
+}
+"""What is planned where its name is given."""
 
 
-def backend_of(xla: str | None, dynamo: str | None) -> Backend:
-    """Return the backend of a pair; the plan holds no other pairs."""
-    return BACKENDS[xla, dynamo]
+def backend_of(xla: str | None, dynamo: str | None, torch_xla2: str | None = None) -> Backend:
+    """Return the backend of a configuration; any other name is one that dynamo may know."""
+    if torch_xla2 is not None:
+        return TorchXla2(torch_xla2)
+    pair = xla, dynamo
+    return BACKENDS.get(pair) or BY_NAME.get(pair) or HostDynamo(dynamo or "eager")
+
+
+def xla_of(dynamo: str | None) -> str | None:
+    """Return the `xla` that belongs to a dynamo backend where none is asked for."""
+    known = {**BACKENDS, **BY_NAME}
+    return next((xla for xla, name in known if name == dynamo and dynamo is not None), None)

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from runner.accelerators.base import Timer
     from runner.machine import Machine
+    from runner.suites.base import Workload
     from store.record import Accelerator, ExperimentConfig
 
 
@@ -35,6 +37,18 @@ class Runtime(Protocol):
     start_s: float
     """What starting the runtime's client cost; no compile time."""
 
+    def place(self, workload: Workload) -> None:
+        """Bring the module, its inputs and its loss to where a step finds them."""
+
+    def to_device(self, inputs: Any) -> Any:
+        """Bring one iteration's inputs from the host to where a step finds them."""
+
+    def to_host(self, output: Any) -> Any:
+        """Bring what a step returned to the host; the same structure, finished."""
+
+    def timer(self) -> Timer | None:
+        """Return a timer of the device's own; None where it has no events."""
+
     def after_iteration(self) -> None:
         """Cut and launch what the iteration has recorded."""
 
@@ -53,6 +67,9 @@ class Runtime(Protocol):
     def compiler_time_s(self) -> float | None:
         """Return the compile time that the runtime's compiler reports so far, seconds."""
 
+    def transfers(self) -> dict[str, float]:
+        """Read transfers so far, by the ends of their metrics' names; empty where the runtime does not report them."""
+
     def memory_reset(self) -> None:
         """Set the device's high-water mark to its present use."""
 
@@ -61,7 +78,7 @@ class Runtime(Protocol):
 
 
 class Backend(Protocol):
-    """One compiler configuration, found by its (xla, dynamo) pair."""
+    """One way to compile, found by the (xla, dynamo, torch_xla2) of a configuration."""
 
     name: str
     preload: Sequence[str]
@@ -70,11 +87,14 @@ class Backend(Protocol):
     def unavailable(self, accelerator: Accelerator, machine: Machine) -> str | None:
         """Say why this machine cannot run it, or None. Imports no torch."""
 
+    def refuses(self, config: ExperimentConfig) -> str | None:
+        """Say why it can measure this configuration on no machine, or None. Imports no torch."""
+
     def variables(self, config: ExperimentConfig, scratch: Path) -> Mapping[str, str]:
         """Return environment variables to set in the measuring process before first use."""
 
-    def open(self, config: ExperimentConfig) -> Runtime:
-        """Start the runtime in the measuring process."""
+    def open(self, config: ExperimentConfig, device_index: int | None = None) -> Runtime:
+        """Start the runtime in the measuring process, on the device of that index; None is the first."""
 
     def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
         """Return the step as this backend runs it."""

@@ -1,14 +1,16 @@
-"""What dynamo reports about its own work in this process."""
+"""Compiling through dynamo, and what dynamo reports about its work in this process."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING, Any
 
+from runner import overrides
 from store.record import GraphBreak
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from store.record import ExperimentConfig
 
@@ -16,9 +18,18 @@ _OWN_BREAK = "Unsupported Tensor.backward() call"
 """Dynamo breaks the graph at `loss.backward()` of the train step itself; that is no break of the model."""
 
 
-def compile_step(step: Callable[..., Any], backend: str, config: ExperimentConfig) -> Callable[..., Any]:
-    """Compile the whole iteration, as both peer harnesses do."""
+def cache_variables(scratch: Path) -> dict[str, str]:
+    """Return the variables that give a process compiler caches of its own."""
+    return {"TORCHINDUCTOR_CACHE_DIR": str(scratch / "inductor"), "TRITON_CACHE_DIR": str(scratch / "triton")}
+
+
+def compile_step(
+    step: Callable[..., Any], backend: str | Callable[..., Any], config: ExperimentConfig
+) -> Callable[..., Any]:
+    """Compile the whole iteration, as both peer harnesses do; overrides come last, so that they win."""
     import torch
+
+    overrides.apply(config.overrides)
 
     torch._dynamo.reset()  # noqa: SLF001 - dynamo has no public reset
     return torch.compile(  # type: ignore[no-any-return]
@@ -26,7 +37,8 @@ def compile_step(step: Callable[..., Any], backend: str, config: ExperimentConfi
         backend=backend,
         mode=config.compile_mode,
         fullgraph=config.fullgraph,
-        dynamic=True if config.dynamic_shapes else None,
+        # With the batch alone dynamic, the inputs carry marks and dynamo decides about the rest.
+        dynamic=True if config.dynamic_shapes and not config.dynamic_batch_only else None,
     )
 
 
@@ -51,6 +63,12 @@ def graph_breaks() -> list[GraphBreak]:
         for reason, count in utils.counters["graph_break"].items()
         if not str(reason).startswith(_OWN_BREAK)
     ]
+
+
+def counters() -> dict[str, dict[str, int]]:
+    """Return all of dynamo's counters; empty where dynamo was never used."""
+    utils = _utils()
+    return {str(k): {str(n): int(v) for n, v in group.items()} for k, group in utils.counters.items()} if utils else {}
 
 
 def compile_time_s() -> float | None:

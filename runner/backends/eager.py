@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runner.backends.host import HostRuntime
+from runner.accelerators import ACCELERATORS
+from runner.backends import host
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from runner.backends.base import Runtime
@@ -22,13 +23,16 @@ class Eager:
     preload: Sequence[str] = ("torch",)
 
     def unavailable(self, accelerator: Accelerator, machine: Machine) -> str | None:
-        return machine.accelerator_missing(accelerator)
+        return host.unavailable(accelerator, machine)
 
-    def variables(self, config: ExperimentConfig, scratch: Path) -> dict[str, str]:
-        return {"PJRT_DEVICE": "CPU"} if config.accelerator == "cpu" else {}
+    def refuses(self, config: ExperimentConfig) -> str | None:
+        return None
 
-    def open(self, config: ExperimentConfig) -> Runtime:
-        return HostRuntime(config.accelerator)
+    def variables(self, config: ExperimentConfig, scratch: Path) -> Mapping[str, str]:
+        return ACCELERATORS[config.accelerator].variables
+
+    def open(self, config: ExperimentConfig, device_index: int | None = None) -> Runtime:
+        return host.HostRuntime(config.accelerator, device_index)
 
     def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
         return step

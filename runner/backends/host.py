@@ -1,12 +1,27 @@
-"""The runtime of eager and inductor: PyTorch's own CPU and CUDA devices."""
+"""The runtime of eager and the host's compilers: devices that PyTorch itself drives."""
 
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from runner import steps
+from runner.accelerators import ACCELERATORS
 from runner.backends import dynamo
 from runner.backends.base import Counters
+
+if TYPE_CHECKING:
+    from runner.accelerators.base import Timer
+    from runner.machine import Machine
+    from runner.suites.base import Workload
+    from store.record import Accelerator
+
+
+def unavailable(accelerator: Accelerator, machine: Machine) -> str | None:
+    """Say why PyTorch's own device cannot run here."""
+    if accelerator == "tpu":
+        return "a TPU is driven by PyTorch/XLA only: it has no device of PyTorch's own"
+    return machine.accelerator_missing(accelerator)
 
 
 class HostRuntime:
@@ -14,22 +29,29 @@ class HostRuntime:
 
     is_xla = False
 
-    def __init__(self, accelerator: str) -> None:
-        import torch
-
+    def __init__(self, accelerator: Accelerator, index: int | None = None) -> None:
         began = time.perf_counter()
-        self.device: Any = torch.device(accelerator)
-        self._cuda: Any = torch.cuda if accelerator == "cuda" else None
-        if self._cuda:
-            self._cuda.init()
+        self._opened = ACCELERATORS[accelerator].open(index)
+        self.device: Any = self._opened.device
         self.start_s = time.perf_counter() - began
+
+    def place(self, workload: Workload) -> None:
+        steps.move(workload, self.device)
+
+    def to_device(self, inputs: Any) -> Any:
+        return steps.moved(inputs, self.device)
+
+    def to_host(self, output: Any) -> Any:
+        return steps.moved(output, "cpu")
+
+    def timer(self) -> Timer | None:
+        return self._opened.timer()
 
     def after_iteration(self) -> None:
         """Do nothing: operations are launched as they come."""
 
     def after_block(self) -> None:
-        if self._cuda:
-            self._cuda.synchronize()
+        self._opened.synchronize()
 
     def seed(self, seed: int) -> None:
         import torch
@@ -46,9 +68,11 @@ class HostRuntime:
     def compiler_time_s(self) -> float | None:
         return None
 
+    def transfers(self) -> dict[str, float]:
+        return {}
+
     def memory_reset(self) -> None:
-        if self._cuda:
-            self._cuda.reset_peak_memory_stats()
+        self._opened.memory_reset()
 
     def memory_peak_bytes(self) -> int | None:
-        return int(self._cuda.max_memory_allocated()) if self._cuda else None
+        return self._opened.memory_peak_bytes()

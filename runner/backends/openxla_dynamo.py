@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class OpenXlaDynamo(OpenXlaLazyTensor):
-    """Compile the step with dynamo's `openxla` backend."""
+    """Compile the step with dynamo's `openxla` backend: AOTAutograd over the bridge, forward and backward each once."""
 
     name = "openxla+dynamo"
     preload: Sequence[str] = (*xla.PRELOAD, "torch._dynamo", "torch_xla._dynamo.dynamo_bridge")

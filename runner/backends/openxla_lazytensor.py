@@ -22,13 +22,16 @@ class OpenXlaLazyTensor:
     preload: Sequence[str] = xla.PRELOAD
 
     def unavailable(self, accelerator: Accelerator, machine: Machine) -> str | None:
-        return machine.accelerator_missing(accelerator) or xla.unavailable(accelerator, machine)
+        return xla.unavailable(accelerator, machine)
+
+    def refuses(self, config: ExperimentConfig) -> str | None:
+        return None
 
     def variables(self, config: ExperimentConfig, scratch: Path) -> Mapping[str, str]:
         return xla.variables(config, scratch)
 
-    def open(self, config: ExperimentConfig) -> Runtime:
-        return xla.XlaRuntime()
+    def open(self, config: ExperimentConfig, device_index: int | None = None) -> Runtime:
+        return xla.XlaRuntime(config)
 
     def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
         return step

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from runner import steps
+from runner.accelerators import ACCELERATORS
 from runner.backends import dynamo
 from runner.backends.base import Counters
 
@@ -12,28 +14,41 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.machine import Machine
+    from runner.suites.base import Workload
     from store.record import Accelerator, ExperimentConfig
 
 PRELOAD = ("torch_xla", "torch_xla.core.xla_model", "torch_xla.debug.metrics")
 _FALLBACK_PREFIX = "aten::"
+_UNSUPPORTED = {
+    "cuda": "PyTorch/XLA no longer supports CUDA devices",
+    "xpu": "PyTorch/XLA has no XPU devices",
+}
+_TRANSFERS = {
+    "TransferToDevice": ("TransferToDeviceTime", "OutboundData"),
+    "TransferFromDevice": ("TransferFromDeviceTime", "InboundData"),
+}
+"""By the name in our metrics: the runtime's metric of time, and the one of bytes as the host sees them."""
+_PRECISIONS = {"highest": "highest", "high": "high", "medium": "default", "default": "default"}
+"""torch's words for the precision of float32 products, and PyTorch/XLA's."""
 
 
 def unavailable(accelerator: Accelerator, machine: Machine) -> str | None:
     """Say why PyTorch/XLA cannot run here."""
+    missing = _UNSUPPORTED.get(accelerator) or machine.accelerator_missing(accelerator)
+    if missing:
+        return missing
     if "torch_xla" not in machine.packages:
         torch = machine.packages.get("torch", "no torch")
         return (
             f"torch_xla is not installed beside torch {torch}: install the extra `xla` (torch 2.9.1, torch_xla 2.9.0)"
         )
-    if accelerator == "cuda":
-        return "PyTorch/XLA no longer supports CUDA devices"
     return None
 
 
 def variables(config: ExperimentConfig, scratch: Path) -> dict[str, str]:
     """Return the variables of a PJRT process with its persistent cache off."""
     values = {
-        "PJRT_DEVICE": config.accelerator.upper(),
+        **ACCELERATORS[config.accelerator].variables,
         "XLA_FLAGS": " ".join(config.xla_flags),
         "XLA_DISABLE_FUNCTIONALIZATION": "0" if config.enable_functionalization else "1",
     }
@@ -47,7 +62,7 @@ class XlaRuntime:
 
     is_xla = True
 
-    def __init__(self) -> None:
+    def __init__(self, config: ExperimentConfig) -> None:
         import torch_xla
         from torch_xla.core import xla_model
         from torch_xla.debug import metrics
@@ -59,6 +74,21 @@ class XlaRuntime:
         self.device: Any = torch_xla.device()
         self._model.wait_device_ops()
         self.start_s = time.perf_counter() - began
+        # The device behind PJRT: its memory is not the host's where it is a TPU.
+        self._opened = ACCELERATORS[config.accelerator].open(None)
+        torch_xla._XLAC._xla_set_mat_mul_precision(_PRECISIONS[steps.precision(config)])  # noqa: SLF001 - the only way
+
+    def place(self, workload: Workload) -> None:
+        steps.move(workload, self.device)
+
+    def to_device(self, inputs: Any) -> Any:
+        return steps.moved(inputs, self.device)
+
+    def to_host(self, output: Any) -> Any:
+        return steps.moved(output, "cpu")
+
+    def timer(self) -> None:
+        return None
 
     def after_iteration(self) -> None:
         self._torch_xla.sync()
@@ -95,14 +125,23 @@ class XlaRuntime:
         data = self._metrics.metric_data(name)
         return (int(data[0]), data[1] * 1e-9) if data else (0, 0.0)
 
+    def transfers(self) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for name, (time_metric, bytes_metric) in _TRANSFERS.items():
+            number, seconds = self.metric(time_metric)
+            data = self._metrics.metric_data(bytes_metric)
+            found |= {
+                f"{name}_time_s": seconds,
+                f"{name}_number": float(number),
+                f"{name}_bytes": float(data[1]) if data else 0.0,
+            }
+        return found
+
     def memory_reset(self) -> None:
-        """Do nothing: the runtime gives no way to reset its high-water mark."""
+        self._opened.memory_reset()
 
     def memory_peak_bytes(self) -> int | None:
-        if str(self.device.type) != "xla" or self._model.xla_device_hw(self.device) == "CPU":
-            return None
-        info = self._model.get_memory_info(self.device)
-        return int(info["peak_bytes_used"]) if "peak_bytes_used" in info else None
+        return self._opened.memory_peak_bytes()
 
     def _number(self, name: str) -> int:
         return self.metric(name)[0]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from store.record import Test
+    from store.record import Test, Weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,14 +20,36 @@ class SuiteContext:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelInfo:
-    """One model as planning sees it.
+class ForcedDtype:
+    """A dtype that a model is measured in where another, which it cannot, was asked for."""
 
-    `skips` maps a test to the reason why the model does not run in it.
-    """
+    instead_of: tuple[str, ...]
+    use: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelInfo:
+    """One model as planning sees it; a user's suite needs the name only."""
 
     name: str
+    aliases: tuple[str, ...] = ()
+    """Other spellings under which it may be asked for."""
     skips: Mapping[Test, str] = field(default_factory=dict)
+    """Reasons by the test in which the model does not run; `--no-skip` measures it all the same."""
+    accelerator_skips: Mapping[str, str] = field(default_factory=dict)
+    """Reasons by accelerator."""
+    backend_skips: Mapping[str, str] = field(default_factory=dict)
+    """Reasons by backend."""
+    freezing_skips: Mapping[str, str] = field(default_factory=dict)
+    """Reasons by accelerator why the model is not measured with folded parameters."""
+    missing: str | None = None
+    """Why the model cannot be built in this environment at all; `--no-skip` does not help."""
+    dtypes: tuple[ForcedDtype, ...] = ()
+    no_cudagraphs: str | None = None
+    """Why the model is measured without CUDA graphs, whatever is asked for."""
+    slow: str | None = None
+    """How slow it is; `--fast` leaves it out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +63,8 @@ class BuildRequest:
     """Requested batch size, or None: the suite's own for this model, test and accelerator."""
     seed: int
     loss: str | None = None
+    weights: Weights = "random"
+    """`pretrained` asks for a download where the model offers one."""
     context: SuiteContext = field(default_factory=SuiteContext)
 
 
@@ -58,10 +82,18 @@ class Workload:
     """As resolved: what one iteration processes, in samples; None where the suite cannot tell."""
     loss: Callable[[Any], Any]
     loss_name: str
+    weights: Weights = "random"
+    """What it was built with: `random` also where pretrained ones could not be had."""
+    notes: list[str] = field(default_factory=list)
+    """What a reader of the record should know of the build; they become its warnings."""
 
 
 class Suite(Protocol):
-    """A source of models."""
+    """A source of models.
+
+    Beside these a suite may have `missing_packages(context, names)`: by model, the packages that it imports and that
+    are not installed. A run names them before it starts.
+    """
 
     name: str
     preload: Sequence[str]

@@ -53,6 +53,7 @@ class DummySuite:
             batch_size=batch_size,
             loss=loss,
             loss_name=loss_name,
+            notes=["suite dummy has no pretrained weights: they are random"] if request.weights != "random" else [],
         )
 
 

@@ -12,11 +12,13 @@ import msgspec
 from runner.suites import data
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
 from runner.suites.huggingface_inputs import InputKind
+from runner.suites.tables import Tables, checked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _FILE = "huggingface.yaml"
+NO_CHECKPOINT = "no checkpoint belongs to a configuration that is built here: weights are random"
 
 
 class HuggingFaceModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,10 +31,12 @@ class HuggingFaceModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sequence_length: dict[str, int]
     fields: dict[str, Any] = {}
     attention: str = "sdpa"
-    skips: dict[str, str] = {}
+    aliases: tuple[str, ...] = ()
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class HuggingFaceData(Tables, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`huggingface.yaml`."""
+
     models: dict[str, HuggingFaceModel]
 
 
@@ -49,8 +53,10 @@ class HuggingFaceSuite:
         return None
 
     def models(self, context: SuiteContext) -> Sequence[ModelInfo]:  # noqa: ARG002 - part of the protocol
-        """List the models of the data file in its order."""
-        return [ModelInfo(name=name, skips=data.skips(model.skips)) for name, model in models().items()]
+        """List the models of the data file in its order, then those that transformers no longer has."""
+        facts = _data()
+        gone = [facts.info(name) for name in facts.missing]
+        return [*(facts.info(name, model.aliases) for name, model in facts.models.items()), *gone]
 
     def versions(self, context: SuiteContext) -> Mapping[str, str]:  # noqa: ARG002 - part of the protocol
         """Return nothing: the version of transformers identifies the models."""
@@ -76,13 +82,20 @@ class HuggingFaceSuite:
             batch_size=batch_size,
             loss=loss,
             loss_name=loss_name,
+            notes=[NO_CHECKPOINT] if request.weights != "random" else [],
         )
 
 
 @cache
+def _data() -> HuggingFaceData:
+    found = data.load(_FILE, HuggingFaceData)
+    checked(found, _FILE)
+    return found
+
+
 def models() -> dict[str, HuggingFaceModel]:
     """Return the data file's entries by name."""
-    return data.load(_FILE, _File).models
+    return _data().models
 
 
 def make_module(model: HuggingFaceModel) -> Any:

@@ -1,52 +1,84 @@
-"""Let models that would download pretrained weights start from random ones.
+"""Stand between a torchbench model and the downloads that its constructor asks for.
 
-A step costs the same with either, so a run depends on no network and gives the same weights for a seed everywhere.
+A step costs the same with random weights, so by default a run depends on no network and gives the same weights for
+a seed everywhere. Under `--weights pretrained` everything passes, and what was asked for is noted.
 """
 
 from __future__ import annotations
 
 import contextlib
-import warnings
+from functools import cache
 from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from runner.suites import data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from store.record import Weights
 
-class RandomWeightsWarning(UserWarning):
-    """A model was built with random weights in place of a pretrained download."""
+_CONFIGURATIONS_FILE = "checkpoint_configs.yaml"
+
+
+class Configuration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A checkpoint's configuration, as transformers would read it from the hub."""
+
+    config: str
+    fields: dict[str, Any] = {}
+
+
+def could_not(name: str, error: Exception) -> str:
+    """Say that weights could not be had; a hub's message may be a page, its first line says enough."""
+    reason = next(iter(str(error).splitlines()), "")
+    return f"{name}: pretrained weights could not be had ({type(error).__name__}: {reason}): they are random"
 
 
 @contextlib.contextmanager
-def random_weights() -> Iterator[None]:
-    """Make torchvision's and timm's builders ignore requests for pretrained weights, with a `RandomWeightsWarning`.
+def weights_asked(weights: Weights) -> Iterator[list[str]]:
+    """Note the pretrained weights that torchvision's and timm's builders ask for; under `random` they get none.
 
     Every torchvision builder passes its `weights` argument through `WeightsEnum.verify`; None means random there.
     Models that get weights in another way, or only know their shape from a download, still fail to load.
     """
+    asked: list[str] = []
     with contextlib.ExitStack() as undo:
-        _replace_torchvision(undo)
-        _replace_timm(undo)
-        yield
+        _torchvision(undo, asked, weights)
+        _timm(undo, asked, weights)
+        yield asked
 
 
-def _replace_torchvision(undo: contextlib.ExitStack) -> None:
+@contextlib.contextmanager
+def local_configurations() -> Iterator[list[str]]:
+    """Give transformers the configurations of well-known checkpoints from our data file; note which were asked for."""
+    import transformers
+
+    asked: list[str] = []
+    with contextlib.ExitStack() as undo:
+        for owner in (transformers.AutoConfig, transformers.PretrainedConfig):
+            _configuration_of(owner, undo, asked)
+        yield asked
+
+
+def _torchvision(undo: contextlib.ExitStack, asked: list[str], weights: Weights) -> None:
     try:
         from torchvision.models._api import WeightsEnum
     except ImportError:
         return
     original = WeightsEnum.__dict__["verify"]
 
-    def verify(cls: type, obj: Any) -> None:
+    def verify(cls: type, obj: Any) -> Any:
         checked = original.__get__(None, cls)(obj)
         if checked is not None:
-            _warn(str(checked))
+            asked.append(str(checked))
+        return checked if weights == "pretrained" else None
 
     WeightsEnum.verify = classmethod(verify)
     undo.callback(setattr, WeightsEnum, "verify", original)
 
 
-def _replace_timm(undo: contextlib.ExitStack) -> None:
+def _timm(undo: contextlib.ExitStack, asked: list[str], weights: Weights) -> None:
     try:
         import timm
     except ImportError:
@@ -55,12 +87,29 @@ def _replace_timm(undo: contextlib.ExitStack) -> None:
 
     def create_model(name: str, pretrained: bool = False, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 - timm's own signature
         if pretrained:
-            _warn(name)
-        return original(name, pretrained=False, **kwargs)
+            asked.append(name)
+        return original(name, pretrained=pretrained and weights == "pretrained", **kwargs)
 
     timm.create_model = create_model
     undo.callback(setattr, timm, "create_model", original)
 
 
-def _warn(name: str) -> None:
-    warnings.warn(f"{name}: random weights in place of a pretrained download", RandomWeightsWarning, stacklevel=3)
+def _configuration_of(owner: Any, undo: contextlib.ExitStack, asked: list[str]) -> None:
+    original = owner.__dict__["from_pretrained"]
+
+    def from_pretrained(cls: type, name: Any, *args: Any, **kwargs: Any) -> Any:
+        known = _configurations().get(str(name))
+        if known is None:
+            return original.__get__(None, cls)(name, *args, **kwargs)
+        import transformers
+
+        asked.append(str(name))
+        return getattr(transformers, known.config)(**known.fields)
+
+    owner.from_pretrained = classmethod(from_pretrained)
+    undo.callback(setattr, owner, "from_pretrained", original)
+
+
+@cache
+def _configurations() -> dict[str, Configuration]:
+    return data.load(_CONFIGURATIONS_FILE, dict[str, Configuration])

@@ -1,4 +1,4 @@
-"""Suite `timm_models`: image classifiers from the PyPI package timm, with random weights."""
+"""Suite `timm_models`: image classifiers from the PyPI package timm, by default with random weights."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import msgspec
 
 from runner.suites import data
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
+from runner.suites.tables import Tables, checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,17 +22,20 @@ class TimmModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One entry of `timm_models.yaml`, whose header explains the fields."""
 
     batch_size: dict[str, data.BatchSize]
+    create: str | None = None
+    aliases: tuple[str, ...] = ()
     input_size: dict[str, tuple[int, int, int]] = {}
     calibrate_batchnorm: bool = False
-    skips: dict[str, str] = {}
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TimmData(Tables, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`timm_models.yaml`."""
+
     models: dict[str, TimmModel]
 
 
 class TimmSuite:
-    """Weights are random, so nothing is downloaded; shapes and arithmetic are those of the published models."""
+    """By default nothing is downloaded; shapes and arithmetic are those of the published models."""
 
     name: str = "timm_models"
     preload: Sequence[str] = ("torch", "torchvision", "timm")
@@ -44,7 +48,7 @@ class TimmSuite:
 
     def models(self, context: SuiteContext) -> Sequence[ModelInfo]:  # noqa: ARG002 - part of the protocol
         """List the models of the data file in its order."""
-        return [ModelInfo(name=name, skips=data.skips(model.skips)) for name, model in _models().items()]
+        return [_data().info(name, model.aliases) for name, model in _data().models.items()]
 
     def versions(self, context: SuiteContext) -> Mapping[str, str]:  # noqa: ARG002 - part of the protocol
         """Return nothing: the version of timm identifies the models."""
@@ -52,21 +56,22 @@ class TimmSuite:
 
     def build(self, request: BuildRequest) -> Workload:
         """Build one model with a standard normal input, as its default configuration shapes it."""
-        import timm
         import torch
 
         from runner.suites import losses
         from runner.suites.batchnorm import calibrate
         from runner.suites.seeding import seed_everything
+        from runner.suites.timm_build import create
 
-        model = data.lookup(_models(), request.model_name, self.name)
+        model = data.lookup(_data().models, request.model_name, self.name)
         batch_size = data.batch_size(request.batch_size, model.batch_size, request.accelerator, request.test)
         seed_everything(request.seed)
-        module = timm.create_model(request.model_name, pretrained=False)
+        built = create(model.create or request.model_name, request.weights, request.seed)
+        module = built.module
         inputs = torch.randn(batch_size, *_input_size(model, module, request.accelerator))
         # Pure feature extractors (num_classes 0) return their features, which then stand for the classes.
         targets = torch.randint(0, module.num_classes or module.num_features, (batch_size,))
-        if model.calibrate_batchnorm:
+        if model.calibrate_batchnorm and built.weights == "random":
             calibrate(module, inputs)
         offered: dict[str, Callable[[Any], Any]] = {
             "cross_entropy": losses.CrossEntropy(targets),
@@ -80,12 +85,16 @@ class TimmSuite:
             batch_size=batch_size,
             loss=loss,
             loss_name=loss_name,
+            weights=built.weights,
+            notes=built.notes,
         )
 
 
 @cache
-def _models() -> dict[str, TimmModel]:
-    return data.load(_FILE, _File).models
+def _data() -> TimmData:
+    found = data.load(_FILE, TimmData)
+    checked(found, _FILE)
+    return found
 
 
 def _input_size(model: TimmModel, module: Any, accelerator: str) -> tuple[int, int, int]:

@@ -9,24 +9,27 @@ import msgspec
 
 from runner.suites import data, torchbench_checkout
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
-from runner.suites.errors import SuiteUnavailableError, UnknownModelError, UnsupportedModelError
+from runner.suites.errors import SuiteUnavailableError, UnknownModelError
+from runner.suites.tables import Tables, checked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from store.record import Test
+    from collections.abc import Iterable, Mapping, Sequence
 
 _FILE = "torchbench.yaml"
 
 
-class TorchbenchData(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`torchbench.yaml`, whose comments explain the fields."""
+class BatchSize(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A batch size that replaces a model's own."""
 
-    batch_size: dict[str, dict[str, int]]
-    fixed_batch_size: tuple[str, ...]
-    skip: dict[str, str]
-    skip_train: dict[str, str]
-    unsupported: dict[str, dict[str, str]]
+    size: int
+    reason: str
+
+
+class TorchbenchData(Tables, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`torchbench.yaml`, whose header explains the fields."""
+
+    batch_size: dict[str, dict[str, BatchSize]]
+    fixed_batch_size: dict[str, str]
 
 
 class TorchbenchSuite:
@@ -45,7 +48,7 @@ class TorchbenchSuite:
         """List the models of the checkout by name; an empty list without one."""
         checkout = torchbench_checkout.find(context.torchbench_dir)
         names = torchbench_checkout.model_names(checkout) if checkout else []
-        return [ModelInfo(name=name, skips=_skips(name)) for name in names]
+        return [_data().info(name) for name in names]
 
     def versions(self, context: SuiteContext) -> Mapping[str, str]:
         """Return the checkout's commit as `torchbench_commit`, where it is known."""
@@ -53,22 +56,33 @@ class TorchbenchSuite:
         commit = torchbench_checkout.commit(checkout) if checkout else None
         return {"torchbench_commit": commit} if commit else {}
 
+    def missing_packages(self, context: SuiteContext, names: Iterable[str]) -> Mapping[str, Sequence[str]]:
+        """Return for each model the packages that it imports and that are not installed; found by reading."""
+        from runner.suites.torchbench_imports import missing_packages
+
+        checkout = torchbench_checkout.find(context.torchbench_dir)
+        return missing_packages(checkout, names) if checkout else {}
+
     def build(self, request: BuildRequest) -> Workload:
         """Build one model through its `Model` class and `get_module()`, as the TorchDynamo harness does."""
         checkout = torchbench_checkout.find(request.context.torchbench_dir)
         if checkout is None:
             raise SuiteUnavailableError(torchbench_checkout.advice(request.context.torchbench_dir))
-        _refuse_unsupported(request, torchbench_checkout.model_names(checkout))
+        if request.model_name not in torchbench_checkout.model_names(checkout):
+            raise UnknownModelError(
+                f"The torchbench checkout has no model {request.model_name!r}; list its torchbenchmark/models folder."
+            )
 
         from runner.suites import losses, torchbench_build
 
         facts = _data()
         loss, loss_name = losses.choose(request.loss, {"sum": losses.sum_of_outputs}, suite=self.name)
+        default = facts.batch_size[request.test].get(request.model_name)
         built = torchbench_build.build(
             checkout,
             request,
             fixed_batch_size=request.model_name in facts.fixed_batch_size,
-            default_batch_size=facts.batch_size[request.test].get(request.model_name),
+            default_batch_size=default.size if default else None,
         )
         return Workload(
             module=built.module,
@@ -77,32 +91,16 @@ class TorchbenchSuite:
             batch_size=built.batch_size,
             loss=loss,
             loss_name=loss_name,
+            weights=built.weights,
+            notes=built.notes,
         )
 
 
 @cache
 def _data() -> TorchbenchData:
-    return data.load(_FILE, TorchbenchData)
-
-
-def _skips(name: str) -> dict[Test, str]:
-    facts = _data()
-    if name in facts.skip:
-        return {"eval": facts.skip[name], "train": facts.skip[name]}
-    return {"train": facts.skip_train[name]} if name in facts.skip_train else {}
-
-
-def _refuse_unsupported(request: BuildRequest, names: list[str]) -> None:
-    name = request.model_name
-    if name not in names:
-        raise UnknownModelError(
-            f"The torchbench checkout has no model {name!r}; list its torchbenchmark/models folder."
-        )
-    reason = _data().unsupported.get(request.accelerator, {}).get(name)
-    if reason:
-        raise UnsupportedModelError(
-            f"torchbench {name} on {request.accelerator}: {reason}; choose another accelerator."
-        )
+    found = data.load(_FILE, TorchbenchData)
+    checked(found, _FILE)
+    return found
 
 
 SUITE = TorchbenchSuite()

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from runner.suites.errors import UnsupportedModelError
-from runner.suites.random_weights import random_weights
+from runner.suites.hub import hub_or_cache
+from runner.suites.random_weights import could_not, local_configurations, weights_asked
 from runner.suites.seeding import seed_everything
 
 if TYPE_CHECKING:
@@ -20,31 +21,80 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.suites.base import BuildRequest
+    from store.record import Weights
 
 
 @dataclass(frozen=True, kw_only=True)
 class Built:
-    """What `get_module()` of a model gave, in the form a step takes."""
+    """What `get_module()` of a model gave, in the form a step takes, and what its weights are."""
 
     module: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     batch_size: int | None
+    weights: Weights
+    notes: list[str]
 
 
 def build(checkout: Path, request: BuildRequest, *, fixed_batch_size: bool, default_batch_size: int | None) -> Built:
-    """Build the model in the test's mode with the request's seed."""
-    with _visiting(checkout, request.seed), random_weights():
+    """Build the model in the test's mode with the request's seed; pretrained weights that cannot be had are random."""
+    notes = []
+    with _visiting(checkout, request.seed):
         model_class = _model_class(request.model_name)
         batch_size = request.batch_size if request.batch_size is not None else default_batch_size
         if fixed_batch_size or not getattr(model_class, "ALLOW_CUSTOMIZE_BSIZE", True):
             batch_size = None
-        seed_everything(request.seed)
+        weights = request.weights
+        try:
+            made = _make(model_class, request, batch_size, weights)
+        except Exception as error:
+            if weights == "random":
+                raise
+            notes.append(could_not(request.model_name, error))
+            weights = "random"
+            made = _make(model_class, request, batch_size, weights)
+    args, kwargs = _arguments(request.model_name, made.inputs, made.batch_size)
+    made.module.train(request.test == "train")
+    return Built(
+        module=made.module,
+        args=args,
+        kwargs=kwargs,
+        batch_size=made.batch_size,
+        weights="pretrained" if weights == "pretrained" and made.asked else "random",
+        notes=notes + made.notes(weights),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Made:
+    """A model as its constructor left it, and the downloads that it asked for."""
+
+    module: Any
+    inputs: Any
+    batch_size: int | None
+    asked: list[str]
+    configurations: list[str]
+
+    def notes(self, weights: Weights) -> list[str]:
+        found = [f"{name}: configuration built here in place of a download" for name in self.configurations]
+        if weights == "random":
+            return [f"{name}: random weights in place of a pretrained download" for name in self.asked] + found
+        return found if self.asked else [*found, "the model offers no pretrained weights: they are random"]
+
+
+def _make(model_class: Any, request: BuildRequest, batch_size: int | None, weights: Weights) -> _Made:
+    seed_everything(request.seed)
+    # A model that uses transformers has imported it by now; for all others the import would be in vain.
+    locally = weights == "random" and "transformers" in sys.modules
+    configurations: list[str] = []
+    with weights_asked(weights) as asked, contextlib.ExitStack() as also:
+        if locally:
+            configurations = also.enter_context(local_configurations())
+        if weights == "pretrained":
+            also.enter_context(hub_or_cache())
         model = model_class(test=request.test, device="cpu", batch_size=batch_size)
         module, inputs = model.get_module()
-    args, kwargs = _arguments(request.model_name, inputs, model.batch_size)
-    module.train(request.test == "train")
-    return Built(module=module, args=args, kwargs=kwargs, batch_size=model.batch_size)
+    return _Made(module=module, inputs=inputs, batch_size=model.batch_size, asked=asked, configurations=configurations)
 
 
 def _model_class(name: str) -> Any:
@@ -57,11 +107,11 @@ def _model_class(name: str) -> Any:
     return model_class
 
 
-def _arguments(name: str, inputs: Any, batch_size: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _arguments(name: str, inputs: Any, batch_size: int | None) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return positional and keyword arguments as PyTorch/XLA's runner passes them (`torchbench_model.py`)."""
     if name == "yolov3":
         # Its get_module() returns images of a size that only its own training loop can use.
-        return (torch.rand(batch_size, 3, 384, 512),), {}
+        return (torch.rand(batch_size or 1, 3, 384, 512),), {}
     if isinstance(inputs, dict):
         return ((inputs["input_ids"],), {}) if "input_ids" in inputs else ((), dict(inputs))
     return tuple(inputs), {}

@@ -25,7 +25,7 @@ def migrate(con: duckdb.DuckDBPyConnection) -> None:
     """
     con.execute("CREATE TABLE IF NOT EXISTS migrations (name VARCHAR NOT NULL)")
     applied = {name for (name,) in con.execute("SELECT name FROM migrations").fetchall()}
-    scripts = sorted(path.name for path in files("store.migrations").iterdir() if path.name.endswith(".sql"))
+    scripts = sorted(migration_names())
     if unknown := sorted(applied - set(scripts)):
         raise StorageError(
             f"The index was written by a later version (it has {', '.join(unknown)}). "
@@ -35,6 +35,11 @@ def migrate(con: duckdb.DuckDBPyConnection) -> None:
         if name not in applied:
             _apply(con, name)
     _apply_views(con)
+
+
+def migration_names() -> frozenset[str]:
+    """Return the names of all migrations that this version knows."""
+    return frozenset(path.name for path in files("store.migrations").iterdir() if path.name.endswith(".sql"))
 
 
 def _apply(con: duckdb.DuckDBPyConnection, name: str) -> None:

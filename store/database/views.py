@@ -12,4 +12,5 @@ VIEWS = (
     "graph_breaks",
     "run_status",
     "runs",
+    "aa_pairs",
 )

@@ -38,6 +38,13 @@ class ReadExperiment(msgspec.Struct, kw_only=True):
     optimizer: str | None = None
     loss: str | None = None
     matmul_precision: str | None = None
+    amp_dtype: str | None = None
+    disable_tf32: bool | None = None
+    randomize_input: bool | None = None
+    collect_full_output: bool | None = None
+    include_transfers: bool | None = None
+    pure_wall_time: bool | None = None
+    weights: str | None = None
 
 
 class ReadRun(msgspec.Struct):

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from store.identity import backend_name, digest
+from store.identity import backend_name, digest, workload
 from store.ingest import foreign, measures
-from store.ingest.decode import TESTS, Line, ReadEnvironment, ReadRecord
+from store.ingest.decode import TESTS, Line, ReadEnvironment, ReadExperiment, ReadRecord
 from store.ingest.verdict import judge
 
 Row = dict[str, Any]
@@ -87,7 +87,7 @@ def _own_identity(record: ReadRecord) -> Row:
         "source": "xlabench",
         "run_label": run.label if run else None,
         "command": run.command if run else None,
-        "variant": record.variant or backend_name(record.experiment.xla, record.experiment.dynamo),
+        "variant": record.variant or _backend(record.experiment),
     }
 
 
@@ -103,6 +103,11 @@ def _foreign_identity(line: Line, content: str, ordinal: int) -> Row:
     }
 
 
+def _backend(experiment: ReadExperiment) -> str:
+    mode = experiment.torch_xla2
+    return backend_name(experiment.xla, experiment.dynamo, str(mode) if mode else None)
+
+
 def _configuration(record: ReadRecord) -> Row:
     experiment = record.experiment
     return {
@@ -114,7 +119,7 @@ def _configuration(record: ReadRecord) -> Row:
         "suite": record.model.suite_name,
         "model": record.model.model_name,
         "test": TESTS[experiment.test],
-        "backend": backend_name(experiment.xla, experiment.dynamo),
+        "backend": _backend(experiment),
         "accelerator": experiment.accelerator,
         "dtype": experiment.dtype,
         "batch_size": experiment.batch_size,
@@ -122,6 +127,7 @@ def _configuration(record: ReadRecord) -> Row:
         "optimizer": experiment.optimizer,
         "loss": experiment.loss,
         "matmul_precision": experiment.matmul_precision,
+        "workload": workload(experiment),
         "cache": record.measurement.cache,
         "start": record.measurement.start,
         "instrumented": record.measurement.instrumented,

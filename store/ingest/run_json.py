@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from store.identity import workload
 from store.ingest.decode import BadLine, Int, ReadEnvironment, ReadRun
 from store.ingest.rows import Row, utc
 
@@ -23,6 +24,13 @@ class ReadConfig(msgspec.Struct, kw_only=True):
     loss: str | None = None
     matmul_precision: str = "highest"
     cache: str = "cold"
+    amp_dtype: str | None = None
+    disable_tf32: bool = False
+    randomize_input: bool = False
+    collect_full_output: bool = False
+    include_transfers: bool = False
+    pure_wall_time: bool = False
+    weights: str = "random"
 
 
 class ReadEntry(msgspec.Struct, kw_only=True):
@@ -115,6 +123,7 @@ def _entry(key: Row, entry: ReadEntry) -> Row:
         "optimizer": config.optimizer,
         "loss": config.loss,
         "matmul_precision": config.matmul_precision,
+        "workload": workload(config),
         "cache": config.cache,
         "skip_reason": entry.skip_reason,
     }

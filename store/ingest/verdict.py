@@ -52,6 +52,7 @@ def _own_status(record: ReadRecord, found: Sequence[Block]) -> tuple[str, str]:
 _DEFAULTS = {
     "never_steady": "its times never became steady",
     "skipped": "skipped without a reason",
+    "verify_only": "it was verified, not timed",
     "oom": "out of memory",
     "timeout": "timed out",
 }

@@ -30,6 +30,7 @@ SELECT
     coalesce(m.optimizer, p.optimizer) AS optimizer,
     coalesce(m.loss, p.loss) AS loss,
     coalesce(m.matmul_precision, p.matmul_precision) AS matmul_precision,
+    CASE WHEN m.record_id IS NOT NULL THEN m.workload ELSE p.workload END AS workload,
     CASE WHEN m.record_id IS NOT NULL THEN m.status
         WHEN p.skip_reason IS NOT NULL THEN 'skipped'
         ELSE 'not_run' END AS status,

@@ -136,7 +136,7 @@ def _means(means: Sequence[Row]) -> Table:
             row["geomean_low"],
             row["geomean_high"],
             f"{row['ran_n']}/{row['planned_n']}",
-            f"{row['verified_n']}/{row['ran_n']}" if row["verify_asked"] else "not verified",
+            f"{row['verified_n']}/{row['answered_n']}" if row["verify_asked"] else "not verified",
         )
         for row in means
     ]

@@ -110,7 +110,7 @@ def _word(low: float, high: float, effect: float, q: float, floor: float) -> tup
 
 def _why_suspected(processes: int, *, interleaved: bool) -> str:
     if not interleaved:
-        return "the sides were measured in different runs; confirm by measuring both interleaved"
+        return "the sides did not take turns; measure both interleaved to confirm it"
     return f"{processes} of the {CONFIRMING_PROCESSES} processes that a confirmation rests on"
 
 

@@ -3,7 +3,7 @@
 CREATE OR REPLACE VIEW comparable AS
 SELECT
     run_id, experiment_id, environment, record_id, suite, model, test, accelerator, backend, variant, status, reason,
-    dtype, requested_batch_size, optimizer, loss, matmul_precision,
+    dtype, requested_batch_size, optimizer, loss, matmul_precision, workload,
     steady_n, latency_s, latency_low_s, latency_high_s, verification_code,
     ran AND verification_code IS DISTINCT FROM 'FAIL' AS valid,
     CASE WHEN source = 'xlabench' THEN coalesce(environment, 'default') END AS environment_key,
@@ -13,6 +13,7 @@ SELECT
     CASE WHEN source = 'xlabench' THEN coalesce(optimizer, 'none') END AS optimizer_key,
     CASE WHEN source = 'xlabench' THEN coalesce(loss, 'default') END AS loss_key,
     CASE WHEN source = 'xlabench' THEN coalesce(matmul_precision, 'default') END AS precision_key,
+    CASE WHEN source = 'xlabench' THEN coalesce(workload, 'default') END AS workload_key,
     accelerator_model AS accelerator_model_key,
     machine_id AS machine_key,
     CASE WHEN source = 'xlabench' THEN coalesce(batch_size::VARCHAR, 'none') ELSE batch_size::VARCHAR END AS batch_key,

@@ -7,7 +7,7 @@ CREATE OR REPLACE MACRO geomeans(baseline_backend, baseline_run, models := NULL)
 WITH per_model AS (
     SELECT
         run_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
-        optimizer, loss, matmul_precision, backend, variant, model,
+        optimizer, loss, matmul_precision, workload, backend, variant, model,
         any_value(run_label) AS run_label,
         any_value(run_started) AS run_started,
         any_value(plan_known) AS plan_known,
@@ -15,16 +15,17 @@ WITH per_model AS (
         avg(ln(speedup)) FILTER (speedup > 0) AS log_speedup,
         bool_or(valid) AS valid,
         bool_or(baseline_valid) AS baseline_valid,
-        bool_or(status NOT IN ('skipped', 'not_run') AND NOT valid) AS failed,
+        bool_or(status NOT IN ('skipped', 'verify_only', 'not_run') AND NOT valid) AS failed,
         count(*) AS planned_n,
         count(*) FILTER (ran) AS ran_n,
-        count(*) FILTER (ran AND verification_code = 'PASS') AS verified_n,
+        count(*) FILTER (ran OR status = 'verify_only') AS answered_n,
+        count(*) FILTER ((ran OR status = 'verify_only') AND verification_code = 'PASS') AS verified_n,
         coalesce(bool_or(verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN')), false) AS verify_asked
     FROM speedups(baseline_backend, baseline_run)
     WHERE models IS NULL OR list_contains(models::VARCHAR[], model)
     GROUP BY
         run_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
-        optimizer, loss, matmul_precision, backend, variant, model
+        optimizer, loss, matmul_precision, workload, backend, variant, model
 ),
 grouped AS (
     SELECT
@@ -33,13 +34,14 @@ grouped AS (
         any_value(run_started) AS run_started,
         any_value(plan_known) AS plan_known,
         suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
-        optimizer, loss, matmul_precision, backend, variant,
+        optimizer, loss, matmul_precision, workload, backend, variant,
         max(baseline_run_id) AS baseline_run_id,
         count(log_speedup) AS n,
         avg(log_speedup) AS mean_log,
         stddev_samp(log_speedup) AS sd_log,
         sum(planned_n)::BIGINT AS planned_n,
         sum(ran_n)::BIGINT AS ran_n,
+        sum(answered_n)::BIGINT AS answered_n,
         sum(verified_n)::BIGINT AS verified_n,
         bool_or(verify_asked) AS verify_asked,
         coalesce(list(model ORDER BY model) FILTER (valid AND NOT baseline_valid), []) AS only_here,
@@ -50,16 +52,16 @@ grouped AS (
     FROM per_model
     GROUP BY
         run_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
-        optimizer, loss, matmul_precision, backend, variant
+        optimizer, loss, matmul_precision, workload, backend, variant
 ),
 baselines AS (
     SELECT
-        run_id, suite, test, accelerator, environment, dtype, requested_batch_size, optimizer, loss, matmul_precision,
+        run_id, suite, test, accelerator, environment, dtype, requested_batch_size, optimizer, loss, matmul_precision, workload,
         list(DISTINCT model ORDER BY model) AS baseline_models
     FROM comparable
-    WHERE variant = baseline_backend AND valid AND (models IS NULL OR list_contains(models::VARCHAR[], model))
+    WHERE variant IN (baseline_backend, baseline_backend || ' cudagraphs') AND valid AND (models IS NULL OR list_contains(models::VARCHAR[], model))
     GROUP BY
-        run_id, suite, test, accelerator, environment, dtype, requested_batch_size, optimizer, loss, matmul_precision
+        run_id, suite, test, accelerator, environment, dtype, requested_batch_size, optimizer, loss, matmul_precision, workload
 )
 SELECT
     g.* EXCLUDE (mean_log, sd_log, valid_models),
@@ -78,4 +80,5 @@ LEFT JOIN baselines AS b
     AND b.optimizer IS NOT DISTINCT FROM g.optimizer
     AND b.loss IS NOT DISTINCT FROM g.loss
     AND b.matmul_precision IS NOT DISTINCT FROM g.matmul_precision
+    AND b.workload IS NOT DISTINCT FROM g.workload
 LEFT JOIN t_quantiles AS t ON t.freedom = least(g.n - 1, 400);

@@ -12,14 +12,16 @@ SELECT
     count(*) FILTER (status = 'skipped') AS skipped_n,
     count(*) FILTER (status <> 'skipped') AS runnable_n,
     count(*) FILTER (ran) AS ran_n,
+    count(*) FILTER (status = 'verify_only') AS verify_only_n,
     count(*) FILTER (status = 'never_steady') AS never_steady_n,
     count(*) FILTER (status = 'invalid') AS invalid_n,
-    count(*) FILTER (NOT ran AND status NOT IN ('skipped', 'never_steady', 'not_run')) AS failed_n,
+    count(*) FILTER (NOT ran AND status NOT IN ('skipped', 'verify_only', 'never_steady', 'not_run')) AS failed_n,
     count(*) FILTER (status = 'timeout') AS timeout_n,
     count(*) FILTER (status = 'oom') AS oom_n,
     count(*) FILTER (status = 'crashed') AS crashed_n,
     count(*) FILTER (status = 'not_run') AS not_run_n,
-    count(*) FILTER (ran AND verification_code = 'PASS') AS verified_n,
+    count(*) FILTER (ran OR status = 'verify_only') AS answered_n,
+    count(*) FILTER ((ran OR status = 'verify_only') AND verification_code = 'PASS') AS verified_n,
     coalesce(bool_or(verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN')), false) AS verify_asked
 FROM result_rows
 GROUP BY run_id, suite, test, accelerator, backend, variant, environment;

@@ -1,6 +1,6 @@
 -- Grain of speedups(baseline_backend, baseline_run): one row per row of results, with its baseline: the result of the
 -- variant `baseline_backend` in `baseline_run` (NULL: in its own run) for the same model, test and accelerator that
--- agrees in most requested settings. `speedup` is baseline latency / latency, with the 95 % interval of Zou and Donner
+-- agrees in most requested settings; where a preset has CUDA graphs on, that variant with them. `speedup` is baseline latency / latency, with the 95 % interval of Zou and Donner
 -- (2008) on the log scale; where it is NULL, `speedup_reason` says why.
 CREATE OR REPLACE MACRO pairs(baseline_backend, baseline_run) AS TABLE
 WITH candidates AS (
@@ -9,6 +9,7 @@ WITH candidates AS (
         o.latency_s, o.latency_low_s, o.latency_high_s, o.record_id,
         b.run_id AS baseline_run_id,
         b.experiment_id AS baseline_experiment_id,
+        b.variant AS baseline_variant,
         b.record_id AS baseline_record_id,
         b.status AS baseline_status,
         b.reason AS baseline_reason,
@@ -25,6 +26,7 @@ WITH candidates AS (
             differs('optimizer', o.optimizer_key, b.optimizer_key, o.run_id = b.run_id),
             differs('loss', o.loss_key, b.loss_key, o.run_id = b.run_id),
             differs('matmul precision', o.precision_key, b.precision_key, o.run_id = b.run_id),
+            differs('what is timed', o.workload_key, b.workload_key, o.run_id = b.run_id),
             differs('accelerator model', o.accelerator_model_key, b.accelerator_model_key, o.run_id = b.run_id),
             differs('machine', o.machine_key, b.machine_key, o.run_id = b.run_id)
         ], lambda x: x IS NOT NULL) AS requested_diffs,
@@ -36,7 +38,7 @@ WITH candidates AS (
         ], lambda x: x IS NOT NULL) AS measured_diffs
     FROM comparable AS o
     LEFT JOIN comparable AS b
-        ON b.variant = baseline_backend
+        ON b.variant IN (baseline_backend, baseline_backend || ' cudagraphs')
         AND b.run_id = coalesce(baseline_run, o.run_id)
         AND b.suite = o.suite
         AND b.model = o.model
@@ -56,7 +58,8 @@ SELECT *,
 FROM candidates
 QUALIFY row_number() OVER (
     PARTITION BY run_id, experiment_id, environment
-    ORDER BY len(requested_diffs), len(measured_diffs), baseline_valid DESC, baseline_experiment_id
+    ORDER BY len(requested_diffs), baseline_variant = baseline_backend DESC, len(measured_diffs), baseline_valid DESC,
+        baseline_experiment_id
 ) = 1;
 
 CREATE OR REPLACE MACRO speedups(baseline_backend, baseline_run) AS TABLE
@@ -65,6 +68,7 @@ SELECT
     baseline_backend AS baseline_backend,
     p.baseline_run_id,
     p.baseline_record_id,
+    p.baseline_variant,
     p.baseline_status,
     p.baseline_latency_s,
     p.baseline_steady_n,

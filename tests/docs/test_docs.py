@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 import xlabench
+from runner.dynamo import harness, matrix, xpu_script
+from runner.peer_cli import experiment_runner
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-VERBS = ("plan", "run", "ingest", "report", "serve", "sql")
+VERBS = ("plan", "run", "ingest", "report", "compare", "serve", "sql")
 
 
 def helps() -> dict[str, str]:
@@ -20,11 +22,17 @@ def helps() -> dict[str, str]:
     return {name: parser.format_help() for name, parser in verbs.choices.items()}
 
 
+def peers_flags() -> set[str]:
+    """Return the flags of other harnesses' command lines."""
+    tables = (experiment_runner.flags_table(), harness.flags_table(), matrix.flags_table())
+    return {name for table in tables for flag in table.flags for name in flag.names}
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_flag_named_is_a_flag(document: Path) -> None:
-    """A flag in a document is a flag of some verb, or of `pytest`-like tools never."""
-    known = set(re.findall(r"--[a-z][a-z-]*", "".join(helps().values())))
-    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", document.read_text()))
+    """A flag in a document is a flag of some verb or of a peer's command line; of `pytest`-like tools never."""
+    known = set(re.findall(r"--[a-z][a-z0-9-]*", "".join(helps().values()))) | peers_flags()
+    named = set(re.findall(r"(?<![\w-])--_?[a-z][a-z0-9_-]+", document.read_text()))
     assert named - known == set()
 
 
@@ -36,6 +44,23 @@ def test_every_command_shown_can_be_parsed(document: Path) -> None:
     for line in re.findall(r"^\$ xlabench (.*)$", document.read_text(), re.MULTILINE):
         words = shlex.split(line, comments=True)
         assert xlabench._parser().parse_args(words).name == words[0]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_command_of_a_peer_shown_can_be_translated(document: Path) -> None:
+    """Each `$ python -m runner…` line is accepted by its parser."""
+    import shlex
+
+    for package, line in re.findall(r"^\$ python -m (runner(?:\.dynamo)?) (.*)$", document.read_text(), re.MULTILINE):
+        words = shlex.split(line, comments=True)
+        if package == "runner":
+            experiment_runner.parser().parse_args(words)
+        elif words[0] == "runner":
+            matrix.flags_table().parser("runner", "").parse_args(words[1:])
+        elif words[0] == "xpu-script":
+            harness.parser("").parse_args(xpu_script.translate(xpu_script.parse(words[1:])))
+        else:
+            harness.parser("").parse_args(words[1:])
 
 
 def test_every_flag_is_documented() -> None:

@@ -10,11 +10,75 @@ import time
 
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
 
-NAMES = ("fine", "load_raises", "step_raises", "step_exits", "step_segfaults", "step_hangs", "out_of_memory", "slow")
+NAMES = (
+    "fine",
+    "load_raises",
+    "step_raises",
+    "step_exits",
+    "step_segfaults",
+    "step_hangs",
+    "ignores_sigterm",
+    "out_of_memory",
+    "grows",
+    "fails_once",
+    "slow",
+)
+GROWS_BYTES = 800 << 20
+FAILS_WHERE = "XLABENCH_TEST_FAILS_WHERE"
+"""Variable with the path of a file: while it exists, `fails_once` fails, and takes it away."""
 
 
-def _sleeper() -> None:
-    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
+def _sleeper() -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
+
+
+def _ignore_sigterm() -> None:
+    """Sleep deaf, beside a child that is deaf and stopped."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    _sleeper().send_signal(signal.SIGSTOP)
+    time.sleep(1000)
+
+
+def _grow() -> None:
+    held = bytearray(GROWS_BYTES)
+    held[:: 1 << 12] = b"x" * len(held[:: 1 << 12])
+    time.sleep(1000)
+
+
+def _fail_once() -> None:
+    place = os.environ.get(FAILS_WHERE, "")
+    if os.path.exists(place):  # noqa: PTH110 - an empty path is the current folder to pathlib
+        os.unlink(place)  # noqa: PTH108
+        raise ValueError("this step fails this once")
+
+
+def _raise() -> None:
+    raise ValueError("this step always fails")
+
+
+def _hang() -> None:
+    _sleeper()
+    time.sleep(1000)
+
+
+def _ask_for_too_much() -> None:
+    import torch
+
+    torch.empty(1 << 50)
+
+
+ACTIONS = {
+    "step_raises": _raise,
+    "step_exits": lambda: os._exit(7),
+    "step_segfaults": lambda: os.kill(os.getpid(), signal.SIGSEGV),
+    "step_hangs": _hang,
+    "ignores_sigterm": _ignore_sigterm,
+    "out_of_memory": _ask_for_too_much,
+    "grows": _grow,
+    "fails_once": _fail_once,
+    "slow": lambda: time.sleep(0.05),
+}
+"""What goes wrong in a step."""
 
 
 def _module(name: str):
@@ -26,21 +90,9 @@ def _module(name: str):
             self.linear = torch.nn.Linear(8, 8)
 
         def forward(self, values):
-            result = self.linear(values)
-            if name == "step_raises":
-                raise ValueError("this step always fails")
-            if name == "step_exits":
-                os._exit(7)
-            if name == "step_segfaults":
-                os.kill(os.getpid(), signal.SIGSEGV)
-            if name == "step_hangs":
-                _sleeper()
-                time.sleep(1000)
-            if name == "out_of_memory":
-                return torch.empty(1 << 50) + result.sum()
-            if name == "slow":
-                time.sleep(0.05)
-            return result
+            if name in ACTIONS:
+                ACTIONS[name]()
+            return self.linear(values)
 
     return Faulty()
 
@@ -63,6 +115,7 @@ class FaultySuite:
 
         if request.model_name == "load_raises":
             raise RuntimeError("this model cannot be built")
+        print(f"a word from {request.model_name}", flush=True)
         if request.model_name == "slow":
             _sleeper()
         return Workload(

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from runner import processes
+from tests.faults.faulty_suite import NAMES
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 
@@ -26,6 +27,7 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
     home = tmp_path_factory.mktemp("faulty")
     words = [sys.executable, "-m", "xlabench", "run", "--suite-name", "faulty", "--accelerator", "cpu"]
     words += ["--xla", "None", "--dynamo", "None", "--repeat", "6", "--subprocess-timeout", str(TIMEOUT_S)]
+    words += ["--memory-limit", "500M"]
     words += ["--home", str(home), "--output-dirname", str(home / "run"), "--no-ingest"]
     environment = {**os.environ, "XLABENCH_SUITES": "tests.faults.faulty_suite:SUITE", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
@@ -34,7 +36,7 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
     time.sleep(0.1)
     assert processes.tagged(run_id) == []
     lines = [json.loads(line) for line in (home / "run" / "results.jsonl").read_text().splitlines()]
-    assert [line["status"] for line in lines if line["experiment"]["test"] == "train"] == ["skipped"] * 8
+    assert [line["status"] for line in lines if line["experiment"]["test"] == "train"] == ["skipped"] * len(NAMES)
     return {line["model"]["model_name"]: line for line in lines if line["experiment"]["test"] == "eval"}
 
 
@@ -46,7 +48,9 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
         ("step_exits", "crashed", "warmup", "exited with code 7"),
         ("step_segfaults", "crashed", "warmup", "killed by SIGSEGV"),
         ("step_hangs", "timeout", "warmup", f"after {TIMEOUT_S} s"),
+        ("ignores_sigterm", "timeout", "warmup", f"after {TIMEOUT_S} s"),
         ("out_of_memory", "oom", "warmup", "can't allocate memory"),
+        ("grows", "oom", "warmup", "more than --memory-limit 500 MiB"),
     ],
 )
 def test_failure_is_a_record(records: dict[str, dict], model: str, status: str, phase: str, part: str) -> None:
@@ -56,6 +60,15 @@ def test_failure_is_a_record(records: dict[str, dict], model: str, status: str, 
     assert part in record["error"]["message"]
     assert part in record["metrics"]["error"]
     assert record["verification_code"] == "VERIFIER_DIDNT_RUN"
+
+
+def test_what_a_process_printed_is_kept(records: dict[str, dict]) -> None:
+    """Each has a log of its own, in the folder of its experiment."""
+    for model in ("fine", "step_hangs", "grows"):
+        (log,) = (each for each in records[model]["artifacts"] if each["kind"] == "log")
+        assert log["path"].startswith(f"artifacts/faulty-{model}-eval-eager-")
+        assert log["path"].endswith("/attempt-1-timed.log")
+        assert log["bytes"] >= len(f"a word from {model}\n")
 
 
 def test_details_of_a_death(records: dict[str, dict]) -> None:

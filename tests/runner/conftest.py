@@ -1,6 +1,31 @@
-"""Make the runner's makers importable."""
+"""Make the runner's makers importable; a server and real measuring processes for those tests that need them."""
 
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(scope="module")
+def user_cache(tmp_path_factory):
+    """A persistent cache folder that the user's own environment names."""
+    return tmp_path_factory.mktemp("user_cache")
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory, user_cache):
+    from real_processes import server
+
+    made = server(tmp_path_factory.mktemp("server"), user_cache)
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def measure(pool, tmp_path_factory):
+    """Measure one experiment in a process of its own; return its record. The same one is measured once."""
+    from real_processes import measure_with
+
+    return measure_with(pool, tmp_path_factory.mktemp("run"))

@@ -1,85 +1,13 @@
 """The four backends in real measuring processes, on the suite `dummy`."""
 
-import io
-import sys
-import uuid
 from pathlib import Path
 
 import pytest
-from runner_makers import entry, facts, settings
+from real_processes import ITERATIONS, NEEDS, steady
 
-from runner.backends import BACKENDS
-from runner.machine import detect
-from runner.pool import Pool
-from runner.progress import ProgressView
-from runner.resume import Group
-from runner.scheduler import Scheduler
-
-HERE = detect()
 FOUR = ["eager", "inductor", "openxla+lazytensor", "openxla+dynamo"]
-ITERATIONS = 2
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not {"torch", "torch_xla"} <= set(HERE.packages), reason="torch and torch_xla are needed"),
-    pytest.mark.skipif(HERE.toolchain_missing() is not None, reason=str(HERE.toolchain_missing())),
-]
-
-
-@pytest.fixture(scope="module")
-def user_cache(tmp_path_factory):
-    """A persistent cache folder that the user's own environment names."""
-    return tmp_path_factory.mktemp("user_cache")
-
-
-@pytest.fixture(scope="module")
-def pool(tmp_path_factory, user_cache):
-    """One server for all; its environment names another device and a cache, which no child may use."""
-    preload = [module for backend in BACKENDS.values() for module in backend.preload]
-    made = Pool(
-        run_id=str(uuid.uuid4()),
-        python=sys.executable,
-        preload=tuple(dict.fromkeys(preload)),
-        probe=True,
-        start="fork",
-        log=tmp_path_factory.mktemp("server") / "server.log",
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PJRT_DEVICE", "NO_SUCH_DEVICE")
-        patch.setenv("XLA_FLAGS", "--no_such_flag")
-        patch.setenv("XLA_PERSISTENT_CACHE_PATH", str(user_cache))
-        made.prepare()
-    yield made
-    made.stop()
-
-
-@pytest.fixture(scope="module")
-def measure(pool, tmp_path_factory):
-    """Measure one experiment in a process of its own; return its record. The same one is measured once."""
-    folder, known = tmp_path_factory.mktemp("run"), {}
-
-    def run(backend, model="dummy", test="eval", **changes):
-        of = entry(backend, model, test=test, **changes)
-        if of.experiment_id not in known:
-            written = []
-            Scheduler(
-                facts=facts(settings=settings(repeat=5, iterations_per_run=ITERATIONS, threads=2)),
-                pool=pool,
-                folder=folder,
-                torchbench_dir=None,
-                write=written.append,
-                progress=ProgressView(stream=io.StringIO(), entries=[of]),
-            ).measure(Group(name=of.group, entries=(of,), attempt=1))
-            known[of.experiment_id] = written[0]
-        record = known[of.experiment_id]
-        assert record.status == "ok", record.error
-        return record
-
-    return run
-
-
-def steady(record, values):
-    return [value for value, kind in zip(values, record.measurement.blocks.kind, strict=True) if kind == "steady"]
+pytestmark = NEEDS
 
 
 @pytest.mark.parametrize("backend", FOUR)

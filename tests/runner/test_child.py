@@ -55,7 +55,7 @@ class Scripted:
     def turn(self, _blocks, _round):
         return self._do("turn", TurnDone(steady=True))
 
-    def report(self):
+    def report(self, *, finished=False):
         return self._do("report", report())
 
 

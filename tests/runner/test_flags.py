@@ -28,7 +28,9 @@ def request(*words):
         (["--batch-size", "1.5"], "not a whole number"),
         (["--xla", "XRT"], "XRT is gone from PyTorch/XLA; use PJRT"),
         (["--xla", "other"], "is not one of None, PJRT"),
-        (["--dynamo", "tensorrt"], "is not one of None, inductor, openxla"),
+        (["--dynamo", "no-name"], "is no name of a dynamo backend"),
+        (["--dynamo", "nvfuser"], "nvfuser is gone from PyTorch; use inductor"),
+        (["--dynamo", "ts"], "TorchScript is no dynamo backend any more; use inductor"),
         (["--test", "evaluate"], "is not one of eval, train, inference, training"),
         (["--accelerator", "gpu"], "invalid choice: 'gpu'"),
         (["--suite-name", "mnist"], "invalid choice: 'mnist'"),
@@ -112,6 +114,13 @@ def test_measurement_flags_become_settings():
     found = flags.settings(parse(*words, "--subprocess-timeout", "60", "--start", "interpreter"))
     assert (found.iterations_per_run, found.warmup_max, found.threads, found.seed) == (4, 7, 2, 9)
     assert (found.timeout_s, found.start) == (60.0, "interpreter")
+
+
+def test_given_settings_are_those_that_the_words_fix():
+    """A value that equals the default counts as given, too."""
+    words = ["--repeat", "10", "--suite-name", "dummy", "--verify-only", "--memory-limit", "1G", "--dump-hlo"]
+    given = flags.given_settings(parse(*words).parser, words)
+    assert given == {"repeat", "verify", "memory_limit_bytes", "instruments"}
 
 
 def test_the_command_line_can_be_typed_again():

@@ -1,5 +1,6 @@
 """What this machine offers, found without torch."""
 
+import dataclasses
 import subprocess
 import sys
 
@@ -71,20 +72,66 @@ def test_a_package_without_a_distribution_is_not_there():
     assert machine._version("psutil") == psutil.__version__
 
 
-def test_gpus_are_those_that_nvidia_smi_names(monkeypatch, tmp_path):
-    tool = tmp_path / "nvidia-smi"
-    tool.write_text("#!/bin/sh\necho 'Example GPU'\necho 'Example GPU'\n")
-    tool.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    assert machine._accelerators()["cuda"] == "One of Example GPU, Example GPU"
+def test_several_devices_are_named_as_the_peer_names_them():
+    assert machine._named(("A",)) == "A"
+    assert machine._named(("A", "B")) == "One of A, B"
 
 
-def test_a_driver_that_does_not_answer_is_no_gpu(monkeypatch, tmp_path):
-    tool = tmp_path / "nvidia-smi"
-    tool.write_text("#!/bin/sh\necho 'Failed to initialize NVML'\nexit 9\n")
-    tool.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    assert "cuda" not in machine._accelerators()
+def test_a_chosen_device_is_named_by_its_own_model():
+    """The record says on which of two different cards it was measured."""
+    here = example(accelerators={"cpu": "Example CPU", "cuda": "One of A, B"})
+    here = dataclasses.replace(here, devices={"cpu": ("Example CPU",), "cuda": ("A", "B")})
+    assert here.models(None)["cuda"] == "One of A, B"
+    assert here.models(1) == {"cpu": "Example CPU", "cuda": "B"}
+
+
+def test_a_torch_that_was_built_without_the_device_is_a_reason():
+    here = example(accelerators={"cpu": "x", "cuda": "y", "xpu": "z"})
+    here = dataclasses.replace(here, torch_builds=frozenset({"cuda"}))
+    assert here.accelerator_missing("cuda") is None
+    assert "built without xpu" in here.accelerator_missing("xpu")
+    assert here.accelerator_missing("cpu") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "builds"),
+    [
+        ("cuda: Optional[str] = '12.8'\nhip: Optional[str] = None\nxpu: Optional[str] = None\n", {"cuda"}),
+        ("cuda = None\nxpu: Optional[str] = '20250101'\n", {"xpu"}),
+        ("cuda: Optional[str] = None\n", set()),
+    ],
+)
+def test_what_torch_was_built_for_is_read_without_importing_it(monkeypatch, text, builds):
+    monkeypatch.setattr(machine, "_version_file", lambda _package: text)
+    assert machine._torch_builds() == builds
+
+
+def test_a_torch_that_does_not_say_is_given_the_benefit_of_the_doubt(monkeypatch):
+    monkeypatch.setattr(machine, "_version_file", lambda _package: None)
+    assert machine._torch_builds() is None
+
+
+def test_an_interpreter_is_asked_once_for_its_dynamo_backends(tmp_path):
+    asked = tmp_path / "asked"
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\necho x >> {asked}\necho warning\necho \'["eager", "inductor"]\'\n')
+    python.chmod(0o755)
+    for _ in range(2):
+        assert machine.dynamo_backends(str(python)) == ("eager", "inductor")
+    assert asked.read_text() == "x\n"
+
+
+@pytest.mark.parametrize("script", ["exit 3", "echo none"])
+def test_an_interpreter_that_cannot_say_names_none(tmp_path, script):
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\n{script}\n")
+    python.chmod(0o755)
+    assert machine.dynamo_backends(str(python)) == ()
+
+
+@pytest.mark.skipif("torch" not in detect().packages, reason="torch is not installed")
+def test_this_interpreters_dynamo_knows_its_own_backends():
+    assert {"inductor", "aot_eager", "eager"} <= set(detect().dynamo_backends())
 
 
 def test_the_machine_id_leaves_the_host_name_out(monkeypatch):

@@ -48,6 +48,7 @@ class Device:
         self.calls, self.events, self.alive, self.grads = {}, [], [], []
         self.result = self.current = None
         self.peak = None
+        self.moved = {}
         self.device = torch.device("cpu")
 
     def step(self, args, kwargs):
@@ -85,6 +86,15 @@ class Device:
     def counters(self):
         return Counters(compiles=self.compiled, executions=self.executed)
 
+    def place(self, workload):
+        """The workload is built where this device finds it."""
+
+    def timer(self):
+        return None
+
+    def transfers(self):
+        return dict(self.moved)
+
     def metric(self, name):
         return 0, self.seconds[name]
 
@@ -105,7 +115,7 @@ class Backend:
     def __init__(self, device, reason=None):
         self.device, self.reason = device, reason
 
-    def open(self, _config):
+    def open(self, _config, _device_index):
         return self.device
 
     def compile(self, _step, _config):
@@ -158,7 +168,7 @@ def resident(monkeypatch):
 def begin(monkeypatch, resident):
     """Start a measurement of the given iterations; the last one is repeated for ever."""
 
-    def start(*steps, device=None, reason=None, wait_s=0.0, test="eval", batch_size=None, **chosen):
+    def start(*steps, device=None, reason=None, wait_s=0.0, test="eval", batch_size=None, changes=None, **chosen):
         made = device or Device([*steps, *[steps[-1]] * 500], wait_s)
         monkeypatch.setitem(BACKENDS, ("fake", None), Backend(made, reason))
         suite = Suite()
@@ -166,7 +176,7 @@ def begin(monkeypatch, resident):
         clock = types.SimpleNamespace(perf_counter=lambda: made.now, monotonic=lambda: made.now)
         monkeypatch.setattr(measure, "time", clock)
         load = Load(
-            config=config(xla="fake", test=test),
+            config=config(xla="fake", test=test, **(changes or {})),
             settings=settings(**chosen),
             batch_size=batch_size,
             torchbench_dir=None,
@@ -355,6 +365,42 @@ def test_xla_counts_and_seconds_stand_per_block(begin):
     assert found["xla_CompileTime_number"] == [2.0, *[0.0] * 7]
     assert found["xla_CompileTime_time_s"] == [1.5, *[0.0] * 7]
     assert found["xla_ExecuteTime_number"] == [1.0] * 8
+
+
+def test_transfers_stand_per_block_as_far_as_the_runtime_counts_them(begin):
+    """What set-up and preparation moved before the clock belongs to no block."""
+    device = Device(itertools.repeat(Step()))
+    device.moved = {"TransferToDevice_bytes": 1000.0}
+    measurement = begin(device=device, iterations_per_run=2)
+    plain = device.step
+
+    def moving(args, kwargs):
+        device.moved["TransferToDevice_bytes"] += 64.0
+        return plain(args, kwargs)
+
+    measurement._step = moving
+    assert measured(measurement).metrics["xla_TransferToDevice_bytes"] == [128.0] * 8
+
+
+def test_pure_wall_time_is_the_devices_own(begin):
+    """The blocks' times are the timer's, whatever the host's clock says; each iteration is marked."""
+    device, spans = Device(itertools.repeat(Step(run_s=3.0))), []
+    timer = types.SimpleNamespace(begin=lambda: None, end=lambda: spans.append(0.5), seconds=lambda: take(spans))
+    device.timer = lambda: timer
+    found = measured(begin(device=device, iterations_per_run=2, changes={"pure_wall_time": True})).metrics
+    assert found["total_time"] == [1.0] * 8
+
+
+def take(spans):
+    total = sum(spans)
+    spans.clear()
+    return total
+
+
+def test_pure_wall_time_without_events_is_refused(begin):
+    """Else the host's clock would be reported under the device's name."""
+    with pytest.raises(RuntimeError, match="no events"):
+        begin(Step(), changes={"pure_wall_time": True})
 
 
 def test_a_host_backend_has_no_trace_time(begin):

@@ -6,11 +6,10 @@ import msgspec
 import pytest
 from runner_makers import ended, entry, facts, loaded, report, settings
 
-import xlabench
-from runner import flags, outcome
+from runner import outcome
+from runner.extras import Extras
 from runner.messages import Hello
-from runner.outcome import make_record, quality_warnings, reproduce, skipped
-from runner.plan import make_plan
+from runner.outcome import make_record, quality_warnings, skipped
 from store.identity import record_id
 from store.record import Artifact, Error, FallbackOp, Record
 
@@ -133,7 +132,7 @@ def test_fallbacks_artifacts_and_warnings_come_along():
     op = FallbackOp(op="nonzero", klass="opt_in_lowering", calls_per_iteration=1.0, calls_compile=2)
     log = Artifact(kind="log", path="logs/x.log", bytes=3)
     state = ended(loaded=loaded(warnings=["from loading"]), report=report(fallback_ops=[op], warnings=["from it"]))
-    made = make_record(entry(), facts(), state, artifacts=(log,))
+    made = make_record(entry(), facts(), state, extras=Extras(artifacts=[log]))
     assert (made.fallback_ops, made.artifacts) == ([op], [log])
     assert made.warnings == ["from loading", "from it"]
 
@@ -173,53 +172,6 @@ def test_without_steady_blocks_nothing_is_warned(each):
 
 def test_warm_up_is_no_part_of_the_spread():
     assert warned((50.0, 20.0, 10.0, *[0.1] * 6), warm=2) == []
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        [],
-        ["--preset", "peer", "--repeat", "4"],
-        ["--batch-size", "8", "--threads", "1", "--iterations-per-run", "3"],
-        ["--seed", "7", "--warmup-max", "9", "--start", "interpreter", "--subprocess-timeout", "60"],
-        ["--dtype", "bfloat16", "--matmul-precision", "high"],
-        ["--compile-mode", "max-autotune", "--dynamic-shapes", "--fullgraph"],
-        ["--preset", "peer", "--dtype", "float32", "--enable-functionalization"],
-    ],
-    ids=" ".join,
-)
-@pytest.mark.parametrize("index", range(8))
-def test_the_reproduce_command_plans_exactly_its_experiment(words, index):
-    """Typed as it stands, it gives one experiment of the same identity under the same settings."""
-    request, chosen = parsed(["run", "--suite-name", "dummy", "--filter", "^dummy$", "--accelerator", "cpu", *words])
-    of = make_plan(request, here()).entries[index]
-    again, settings_again = parsed(split(reproduce(of, chosen)))
-    assert [each.experiment_id for each in make_plan(again, here()).entries] == [of.experiment_id]
-    assert settings_again == chosen
-
-
-def test_the_reproduce_command_escapes_the_models_name():
-    of = entry(model="a.b+c")
-    assert r"^a\.b\+c$" in split(reproduce(of, settings()))
-
-
-def here():
-    from runner_makers import machine
-
-    return machine()
-
-
-def parsed(words):
-    arguments = xlabench._parser().parse_args(words)
-    return flags.plan_request(arguments), flags.settings(arguments)
-
-
-def split(command):
-    import shlex
-
-    name, *words = shlex.split(command)
-    assert name == "xlabench"
-    return words
 
 
 def test_an_invalid_measurement_keeps_its_blocks_and_says_why():

@@ -1,5 +1,6 @@
 """What a request expands to, and why an experiment is skipped."""
 
+import io
 import re
 import subprocess
 import sys
@@ -8,11 +9,14 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from runner_makers import entry, machine, plan, request
+from runner_makers import config, ended, entry, facts, machine, plan, request
 
-from runner.plan import make_plan, source_versions
+from runner.entries import make_entry
+from runner.outcome import make_record
+from runner.plan import make_plan, missing_packages, source_versions
+from runner.plan_view import print_matrix
 from runner.suites import suite_names
-from runner.suites.base import ModelInfo
+from runner.suites.base import ForcedDtype, ModelInfo
 
 FOUR = ["eager", "inductor", "openxla+lazytensor", "openxla+dynamo"]
 GOLDEN = {
@@ -144,7 +148,7 @@ def test_inductor_on_the_cpu_needs_a_toolchain(lack, word):
 
 def test_an_accelerator_that_is_missing_is_a_reason():
     found = {each.skip_reason for each in planned(accelerators=("cuda",))}
-    assert found == {"this machine has no cuda device"}
+    assert found == {"this machine has no cuda device: nvidia-smi names none"}
 
 
 def test_a_model_is_skipped_in_the_test_that_its_suite_names(monkeypatch):
@@ -217,7 +221,8 @@ def test_a_suite_that_is_missing_is_told_and_the_others_are_planned(monkeypatch)
 
 def test_no_suite_named_means_all_of_them(monkeypatch):
     asked = []
-    monkeypatch.setattr("runner.plan.get_suite", lambda name: asked.append(name) or Nothing())
+    for module in ("runner.selection", "runner.plan"):
+        monkeypatch.setattr(f"{module}.get_suite", lambda name: asked.append(name) or Nothing())
     make_plan(request(suites=()), machine())
     source_versions(request(suites=()))
     assert asked == [*suite_names(), *suite_names()]
@@ -268,20 +273,119 @@ def test_a_requested_field_wins_over_the_preset():
     assert {entry.config.enable_functionalization for entry in entries} == {True}
 
 
-def test_compile_settings_reach_only_the_compilers_that_know_them():
-    """Eager stays one baseline for all modes; `mode` belongs to inductor."""
-    asked = {"compile_mode": "max-autotune", "dynamic_shapes": True}
-    variants = {entry.backend: entry.variant for entry in planned(requested=asked)}
-    assert variants == {
-        "eager": "eager",
-        "inductor": "inductor mode=max-autotune dynamic",
-        "openxla+lazytensor": "openxla+lazytensor",
-        "openxla+dynamo": "openxla+dynamo dynamic",
-    }
-
-
 def test_fullgraph_is_skipped_in_train_with_the_reason():
     found = {(entry.config.test, entry.backend): entry.skip_reason for entry in planned(requested={"fullgraph": True})}
     assert found["eval", "inductor"] is None
     assert found["train", "eager"] is None
     assert "backward()" in found["train", "inductor"]
+
+
+def test_freezing_is_skipped_in_train_under_inductor_only():
+    found = {(entry.config.test, entry.backend): entry.skip_reason for entry in planned(requested={"freezing": True})}
+    assert found["eval", "inductor"] is None
+    assert found["train", "eager"] is None
+    assert "freezing" in found["train", "inductor"]
+
+
+TABLED = ModelInfo(
+    name="one",
+    skips={"train": "has no loss"},
+    accelerator_skips={"cuda": "too large"},
+    backend_skips={"openxla+lazytensor": "too slow"},
+    freezing_skips={"cpu": "folds badly"},
+    dtypes=(ForcedDtype(instead_of=("float16", "bfloat16"), use="amp", reason="overflows"),),
+    no_cudagraphs="flaky",
+)
+
+
+@pytest.fixture
+def tabled(monkeypatch):
+    """The suite `dummy` with one model that every table names."""
+    monkeypatch.setattr("runner.suites.dummy.DummySuite.models", lambda *_: [TABLED])
+
+
+BOTH = {"cpu": "Example CPU", "cuda": "Example GPU"}
+
+
+@pytest.mark.usefixtures("tabled")
+def test_skips_by_test_accelerator_and_backend_carry_their_reasons():
+    found = {
+        (each.config.test, each.config.accelerator, each.backend): each.skip_reason
+        for each in planned(machine(accelerators=BOTH))
+    }
+    assert found["eval", "cpu", "eager"] is None
+    assert found["eval", "cpu", "openxla+lazytensor"] == "too slow"
+    assert found["eval", "cuda", "inductor"] == "too large"
+    assert found["train", "cuda", "inductor"] == "has no loss"
+
+
+@pytest.mark.usefixtures("tabled")
+def test_a_freezing_skip_counts_where_parameters_are_folded():
+    found = {each.backend: each.skip_reason for each in planned(tests=("eval",), requested={"freezing": True})}
+    assert (found["inductor"], found["eager"]) == ("folds badly", None)
+
+
+@pytest.mark.usefixtures("tabled")
+def test_no_skip_measures_what_tables_skip_and_keeps_what_the_environment_lacks():
+    assert all(each.runnable for each in planned(no_skip=True))
+    found = {each.skip_reason for each in planned(machine(compiler=None), no_skip=True)}
+    assert found == {None, "inductor needs a C++ compiler on the CPU: install g++ (or set CXX)"}
+
+
+def test_a_model_that_cannot_be_built_here_is_skipped_under_no_skip_too(monkeypatch):
+    monkeypatch.setattr("runner.suites.dummy.DummySuite.models", lambda *_: [ModelInfo(name="old", missing="gone")])
+    assert {each.skip_reason for each in planned(no_skip=True)} == {"gone"}
+
+
+@pytest.mark.usefixtures("tabled")
+def test_a_forced_dtype_holds_for_the_whole_group_and_is_said():
+    entries = planned(tests=("eval",), requested={"dtype": "bfloat16", "amp_dtype": "float16"})
+    assert {(each.config.dtype, each.config.amp_dtype) for each in entries} == {("amp", "float16")}
+    assert len({each.group for each in entries}) == 1
+    assert {each.notes for each in entries} == {("amp in place of bfloat16: one: overflows",)}
+
+
+@pytest.mark.usefixtures("tabled")
+def test_a_dtype_that_the_model_can_run_in_stays():
+    entries = planned(tests=("eval",), requested={"dtype": "float32", "amp_dtype": "float16"})
+    assert {(each.config.dtype, each.config.amp_dtype, each.notes) for each in entries} == {("float32", None, ())}
+
+
+@pytest.mark.usefixtures("tabled")
+def test_a_model_without_cudagraphs_says_so_where_they_are_asked_for():
+    entries = planned(machine(accelerators=BOTH), accelerators=("cuda",), preset="hud", tests=("train",))
+    found = {each.backend: (each.config.cudagraphs, each.notes) for each in entries}
+    assert found == {"eager": (False, ()), "inductor": (False, ("without CUDA graphs: one: flaky",))}
+
+
+def test_the_note_of_an_entry_is_a_warning_of_its_record():
+    noted = make_entry(config(), "default", None, ("amp in place of bfloat16: one: overflows",))
+    made = make_record(noted, facts(), ended())
+    assert made.warnings[0] == "amp in place of bfloat16: one: overflows"
+
+
+def test_the_matrix_shows_what_the_tables_changed(monkeypatch):
+    monkeypatch.setattr("runner.suites.dummy.DummySuite.models", lambda *_: [TABLED])
+    stream = io.StringIO()
+    print_matrix(make_plan(request(requested={"dtype": "float16"}), machine()), stream)
+    assert stream.getvalue().count("changed: amp in place of float16: one: overflows") == 1
+
+
+def test_missing_packages_are_named_all_at_once_for_runnable_models(monkeypatch):
+    models = [ModelInfo(name="a"), ModelInfo(name="b"), ModelInfo(name="c", skips={"eval": "no", "train": "no"})]
+    monkeypatch.setattr("runner.suites.dummy.DummySuite.models", lambda *_: models)
+    lacking = {"a": ["onnx"], "b": ["cv2", "matplotlib"], "c": ["gym"]}
+    monkeypatch.setattr(
+        "runner.suites.dummy.DummySuite.missing_packages",
+        lambda _, context, names: {name: lacking[name] for name in names},
+        raising=False,
+    )
+    asked = request()
+    assert missing_packages(make_plan(asked, machine()), asked) == [
+        "dummy needs packages that are not installed: a: onnx; b: cv2, matplotlib"
+    ]
+
+
+def test_nothing_is_said_where_no_package_is_missing():
+    asked = request()
+    assert missing_packages(make_plan(asked, machine()), asked) == []

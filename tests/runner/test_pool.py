@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
 import uuid
@@ -13,6 +14,7 @@ from runner_makers import loaded
 from runner.errors import ServerFailed
 from runner.messages import Channel, Finish, Forked, Progress
 from runner.pool import ChildGone, Pool, Process, ServerGone, TimedOut, tail
+from runner.watch_memory import MemoryExceeded
 
 
 @pytest.fixture
@@ -118,8 +120,6 @@ def test_everything_below_carries_the_tag_of_the_run(pool, monkeypatch):
 
 
 def test_the_wait_status_of_an_interpreter_is_that_of_waitpid(pool, process):
-    import subprocess
-
     for code, expected in (("import os; os._exit(7)", 7), ("import os; os.kill(os.getpid(), 9)", -signal.SIGKILL)):
         ours = process[0]
         ours.popen = subprocess.Popen([sys.executable, "-c", code])
@@ -132,3 +132,70 @@ def test_the_tail_of_a_log_is_its_last_characters(tmp_path):
     found = tail(tmp_path / "log", 20)
     assert found.endswith("the end")
     assert len(found) <= 20
+
+
+def test_while_an_answer_is_due_somebody_watches(pool, process, monkeypatch):
+    monkeypatch.setattr("runner.pool._WATCH_EVERY_S", 0.01)
+    ours, theirs = process
+    seen = []
+
+    def watch():
+        seen.append(time.monotonic())
+        if len(seen) == 3:
+            theirs.send(loaded())
+
+    assert pool.ask(ours, Finish(), time.monotonic() + 5.0, lambda _: None, watch) == loaded()
+    assert len(seen) == 3
+
+
+def test_a_watch_ends_the_wait_by_raising(pool, process, monkeypatch):
+    monkeypatch.setattr("runner.pool._WATCH_EVERY_S", 0.01)
+
+    def watch():
+        raise MemoryExceeded("too much")
+
+    with pytest.raises(MemoryExceeded):
+        pool.ask(process[0], Finish(), time.monotonic() + 5.0, lambda _: None, watch)
+
+
+def test_a_watch_does_not_lengthen_the_deadline(pool, process):
+    began = time.monotonic()
+    with pytest.raises(TimedOut):
+        pool.ask(process[0], Finish(), began + 0.3, lambda _: None, lambda: None)
+    assert time.monotonic() - began < 2
+
+
+def tagged(pool):
+    """Start a process that carries the tag of the pool's run."""
+    return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"], env=pool._environment())
+
+
+def test_sweeping_up_spares_the_servers_of_the_other_environments(pool):
+    server, left = tagged(pool), tagged(pool)
+    pool.servers.add(server.pid)
+    try:
+        pool.stop()
+        left.wait(5.0)
+        assert server.poll() is None
+    finally:
+        server.kill()
+        server.wait()
+
+
+def test_the_variables_of_the_environment_reach_its_processes(pool):
+    """But the tag of the run is never lost to them."""
+    pool.variables = {"PYTHONPATH": "/ours", "XLABENCH_RUN_ID": "other"}
+    found = pool._environment()
+    assert (found["PYTHONPATH"], found["XLABENCH_RUN_ID"]) == ("/ours", pool.run_id)
+
+
+def test_one_process_may_be_an_interpreter_of_its_own(pool, tmp_path):
+    """As for a retry; no server is asked."""
+    pool.prepare("interpreter")
+    pool.python = str(tmp_path / "python")
+    (tmp_path / "python").write_text('#!/bin/sh\necho started as "$@"\n')
+    (tmp_path / "python").chmod(0o755)
+    process = pool.spawn({}, tmp_path / "a.log", "interpreter")
+    assert pool.end(process) == 0
+    assert "--single" in (tmp_path / "a.log").read_text()
+    assert pool.server_pid is None

@@ -7,8 +7,10 @@ import pytest
 from runner_makers import ended, entry, facts, record, report
 
 from runner import progress
-from runner.outcome import make_record
+from runner.extras import Extras
+from runner.outcome import Outcome, make_record
 from runner.progress import ProgressView, duration, title, verdict
+from store.record import Verification
 
 ENTRIES = [entry("eager"), entry("inductor"), entry("inductor", "dummy_nonzero")]
 
@@ -89,6 +91,23 @@ def test_what_never_became_steady_says_how_many_blocks_it_had():
     part = report(times=(1.0, 0.9, 0.8), warm=2)
     of = make_record(ENTRIES[0], facts(), ended("never_steady", report=part))
     assert verdict(of) == "never_steady after 3 blocks"
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (Verification(code="PASS"), "PASS"),
+        (Verification(code="FAIL", first_failed="grad.fc.weight"), "FAIL at grad.fc.weight"),
+    ],
+)
+def test_the_verdict_about_the_answer_is_told(found, text):
+    """Beside the time, or alone where nothing was timed."""
+    extras = Extras(verification=found)
+    timed = make_record(ENTRIES[0], facts(), ended(), extras=extras)
+    assert verdict(timed).endswith(f"s; {text}")
+    assert verdict(make_record(ENTRIES[0], facts(), Outcome(status="verify_only"), extras=extras)) == (
+        f"verified only: {text}"
+    )
 
 
 def test_the_median_of_an_even_number_lies_between_the_middle_two():

@@ -8,6 +8,7 @@ import pytest
 from runner_makers import ENVIRONMENT, entry, plan, record, settings
 
 from runner.errors import PlanMismatch
+from runner.messages import Settings
 from runner.run_folder import RunIdentity, open_folder
 from store.errors import WriterBusy
 from store.record import FAILED, SCHEMA_VERSION
@@ -18,12 +19,12 @@ PLAN = plan(entry("eager"), entry("inductor"), entry("openxla+dynamo", skip="no 
 
 
 def identity(**changes):
-    fields = {"plan": PLAN, "environment": ENVIRONMENT, "settings": settings(), "label": "a label"}
+    fields = {"plan": PLAN, "environments": (ENVIRONMENT,), "settings": settings(), "label": "a label"}
     return RunIdentity(**{**fields, "command": "xlabench run --suite-name dummy", **changes})
 
 
 def other(**changes):
-    return identity(environment=msgspec.structs.replace(ENVIRONMENT, **changes))
+    return identity(environments=(msgspec.structs.replace(ENVIRONMENT, **changes),))
 
 
 def write(folder, *records):
@@ -43,7 +44,7 @@ def test_a_new_run_writes_its_run_json_first(tmp_path):
     file = read_run_file(folder.path)
     assert file == folder.file
     assert (file.plan, file.plan_id) == (list(PLAN.entries), PLAN.plan_id)
-    assert (file.settings, file.environments) == (msgspec.to_builtins(settings()), [ENVIRONMENT])
+    assert (msgspec.convert(file.settings, Settings), file.environments) == (settings(), [ENVIRONMENT])
     assert (file.run.label, file.run.command) == ("a label", "xlabench run --suite-name dummy")
     assert file.schema_version == SCHEMA_VERSION
 
@@ -117,7 +118,7 @@ def test_a_broken_run_json_elsewhere_stops_nothing(tmp_path):
     [
         {"plan": plan(entry("eager"))},
         {"settings": settings(repeat=3)},
-        {"environment": msgspec.structs.replace(ENVIRONMENT, torch="2.10.0")},
+        {"environments": (msgspec.structs.replace(ENVIRONMENT, torch="2.10.0"),)},
     ],
     ids=lambda changed: next(iter(changed)),
 )
@@ -211,3 +212,62 @@ def test_not_resuming_without_a_folder_starts_anew(tmp_path):
     second = open_folder(tmp_path, None, identity(), resume=False)
     assert second.path != first.path
     assert first.path.exists()
+
+
+FREE = {"timeout_s": 60.0, "memory_limit_bytes": 1 << 30, "artifact_limit_bytes": 5, "print_subprocess": True}
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_what_changes_no_number_may_change_when_a_run_is_resumed(tmp_path, name):
+    """And the resumed run obeys it."""
+    first = open_folder(tmp_path, tmp_path / "mine", identity())
+    changed = settings(**{name: FREE[name]})
+    second = open_folder(tmp_path, tmp_path / "mine", identity(settings=changed))
+    assert second.resumed
+    assert (first.settings, second.settings) == (settings(), changed)
+    assert second.file == first.file
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"verify": "with"},
+        {"instruments": ("dump_hlo",)},
+        {"collect_dynamo_counters": True},
+        {"device_index": 1},
+        {"save_ir_format": "hlo"},
+        {"tolerance": 0.1},
+    ],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_what_changes_a_record_may_not(tmp_path, changed):
+    """Half the records of the run would lack it."""
+    open_folder(tmp_path, tmp_path / "mine", identity())
+    with pytest.raises(PlanMismatch, match=rf"other measurement settings \({next(iter(changed))}\)"):
+        open_folder(tmp_path, tmp_path / "mine", identity(settings=settings(**changed)))
+
+
+def test_settings_with_several_instruments_are_resumed(tmp_path):
+    """A file holds a list where the settings hold a tuple."""
+    wanted = identity(settings=settings(instruments=("dump_hlo", "save_output")))
+    open_folder(tmp_path, tmp_path / "mine", wanted)
+    assert open_folder(tmp_path, tmp_path / "mine", wanted).resumed
+
+
+def two(**changes):
+    other_one = msgspec.structs.replace(ENVIRONMENT, name="old", torch="2.8.0", **changes)
+    return identity(environments=(ENVIRONMENT, other_one))
+
+
+def test_every_environment_is_written_down_and_compared(tmp_path):
+    first = open_folder(tmp_path, tmp_path / "mine", two())
+    assert [each.name for each in first.file.environments] == ["default", "old"]
+    assert open_folder(tmp_path, tmp_path / "mine", two()).resumed
+    with pytest.raises(PlanMismatch, match=r"environment old: timm None \(now 1\.2\)"):
+        open_folder(tmp_path, tmp_path / "mine", two(timm="1.2"))
+
+
+def test_their_order_does_not_matter(tmp_path):
+    open_folder(tmp_path, tmp_path / "mine", two())
+    turned = identity(environments=tuple(reversed(two().environments)))
+    assert open_folder(tmp_path, tmp_path / "mine", turned).resumed

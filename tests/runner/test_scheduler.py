@@ -4,15 +4,19 @@ import io
 import signal
 import time
 import types
+from pathlib import Path
 
+import msgspec
 import pytest
-from runner_makers import PAIRS, entry, facts, loaded, report, settings
+from runner_makers import ENVIRONMENT, PAIRS, entry, facts, loaded, report, settings
 
+from runner.history import History
 from runner.messages import Exactly, Failed, Finish, Load, Turn, TurnDone, WarmedUp, WarmUp
 from runner.pool import ChildGone, ServerGone, TimedOut
 from runner.progress import ProgressView
 from runner.resume import Group
-from runner.scheduler import Scheduler
+from runner.scheduler import Lab, Scheduler
+from runner.watch_memory import MemoryExceeded
 from store.record import Error
 
 STEADY, SPOILT = TurnDone(steady=True), TurnDone(steady=False)
@@ -28,18 +32,21 @@ class FakePool:
     def __init__(self, *scripts, status=0):
         self.scripts, self.status = list(scripts), status
         self.asked, self.spawned, self.ended, self.killed, self.stopped, self.ready = [], [], [], [], 0, None
+        self.logs, self.starts, self.filled = [], [], []
 
-    def prepare(self):
+    def prepare(self, start=None):
         time.sleep(0.02)
         self.ready = time.monotonic()
 
-    def spawn(self, variables, log):
-        log.touch()
+    def spawn(self, variables, log, start=None):
+        log.write_text("printed\n")
+        self.logs.append(log.name)
+        self.starts.append(start)
         self.spawned.append(dict(variables))
         script = iter(self.scripts.pop(0))
         return types.SimpleNamespace(pid=1, phase="load", log=log, script=script)
 
-    def ask(self, process, command, deadline, on_phase):
+    def ask(self, process, command, deadline, on_phase, watch=None):
         self.asked.append(command)
         answer = next(process.script)
         if isinstance(answer, tuple):
@@ -59,20 +66,27 @@ class FakePool:
         self.stopped += 1
 
 
+def of(name, chosen):
+    """Return the facts of an environment."""
+    environment = msgspec.structs.replace(ENVIRONMENT, name=name)
+    return facts(settings=settings(**chosen), environment=environment)
+
+
 @pytest.fixture
 def measure(tmp_path):
     """Measure a group of eager experiments with a pool; return their records."""
 
-    def run(pool, *entries, attempt=1, **chosen):
-        entries = entries or (entry(),)
+    def run(pool, *entries, attempt=1, history=None, others=None, shown=None, **chosen):
+        entries, shown = entries or (entry(),), shown or io.StringIO()
+        pools = {"default": pool, **(others or {})}
         written = []
         scheduler = Scheduler(
-            facts=facts(settings=settings(**chosen)),
-            pool=pool,
+            labs={name: Lab(facts=of(name, chosen), pool=each) for name, each in pools.items()},
             folder=tmp_path,
             torchbench_dir=None,
             write=written.append,
-            progress=ProgressView(stream=io.StringIO(), entries=entries),
+            progress=ProgressView(stream=shown, entries=entries),
+            history=history or History(),
         )
         scheduler.measure(Group(name="g", entries=tuple(entries), attempt=attempt))
         return written
@@ -205,8 +219,6 @@ def test_each_experiment_has_caches_of_its_own_that_do_not_stay(measure):
 
 
 def _parent_exists(folder):
-    from pathlib import Path
-
     return Path(folder).parent.exists()
 
 
@@ -214,4 +226,155 @@ def _parent_exists(folder):
 def test_the_log_is_an_artifact_of_the_record(measure, backend, tmp_path):
     (record,) = measure(FakePool(GOOD), entry(backend))
     (log,) = record.artifacts
-    assert (log.kind, log.bytes, (tmp_path / log.path).exists()) == ("log", 0, True)
+    assert (log.kind, log.bytes, (tmp_path / log.path).exists()) == ("log", 8, True)
+
+
+def in_environment(name, backend="eager", **changes):
+    return msgspec.structs.replace(entry(backend, **changes), environment=name)
+
+
+def test_each_environment_measures_in_its_own_processes(measure):
+    """And its records say which it was; the batch size is resolved once, for all of them."""
+    here, there = FakePool((loaded(batch_size=32), *GOOD[1:])), FakePool(GOOD)
+    records = measure(here, entry(), in_environment("other"), others={"other": there})
+    assert [each.environment.name for each in records] == ["default", "other"]
+    assert (len(here.spawned), len(there.spawned)) == (1, 1)
+    assert there.asked[0].batch_size == 32
+    assert len({each.record_id for each in records}) == 2
+    assert records[0].experiment_id == records[1].experiment_id
+
+
+def test_environments_do_not_share_a_folder(measure):
+    records = measure(FakePool(GOOD), entry(), in_environment("other"), others={"other": FakePool(GOOD)})
+    assert len({each.artifacts[0].path for each in records}) == 2
+
+
+def cold_and_warm(backend="inductor"):
+    return entry(backend), entry(backend, cache="warm")
+
+
+def scratch(variables):
+    return variables["TORCHINDUCTOR_CACHE_DIR"]
+
+
+def test_a_warm_experiment_has_the_caches_that_its_cold_sibling_filled(measure):
+    """In a second process; afterwards they are gone."""
+    pool = FakePool(GOOD, GOOD)
+    cold, warm = measure(pool, *cold_and_warm())
+    assert scratch(pool.spawned[0]) == scratch(pool.spawned[1])
+    assert pool.logs == ["attempt-1-timed.log"] * 2
+    assert (cold.measurement.cache, warm.measurement.cache) == ("cold", "warm")
+    assert not _parent_exists(scratch(pool.spawned[0]))
+
+
+def test_the_cold_one_comes_first(measure):
+    """Whatever the plan's order, and straight before its sibling."""
+    cold, warm = cold_and_warm()
+    pool = FakePool(GOOD, GOOD, GOOD)
+    records = measure(pool, warm, entry("eager"), cold)
+    assert [each.variant for each in records] == ["inductor", "inductor cache=warm", "eager"]
+
+
+def test_without_a_cold_sibling_a_first_process_fills_the_caches(measure):
+    """It is no measurement: no record, no turn."""
+    pool = FakePool((loaded(), WARM), GOOD)
+    (record,) = measure(pool, cold_and_warm()[1])
+    assert scratch(pool.spawned[0]) == scratch(pool.spawned[1])
+    assert pool.logs == ["attempt-1-primer.log", "attempt-1-timed.log"]
+    assert [type(each) for each in pool.asked[:3]] == [Load, WarmUp, Load]
+    assert [each.path.rsplit("/")[-1] for each in record.artifacts] == ["attempt-1-primer.log", "attempt-1-timed.log"]
+
+
+def test_a_backend_whose_cache_is_off_while_cold_is_filled_by_a_process_of_its_own(measure):
+    """XLA writes its persistent cache only where it is on: the cold one would not be cold with it."""
+    pool = FakePool(GOOD, (loaded(), WARM), GOOD)
+    measure(pool, *cold_and_warm("openxla+lazytensor"))
+    assert [each["XLA_PERSISTENT_CACHE_PATH"] == "" for each in pool.spawned] == [True, False, False]
+    assert pool.spawned[1] == pool.spawned[2]
+
+
+def test_a_failed_cold_one_leaves_nothing_to_its_sibling(measure):
+    pool = FakePool((loaded(), ChildGone), (loaded(), WARM), GOOD)
+    cold, warm = measure(pool, *cold_and_warm())
+    assert (cold.status, warm.status) == ("crashed", "ok")
+    assert len({scratch(each) for each in pool.spawned}) == 2
+
+
+def test_a_process_that_cannot_fill_the_caches_is_the_experiments_failure(measure):
+    pool = FakePool((loaded(), ("compile", ChildGone)))
+    (record,) = measure(pool, cold_and_warm()[1])
+    assert (record.status, record.error.phase) == ("crashed", "compile")
+
+
+def test_environments_do_not_share_a_cache(measure):
+    here, there = FakePool(GOOD, GOOD), FakePool(GOOD, GOOD)
+    others = [msgspec.structs.replace(each, environment="other") for each in cold_and_warm()]
+    measure(here, *cold_and_warm(), *others, others={"other": there})
+    assert len({scratch(each) for each in here.spawned}) == 1
+    assert {scratch(each) for each in here.spawned}.isdisjoint({scratch(each) for each in there.spawned})
+
+
+def test_a_try_that_broke_off_does_not_warm_the_next_one(measure, tmp_path):
+    """The server died: what its process had put into the cache is thrown away."""
+    pool = FakePool((loaded(), ServerGone), GOOD)
+    found = []
+
+    def spawn(variables, log, start=None):
+        folder = Path(scratch(variables)).parent
+        found.append(list(folder.iterdir()))
+        (folder / "half a program").touch()
+        return FakePool.spawn(pool, variables, log, start)
+
+    pool.spawn = spawn
+    assert measure(pool, entry("inductor"))[0].status == "ok"
+    assert found == [[], []]
+
+
+FAILED_NOW = Failed(status="run_error", error=Error(phase="measure", type="ValueError", message="no"))
+
+
+def passed(*entries):
+    return History(frozenset((each.experiment_id, each.environment) for each in entries), 1)
+
+
+def test_a_new_failure_has_its_whole_group_measured_again_in_new_interpreters(measure):
+    """All members alike, so that they stay comparable; the first attempt's records stay."""
+    members = entry("eager"), entry("inductor")
+    pool = FakePool(GOOD, (loaded(), FAILED_NOW), GOOD, GOOD)
+    records = measure(pool, *members, history=passed(*members))
+    assert [(each.attempt, each.status) for each in records] == [(1, "ok"), (1, "run_error"), (2, "ok"), (2, "ok")]
+    assert [each.measurement.start for each in records] == ["fork", "fork", "interpreter", "interpreter"]
+    assert pool.starts == ["fork", "fork", "interpreter", "interpreter"]
+    assert pool.logs[2:] == ["attempt-2-timed.log"] * 2
+
+
+@pytest.mark.parametrize("tries", [0, 1, 3])
+def test_a_failure_that_stays_is_tried_so_often_and_no_more(measure, tries):
+    pool = FakePool(*[(loaded(), FAILED_NOW)] * (tries + 1))
+    known = History(passed(entry()).passed, tries)
+    assert [each.attempt for each in measure(pool, history=known)] == list(range(1, tries + 2))
+
+
+def test_what_failed_before_or_is_new_is_not_tried_again(measure):
+    pool = FakePool((loaded(), FAILED_NOW), GOOD)
+    members = entry("eager"), entry("inductor")
+    assert len(measure(pool, *members, history=passed(members[1]))) == 2
+
+
+def test_what_passed_in_another_environment_says_nothing(measure):
+    pool = FakePool((loaded(), FAILED_NOW))
+    assert len(measure(pool, history=passed(in_environment("other")))) == 1
+
+
+def test_a_watch_that_ends_the_conversation_is_out_of_memory(measure):
+    pool = FakePool((loaded(), ("warmup", MemoryExceeded)))
+    (record,) = measure(pool)
+    assert (record.status, record.error.type, record.error.phase) == ("oom", "MemoryLimit", "warmup")
+    assert (len(pool.killed), len(pool.ended)) == (1, 1)
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_what_a_process_prints_is_shown_where_that_was_asked_for(measure, wanted):
+    shown = io.StringIO()
+    measure(FakePool(GOOD), shown=shown, print_subprocess=wanted)
+    assert ("  | printed\n" in shown.getvalue()) is wanted

@@ -162,6 +162,7 @@ def _experiment(config: ExperimentConfig, env: Environment, batch_size: int | No
         optimizer=config.optimizer,
         loss=config.loss,
         matmul_precision=config.matmul_precision,
+        randomize_input=config.randomize_input,
         compile_mode=config.compile_mode,
         cudagraphs=config.cudagraphs,
         dynamic_shapes=config.dynamic_shapes,
@@ -173,6 +174,8 @@ def _experiment(config: ExperimentConfig, env: Environment, batch_size: int | No
 def _metrics(
     times: list[float | None], iterations: int, config: ExperimentConfig, status: str, message: str | None
 ) -> dict[str, Any]:
+    if status == "verify_only":
+        return {}
     if not times:
         return {"error": "SKIP" if status == "skipped" else message or status}
     totals = [None if time is None else time * iterations for time in times]
@@ -189,7 +192,7 @@ def _metrics(
 
 
 def _error(status: str, phase: str, message: str | None) -> Error | None:
-    if status in ("ok", "never_steady"):
+    if status in ("ok", "never_steady", "verify_only"):
         return None
     return Error(phase=phase, type=status, message=message or f"example of {status}")
 

@@ -114,6 +114,22 @@ def test_of_several_baselines_the_comparable_one_is_taken(stored):
     assert pair(con)["speedup"] == 0.5
 
 
+def test_a_preset_with_cudagraphs_has_its_baseline_with_them(stored):
+    """The peer's and the HUD's inductor on CUDA; beside a plain one, the plain one is the baseline."""
+    graphs, plain = make_record(cudagraphs=True, per_iter=[0.02] * 8), make_record(per_iter=[0.01] * 8)
+    con = stored([graphs, make_record(backend="eager", per_iter=[0.04] * 8)])
+    assert (pair(con)["speedup"], pair(con)["baseline_variant"]) == (0.5, "inductor cudagraphs")
+    con = stored([graphs, plain, make_record(backend="eager", per_iter=[0.04] * 8)])
+    assert (pair(con)["speedup"], pair(con)["baseline_variant"]) == (0.25, "inductor")
+
+
+def test_what_is_timed_has_to_be_equal(stored):
+    """New inputs for each iteration are other work: no speedup, and the reason names them."""
+    con = stored([make_record(), make_record(backend="eager", randomize_input=True)])
+    assert pair(con)["speedup"] is None
+    assert pair(con)["speedup_reason"] == "not comparable: what is timed randomize-input against default"
+
+
 def test_a_variant_of_the_baseline_backend_is_no_baseline(stored):
     con = stored([make_record(compile_mode="max-autotune"), make_record(backend="eager")])
     assert pair(con)["speedup_reason"] == "no baseline result"

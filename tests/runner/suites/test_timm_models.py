@@ -5,15 +5,20 @@ from __future__ import annotations
 import pytest
 
 from runner.suites import get_suite
-from runner.suites.base import SuiteContext
-from runner.suites.timm_models import _models
+from runner.suites.timm_models import _data
 
 timm = pytest.importorskip("timm")
 torch = pytest.importorskip("torch")
 
 
+def _models():
+    return _data().models
+
+
 def test_every_listed_model_exists():
-    assert set(_models()) <= set(timm.list_models())
+    """Under the name that timm has for it today, with or without a tag."""
+    created = {(model.create or name).partition(".")[0] for name, model in _models().items()}
+    assert created <= set(timm.list_models())
 
 
 @pytest.mark.parametrize("accelerator", ["cpu", "cuda"])
@@ -23,11 +28,6 @@ def test_every_listed_model_has_a_batch_size(accelerator):
     for model in _models().values():
         for test in ("eval", "train"):
             assert batch_size(None, model.batch_size, accelerator, test) >= 1
-
-
-def test_skips_have_reasons():
-    for info in get_suite("timm_models").models(SuiteContext()):
-        assert all(reason.strip() for reason in info.skips.values())
 
 
 @pytest.mark.parametrize("name", ["lcnet_035", "mobilenetv3_large_100"])
@@ -59,8 +59,45 @@ def test_calibration_keeps_momentum_and_mode():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["vit_base_patch16_siglip_256", "vit_base_patch14_dinov2"])
+@pytest.mark.parametrize("name", ["vit_base_patch16_siglip_256", "vit_base_patch14_dinov2.lvd142m"])
 def test_a_feature_extractor_trains_against_its_features(name, request_for):
     workload = get_suite("timm_models").build(request_for(name, "train"))
     with torch.no_grad():
         assert torch.isfinite(workload.loss(workload.module(*workload.args)))
+
+
+def test_a_head_that_starts_at_zero_gets_weights(request_for):
+    """Else the logits are zero on every backend, and nothing could be told apart."""
+    workload = get_suite("timm_models").build(request_for("resmlp_12_224", batch_size=1))
+    with torch.no_grad():
+        assert float(workload.module(*workload.args).std()) > 1e-3
+
+
+def test_pretrained_weights_that_cannot_be_had_are_random_and_said(request_for, monkeypatch, same_tensors):
+    """The same random weights as without asking, so that a machine without a network measures the same."""
+    real = timm.create_model
+
+    def offline(name, *, pretrained=False, **words):
+        if pretrained:
+            torch.rand(3)
+            raise ConnectionError("no route to the hub\nand a page of advice")
+        return real(name, pretrained=False, **words)
+
+    monkeypatch.setattr(timm, "create_model", offline)
+    suite = get_suite("timm_models")
+    asked, plain = suite.build(request_for("test_vit2", weights="pretrained")), suite.build(request_for("test_vit2"))
+    assert asked.weights == "random"
+    assert asked.notes == [
+        "test_vit2: pretrained weights could not be had (ConnectionError: no route to the hub): they are random"
+    ]
+    assert (plain.weights, plain.notes) == ("random", [])
+    assert same_tensors(asked.module.state_dict(), plain.module.state_dict())
+
+
+def test_pretrained_weights_that_are_there_are_used(request_for, monkeypatch):
+    real = timm.create_model
+    monkeypatch.setattr(
+        timm, "create_model", lambda name, pretrained=False: real(name, num_classes=7 if pretrained else 3)
+    )
+    workload = get_suite("timm_models").build(request_for("test_vit2", weights="pretrained"))
+    assert (workload.weights, workload.notes, workload.module.num_classes) == ("pretrained", [], 7)

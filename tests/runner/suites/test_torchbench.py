@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
-import warnings
+import time
 from pathlib import Path
 
 import pytest
 
 from runner.suites import get_suite, torchbench_checkout
 from runner.suites.base import SuiteContext
-from runner.suites.errors import SuiteUnavailableError, UnknownModelError, UnsupportedModelError
-from runner.suites.torchbench import _data
+from runner.suites.errors import SuiteUnavailableError, UnknownModelError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -75,16 +75,13 @@ def test_models_are_the_folders_with_an_init_file_and_skips_have_reasons(fake_ch
     assert infos["pyhpc_equation_of_state"].skips == {"train": "not designed for training"}
 
 
-def test_every_skip_in_the_data_file_has_a_reason():
-    facts = _data()
-    tables = [facts.skip, facts.skip_train, *facts.unsupported.values()]
-    assert all(reason.strip() for table in tables for reason in table.values())
+def test_a_model_that_cannot_run_on_the_accelerator_is_planned_as_a_skip(fake_checkout):
+    infos = {info.name: info for info in get_suite("torchbench").models(SuiteContext(torchbench_dir=fake_checkout()))}
+    assert infos["sam_fast"].accelerator_skips == {"cpu": "runs on CUDA only"}
 
 
-def test_a_model_that_cannot_run_on_the_accelerator_is_refused_with_the_reason(fake_checkout, request_for):
+def test_an_unknown_model_is_refused(fake_checkout, request_for):
     context = SuiteContext(torchbench_dir=fake_checkout())
-    with pytest.raises(UnsupportedModelError, match="sam_fast on cpu: runs on CUDA only"):
-        get_suite("torchbench").build(request_for("sam_fast", context=context))
     with pytest.raises(UnknownModelError, match="no model 'nope'"):
         get_suite("torchbench").build(request_for("nope", context=context))
 
@@ -190,11 +187,62 @@ def test_a_build_leaves_the_process_as_it_was(real):
 
 def test_a_pretrained_model_gets_random_weights_and_says_so(real):
     pytest.importorskip("torchvision")
-    from runner.suites.random_weights import RandomWeightsWarning
-
     suite, ask = real
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        suite.build(ask("squeezenet1_1", batch_size=1))
-    notes = [str(entry.message) for entry in caught if entry.category is RandomWeightsWarning]
-    assert any("SqueezeNet1_1_Weights.IMAGENET1K_V1: random weights" in note for note in notes)
+    workload = suite.build(ask("squeezenet1_1", batch_size=1))
+    assert workload.weights == "random"
+    assert workload.notes == ["SqueezeNet1_1_Weights.IMAGENET1K_V1: random weights in place of a pretrained download"]
+
+
+def test_pretrained_weights_that_cannot_be_had_are_random_and_said(real, monkeypatch, same_tensors):
+    pytest.importorskip("torchvision")
+    suite, ask = real
+    plain = suite.build(ask("squeezenet1_1", batch_size=1))
+
+    def offline(*words, **named):
+        raise ConnectionError("no route")
+
+    monkeypatch.setattr("torchvision.models._api.load_state_dict_from_url", offline)
+    asked = suite.build(ask("squeezenet1_1", batch_size=1, weights="pretrained"))
+    assert asked.weights == "random"
+    assert asked.notes[0] == (
+        "squeezenet1_1: pretrained weights could not be had (ConnectionError: no route): they are random"
+    )
+    assert same_tensors(asked.module.state_dict(), plain.module.state_dict())
+
+
+def test_pretrained_weights_that_are_there_are_used(real, monkeypatch):
+    torchvision = pytest.importorskip("torchvision")
+    suite, ask = real
+    state = torchvision.models.squeezenet1_1().state_dict()
+    monkeypatch.setattr("torchvision.models._api.load_state_dict_from_url", lambda *_, **__: state)
+    workload = suite.build(ask("squeezenet1_1", batch_size=1, weights="pretrained"))
+    assert (workload.weights, workload.notes) == ("pretrained", [])
+
+
+def test_a_model_without_pretrained_weights_says_so(real):
+    suite, ask = real
+    workload = suite.build(ask("lennard_jones", weights="pretrained"))
+    assert workload.weights == "random"
+    assert workload.notes == ["the model offers no pretrained weights: they are random"]
+
+
+@pytest.mark.slow
+def test_a_checkpoints_configuration_needs_no_network(real):
+    pytest.importorskip("transformers")
+    suite, ask = real
+    workload = suite.build(ask("hf_DistilBert", batch_size=1))
+    assert workload.notes == ["distilbert-base-uncased: configuration built here in place of a download"]
+    assert workload.module.config.dim == 768
+
+
+def test_missing_packages_are_found_by_reading_every_model_of_the_checkout(real_checkout):
+    """In less than a second of this process's time, without importing what it reads."""
+    suite, context = get_suite("torchbench"), SuiteContext(torchbench_dir=real_checkout)
+    names = [info.name for info in suite.models(context)]
+    began = time.process_time()
+    found = suite.missing_packages(context, names)
+    assert time.process_time() - began < 1
+    assert "torchbenchmark.models.dlrm" not in sys.modules
+    assert not {"lennard_jones", "phlippe_resnet"} & set(found)
+    for packages in found.values():
+        assert all(importlib.util.find_spec(package) is None for package in packages)

@@ -1,0 +1,42 @@
+"""The accelerators by name; a new one is a file and a line here."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from runner.accelerators.base import NoSuchDevice, only_first
+from runner.accelerators.cpu import Cpu
+from runner.accelerators.cuda import Cuda
+from runner.accelerators.tpu import Tpu
+from runner.accelerators.xpu import Xpu
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runner.accelerators.base import Adapter
+    from store.record import Accelerator
+
+ACCELERATORS: Mapping[Accelerator, Adapter] = {"cpu": Cpu(), "cuda": Cuda(), "tpu": Tpu(), "xpu": Xpu()}
+_INDEXED = ("cuda", "xpu")
+
+OUT_OF_MEMORY = re.compile(
+    "|".join(
+        ["out of memory", "OutOfMemory", *(word for each in ACCELERATORS.values() for word in each.out_of_memory)]
+    ),
+    re.IGNORECASE,
+)
+"""What any of them says when memory is full; exceptions of many types carry it, and so do logs."""
+
+
+def refuse_index(accelerator: Accelerator, index: int, devices: int | None) -> None:
+    """Refuse an index that no device has; `devices` is how many there are, where that is known.
+
+    Raises:
+        NoSuchDevice: with the indices that there are.
+    """
+    if accelerator not in _INDEXED:
+        only_first(accelerator, index)
+    elif devices is not None and index >= devices:
+        have = "index 0 only" if devices == 1 else f"indices 0 to {devices - 1}"
+        raise NoSuchDevice(f"--device-index {index}: this machine has {accelerator} devices of {have}")

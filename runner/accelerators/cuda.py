@@ -1,0 +1,56 @@
+"""NVIDIA GPUs, as `nvidia-smi` names them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from runner.accelerators import tool
+from runner.accelerators.torch_device import TorchDevice
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from store.record import Accelerator
+
+
+def _query(fields: str) -> list[str]:
+    return tool.lines("nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader")
+
+
+def _visible(named: list[tuple[str, str]]) -> list[str]:
+    """Return the names that `CUDA_VISIBLE_DEVICES` lets a process see, in its order."""
+    wanted = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if wanted is None:
+        return [name for _, name in named]
+    found = []
+    for word in wanted.replace(" ", "").split(","):
+        match = [name for at, (uuid, name) in enumerate(named) if word == str(at) or (word and uuid.startswith(word))]
+        if not match:
+            break  # as the driver does: what follows a device that is not there is hidden too
+        found.append(match[0])
+    return found
+
+
+class Cuda:
+    """NVIDIA GPUs through `torch.cuda`."""
+
+    name: Accelerator = "cuda"
+    amp_dtype = "float16"
+    has_events = True
+    out_of_memory: Sequence[str] = ("CUDA out of memory", "CU(DNN|BLAS)_STATUS_ALLOC_FAILED", "cudaErrorMemoryAlloc")
+    variables: Mapping[str, str] = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    """So that a device's index is the one that `nvidia-smi` shows."""
+
+    def models(self) -> tuple[str, ...]:
+        rows = [line.partition(", ") for line in _query("uuid,name")]
+        return tuple(_visible([(uuid, name) for uuid, _, name in rows]))
+
+    def absent(self) -> str:
+        return "nvidia-smi names none"
+
+    def driver(self) -> str | None:
+        return next(iter(_query("driver_version")), None)
+
+    def open(self, index: int | None) -> TorchDevice:
+        return TorchDevice("cuda", index)

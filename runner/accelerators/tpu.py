@@ -1,0 +1,64 @@
+"""TPUs, which only PyTorch/XLA drives."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runner.accelerators.base import only_first
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from store.record import Accelerator
+
+_DEV = Path("/dev")
+
+
+class TpuDevice:
+    """A TPU core through PyTorch/XLA."""
+
+    def __init__(self) -> None:
+        import torch_xla
+        from torch_xla.core import xla_model
+
+        self._model: Any = xla_model
+        self.device: Any = torch_xla.device()
+
+    def synchronize(self) -> None:
+        self._model.wait_device_ops()
+
+    def memory_reset(self) -> None:
+        """Do nothing: the runtime gives no way to reset its high-water mark."""
+
+    def memory_peak_bytes(self) -> int | None:
+        info = self._model.get_memory_info(self.device)
+        return int(info["peak_bytes_used"]) if "peak_bytes_used" in info else None
+
+    def timer(self) -> None:
+        return None
+
+
+class Tpu:
+    """A TPU host's cores; a process owns them all."""
+
+    name: Accelerator = "tpu"
+    amp_dtype = "bfloat16"
+    has_events = False
+    out_of_memory: Sequence[str] = ("RESOURCE_EXHAUSTED", "Ran out of memory in memory space")
+    variables: Mapping[str, str] = {"PJRT_DEVICE": "TPU"}
+
+    def models(self) -> tuple[str, ...]:
+        nodes = [*_DEV.glob("accel[0-9]*"), *_DEV.glob("vfio/[0-9]*")]
+        return (os.environ.get("TPU_ACCELERATOR_TYPE", "tpu"),) * len(nodes)
+
+    def absent(self) -> str:
+        return "there is no /dev/accel* and no /dev/vfio/*"
+
+    def driver(self) -> str | None:
+        return None
+
+    def open(self, index: int | None) -> TpuDevice:
+        only_first(self.name, index)
+        return TpuDevice()

@@ -1,0 +1,69 @@
+"""What one more look tells after the last timed block: the compiled graphs, and who asks for fallback ops."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from runner import sites
+from runner.graphs import collect
+from runner.graphs import lazy as lazy_graphs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from store.record import ExperimentConfig, Graph
+
+
+@dataclass
+class Findings:
+    """Empty where nothing was looked at."""
+
+    graphs: list[Graph] = field(default_factory=list)
+    call_sites: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+def look(config: ExperimentConfig, module: Any, iterate: Callable[[], Any], fallbacks: Collection[str]) -> Findings:
+    """Look at the graphs and, where ops fell back, for their callers.
+
+    Args:
+        config: of the experiment.
+        module: its model, after the last timed block.
+        iterate: runs one iteration and returns its result, not synchronised.
+        fallbacks: ops that ran outside the compiler.
+    """
+    found = Findings()
+    compiled = bool(config.dynamo)
+    try:
+        lazy = bool(config.xla) and not config.torch_xla2 and not lazy_graphs.bridged()
+        # Compiled code must not run under the finder: it would be compiled anew.
+        output = _under_finder(iterate, () if compiled else fallbacks, found) if lazy else None
+        found.graphs = collect.graphs(config, output, module)
+        unknown = set(fallbacks) - found.call_sites.keys()
+        if unknown and compiled:
+            found.call_sites = lazy_graphs.bridge_call_sites()
+            # Last: what it leaves pending must not be executed.
+            _uncompiled(iterate, unknown - found.call_sites.keys(), found)
+    except Exception as error:  # noqa: BLE001 - the measurement stands without it
+        found.warnings.append(f"graphs and call sites are not complete: {type(error).__name__}: {error}"[:300])
+    return found
+
+
+def _under_finder(iterate: Callable[[], Any], fallbacks: Collection[str], found: Findings) -> Any:
+    finder = sites.finder(fallbacks) if fallbacks else None
+    with finder or contextlib.nullcontext():
+        output = iterate()
+    found.call_sites |= finder.found if finder else {}
+    return output
+
+
+def _uncompiled(iterate: Callable[[], Any], fallbacks: Collection[str], found: Findings) -> None:
+    """Run the step as it is written: compiled code has no places in the program."""
+    if not fallbacks:
+        return
+    import torch
+
+    with torch.compiler.set_stance("force_eager"):
+        _under_finder(iterate, fallbacks, found)

@@ -1,0 +1,92 @@
+"""The variants of one model and test: which backends, and which settings each of them knows. Imports no torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from runner.backends import BACKENDS, xla_of
+from store.identity import backend_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from runner.plan import PlanRequest
+    from store.record import Accelerator, CacheState, Test
+
+_OF_INDUCTOR = frozenset({"compile_mode", "cudagraphs", "freezing"})
+_OF_DYNAMO = frozenset({"fullgraph", "dynamic_shapes", "dynamic_batch_only"})
+_OF_TRAIN = frozenset({"loss", "optimizer", "collect_full_output"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """One way to compile and run a step, without the settings of `torch.compile`."""
+
+    xla: str | None
+    dynamo: str | None
+    torch_xla2: str | None = None
+    xla_flags: tuple[str, ...] = ()
+    cache: CacheState = "cold"
+
+    @property
+    def backend(self) -> str:
+        return backend_name(self.xla, self.dynamo, self.torch_xla2)
+
+    def knows(self, setting: str, test: Test) -> bool:
+        """Say whether a field of `ExperimentConfig` changes what this way does; else it is planned without it."""
+        if setting in _OF_INDUCTOR:
+            return self.dynamo == "inductor"
+        if setting in _OF_DYNAMO:
+            return self.dynamo is not None
+        if setting == "keep_model_data_on_cuda":
+            return self.xla is not None and self.dynamo is not None
+        return test == "train" or setting not in _OF_TRAIN
+
+    def settings(self, asked: Mapping[str, Any], test: Test) -> dict[str, Any]:
+        """Return of the asked settings those that belong here, so that a baseline stays one for all of them."""
+        found = {name: value for name, value in asked.items() if self.knows(name, test)}
+        overrides = {key: value for key, value in asked.get("overrides", {}).items() if self._knows_override(key)}
+        found.pop("overrides", None)
+        return found | ({"overrides": overrides} if overrides else {})
+
+    def _knows_override(self, key: str) -> bool:
+        return self.dynamo == "inductor" if key.startswith("inductor.") else self.dynamo is not None
+
+
+def ways(request: PlanRequest, accelerator: Accelerator) -> Iterator[Way]:
+    """Yield what the request asks for on an accelerator; senseless combinations are left out."""
+    for xla, dynamo, torch_xla2 in _backends(request):
+        # PyTorch/XLA dropped CUDA, and a TPU has no eager device: such pairs are senseless, not skipped.
+        if (accelerator == "cuda" and xla) or (accelerator == "tpu" and not xla):
+            continue
+        eager = xla is None and dynamo is None
+        all_flags = request.xla_flags if xla and request.xla_flags else ((),)
+        caches: tuple[CacheState, ...] = ("cold",) if eager else request.caches
+        for xla_flags, state in product(all_flags, caches):
+            yield Way(xla=xla, dynamo=dynamo, torch_xla2=torch_xla2, xla_flags=xla_flags, cache=state)
+
+
+def _backends(request: PlanRequest) -> list[tuple[str | None, str | None, str | None]]:
+    """Return (xla, dynamo, torch_xla2): each axis that is given narrows the plan."""
+    pairs = list(BACKENDS)
+    known = {dynamo for _, dynamo in pairs}
+    pairs += [(xla_of(name), name) for name in request.dynamo if name not in known]
+    kinds = request.torch_xla2 or (None,)
+    found = [(xla, dynamo, kind) for kind, (xla, dynamo) in product(kinds, pairs) if kind is None or _lazy(xla, dynamo)]
+    found = [each for each in found if _asked(each[0], each[1], request)]
+    baseline = ("PJRT", None, None)
+    if request.xla_baseline and baseline not in found:
+        found.append(baseline)
+    return found
+
+
+def _lazy(xla: str | None, dynamo: str | None) -> bool:
+    return xla is not None and dynamo is None
+
+
+def _asked(xla: str | None, dynamo: str | None, request: PlanRequest) -> bool:
+    if request.xla and xla not in request.xla:
+        return False
+    return not request.dynamo or dynamo in request.dynamo

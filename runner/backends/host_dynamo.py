@@ -1,0 +1,62 @@
+"""Any backend that dynamo lists, by its name, on the host's device: `aot_eager`, `eager`, `cudagraphs`, `tvm`."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from runner.accelerators import ACCELERATORS
+from runner.backends import dynamo, host
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from runner.backends.base import Runtime
+    from runner.machine import Machine
+    from store.record import Accelerator, ExperimentConfig
+
+_NOT_OFFERED = ("_TESTING_ONLY", "minifier_backend", "ts")
+"""Ends of names that are no way to run a model: PyTorch's own tests, the minifier, TorchScript."""
+
+
+class HostDynamo:
+    """Compile the step with the dynamo backend of a name; torch knows which there are."""
+
+    preload: Sequence[str] = ("torch._dynamo",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def unavailable(self, accelerator: Accelerator, machine: Machine) -> str | None:
+        missing = host.unavailable(accelerator, machine)
+        if missing:
+            return missing
+        known = machine.dynamo_backends()
+        if self.name in known:
+            return None
+        if not known:
+            return f"torch could not tell which dynamo backends there are, so {self.name} cannot be checked"
+        close = get_close_matches(self.name, known, n=1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        offered = ", ".join(name for name in known if not name.endswith(_NOT_OFFERED))
+        return f"dynamo has no backend {self.name}{hint}; there are {offered}"
+
+    def refuses(self, config: ExperimentConfig) -> str | None:
+        if config.xla:
+            return f"{self.name} is measured on the host's device: leave out --xla {config.xla}"
+        if self.name == "cudagraphs" and config.accelerator != "cuda":
+            return "cudagraphs records CUDA graphs; elsewhere it would be eager under its name"
+        return None
+
+    def variables(self, config: ExperimentConfig, scratch: Path) -> Mapping[str, str]:
+        return {**ACCELERATORS[config.accelerator].variables, **dynamo.cache_variables(scratch)}
+
+    def open(self, config: ExperimentConfig, device_index: int | None = None) -> Runtime:
+        return host.HostRuntime(config.accelerator, device_index)
+
+    def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
+        return dynamo.compile_step(step, self.name, config)
+
+    def invalid(self) -> str | None:
+        return dynamo.no_graph()

@@ -1,0 +1,1 @@
+"""`python -m runner.dynamo`: the command lines of the TorchDynamo harness (pytorch/pytorch `benchmarks/dynamo`)."""

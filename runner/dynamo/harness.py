@@ -1,0 +1,188 @@
+"""The command line of torchbench.py, huggingface.py and timm_models.py: translate, measure, write the CSV."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner import machine, plan_view
+from runner.backends import xla_of
+from runner.dynamo import batch_sizes, output
+from runner.errors import UsageError
+from runner.peer_cli import compose, table
+from runner.run_folder import open_folder
+from store.harness_csv import Options, Pair, speedups
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from runner.machine import Machine
+    from runner.peer_cli.compose import Work
+    from runner.peer_cli.table import Parser, Table
+    from runner.plan import Plan
+
+_DESCRIPTION = "Takes the command line of the TorchDynamo harness; docs/runner.md has the table of its flags."
+_ACCURACY_BATCH = {"huggingface": 1, "torchbench": 4, "timm_models": 8}
+"""What the harness checks with unless --batch-size is given."""
+EAGER: Pair = (None, None)
+LAZY: Pair = ("PJRT", None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sides:
+    """What is measured, against what."""
+
+    backend: Pair
+    baseline: Pair
+
+
+@cache
+def flags_table() -> Table:
+    """Return what becomes of each of their flags."""
+    return table.load(Path(__file__).with_suffix(".yaml"))
+
+
+def parser(program: str) -> Parser:
+    """Return a parser of their command line."""
+    return flags_table().parser(program, _DESCRIPTION)
+
+
+def run(suite: str, words: Sequence[str], program: str, command: str) -> int:
+    """Measure one suite and write the harness's CSV; return the exit code."""
+    program = f"{program} {suite}"
+    parsed = parser(program).parse_args(list(words))
+    _refuse_contradictions(parsed)
+    here = machine.detect()
+    both = sides(parsed)
+    asked = compose.work(translate(suite, parsed, both, here), program=program)
+    asked = replace(asked, plan=_planned(asked, parsed, both))
+    _refuse_nothing(asked.plan, both.backend)
+    csv = output.Csv(
+        path=csv_path(parsed),
+        append=bool(parsed.only or parsed.retain_output),
+        kind="accuracy" if parsed.accuracy else "xla" if parsed.xla else "performance",
+        options=_options(parsed, both),
+        quiet=parsed.quiet,
+        explain=parsed.explain or parsed.stats,
+        graph_breaks=parsed.explain or parsed.print_graph_breaks or parsed.log_graph_breaks,
+    )
+    folder = open_folder(compose.home(), None, asked.identity(command))
+    output.say(f"{plan_view.summary(asked.plan)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}")
+    try:
+        result = compose.measure(asked, folder)
+    finally:
+        csv.write(folder)
+    output.say(result.sentence())
+    return 0
+
+
+def sides(parsed: argparse.Namespace) -> Sides:
+    """Return the (xla, dynamo) of the backend and of its baseline.
+
+    Raises:
+        UsageError: no backend is named.
+    """
+    baseline = LAZY if parsed.trace_on_xla or parsed.use_xla_baseline else EAGER
+    if parsed.xla:
+        return Sides(backend=LAZY, baseline=EAGER)
+    name = "inductor" if parsed.inductor else "eager" if parsed.overhead else parsed.backend
+    if name is None:
+        raise UsageError("no backend is named; pass --inductor, --backend NAME or --xla")
+    backend = (xla_of(name), name)
+    if parsed.trace_on_xla and backend[0] is None:
+        raise UsageError(f"--trace-on-xla cannot be honoured with {name}: it compiles for the host's device")
+    return Sides(backend=backend, baseline=baseline)
+
+
+def translate(suite: str, parsed: argparse.Namespace, both: Sides, here: Machine) -> list[str]:
+    """Return the flags of `xlabench run` that do the same; the plan is then cut to the two sides."""
+    words = ["--preset=hud", f"--suite-name={suite}", *flags_table().words(parsed)]
+    pairs = [both.backend] if parsed.accuracy else [both.baseline, both.backend]
+    words += dict.fromkeys(f"--xla={xla}" for xla, _ in pairs)
+    words += dict.fromkeys(f"--dynamo={dynamo}" for _, dynamo in pairs)
+    words += [f"--accelerator={device}" for device in parsed.devices or [usual_device(here)]]
+    words += [f"--only={suite}/{name}" for name in _only(parsed, suite)]
+    words += [f"--exclude=^{re.escape(name)}$" for name in parsed.exclude_exact or ()]
+    words += _precision(parsed)
+    words += ["--dynamic-shapes"] if parsed.dynamic_shapes or parsed.dynamic_batch_only else []
+    words += ["--freezing"] if parsed.freezing and parsed.inference else []
+    batch_size = parsed.batch_size or (_ACCURACY_BATCH.get(suite) if parsed.accuracy else None)
+    words += [f"--batch-size={batch_size}"] if batch_size else []
+    if parsed.xla_tolerance is not None and both.backend[0] is not None:
+        words.append(f"--tolerance={parsed.xla_tolerance}")
+    return [*words, "--collect-dynamo-counters", *(["--verify-only"] if parsed.accuracy else [])]
+
+
+def usual_device(here: Machine) -> str:
+    """Return the accelerator that the harness takes where none is named."""
+    return next((name for name in ("cuda", "xpu") if name in here.accelerators), "cpu")
+
+
+def csv_path(parsed: argparse.Namespace) -> Path | None:
+    """Return where the harness would write, in the current folder instead of torch's; None: nowhere."""
+    if parsed.disable_output:
+        return None
+    backend = "eager" if parsed.overhead else parsed.backend
+    usual = "overheads.csv" if parsed.overhead else "inductor.csv" if parsed.inductor else "xla.csv"
+    if backend and not parsed.overhead:
+        usual = f"{'accuracy' if parsed.accuracy else 'speedup'}_{backend}.csv"
+    return Path(parsed.output_directory or ".") / (parsed.output or usual)
+
+
+def _precision(parsed: argparse.Namespace) -> list[str]:
+    """Return float32 where no dtype is given, as there; autocast's own dtype belongs to --amp."""
+    if parsed.amp:
+        return [f"--amp-dtype={parsed.amp_dtype}"] if parsed.amp_dtype else []
+    return [] if parsed.float16 or parsed.bfloat16 else ["--dtype=float32"]
+
+
+def _only(parsed: argparse.Namespace, suite: str) -> list[str]:
+    if parsed.only:
+        if ":" in parsed.only:
+            raise UsageError(
+                "--only path:…,class:… cannot be honoured: make the model a suite of your own (XLABENCH_SUITES), "
+                "see CONTRIBUTING.md"
+            )
+        return [str(parsed.only)]
+    chosen = os.environ.get("TORCHBENCH_ONLY_MODELS", "") if suite == "torchbench" else ""
+    return [name.strip() for name in chosen.split(",") if name.strip()]
+
+
+def _refuse_contradictions(parsed: argparse.Namespace) -> None:
+    if parsed.amp_dtype and not parsed.amp:
+        raise UsageError("--amp-dtype belongs to --amp")
+    if parsed.accuracy and parsed.baseline:
+        raise UsageError("--baseline compares speedups: it belongs to --performance")
+    if not 0 <= parsed.partition_id < parsed.total_partitions:
+        raise UsageError(f"--partition-id {parsed.partition_id}: it is at least 0 and below {parsed.total_partitions}")
+
+
+def _planned(asked: Work, parsed: argparse.Namespace, both: Sides) -> Plan:
+    wanted = {both.backend} if parsed.accuracy else {both.backend, both.baseline}
+    made = compose.only(asked.plan, lambda _, xla, dynamo: (xla, dynamo) in wanted)
+    return batch_sizes.apply(Path(parsed.batch_size_file), made) if parsed.batch_size_file else made
+
+
+def _refuse_nothing(made: Plan, backend: Pair) -> None:
+    """Say why the backend can measure nothing: no such model, no such device, no such package."""
+    own = [entry for entry in made.entries if (entry.config.xla, entry.config.dynamo) == backend]
+    if not own:
+        raise UsageError("No model is selected; loosen --filter, --exclude or --only.")
+    if not any(entry.runnable for entry in own):
+        reasons = dict.fromkeys(entry.skip_reason for entry in own if entry.skip_reason)
+        raise UsageError(f"Nothing can be measured: {'; '.join(map(str, reasons))}.")
+
+
+def _options(parsed: argparse.Namespace, both: Sides) -> Options:
+    return Options(
+        backend=both.backend,
+        baseline=both.baseline,
+        tag=parsed.tag,
+        prior=speedups(Path(parsed.baseline).read_text()) if parsed.baseline else None,
+        warm_peak=parsed.use_warm_peak_memory or parsed.dashboard,
+    )

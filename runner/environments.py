@@ -1,0 +1,186 @@
+"""The interpreters that a run measures in: what each offers, and the plan over all of them."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from runner import machine, plan, probe
+from runner.errors import UsageError
+from runner.machine import Machine
+from runner.suites import get_suite
+from store.record import Accelerator, Environment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from runner.plan import Plan, PlanRequest
+    from store.record import PlanEntry
+
+DEFAULT = "default"
+"""The name of the interpreter that xlabench itself runs in."""
+_PROBE_TIMEOUT_S = 120
+_PACKAGES = ("runner", "store")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interpreter:
+    """A named interpreter with its packages, on this machine."""
+
+    name: str
+    machine: Machine
+    description: Environment
+
+
+def look(request: PlanRequest, named: Mapping[str, Path], threads: int | None = None) -> tuple[Interpreter, ...]:
+    """Return the interpreters that a request asks for; none asked for: the current one.
+
+    Args:
+        request: names, each with a path or one of `named`.
+        named: interpreters by name, from `xlabench.toml`.
+        threads: as asked for, for the description.
+
+    Raises:
+        UsageError: a name that is not known, or an interpreter that cannot measure.
+    """
+    sources = plan.source_versions(request)
+    found = []
+    for name, python in request.environments or ((DEFAULT, None),):
+        chosen = python or named.get(name)
+        if chosen is None and name != DEFAULT:
+            known = ", ".join(sorted({*named, DEFAULT}))
+            raise UsageError(
+                f"--env {name}: no environment of this name; pass --env {name}=PYTHON, or choose one of {known} "
+                "(section [environments] of xlabench.toml in the home)."
+            )
+        here, description = ask(name, chosen) if chosen else _current()
+        description = msgspec.structs.replace(
+            description, name=name, threads=threads, torchbench_commit=sources.get("torchbench_commit")
+        )
+        found.append(Interpreter(name=name, machine=here, description=description))
+    return tuple(found)
+
+
+def make_plan(request: PlanRequest, interpreters: Sequence[Interpreter]) -> Plan:
+    """Plan each environment by what it offers; equal variants of a model stand side by side."""
+    plans = [_plan_in(each, request) for each in interpreters]
+    if len(plans) == 1:
+        return plans[0]
+    groups: dict[str, dict[str, list[PlanEntry]]] = {}
+    for each in plans:
+        for entry in each.entries:
+            groups.setdefault(entry.group, {}).setdefault(entry.variant, []).append(entry)
+    entries = [entry for variants in groups.values() for equal in variants.values() for entry in equal]
+    missing = {suite: reason for each in plans for suite, reason in each.missing_suites.items()}
+    return replace(plans[0], entries=tuple(entries), missing_suites=missing)
+
+
+def _plan_in(interpreter: Interpreter, request: PlanRequest) -> Plan:
+    """Plan one environment; the suites were looked for in xlabench's own, so what they import is looked for here."""
+    made = plan.make_plan(replace(request, environment=interpreter.name), interpreter.machine)
+    if interpreter.machine.python == sys.executable:
+        return made
+    return replace(made, entries=tuple(_with_lacking(entry, interpreter) for entry in made.entries))
+
+
+def _with_lacking(entry: PlanEntry, interpreter: Interpreter) -> PlanEntry:
+    """Skip an experiment whose suite imports a package that the environment lacks."""
+    wanted = [module for module in get_suite(entry.config.suite_name).preload if module in machine.PACKAGES]
+    lacking = [module for module in wanted if module not in interpreter.machine.packages]
+    if not entry.runnable or not lacking:
+        return entry
+    reason = f"suite {entry.config.suite_name} needs {', '.join(lacking)} in environment {interpreter.name}"
+    return msgspec.structs.replace(entry, skip_reason=reason)
+
+
+def ask(name: str, python: Path) -> tuple[Machine, Environment]:
+    """Run another interpreter once and return what it offers.
+
+    Raises:
+        UsageError: there is no such interpreter, or it lacks what a measuring process needs.
+    """
+    command = [str(_executable(name, python)), "-m", "runner.probe"]
+    try:
+        done = subprocess.run(
+            command,
+            env={**os.environ, **variables(command[0])},
+            capture_output=True,
+            text=True,
+            timeout=_PROBE_TIMEOUT_S,
+            check=True,
+        )
+        told = json.loads(done.stdout.splitlines()[-1])
+    except (ValueError, IndexError):
+        raise UsageError(f"Environment {name}: {command[0]} is no Python: it did not say what it offers.") from None
+    except (OSError, subprocess.SubprocessError) as error:
+        words = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
+        raise UsageError(f"Environment {name}: {command[0]} cannot say what it offers: {words[-1]}") from None
+    _refuse_unfit(name, command[0], told)
+    return _machine(told["machine"]), msgspec.convert(told["environment"], Environment)
+
+
+def variables(python: str) -> dict[str, str]:
+    """Return what another interpreter needs in its environment to find our own packages, and only those."""
+    if python == sys.executable:
+        return {}
+    before = os.environ.get("PYTHONPATH")
+    return {"PYTHONPATH": os.pathsep.join([str(_sources()), *([before] if before else [])])}
+
+
+@functools.cache
+def _sources() -> Path:
+    """Return a folder of our packages; of an installed xlabench, links, because its own folder holds torch, too."""
+    root = Path(__file__).resolve().parents[1]
+    if not any(root.glob("*.dist-info")):
+        return root
+    folder = Path(tempfile.mkdtemp(prefix="xlabench-sources-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for package in _PACKAGES:
+        (folder / package).symlink_to(root / package)
+    return folder
+
+
+def _current() -> tuple[Machine, Environment]:
+    here = machine.detect()
+    return here, machine.describe(DEFAULT, here, {}, None)
+
+
+def _executable(name: str, python: Path) -> Path:
+    """Return the interpreter's absolute path, links kept: a virtual environment is known by the link's place."""
+    place = python.expanduser()
+    if place.is_dir():
+        place /= "bin/python"
+    found = shutil.which(place)
+    if found is None:
+        raise UsageError(f"Environment {name}: {python} is no interpreter; name its python, as VENV/bin/python.")
+    return Path(found).absolute()
+
+
+def _refuse_unfit(name: str, python: str, told: Mapping[str, Any]) -> None:
+    if not told["recent"]:
+        least = ".".join(map(str, probe.OLDEST))
+        raise UsageError(f"Environment {name}: {python} is Python {told['python']}; xlabench needs {least} or newer.")
+    if told["lacking"]:
+        raise UsageError(
+            f"Environment {name}: a measuring process needs {', '.join(told['lacking'])} there: "
+            f"{python} -m pip install {' '.join(told['lacking'])}"
+        )
+
+
+def _machine(told: Mapping[str, Any]) -> Machine:
+    """Give what JSON flattened its types back."""
+    types = typing.get_type_hints(Machine, localns={"Mapping": Mapping, "Accelerator": Accelerator})
+    return Machine(**{field: msgspec.convert(value, types[field]) for field, value in told.items()})

@@ -1,0 +1,38 @@
+"""Flags of the protocol: how often, how long and under which limits a run measures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.flags import types
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_protocol_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that say how a run measures; none is part of an experiment's identity."""
+    group = parser.add_argument_group("measurement")
+    add = group.add_argument
+    add("--repeat", type=types.positive, metavar="N", help="timed blocks in the steady state (default 10)")
+    add("--iterations-per-run", type=types.positive, default=1, metavar="N", help="iterations of one timed block")
+    add("--warmup-max", type=types.positive, default=50, metavar="N", help="blocks after which never_steady is said")
+    add("--threads", type=types.positive, metavar="N", help="CPU threads of every backend (default: torch's own)")
+    add("--seed", type=int, default=1337, metavar="N", help="seed of weights, inputs and random streams")
+    add("--device-index", "--card", type=types.not_negative, metavar="N", help="which device of the accelerator")
+    add("--subprocess-timeout", type=types.positive, metavar="S", help="seconds of one process (default 1800)")
+    add("--memory-limit", type=types.size, metavar="SIZE", help="a measuring process above it is killed, as 8G")
+    add(
+        "--retry-new-failures",
+        type=types.not_negative,
+        default=1,
+        metavar="N",
+        help="tries of what passed last time and fails now, each in a new interpreter (default 1)",
+    )
+    add(
+        "--start",
+        choices=["fork", "interpreter"],
+        default="fork",
+        help="fork from a warm server, or start anew each time",
+    )
+    add("--print-subprocess", action="store_true", help="show what the measuring processes print")

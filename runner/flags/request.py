@@ -1,0 +1,153 @@
+"""Turn parsed flags into the plan's request and the protocol's settings."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from runner import presets
+from runner.accelerators import refuse_index
+from runner.accelerators.base import NoSuchDevice
+from runner.errors import UsageError
+from runner.flags.artifacts import INSTRUMENTS
+from runner.flags.selection import SMOKE
+from runner.machine import detect
+from runner.messages import Settings
+from runner.plan import PlanRequest
+from runner.suites.base import SuiteContext
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+def plan_request(arguments: argparse.Namespace) -> PlanRequest:
+    """Turn parsed flags into a request.
+
+    Raises:
+        UsageError: values that contradict each other, or a folder that is not there.
+    """
+    directory: Path | None = arguments.torchbench_dir
+    _refuse_contradictions(arguments)
+    _refuse_device_index(arguments)
+    suites = tuple(dict.fromkeys(arguments.suite_name))
+    accelerators = tuple(dict.fromkeys(arguments.accelerator))
+    if arguments.smoke:
+        suites = suites or ("timm_models", "huggingface", "dummy", "torchbench")
+        accelerators = accelerators or ("cpu",)
+    return PlanRequest(
+        suites=suites,
+        accelerators=accelerators,
+        xla=tuple(dict.fromkeys(arguments.xla)),
+        dynamo=tuple(dict.fromkeys(arguments.dynamo)),
+        torch_xla2=tuple(dict.fromkeys(arguments.torch_xla2)),
+        xla_flags=tuple(dict.fromkeys(arguments.xla_flags)),
+        caches=("cold", "warm") if arguments.cache == "both" else (arguments.cache,),
+        xla_baseline=arguments.use_xla_baseline,
+        tests=tuple(dict.fromkeys(arguments.test)),
+        filters=tuple(arguments.filter),
+        excludes=tuple(arguments.exclude),
+        only=tuple(dict.fromkeys(arguments.only)),
+        models_file=arguments.models_file,
+        tiers=tuple(dict.fromkeys(arguments.filter_by_tier)),
+        excluded_tiers=tuple(dict.fromkeys(arguments.exclude_by_tier)),
+        fast=arguments.fast,
+        no_skip=arguments.no_skip,
+        models=SMOKE if arguments.smoke else (),
+        batch_size=arguments.batch_size,
+        preset=arguments.preset,
+        requested=_requested(arguments),
+        total_partitions=arguments.total_partitions,
+        partition_id=arguments.partition_id,
+        plan_file=arguments.plan,
+        environments=tuple(arguments.env),
+        context=SuiteContext(torchbench_dir=directory),
+    )
+
+
+def _refuse_contradictions(arguments: argparse.Namespace) -> None:
+    directory = arguments.torchbench_dir
+    if directory is not None and not directory.is_dir():
+        raise UsageError(
+            f"--torchbench-dir {directory}: no such folder; pass a checkout of github.com/pytorch/benchmark"
+        )
+    if not 0 <= arguments.partition_id < arguments.total_partitions:
+        raise UsageError(
+            f"--partition-id {arguments.partition_id}: with --total-partitions {arguments.total_partitions} it is "
+            f"at least 0 and below {arguments.total_partitions}"
+        )
+    if arguments.with_optimizer and arguments.no_optimizer:
+        raise UsageError("--with-optimizer and --no-optimizer: choose one")
+    if arguments.amp_dtype and arguments.dtype not in (None, "amp"):
+        raise UsageError(f"--amp-dtype belongs to --dtype amp, not to --dtype {arguments.dtype}")
+    if arguments.dynamic_batch_only and not arguments.dynamic_shapes:
+        raise UsageError("--dynamic-batch-only belongs to --dynamic-shapes; pass both")
+    names = [name for name, _ in arguments.env]
+    if len(set(names)) < len(names):
+        raise UsageError(f"--env: each environment needs a name of its own, not {', '.join(names)}")
+
+
+def _refuse_device_index(arguments: argparse.Namespace) -> None:
+    index = getattr(arguments, "device_index", None)
+    if index is None:
+        return
+    devices = detect().devices
+    for accelerator in arguments.accelerator or devices:
+        try:
+            refuse_index(accelerator, index, len(devices[accelerator]) if accelerator in devices else None)
+        except NoSuchDevice as error:
+            raise UsageError(str(error)) from None
+
+
+def _requested(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the fields of `ExperimentConfig` that the flags fix; what is not given is left to the preset."""
+    fixed = {name: value for name in presets.CONFIGURABLE if (value := getattr(arguments, name, None)) is not None}
+    if arguments.no_optimizer:
+        fixed["optimizer"] = None
+    elif arguments.with_optimizer:
+        fixed["optimizer"] = arguments.with_optimizer
+    overrides = {f"dynamo.{key}": value for key, value in arguments.dynamo_config}
+    overrides |= {f"inductor.{key}": value for key, value in arguments.inductor_config}
+    return fixed | ({"overrides": overrides} if overrides else {})
+
+
+def settings(arguments: argparse.Namespace) -> Settings:
+    """Turn parsed flags into protocol settings."""
+    usual = Settings()
+    if arguments.warmup_max < usual.warmup_min:
+        raise UsageError(
+            f"--warmup-max {arguments.warmup_max}: a steady state needs at least {usual.warmup_min} blocks"
+        )
+    if arguments.verify and arguments.verify_only:
+        raise UsageError("--verify times and compares, --verify-only compares: choose one")
+    instruments = [name for name in INSTRUMENTS if getattr(arguments, name)]
+    if arguments.save_ir_format:
+        instruments.append("save_ir")
+    return Settings(
+        preset=arguments.preset,
+        repeat=arguments.repeat or presets.REPEATS[arguments.preset],
+        iterations_per_run=arguments.iterations_per_run,
+        warmup_max=arguments.warmup_max,
+        timeout_s=float(arguments.subprocess_timeout or usual.timeout_s),
+        threads=arguments.threads,
+        seed=arguments.seed,
+        start=arguments.start,
+        device_index=arguments.device_index,
+        memory_limit_bytes=arguments.memory_limit,
+        verify="only" if arguments.verify_only else "with" if arguments.verify else "off",
+        verify_iterations=arguments.verify_iterations,
+        tolerance=arguments.tolerance,
+        cosine=arguments.cosine,
+        instruments=tuple(instruments),
+        save_ir_format=arguments.save_ir_format,
+        profile_xla_duration_ms=arguments.profile_xla_duration_ms,
+        artifact_limit_bytes=arguments.artifact_limit or usual.artifact_limit_bytes,
+        collect_dynamo_counters=arguments.collect_dynamo_counters,
+        print_subprocess=arguments.print_subprocess,
+    )
+
+
+def command_line(arguments: Sequence[str]) -> str:
+    """Return the command as one types it."""
+    return shlex.join(["xlabench", *arguments])

@@ -1,0 +1,122 @@
+"""What argparse makes of one word; each raises a sentence that names what is accepted."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from pathlib import Path
+
+_TESTS = {"eval": "eval", "train": "train", "inference": "eval", "training": "train"}
+_GONE = {
+    "nvfuser": "nvfuser is gone from PyTorch; use inductor",
+    "aot_nvfuser": "nvfuser is gone from PyTorch; use inductor",
+    "prims_nvfuser": "nvfuser is gone from PyTorch; use inductor",
+    "ts": "TorchScript is no dynamo backend any more; use inductor",
+    "nnc": "TorchScript is no dynamo backend any more; use inductor",
+    "aot_ts": "TorchScript is no dynamo backend any more; use inductor",
+}
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def none_or(text: str) -> str | None:
+    """Read the peer's `None`."""
+    return None if text.lower() == "none" else text
+
+
+def xla(text: str) -> str | None:
+    """Read `None` or `PJRT`."""
+    value = none_or(text)
+    if value == "XRT":
+        raise argparse.ArgumentTypeError("XRT is gone from PyTorch/XLA; use PJRT")
+    if value not in (None, "PJRT"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of None, PJRT")
+    return value
+
+
+def dynamo(text: str) -> str | None:
+    """Read `None` or the name of a dynamo backend; whether it exists is asked where torch is."""
+    value = none_or(text)
+    if value in _GONE:
+        raise argparse.ArgumentTypeError(_GONE[value])
+    if value is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
+        raise argparse.ArgumentTypeError(f"{text!r} is no name of a dynamo backend")
+    return value
+
+
+def test(text: str) -> str:
+    """Read a test under its own name or the HUD's."""
+    if text not in _TESTS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(_TESTS)}")
+    return _TESTS[text]
+
+
+def regex(text: str) -> str:
+    """Read a regular expression."""
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}") from None
+    return text
+
+
+def positive(text: str) -> int:
+    """Read a whole number from 1."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return value
+
+
+def not_negative(text: str) -> int:
+    """Read a whole number from 0."""
+    return 0 if text.strip() == "0" else positive(text)
+
+
+def tolerance(text: str) -> float:
+    """Read a number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
+
+
+def size(text: str) -> int:
+    """Read a number of bytes: `800M`, `2G`, `1.5GiB`."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    value = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size such as 800M or 2G")
+    return value
+
+
+def key_value(text: str) -> tuple[str, str]:
+    """Read `dotted.key=value`."""
+    key, equals, value = text.partition("=")
+    if not equals or not re.fullmatch(r"[A-Za-z_][\w.]*", key.strip()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form KEY=VALUE, as triton.cudagraphs=True")
+    return key.strip(), value.strip()
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Read one `--xla-flags` value: flags separated by blanks; `None` is without any."""
+    try:
+        return () if none_or(text) is None else tuple(shlex.split(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
+
+
+def environment(text: str) -> tuple[str, Path | None]:
+    """Read `NAME=PYTHON`: an environment's name and its interpreter; or the name alone of one that is known."""
+    name, equals, python = text.partition("=")
+    if bool(equals) != bool(python) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not of the form NAME=PYTHON, as nightly=/venvs/nightly/bin/python"
+        )
+    return name, Path(python) if python else None

@@ -1,0 +1,21 @@
+"""Flags that have results compared with eager's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.flags import types
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_verification_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of verification, which happens in a process of its own."""
+    group = parser.add_argument_group("verification")
+    add = group.add_argument
+    add("--verify", action="store_true", help="time, and compare the results with eager's in a process of its own")
+    add("--verify-only", action="store_true", help="compare, and do not time")
+    add("--verify-iterations", type=types.positive, default=1, metavar="N", help="the last one is compared")
+    add("--tolerance", type=types.tolerance, metavar="X", help="in place of the tables' (docs/runner.md)")
+    add("--cosine", action="store_true", help="judge by cosine similarity for every model")

@@ -1,0 +1,9 @@
+"""Dumps and profiles, each in an extra process that is not timed."""
+
+from __future__ import annotations
+
+from runner.instrument.limit import Limit
+from runner.instrument.listing import salvaged
+from runner.instrument.passes import Pass, notes, passes
+
+__all__ = ["Limit", "Pass", "notes", "passes", "salvaged"]

@@ -1,0 +1,43 @@
+"""What no machine can measure: settings that contradict a backend, or a device that lacks what they need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.accelerators import ACCELERATORS
+from runner.backends import backend_of, xla_of
+
+if TYPE_CHECKING:
+    from store.record import ExperimentConfig
+
+KEEP_MODEL_DATA = (
+    "keep-model-data-on-cuda is gone from PyTorch/XLA: its dynamo bridge moves no tensors any more, "
+    "it runs those of another device eagerly there"
+)
+XLA_CPU_CACHE = (
+    "cache=warm: PyTorch/XLA writes its programs for the CPU to its cache and cannot read them back "
+    "(`Deserializing serialized executable not supported`), so every start is cold"
+)
+
+
+def not_measurable(config: ExperimentConfig) -> str | None:
+    """Say why the configuration can be measured nowhere, or None. Imports no torch."""
+    if config.xla is None and xla_of(config.dynamo):
+        return f"{config.dynamo} runs on PyTorch/XLA only: pass --xla {xla_of(config.dynamo)}"
+    if config.keep_model_data_on_cuda and config.xla:
+        return KEEP_MODEL_DATA
+    if config.pure_wall_time and (config.xla or not ACCELERATORS[config.accelerator].has_events):
+        where = "PyTorch/XLA" if config.xla else f"the {config.accelerator}"
+        return f"pure-wall-time is measured by events of the device, and {where} has none"
+    if config.dynamic_batch_only and config.include_transfers:
+        return "dynamic-batch-only marks inputs on the device, where include-transfers has none: choose one"
+    if config.cache == "warm" and (reason := _never_warm(config)):
+        return reason
+    return backend_of(config.xla, config.dynamo, config.torch_xla2).refuses(config)
+
+
+def _never_warm(config: ExperimentConfig) -> str | None:
+    """Say why an earlier process leaves nothing that this one could start from, or None."""
+    if config.xla is None:
+        return None if config.dynamo == "inductor" else f"cache=warm: {config.dynamo or 'eager'} keeps no cache on disk"
+    return XLA_CPU_CACHE if config.accelerator == "cpu" else None

@@ -1,0 +1,1 @@
+"""Command lines of other harnesses, translated into the flags of `xlabench run`."""

@@ -1,0 +1,100 @@
+"""The command that measures one experiment again: what a record says to whoever doubts it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+from runner import presets
+from runner.messages import Settings
+from store.record import ExperimentConfig
+
+if TYPE_CHECKING:
+    from store.record import PlanEntry
+
+_ENVIRONMENT = "default"
+_SETTINGS = {
+    "threads": "--threads",
+    "seed": "--seed",
+    "warmup_max": "--warmup-max",
+    "timeout_s": "--subprocess-timeout",
+    "start": "--start",
+    "device_index": "--device-index",
+    "memory_limit_bytes": "--memory-limit",
+    "verify_iterations": "--verify-iterations",
+    "tolerance": "--tolerance",
+    "cosine": "--cosine",
+    "save_ir_format": "--save-ir-format",
+    "profile_xla_duration_ms": "--profile-xla-duration-ms",
+    "artifact_limit_bytes": "--artifact-limit",
+    "collect_dynamo_counters": "--collect-dynamo-counters",
+}
+"""Flags of the settings that are named where they are not the usual ones."""
+_VERIFY = {"with": ["--verify"], "only": ["--verify-only"]}
+_OFF = {"cudagraphs": "--disable-cudagraphs", "keep_model_data_on_cuda": "--trace-on-xla"}
+"""Flags of what a preset has on."""
+
+
+def reproduce(entry: PlanEntry, settings: Settings, python: str = sys.executable) -> str:
+    """Return the command as one types it.
+
+    Args:
+        entry: the experiment.
+        settings: how it was measured.
+        python: the interpreter of its environment.
+    """
+    config = entry.config
+    words = ["--suite-name", config.suite_name, "--only", f"{config.suite_name}/{config.model_name}"]
+    words += ["--accelerator", config.accelerator, "--xla", str(config.xla), "--dynamo", str(config.dynamo)]
+    words += ["--test", config.test]
+    if config.batch_size is not None:
+        words += ["--batch-size", str(config.batch_size)]
+    if (entry.environment, python) != (_ENVIRONMENT, sys.executable):
+        words += ["--env", f"{entry.environment}={python}"]
+    words += _configuration_words(config, settings.preset) + _setting_words(settings)
+    return shlex.join(["xlabench", "run", *words])
+
+
+def _configuration_words(config: ExperimentConfig, preset: str) -> list[str]:
+    """Return the flags for what differs from the preset."""
+    fixed = presets.requested(preset, config.suite_name, config.model_name, config.test, config.accelerator)
+    plain = ExperimentConfig(
+        suite_name=config.suite_name, model_name=config.model_name, test=config.test, accelerator=config.accelerator
+    )
+    words = []
+    for name in presets.CONFIGURABLE:
+        if getattr(config, name) != fixed.get(name, getattr(plain, name)):
+            words += _flag("--" + name.replace("_", "-"), getattr(config, name), _OFF.get(name))
+    if config.optimizer != fixed.get("optimizer"):
+        words += ["--with-optimizer", config.optimizer] if config.optimizer else ["--no-optimizer"]
+    for key, value in config.overrides.items():
+        library, _, name = key.partition(".")
+        words += [f"--{library}-config", f"{name}={value}"]
+    if config.torch_xla2:
+        words += ["--torch-xla2", config.torch_xla2]
+    if config.xla_flags:
+        words.append(f"--xla-flags={shlex.join(config.xla_flags)}")
+    if config.cache != plain.cache:
+        words += ["--cache", config.cache]
+    return words
+
+
+def _setting_words(settings: Settings) -> list[str]:
+    usual = Settings()
+    words = ["--preset", settings.preset, "--repeat", str(settings.repeat)]
+    words += ["--iterations-per-run", str(settings.iterations_per_run)]
+    for name, flag in _SETTINGS.items():
+        if getattr(settings, name) != getattr(usual, name):
+            words += _flag(flag, getattr(settings, name))
+    # The IR is saved wherever its form is named.
+    words += ["--" + name.replace("_", "-") for name in settings.instruments if name != "save_ir"]
+    return words + _VERIFY.get(settings.verify, [])
+
+
+def _flag(flag: str, value: object, off: str | None = None) -> list[str]:
+    if value is True:
+        return [flag]
+    if value is False:
+        return [off] if off else []
+    return [f"{flag}={value:g}" if isinstance(value, float) and value.is_integer() else f"{flag}={value}"]

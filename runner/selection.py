@@ -1,0 +1,157 @@
+"""Which models a request takes, and in which order. Imports no torch."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from runner.errors import UsageError
+from runner.models_file import Line, read_models_file
+from runner.suites import data, get_suite, suite_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from runner.plan import PlanRequest
+    from runner.suites.base import ModelInfo, Suite
+
+_TIERS_FILE = "tiers.yaml"
+_CLOSE_NAMES = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A model of a suite; `batch_size` is what a models file asks for it."""
+
+    suite: Suite
+    model: ModelInfo
+    batch_size: int | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.model.name, *self.model.aliases)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """The models in the order they are measured, and the suites that could not be listed, with reasons."""
+
+    choices: tuple[Choice, ...]
+    missing_suites: dict[str, str]
+
+
+def select(request: PlanRequest) -> Selection:
+    """List the models of the requested suites and let the filters decide.
+
+    Raises:
+        UsageError: a name asked for exactly is no model's.
+    """
+    lines = read_models_file(request.models_file) if request.models_file else None
+    listed, missing = _listed(_suites(request, lines), request)
+    by_name = _Names(listed, missing)
+    choices = by_name.of_lines(lines, str(request.models_file)) if lines is not None else listed
+    if request.only:
+        wanted = [choice.model for name in request.only for choice in by_name.find(name, "--only")]
+        choices = [choice for choice in choices if any(choice.model is model for model in wanted)]
+    return Selection(choices=tuple(_filtered(choices, request)), missing_suites=missing)
+
+
+def _suites(request: PlanRequest, lines: Sequence[Line] | None) -> tuple[str, ...]:
+    """Return the suites to list: as asked, else those that exact names point at, else all."""
+    if request.suites:
+        return request.suites
+    for names in (request.only, [line.name for line in lines or ()]):
+        prefixes = [_prefix(name) for name in names]
+        if prefixes and all(prefixes):
+            return tuple(dict.fromkeys(prefix for prefix in prefixes if prefix))
+    return suite_names()
+
+
+def _prefix(name: str) -> str | None:
+    """Return the suite of `SUITE/NAME`; names of models may hold a slash too."""
+    suite, slash, _ = name.partition("/")
+    return suite if slash and suite in suite_names() else None
+
+
+def _listed(suites: Sequence[str], request: PlanRequest) -> tuple[list[Choice], dict[str, str]]:
+    choices: list[Choice] = []
+    missing: dict[str, str] = {}
+    for name in suites:
+        suite = get_suite(name)
+        reason = suite.unavailable(request.context)
+        if reason:
+            missing[name] = reason
+        else:
+            choices += [Choice(suite=suite, model=model) for model in suite.models(request.context)]
+    return choices, missing
+
+
+class _Names:
+    """Find models by exact name."""
+
+    def __init__(self, choices: Sequence[Choice], missing: dict[str, str]) -> None:
+        self._choices = choices
+        self._missing = missing
+
+    def find(self, text: str, source: str) -> list[Choice]:
+        """Return the model of `SUITE/NAME`, or those of all suites that have a model NAME."""
+        prefix = _prefix(text)
+        name = text.removeprefix(f"{prefix}/") if prefix else text
+        found = [c for c in self._choices if name in c.names and prefix in (None, c.suite.name)]
+        if not found and prefix not in self._missing:
+            raise UsageError(f"{source}: there is no model {text!r}{self._hint(name)}")
+        return found
+
+    def of_lines(self, lines: Sequence[Line], source: str) -> list[Choice]:
+        """Return the models in the order of the file; the first line of a model counts."""
+        found: dict[tuple[str, str], Choice] = {}
+        for line in lines:
+            for choice in self.find(line.name, f"{source}, line {line.number}"):
+                named = Choice(suite=choice.suite, model=choice.model, batch_size=line.batch_size)
+                found.setdefault((choice.suite.name, choice.model.name), named)
+        return list(found.values())
+
+    def _hint(self, name: str) -> str:
+        known = {each.lower(): each for choice in self._choices for each in choice.names}
+        close = difflib.get_close_matches(name.lower(), known, n=_CLOSE_NAMES, cutoff=0.5)
+        hint = f"; close: {', '.join(known[each] for each in close)}" if close else "; `xlabench plan` lists them"
+        if self._missing:
+            hint += f" (not listed: {', '.join(self._missing)})"
+        return hint
+
+
+def _filtered(choices: Sequence[Choice], request: PlanRequest) -> Iterator[Choice]:
+    """Yield the models that the filters let through; they search, ignoring case, as the peer's do."""
+    wanted = _patterns((*request.filters, *map(_tier, request.tiers)))
+    unwanted = _patterns((*request.excludes, *map(_tier, request.excluded_tiers)))
+    for choice in choices:
+        if request.models and f"{choice.suite.name}/{choice.model.name}" not in request.models:
+            continue
+        if request.fast and choice.model.slow:
+            continue
+        if wanted and not _matches(wanted, choice):
+            continue
+        if not _matches(unwanted, choice):
+            yield choice
+
+
+def _patterns(texts: Sequence[str]) -> list[re.Pattern[str]]:
+    # Each is compiled alone: joined by `|`, inline flags are an error and back-references count wrongly.
+    return [re.compile(text, re.IGNORECASE) for text in texts]
+
+
+def _matches(patterns: Sequence[re.Pattern[str]], choice: Choice) -> bool:
+    return any(pattern.search(name) for pattern in patterns for name in choice.names)
+
+
+@cache
+def _tiers() -> dict[int, list[str]]:
+    return data.load(_TIERS_FILE, dict[int, list[str]])
+
+
+def _tier(number: int) -> str:
+    """Return a tier as the peer has it: one more pattern beside those of `--filter`."""
+    return f"^({'|'.join(map(re.escape, _tiers().get(number, ())))})$"

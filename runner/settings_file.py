@@ -1,0 +1,87 @@
+"""`xlabench.toml` of a home: named environments and limits. A flag or an environment variable has the last word."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from runner.errors import UsageError
+from runner.flags import types
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+NAME = "xlabench.toml"
+_PREFIX = "XLABENCH_"
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Limits of every run of the home, as their flags take them."""
+
+    subprocess_timeout: int | str | None = None
+    memory_limit: int | str | None = None
+    artifact_limit: int | str | None = None
+
+
+class SettingsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The sections of `xlabench.toml`; all may be missing."""
+
+    environments: dict[str, str] = {}
+    """Interpreters by name; a relative path starts at the home."""
+    limits: Limits = Limits()
+
+
+_TYPES: Mapping[str, Callable[[str], int]] = {
+    "subprocess_timeout": types.positive,
+    "memory_limit": types.size,
+    "artifact_limit": types.size,
+}
+
+
+def read(home: Path) -> SettingsFile:
+    """Read the home's file; without one nothing is set.
+
+    Raises:
+        UsageError: the file is broken, or holds what is not known.
+    """
+    path = home / NAME
+    if not path.exists():
+        return SettingsFile()
+    try:
+        return msgspec.toml.decode(path.read_bytes(), type=SettingsFile)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}. Correct it, or move it away.") from None
+
+
+def interpreters(home: Path, file: SettingsFile) -> dict[str, Path]:
+    """Return the named environments' interpreters."""
+    for name in file.environments:
+        try:
+            types.environment(name)
+        except argparse.ArgumentTypeError as error:
+            raise UsageError(f"{home / NAME}, [environments]: {error}") from None
+    return {name: home / os.path.expanduser(python) for name, python in file.environments.items()}  # noqa: PTH111 - `/` keeps an absolute path
+
+
+def apply(parsed: argparse.Namespace, home: Path, file: SettingsFile) -> None:
+    """Set the limits that no flag set: from `XLABENCH_<LIMIT>`, else from the file.
+
+    Raises:
+        UsageError: a value that the flag would refuse, too.
+    """
+    for name, read_value in _TYPES.items():
+        if getattr(parsed, name, None) is not None:
+            continue
+        variable = _PREFIX + name.upper()
+        in_file = getattr(file.limits, name)
+        origin, value = (variable, os.environ[variable]) if os.environ.get(variable) else (f"{home / NAME}", in_file)
+        if value is None:
+            continue
+        try:
+            setattr(parsed, name, read_value(str(value)))
+        except argparse.ArgumentTypeError as error:
+            raise UsageError(f"{origin}: {name}: {error}") from None

@@ -1,0 +1,7 @@
+"""Compare a backend's results with eager's."""
+
+from __future__ import annotations
+
+from runner.verify.process import verify
+
+__all__ = ["verify"]

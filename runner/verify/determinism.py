@@ -1,0 +1,79 @@
+"""Take chance out of a process and of a model: settings, dropout, random streams."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from store.record import ExperimentConfig
+
+
+def make_deterministic(config: ExperimentConfig, threads: int | None = None) -> None:
+    """Set what the process computes with: deterministic kernels, full matmul precision.
+
+    An op without a deterministic kernel warns instead of failing; that eager runs differ is found by running it twice.
+    """
+    # Read when CUDA's BLAS is first used; without it deterministic algorithms refuse to run there.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    import torch
+
+    if threads:
+        torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.benchmark = False
+    torch.backends.cudnn.allow_tf32 = False
+    if config.xla:
+        import torch_xla.backends
+
+        torch_xla.backends.set_mat_mul_precision("highest")
+    if config.dynamo == "inductor":
+        from torch._inductor import config as inductor_config
+
+        # Inductor's own random streams differ from eager's.
+        inductor_config.fallback_random = True
+
+
+def seed_host(seed: int) -> None:
+    """Reset the host's random streams."""
+    import numpy as np
+    import torch
+
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002 - models draw from the global stream
+    torch.manual_seed(seed)
+
+
+def without_dropout(module: Any) -> None:
+    """Set every dropout, drop-path and layer-drop probability of a built model to 0.
+
+    The random streams of devices and compilers cannot match. A configuration is read once, at construction, by most
+    layers and at each call by some: so the layers' own attributes and those of the configuration are changed.
+    """
+    for part in module.modules():
+        holders = [part]
+        if getattr(part, "config", None) is not None and hasattr(part.config, "__dict__"):
+            holders.append(part.config)
+        for holder in holders:
+            for name, value in list(vars(holder).items()):
+                if isinstance(value, float) and value > 0 and _is_probability(name, type(part).__name__):
+                    setattr(holder, name, 0.0)
+
+
+def _is_probability(name: str, owner: str) -> bool:
+    if "drop" in name.lower():
+        return True
+    return name in ("p", "prob") and ("Drop" in owner or "StochasticDepth" in owner)
+
+
+def random_state(device: Any) -> list[Any]:
+    """Return the state of the streams that a step on this device draws from."""
+    import torch
+
+    states = [torch.get_rng_state()]
+    if device.type in ("cuda", "xpu"):
+        states.append(getattr(torch, device.type).get_rng_state())
+    return states

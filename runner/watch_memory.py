@@ -1,0 +1,102 @@
+"""Watch the memory of a measuring process and of the machine, so that one model cannot take a whole batch with it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from store.record import Error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from store.record import Phase
+
+LEAST_AVAILABLE = 0.03
+"""Share of the machine's memory that has to stay available; below it the kernel would choose whom to kill."""
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_UNITS = ((30, "GiB"), (20, "MiB"), (10, "KiB"))
+
+
+class MemoryExceeded(Exception):
+    """A process tree holds more than it may; the message says how much, and which limit."""
+
+
+@dataclass(frozen=True)
+class MemoryWatch:
+    """Limits of one process tree."""
+
+    limit_bytes: int | None = None
+    least_available: float = LEAST_AVAILABLE
+
+    def check(self, pid: int) -> None:
+        """Raise `MemoryExceeded` where the tree of `pid`, or all processes of the machine together, hold too much."""
+        available, total = machine_memory()
+        if available < self.least_available * total:
+            raise MemoryExceeded(
+                f"only {said(available)} of the machine's {said(total)} memory were left while its processes "
+                f"held {said(tree_bytes(pid))}; it was killed before the kernel would have killed something"
+            )
+        # Resident pages count shared ones for each process: an upper bound that costs little to read.
+        if self.limit_bytes is None or sum(map(_resident_bytes, tree(pid))) <= self.limit_bytes:
+            return
+        held = tree_bytes(pid)
+        if held > self.limit_bytes:
+            raise MemoryExceeded(
+                f"its processes held {said(held)} of memory, more than --memory-limit {said(self.limit_bytes)}; "
+                "they were killed"
+            )
+
+
+def of_memory(phase: Phase, exceeded: MemoryExceeded, log_tail: str) -> Error:
+    """Describe a process that was killed for the memory it held."""
+    return Error(phase=phase, type="MemoryLimit", message=str(exceeded), traceback=log_tail or None)
+
+
+def tree(pid: int) -> Iterator[int]:
+    """Yield a process and its living descendants; reads their own entries only, not the whole process table."""
+    yield pid
+    with contextlib.suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                for child in (task / "children").read_text().split():
+                    yield from tree(int(child))
+
+
+def tree_bytes(pid: int) -> int:
+    """Return what a tree holds: a page that n processes share, the fork server among them, counts 1/n in each."""
+    return sum(map(_proportional_bytes, tree(pid)))
+
+
+def machine_memory() -> tuple[int, int]:
+    """Return what is available on the machine and what it has, bytes."""
+    values = {}
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        name, _, rest = line.partition(":")
+        values[name] = int(rest.split()[0]) * 1024
+    return values["MemAvailable"], values["MemTotal"]
+
+
+def said(number: int) -> str:
+    """Return bytes as people say them: `1.5 GiB`."""
+    for shift, unit in _UNITS:
+        if number >= 1 << shift:
+            return f"{number / (1 << shift):.4g} {unit}"
+    return f"{number} bytes"
+
+
+def _resident_bytes(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES
+    return 0
+
+
+def _proportional_bytes(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    return 0

@@ -1,0 +1,195 @@
+"""Pair the processes of two sides cell by cell, and judge all cells together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from store.compare.sides import Side
+from store.query import fetch, named
+from store.stats.differences import Difference, differences, incomparable
+from store.stats.effects import effects, paired_log_ratios
+from store.stats.floors import Floor, default_floor, floor_of
+from store.stats.verdicts import Verdict, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from store.query import Connection
+
+Row = dict[str, Any]
+FACTS = (
+    *("machine_id", "accelerator_model", "threads", "dtype", "batch_size", "requested_batch_size", "optimizer"),
+    *("loss", "matmul_precision", "workload", "start", "iterations_per_run", "torch", "torch_xla"),
+)
+DEFAULT_BETWEEN_RUNS = 0.015
+"""Standard deviation of a log-ratio between runs of different days where the history shows none."""
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """One experiment on both sides; times are medians over processes of their medians, seconds per iteration."""
+
+    suite: str
+    model: str
+    test: str
+    variant: str
+    environment: str
+    experiment_id: str
+    old_s: float | None
+    new_s: float | None
+    verdict: Verdict
+    floor: Floor
+    differs: tuple[Difference, ...]
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Two sides and their cells; `only_old` and `only_new` are what one side alone has."""
+
+    old: Side
+    new: Side
+    cells: tuple[Cell, ...]
+    only_old: tuple[str, ...]
+    only_new: tuple[str, ...]
+    interleaved: bool
+
+    def of(self, *words: str) -> tuple[Cell, ...]:
+        """Return the cells with one of these verdicts."""
+        return tuple(cell for cell in self.cells if cell.verdict.word in words)
+
+
+class _Series(msgspec.Struct):
+    """What one side has of a cell."""
+
+    facts: Row
+    rounds: dict[tuple[int, int], float]
+    """Median by (process, round)."""
+
+
+def compare(con: Connection, old: Side, new: Side) -> Comparison:
+    """Compare two sides; noise floors come from A/A pairs of other runs."""
+    left, right = (_series(con, side, other) for side, other in ((old, new), (new, old)))
+    keys = [key for key in left if key in right]
+    floors = _floors(con, {old.run_id, new.run_id})
+    same_run = old.run_id == new.run_id
+    interleaved = same_run and all(left[key].facts["order"] == "interleaved" for key in keys)
+    used = [_floor(floors, left[key].facts) for key in keys]
+    ratios = _stack([_log_ratios(left[key], right[key], paired=interleaved) for key in keys])
+    found = effects(
+        ratios,
+        np.array([floor.variance for floor in used]),
+        np.array([floor.freedom for floor in used]),
+        0.0 if same_run else DEFAULT_BETWEEN_RUNS**2,
+    )
+    reasons = [_reason(left[key], right[key]) for key in keys]
+    verdicts = judge(found, np.array([floor.floor for floor in used]), reasons, interleaved=interleaved)
+    cells = [
+        _cell(left[key], right[key], verdict, floor) for key, verdict, floor in zip(keys, verdicts, used, strict=True)
+    ]
+    return Comparison(
+        old=old,
+        new=new,
+        cells=tuple(cells),
+        only_old=tuple(_name(left[key].facts) for key in left if key not in right),
+        only_new=tuple(_name(right[key].facts) for key in right if key not in left),
+        interleaved=interleaved,
+    )
+
+
+def _series(con: Connection, side: Side, other: Side) -> dict[tuple[Any, ...], _Series]:
+    """Return the side's series by what a cell of this comparison has in common on both sides."""
+    found: dict[tuple[Any, ...], _Series] = {}
+    for row in fetch(con, named("process_rounds"), {"run": side.run_id}):
+        if side.environment not in (None, row["environment"]) or side.variant not in (None, row["variant"]):
+            continue
+        series = found.setdefault(_key(row, side, other), _Series(row, {}))
+        if row["round_s"] is not None:
+            series.rounds[int(row["replica"]), int(row["round"] or 0)] = float(row["round_s"])
+    return found
+
+
+def _key(row: Row, side: Side, other: Side) -> tuple[Any, ...]:
+    if side.variant or other.variant:
+        settings = ("dtype", "requested_batch_size", "optimizer", "loss", "workload", "environment")
+        return tuple(row[name] for name in ("suite", "model", "test", "accelerator", *settings))
+    by_environment = side.environment or other.environment
+    return (row["experiment_id"],) if by_environment else (row["experiment_id"], row["environment"])
+
+
+def _log_ratios(old: _Series, new: _Series, *, paired: bool) -> np.ndarray[Any, Any]:
+    """Return one log-ratio per process: over common rounds where both took turns, else of the processes' medians."""
+    base, other = _array(old), _array(new)
+    if paired:
+        processes, rounds = (min(a, b) for a, b in zip(base.shape, other.shape, strict=True))
+        return paired_log_ratios(base[:processes, :rounds], other[:processes, :rounds])
+    processes = min(len(base), len(other))
+    medians = [np.array([[_median(row)] for row in side[:processes]]) for side in (base, other)]
+    return paired_log_ratios(*medians)
+
+
+def _array(series: _Series) -> np.ndarray[Any, Any]:
+    """Return round medians of shape (processes, rounds), NaN where there is none."""
+    processes = sorted({process for process, _ in series.rounds}) or [0]
+    rounds = sorted({number for _, number in series.rounds}) or [0]
+    return np.array([[series.rounds.get((process, each), np.nan) for each in rounds] for process in processes])
+
+
+def _stack(rows: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    width = max((len(row) for row in rows), default=1)
+    return np.array([np.pad(row, (0, width - len(row)), constant_values=np.nan) for row in rows]).reshape(-1, width)
+
+
+def _floors(con: Connection, runs: set[str]) -> dict[tuple[Any, Any], Floor]:
+    pairs: dict[tuple[Any, Any], list[float]] = defaultdict(list)
+    for row in fetch(con, named("aa_pairs"), {"runs": sorted(runs)}):
+        pairs[row["machine_id"], row["experiment_id"]].append(float(row["log_ratio"]))
+        pairs[row["machine_id"], None].append(float(row["log_ratio"]))
+    return {key: floor_of(values) for key, values in pairs.items()}
+
+
+def _floor(floors: Mapping[tuple[Any, Any], Floor], facts: Row) -> Floor:
+    """Return the experiment's own floor, else the machine's, else the named default."""
+    own = floors.get((facts["machine_id"], facts["experiment_id"]))
+    return own or floors.get((facts["machine_id"], None)) or default_floor()
+
+
+def _reason(old: _Series, new: _Series) -> str | None:
+    for word, side in (("old", old), ("new", new)):
+        if not side.facts["ran"]:
+            return f"{word} side: {side.facts['reason']}"
+        if side.facts["verification_code"] == "FAIL":
+            return f"{word} side: wrong answer"
+    return incomparable(*({name: side.facts[name] for name in FACTS} for side in (old, new)))
+
+
+def _cell(old: _Series, new: _Series, verdict: Verdict, floor: Floor) -> Cell:
+    facts = new.facts
+    return Cell(
+        suite=facts["suite"],
+        model=facts["model"],
+        test=facts["test"],
+        variant=facts["variant"],
+        environment=facts["environment"],
+        experiment_id=facts["experiment_id"],
+        old_s=_time(old),
+        new_s=_time(new),
+        verdict=verdict,
+        floor=floor,
+        differs=tuple(differences(*({name: each[name] for name in FACTS} for each in (old.facts, new.facts)))),
+    )
+
+
+def _time(series: _Series) -> float | None:
+    value = _median(np.array([_median(row) for row in _array(series)]))
+    return None if np.isnan(value) else float(value)
+
+
+def _median(values: np.ndarray[Any, Any]) -> float:
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if known.size else float("nan")
+
+
+def _name(facts: Row) -> str:
+    return f"{facts['suite']}/{facts['model']} {facts['test']} {facts['variant']} ({facts['environment']})"

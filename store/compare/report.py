@@ -1,0 +1,86 @@
+"""A comparison as a report: the answer first, each verdict with its evidence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from store.report.table import Column, Report, Table
+
+if TYPE_CHECKING:
+    from store.compare.cells import Cell, Comparison
+    from store.report.table import Cell as Value
+    from store.stats.verdicts import Word
+
+_ORDER: tuple[Word, ...] = ("slower", "faster", "ambiguous", "not comparable", "same")
+_COLUMNS = (
+    Column(title="suite"),
+    Column(title="model"),
+    Column(title="test"),
+    Column(title="variant"),
+    Column(title="verdict"),
+    Column(title="confirmed"),
+    Column(title="old", unit="ms", digits=3, numeric=True, definition="Median over processes of their medians."),
+    Column(title="new", unit="ms", digits=3, numeric=True, definition="Median over processes of their medians."),
+    Column(title="old / new", digits=3, numeric=True, definition="Above 1 the new side is faster."),
+    Column(title="low", digits=3, numeric=True, definition="Lower end of the 95 % interval."),
+    Column(title="high", digits=3, numeric=True, definition="Upper end of the 95 % interval."),
+    Column(title="floor", unit="%", digits=1, numeric=True, definition="Noise floor of this experiment here."),
+    Column(title="A/A pairs", numeric=True, definition="What the floor rests on; 0 is the default floor."),
+    Column(title="processes", numeric=True),
+    Column(title="needed", numeric=True, definition="Processes that would settle an ambiguous cell."),
+    Column(title="q", digits=4, numeric=True, definition="p adjusted for all cells (Benjamini-Hochberg)."),
+    Column(title="reason"),
+)
+
+
+def comparison_report(found: Comparison) -> Report:
+    """Return the table of cells, worst first, and what only one side has."""
+    cells = sorted(found.cells, key=lambda cell: (_ORDER.index(cell.verdict.word), cell.suite, cell.model, cell.test))
+    counts = Counter(cell.verdict.word for cell in found.cells)
+    said = ", ".join(f"{counts[word]} {word}" for word in _ORDER if counts[word]) or "nothing in common"
+    return Report(
+        title=f"{found.old.text} → {found.new.text}: {said}",
+        tables=(
+            Table(title="Cells", columns=_COLUMNS, rows=tuple(_row(cell) for cell in cells)),
+            _only("Only old", found.only_old),
+            _only("Only new", found.only_new),
+        ),
+        notes=_notes(found),
+    )
+
+
+def _row(cell: Cell) -> tuple[Value, ...]:
+    verdict = cell.verdict
+    return (
+        cell.suite,
+        cell.model,
+        cell.test,
+        cell.variant,
+        verdict.word,
+        "yes" if verdict.confirmed else "suspected" if verdict.word in ("faster", "slower") else None,
+        None if cell.old_s is None else cell.old_s * 1e3,
+        None if cell.new_s is None else cell.new_s * 1e3,
+        verdict.ratio,
+        verdict.low,
+        verdict.high,
+        None if verdict.floor is None else verdict.floor * 100,
+        cell.floor.pairs,
+        verdict.processes,
+        verdict.needed,
+        verdict.q,
+        verdict.reason,
+    )
+
+
+def _only(title: str, names: tuple[str, ...]) -> Table:
+    return Table(title=title, columns=(Column(title="experiment"),), rows=tuple((name,) for name in names))
+
+
+def _notes(found: Comparison) -> tuple[str, ...]:
+    notes = ["A verdict needs an interval clear of 1, an effect above the noise floor, and q below 5 %."]
+    if not found.interleaved:
+        notes.append("The sides did not take turns: faster and slower are suspected, not confirmed.")
+    if any(cell.floor.pairs == 0 for cell in found.cells):
+        notes.append("A floor on 0 A/A pairs is the default one: nobody has measured this machine against itself.")
+    return tuple(notes)

@@ -1,0 +1,61 @@
+"""What verification codes mean elsewhere: the HUD's statuses, and the warning that a record carries. Pure data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from store.record import Verification, VerificationCode
+
+UNVERIFIED: frozenset[str] = frozenset({"VERIFIER_SKIPPED", "VERIFIER_DIDNT_RUN"})
+"""Codes that say nothing about the answer."""
+
+VACUOUS = "vacuous"
+"""`Verification.control` where the check did not notice disturbed weights."""
+
+
+class HudStatus(NamedTuple):
+    """A code's status in the TorchDynamo harness's accuracy files; None: the harness would write no row."""
+
+    usual: str | None
+    out_of_memory: str | None
+
+
+HUD_STATUSES: Mapping[VerificationCode, HudStatus] = {
+    "PASS": HudStatus("pass", None),
+    "FAIL": HudStatus("fail_accuracy", None),
+    "NONDETERMINISTIC_EAGER_RUN": HudStatus("eager_two_runs_differ", None),
+    "EAGER_FAILED": HudStatus("eager_1st_run_fail", "eager_1st_run_OOM"),
+    "EXCEPTION_RAISED": HudStatus("fail_to_run", "OOM"),
+    "VERIFIER_SKIPPED": HudStatus(None, None),
+    "VERIFIER_DIDNT_RUN": HudStatus("fail_to_run", "OOM"),
+}
+"""Skipped is never pass; what the tables skip is `SKIPPED_BY_TABLE`."""
+
+SKIPPED_BY_TABLE = "pass_due_to_skip"
+NOT_LOADED = "model_fail_to_load"
+TIMED_OUT = "timeout"
+
+HUD_PASSES: frozenset[str] = frozenset({"pass", SKIPPED_BY_TABLE, "eager_variation"})
+"""What counts as pass under the HUD rule, and only there."""
+
+
+def hud_status(verification: Verification) -> str | None:
+    """Return the harness's accuracy status; None where it would write no row."""
+    error, names = verification.error, HUD_STATUSES[verification.code]
+    if verification.code == "VERIFIER_SKIPPED" and verification.decided_by == "table":
+        return SKIPPED_BY_TABLE
+    if error is not None and error.phase == "load":
+        return NOT_LOADED
+    if error is not None and error.type == "Timeout":
+        return TIMED_OUT
+    return (names.out_of_memory if verification.decided_by == "oom" else None) or names.usual
+
+
+def warning(verification: Verification | None) -> str | None:
+    """Return what a reader of the record must know before trusting a PASS, or None."""
+    if verification is None or verification.code != "PASS" or verification.control != VACUOUS:
+        return None
+    return "verification: PASS is vacuous, the check does not notice disturbed weights"

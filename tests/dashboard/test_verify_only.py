@@ -1,0 +1,36 @@
+"""A run that was verified and not timed: pages say so, and list wrong answers only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.dashboard.test_pages import open_page, tables, text
+
+
+@pytest.fixture
+def verified(factory, tmp_path):
+    """Inductor verified only: right, wrong, raising; nothing was timed."""
+    from store.ingest import ingest
+
+    codes = {"resnet18": "PASS", "vgg16": "FAIL", "dcgan": "EXCEPTION_RAISED"}
+    records = [
+        factory.make_record(model=model, status="verify_only", per_iter=(), verification_code=code)
+        for model, code in codes.items()
+    ]
+    factory.write_run(tmp_path / "runs" / "verified", records)
+    ingest([tmp_path], tmp_path / "store")
+    return Path(tmp_path / "store")
+
+
+def test_overview_counts_them_apart_and_lists_what_is_wrong(monkeypatch, verified):
+    at = open_page(monkeypatch, verified)
+    assert "0 of 3 planned experiments ran, 3 verified only" in text(at)
+    found = tables(at)[-1]
+    assert list(zip(found["finding"], found["model"], found["why"], strict=True)) == [
+        ("wrong answer", "vgg16", "verification FAIL"),
+        ("not verified", "dcgan", "verification EXCEPTION_RAISED"),
+    ]
+    counts = tables(at)[0].set_index("series").loc["inductor"]
+    assert (counts["ran"], counts["verified"], counts["note"].split(", ")[-1]) == ("0/3", "1/3", "3 verified only")

@@ -1,0 +1,145 @@
+"""Every verdict of a verification, by real processes that really answer wrongly, fail or die."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runner import processes
+
+pytestmark = [pytest.mark.slow, pytest.mark.faults]
+
+ROOT = Path(__file__).resolve().parents[2]
+LAZY = ("--xla", "PJRT", "--dynamo", "None")
+EAGER = ("--xla", "None", "--dynamo", "None")
+INDUCTOR = ("--xla", "None", "--dynamo", "inductor")
+
+
+def measured(folder: Path, names: tuple[str, ...], *words: str) -> dict[str, dict]:
+    """Run the faulty models of these names; return records by model."""
+    command = [sys.executable, "-m", "xlabench", "run", "--suite-name", "wrong", "--accelerator", "cpu"]
+    command += ["--filter", f"^({'|'.join(names)})$", "--home", str(folder), "--output-dirname", str(folder / "run")]
+    environment = {**os.environ, "XLABENCH_SUITES": "tests.faults.verification_suite:SUITE", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [*command, "--no-ingest", *words], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert processes.tagged(json.loads((folder / "run" / "run.json").read_text())["run"]["run_id"]) == []
+    lines = (folder / "run" / "results.jsonl").read_text().splitlines()
+    return {line["model"]["model_name"]: line for line in map(json.loads, lines)}
+
+
+@pytest.fixture(scope="module")
+def lazy(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
+    """Eval on XLA, verified and not timed."""
+    names = ("right", "wrong_on_xla", "wrong_where_small", "random_eager", "eager_raises", "xla_raises", "vacuous")
+    folder = tmp_path_factory.mktemp("lazy")
+    return measured(folder, (*names, "dies_on_xla"), "--verify-only", "--test", "eval", *LAZY)
+
+
+@pytest.mark.parametrize(
+    ("model", "code", "decided_by", "first_failed"),
+    [
+        ("right", "PASS", "allclose", None),
+        ("wrong_on_xla", "FAIL", "rmse", "output.second"),
+        ("wrong_where_small", "FAIL", "rmse", "output"),
+        ("random_eager", "NONDETERMINISTIC_EAGER_RUN", "bitwise", "output"),
+        ("eager_raises", "EAGER_FAILED", "exception", None),
+        ("xla_raises", "EXCEPTION_RAISED", "exception", None),
+        ("dies_on_xla", "VERIFIER_DIDNT_RUN", "crashed", None),
+    ],
+)
+def test_verdict(lazy: dict[str, dict], model: str, code: str, decided_by: str, first_failed: str | None) -> None:
+    """The peer's code stands in its own key; how it came about, beside it."""
+    record, found = lazy[model], lazy[model]["verification"]
+    assert (record["verification_code"], found["code"]) == (code, code)
+    assert model == "right" or found["decided_by"] == decided_by
+    assert found["first_failed"] == first_failed
+
+
+def test_verified_only_is_neither_timed_nor_failed(lazy: dict[str, dict]) -> None:
+    """Whatever the verdict: nothing was timed, so there is no time and no failure to time."""
+    for record in lazy.values():
+        assert (record["status"], record["metrics"], record["error"]) == ("verify_only", {}, None)
+
+
+def test_a_right_answer_is_trusted_because_a_wrong_one_is_noticed(lazy: dict[str, dict]) -> None:
+    """The negative control."""
+    assert lazy["right"]["verification"]["control"] == "noticed"
+    assert lazy["right"]["warnings"] == []
+
+
+def test_a_vacuous_pass_is_said_in_the_record(lazy: dict[str, dict]) -> None:
+    """In the notes and among the warnings."""
+    record = lazy["vacuous"]
+    assert (record["verification_code"], record["verification"]["control"]) == ("PASS", "vacuous")
+    assert any("PASS is vacuous" in note for note in record["verification"]["notes"])
+    assert any("vacuous" in warning for warning in record["warnings"])
+
+
+def test_small_values_are_compared_relatively(lazy: dict[str, dict]) -> None:
+    """Twice 1e-9 is within any absolute tolerance of 1e-9."""
+    found = lazy["wrong_where_small"]["verification"]
+    assert found["max_abs_error"] < found["tolerance"] / 1000
+    assert "relative to the largest" in found["notes"][0]
+
+
+def test_the_error_of_a_run_is_kept(lazy: dict[str, dict]) -> None:
+    """With the phase `verify`; a death has its signal."""
+    assert lazy["eager_raises"]["verification"]["error"]["message"] == "this step always fails"
+    assert lazy["xla_raises"]["verification"]["error"]["phase"] == "verify"
+    assert lazy["dies_on_xla"]["verification"]["error"]["type"] == "SIGSEGV"
+
+
+def test_a_wrong_gradient_is_found_beside_the_timing(tmp_path: Path) -> None:
+    """One record carries the times of one process and the verdict of another; a known deviation is no failure."""
+    names = ("wrong_gradient_on_xla", "normalised")
+    records = measured(tmp_path, names, "--verify", "--test", "train", "--repeat", "6", *LAZY)
+    record = records[names[0]]
+    assert (record["status"], record["verification_code"]) == ("ok", "FAIL")
+    assert record["measurement"]["blocks"]["kind"].count("steady") == 6
+    assert record["verification"]["first_failed"] == "grad.linear.weight"
+    logs = {Path(artifact["path"]).name for artifact in record["artifacts"]}
+    assert logs == {"attempt-1-timed.log", "attempt-1-verify.log"}
+    (note,) = (note for note in records["normalised"]["verification"]["notes"] if "known" in note)
+    assert records["normalised"]["verification_code"] == "PASS"
+    assert note.startswith("buffer.norm.running_var: outside the tolerance, but known: PyTorch/XLA updates")
+
+
+def test_a_verification_without_an_end_didnt_run(tmp_path: Path) -> None:
+    """Its process tree is killed; the record says after how long."""
+    record = measured(tmp_path, ("hangs",), "--verify-only", "--test", "eval", "--subprocess-timeout", "6", *EAGER)[
+        "hangs"
+    ]
+    found = record["verification"]
+    assert (record["verification_code"], found["decided_by"]) == ("VERIFIER_DIDNT_RUN", "timeout")
+    assert "after 6 s" in found["error"]["message"]
+
+
+def test_under_a_compiler(tmp_path: Path) -> None:
+    """A wrong answer is found; eager in disguise is right, and noted."""
+    names = ("wrong_when_compiled", "disguised")
+    records = measured(tmp_path, names, "--verify-only", "--test", "eval", *INDUCTOR)
+    assert [records[name]["verification_code"] for name in names] == ["FAIL", "PASS"]
+    assert any("captured no graph" in note for note in records["disguised"]["verification"]["notes"])
+
+
+def test_a_tolerance_that_allows_everything_is_vacuous(tmp_path: Path) -> None:
+    """`--tolerance` goes before the tables; `--verify-iterations` counts in the record."""
+    words = ("--verify-only", "--test", "eval", "--tolerance", "5", "--verify-iterations", "3", *LAZY)
+    found = measured(tmp_path, ("wrong_on_xla",), *words)["wrong_on_xla"]["verification"]
+    assert (found["code"], found["control"]) == ("PASS", "vacuous")
+    assert (found["tolerance"], found["iterations"]) == (5.0, 3)
+
+
+def test_cosine_does_not_see_a_factor(tmp_path: Path) -> None:
+    """`--cosine` judges the direction only."""
+    name = "wrong_where_small"
+    found = measured(tmp_path, (name,), "--verify-only", "--test", "eval", "--cosine", *LAZY)[name]["verification"]
+    assert (found["code"], found["decided_by"]) == ("PASS", "cosine")
+    assert found["cosine"] > 0.99

@@ -1,0 +1,158 @@
+"""What a setting does, seen in the record of a real measuring process."""
+
+import json
+from pathlib import Path
+
+import pytest
+from real_processes import ITERATIONS, NEEDS, steady
+
+pytestmark = NEEDS
+ON_XLA = ["openxla+lazytensor", "openxla+dynamo"]
+ROWS, FEATURES, HIDDEN = 16, 32, 512
+FLOAT = 4
+PARAMETERS = FEATURES * HIDDEN + HIDDEN + HIDDEN * HIDDEN + HIDDEN + HIDDEN * FEATURES + FEATURES
+
+
+def told(measure, backend="eager", **changes):
+    """Return what holds inside a measuring process; its model tells by the error that it raises."""
+    status = "run_error" if backend == "eager" and "dynamo" not in changes else "compile_error"
+    record = measure(backend, "tell", suite_name="telling", status=status, **changes)
+    text = record.error.message
+    return json.loads(text[text.index("{") : text.index("}") + 1])
+
+
+def programs(record, kind):
+    return [graph.fingerprint for graph in record.graphs if graph.kind == kind]
+
+
+@pytest.mark.parametrize(("asked", "found"), [(None, "torch.bfloat16"), ("float16", "torch.float16")])
+def test_amp_lowers_to_the_dtype_asked_for(measure, asked, found):
+    assert told(measure, dtype="amp", amp_dtype=asked)["autocast"] == found
+    assert told(measure)["autocast"] is None
+
+
+@pytest.mark.parametrize("backend", ["inductor", *ON_XLA])
+def test_amp_is_another_program(measure, backend):
+    kind = "fx" if backend == "inductor" else "hlo"
+    assert programs(measure(backend, dtype="amp"), kind) != programs(measure(backend), kind)
+
+
+def test_tf32_is_off_where_it_was_on(measure):
+    """Products and convolutions; the record keeps what was in effect."""
+    with_it = measure("eager", matmul_precision="high").environment.variables
+    without = measure("eager", matmul_precision="high", disable_tf32=True).environment.variables
+    names = ["torch.backends.cuda.matmul.allow_tf32", "torch.backends.cudnn.allow_tf32"]
+    assert [with_it[name] for name in names] == ["True", "True"]
+    assert [without[name] for name in names] == ["False", "False"]
+    assert without["torch.float32_matmul_precision"] == "highest"
+
+
+@pytest.mark.parametrize(
+    ("precision", "written"),
+    [("highest", "highest,highest"), ("high", "high,high"), ("medium", None), ("default", None)],
+)
+def test_the_precision_of_products_reaches_xla(measure, tmp_path, precision, written):
+    """As XLA's own dump of the program says it; PyTorch/XLA's default is not written."""
+    measure("openxla+lazytensor", matmul_precision=precision, xla_flags=(f"--xla_dump_to={tmp_path}",))
+    dumped = "".join(path.read_text() for path in Path(tmp_path).glob("*before_optimizations.txt"))
+    assert "dot(" in dumped
+    assert ("operand_precision" in dumped) == (written is not None)
+    assert written is None or f"operand_precision={{{written}}}" in dumped
+
+
+def test_overrides_hold_in_the_process(measure):
+    overrides = {"dynamo.recompile_limit": "3", "inductor.max_autotune": "true"}
+    found = told(measure, dynamo="eager", overrides=overrides)
+    assert (found["cache_size_limit"], found["max_autotune"]) == (3, True)
+    plain = told(measure, dynamo="eager")
+    assert (plain["cache_size_limit"], plain["max_autotune"]) == (8, False)
+
+
+def test_an_override_wins_over_the_setting_of_its_own_flag(measure):
+    assert told(measure, "inductor", cudagraphs=False)["cudagraphs"] is False
+    overrides = {"inductor.triton.cudagraphs": "True"}
+    assert told(measure, "inductor", overrides=overrides)["cudagraphs"] is True
+
+
+def test_an_override_that_does_not_exist_is_a_load_error_with_close_names(measure):
+    record = measure("inductor", overrides={"inductor.max_autotun": "1"}, status="load_error")
+    assert "has no setting max_autotun; did you mean max_autotune" in record.error.message
+
+
+@pytest.mark.parametrize("setting", [{"dynamic_shapes": True}, {"dynamic_shapes": True, "dynamic_batch_only": True}])
+def test_dynamic_shapes_are_another_capture(measure, setting):
+    """The size of the batch is a symbol in it."""
+    assert programs(measure("inductor", **setting), "fx") != programs(measure("inductor"), "fx")
+
+
+def test_a_batch_of_one_cannot_be_dynamic(measure):
+    asked = {"dynamic_shapes": True, "dynamic_batch_only": True, "batch_size": 1}
+    record = measure("inductor", status="load_error", **asked)
+    assert "a batch of 1 cannot be dynamic" in record.error.message
+
+
+def test_freezing_is_another_program_of_the_same_capture(measure):
+    """Parameters are folded into it."""
+    frozen, plain = measure("inductor", freezing=True), measure("inductor")
+    assert programs(frozen, "inductor") != programs(plain, "inductor")
+    assert frozen.variant == "inductor freezing"
+
+
+def test_randomized_inputs_differ_in_every_iteration(measure):
+    """Of half precision and inside a dict; indices stay. The model raises where an input comes twice."""
+    measure("eager", "same_input", suite_name="telling", randomize_input=True, dtype="bfloat16")
+    record = measure("eager", "same_input", suite_name="telling", status="run_error")
+    assert record.error.message == "an input came twice"
+
+
+@pytest.mark.parametrize("backend", ON_XLA)
+def test_randomized_inputs_are_brought_to_the_device_before_the_clock(measure, backend):
+    record = measure(backend, randomize_input=True)
+    assert set(steady(record, record.metrics["xla_TransferToDevice_number"])) == {0.0}
+
+
+@pytest.mark.parametrize("backend", ON_XLA)
+def test_transfers_are_timed_where_they_are_asked_for(measure, backend):
+    """One transfer each way per iteration, of the bytes of the model's input and output; none otherwise."""
+    record = measure(backend, include_transfers=True)
+    plain = measure(backend)
+    for way in ("ToDevice", "FromDevice"):
+        assert set(steady(record, record.metrics[f"xla_Transfer{way}_number"])) == {float(ITERATIONS)}
+        assert set(steady(record, record.metrics[f"xla_Transfer{way}_bytes"])) == {
+            float(ITERATIONS * ROWS * FEATURES * FLOAT)
+        }
+        assert min(steady(record, record.metrics[f"xla_Transfer{way}_time_s"])) > 0
+        assert set(steady(plain, plain.metrics[f"xla_Transfer{way}_number"])) == {0.0}
+        assert set(steady(plain, plain.metrics[f"xla_Transfer{way}_bytes"])) == {0.0}
+    assert min(steady(record, record.measurement.blocks.executions)) >= ITERATIONS
+    assert not any(steady(record, record.measurement.blocks.compiles))
+
+
+@pytest.mark.parametrize("backend", ON_XLA)
+def test_the_full_output_is_prediction_loss_and_gradients(measure, backend):
+    """Counted in bytes on their way to the host; without it the loss alone."""
+    asked = {"test": "train", "include_transfers": True}
+    full = measure(backend, collect_full_output=True, **asked)
+    plain = measure(backend, **asked)
+    name = "xla_TransferFromDevice_bytes"
+    wanted = ITERATIONS * FLOAT * (ROWS * FEATURES + 1 + PARAMETERS)
+    assert set(steady(full, full.metrics[name])) == {float(wanted)}
+    assert set(steady(plain, plain.metrics[name])) == {float(ITERATIONS * FLOAT)}
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_the_full_output_runs_on_the_host(measure, backend):
+    measure(backend, test="train", collect_full_output=True)
+
+
+@pytest.mark.parametrize("optimizer", ["Adam", "SGD"])
+def test_an_optimizer_reaches_a_steady_state_on_lazy_tensors(measure, optimizer):
+    """Its step count is no constant of the program."""
+    record = measure("openxla+lazytensor", test="train", optimizer=optimizer)
+    assert steady(record, record.measurement.blocks.compiles) == [0] * 5
+
+
+def test_functionalization_is_off_where_it_is_asked_for(measure):
+    variables = measure("openxla+lazytensor", enable_functionalization=False).environment.variables
+    assert variables["XLA_DISABLE_FUNCTIONALIZATION"] == "1"
+    assert measure("openxla+lazytensor").environment.variables["XLA_DISABLE_FUNCTIONALIZATION"] == "0"

@@ -1,0 +1,95 @@
+"""Graph facts and call sites of real timed processes."""
+
+import pytest
+from real import measured
+
+pytest.importorskip("torch_xla")
+pytestmark = pytest.mark.slow
+
+
+def hlo_of(report):
+    return [each for each in report.graphs if each.kind == "hlo"]
+
+
+@pytest.fixture(scope="module")
+def measure(tmp_path_factory):
+    def run(backend, **fields):
+        folder = tmp_path_factory.mktemp("facts") / "x"
+        folder.mkdir()
+        return measured(folder, backend, fields=fields, collect_dynamo_counters=True)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def lazy(measure):
+    return measure("openxla+lazytensor", model="dummy_nonzero")
+
+
+@pytest.fixture(scope="module")
+def bridged(measure):
+    return measure("openxla+dynamo", model="dummy_nonzero")
+
+
+def test_the_program_of_a_lazy_iteration_is_described(lazy):
+    """The first layer computes 16 rows, the second the 8 that were selected."""
+    (graph,) = hlo_of(lazy)
+    assert graph.op_histogram["dot"] == 2
+    assert graph.flops == 2 * (16 + 8) * 32 * 32
+    assert graph.ops == sum(graph.op_histogram.values())
+
+
+def test_equal_programs_of_two_runs_have_equal_fingerprints(measure, lazy):
+    assert hlo_of(measure("openxla+lazytensor", model="dummy_nonzero")) == hlo_of(lazy)
+
+
+def test_another_batch_size_is_another_program(measure, lazy):
+    (other,) = hlo_of(measure("openxla+lazytensor", model="dummy_nonzero", batch_size=8))
+    assert other.fingerprint != hlo_of(lazy)[0].fingerprint
+    assert other.flops == hlo_of(lazy)[0].flops / 2
+
+
+def test_the_bridge_compiles_what_dynamo_captured(bridged, lazy):
+    """And here the same program as lazy tensors: capture through dynamo changes nothing in it."""
+    (capture,) = [each for each in bridged.graphs if each.kind == "fx"]
+    assert capture.op_histogram["linear"] == 2
+    assert hlo_of(bridged) == hlo_of(lazy)
+
+
+def test_a_fallback_op_names_the_line_that_asks_for_it(lazy, bridged):
+    for report in (lazy, bridged):
+        (op,) = report.fallback_ops
+        assert op.op == "nonzero"
+        assert op.call_site.startswith("runner/suites/dummy_modules.py:")
+        assert op.call_site.endswith(" in forward")
+
+
+def test_looking_at_graphs_comes_after_the_last_timed_block(lazy):
+    """What it executes or compiles stands in no metric."""
+    assert len(lazy.metrics["total_time"]) == len(lazy.kinds) == 8
+    assert lazy.compiles[-1] == 0
+    assert lazy.warnings == []
+
+
+def test_dynamos_counters_are_a_metric_on_request(bridged):
+    (counters,) = bridged.metrics["dynamo_counters"]
+    assert counters["stats"]["unique_graphs"] == 1
+
+
+def test_the_gradients_of_a_train_step_are_part_of_its_program(measure):
+    """Forward: 3 products; backward: 3 for weights, 2 for activations."""
+    (graph,) = hlo_of(measure("openxla+lazytensor", test="train"))
+    assert graph.op_histogram["dot"] == 8
+
+
+def test_inductor_tells_its_kernels(measure):
+    report = measure("inductor")
+    capture, generated = report.graphs
+    assert (capture.kind, capture.op_histogram) == ("fx", {"linear": 3, "relu": 2, "softmax": 1})
+    assert generated.kind == "inductor"
+    assert generated.op_histogram["addmm"] == 3
+    assert generated.fusions >= 1
+
+
+def test_eager_compiles_nothing(measure):
+    assert measure("eager").graphs == []

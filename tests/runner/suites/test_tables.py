@@ -1,0 +1,68 @@
+"""The suites' tables: every entry has a reason, and stands for a model that exists."""
+
+from __future__ import annotations
+
+import pytest
+
+from runner.plan import PlanRequest
+from runner.selection import _tiers
+from runner.suites import data, huggingface, timm_models, torchbench
+from runner.suites.base import SuiteContext
+from runner.suites.errors import SuiteDataError
+from runner.suites.tables import Tables, checked
+
+ALL = {"torchbench": torchbench._data, "huggingface": huggingface._data, "timm_models": timm_models._data}
+
+
+@pytest.mark.parametrize("suite", ALL)
+def test_every_entry_has_a_reason(suite):
+    reasons = list(ALL[suite]().reasons())
+    assert reasons
+    assert all(len(reason) > 3 for _, reason in reasons)
+
+
+@pytest.mark.parametrize("suite", ["huggingface", "timm_models"])
+def test_every_name_in_a_table_is_a_model(suite):
+    facts = ALL[suite]()
+    assert facts.named() <= set(facts.models) | set(facts.missing)
+
+
+@pytest.mark.parametrize("suite", ["huggingface", "timm_models"])
+def test_no_spelling_stands_for_two_models(suite):
+    models = ALL[suite]().models
+    spellings = [name for key, model in models.items() for name in (key, *model.aliases)]
+    assert len(spellings) == len(set(spellings))
+
+
+def test_an_entry_without_a_reason_is_refused():
+    tables = data.msgspec.convert({"skip": {"test": {"train": {"one": " "}}}}, Tables)
+    with pytest.raises(SuiteDataError, match=r"^x\.yaml: the entry of one has no reason; give one\.$"):
+        checked(tables, "x.yaml")
+
+
+def test_the_harnesses_facts_are_there():
+    facts = torchbench._data()
+    assert facts.info("tts_angular").dtypes[0].use == "amp"
+    assert facts.info("vision_maskrcnn").dtypes[0].instead_of == ("bfloat16",)
+    assert facts.info("hf_BigBird").slow == "3339 s: on the CPU of the TorchDynamo harness"
+    assert facts.info("hf_T5_generate").backend_skips.keys() == {"openxla+lazytensor"}
+    assert facts.info("llama").skips == {"train": "not designed for training"}
+    assert set(facts.info("tacotron2").skips) == {"eval", "train"}
+    assert huggingface._data().info("GoogleFnet").dtypes[0].use == "float32"
+    assert huggingface._data().info("M2M100ForConditionalGeneration").skips.keys() == {"train"}
+
+
+@pytest.mark.parametrize(("platform", "skips"), [("x86_64", set()), ("aarch64", {"cpu"})])
+def test_a_skip_on_one_kind_of_cpu_counts_on_that_kind_only(platform, skips, monkeypatch):
+    monkeypatch.setattr("platform.machine", lambda: platform)
+    assert set(timm_models._data().info("nfnet_l0").accelerator_skips) == skips
+
+
+def test_a_model_is_in_one_tier_at_most():
+    names = [name for tier in _tiers().values() for name in tier]
+    assert len(names) == len(set(names))
+    assert set(_tiers()) == {1, 2, 3}
+
+
+def test_a_request_needs_nothing_but_a_context():
+    assert PlanRequest(context=SuiteContext()).tiers == ()

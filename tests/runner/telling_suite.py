@@ -1,0 +1,93 @@
+"""A suite whose models tell, by the error they raise, what holds inside their process; through `XLABENCH_SUITES`."""
+
+from __future__ import annotations
+
+import json
+
+from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
+
+BATCH, FEATURES = 4, 8
+
+
+class Told(Exception):
+    """What a model found; its text is JSON."""
+
+
+def _state(values):
+    """Return what settings of an experiment change in a process."""
+    import torch
+    from torch._dynamo import config as dynamo
+    from torch._inductor import config as inductor
+
+    return {
+        "autocast": str(torch.get_autocast_dtype("cpu")) if torch.is_autocast_enabled("cpu") else None,
+        "dtype": str(values["rows"].dtype),
+        "cache_size_limit": dynamo.recompile_limit,
+        "max_autotune": inductor.max_autotune,
+        "cudagraphs": inductor.triton.cudagraphs,
+    }
+
+
+def _module(name):
+    import torch
+
+    @torch._dynamo.disable
+    def tell(values):
+        raise Told(json.dumps(_state(values)))
+
+    class Telling(torch.nn.Module):
+        """`tell` raises what it finds; `same_input` raises where an input comes twice; `hidden` is not captured."""
+
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(FEATURES, FEATURES)
+            self.seen = set()
+
+        def forward(self, values):
+            if name == "tell":
+                tell(values)
+            elif name == "same_input":
+                self.compare(values)
+            return self.linear(values["rows"])
+
+        def compare(self, values):
+            assert values["index"].tolist() == list(range(BATCH))
+            assert values["rows"].dtype == self.linear.weight.dtype
+            key = values["rows"].double().sum().item()
+            if key in self.seen:
+                raise Told("an input came twice")
+            self.seen.add(key)
+
+    made = Telling()
+    if name == "hidden":
+        made.forward = torch._dynamo.disable(made.forward)
+    return made
+
+
+class TellingSuite:
+    name = "telling"
+    preload = ()
+
+    def unavailable(self, context: SuiteContext) -> str | None:
+        return None
+
+    def models(self, context: SuiteContext) -> list[ModelInfo]:
+        return [ModelInfo(name=name) for name in ("tell", "same_input", "hidden")]
+
+    def versions(self, context: SuiteContext) -> dict[str, str]:
+        return {}
+
+    def build(self, request: BuildRequest) -> Workload:
+        import torch
+
+        return Workload(
+            module=_module(request.model_name),
+            args=({"rows": torch.rand(BATCH, FEATURES), "index": torch.arange(BATCH)},),
+            kwargs={},
+            batch_size=BATCH,
+            loss=lambda output: output.mean(),
+            loss_name="mean",
+        )
+
+
+SUITE = TellingSuite()

@@ -1,0 +1,112 @@
+"""Cold is cold and warm is warm: what inductor's own counters say in real processes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from runner_makers import config
+
+from runner.backends import compiler_caches
+from runner.machine import detect
+from runner.measurable import XLA_CPU_CACHE, not_measurable
+from tests.command import xlabench
+
+real = pytest.mark.skipif("torch" not in detect().packages, reason="torch is needed")
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory, request):
+    """Two runs of one model under inductor: cold and warm together, then warm alone."""
+    home = tmp_path_factory.mktemp("home")
+    words = ["run", "--suite-name", "dummy", "--only", "dummy", "--accelerator", "cpu", "--test", "eval"]
+    words += ["--xla", "None", "--dynamo", "inductor", "--repeat", "3", "--collect-dynamo-counters", "--no-ingest"]
+    found = {}
+    for name, cache in (("both", "both"), ("alone", "warm"), ("cold", "cold")):
+        folder = home / name
+        xlabench(*words, "--cache", cache, "--home", home, "--output-dirname", folder)
+        lines = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+        found |= {f"{name} {each['measurement']['cache']}": each for each in lines}
+    return found
+
+
+def hits_and_misses(record):
+    counters = record["metrics"]["dynamo_counters"][0].get("inductor", {})
+    return counters.get("fxgraph_cache_hit", 0), counters.get("fxgraph_cache_miss", 0)
+
+
+@pytest.mark.slow
+@real
+@pytest.mark.parametrize("run", ["both cold", "cold cold"])
+def test_a_cold_process_finds_nothing(records, run):
+    """Though another one has compiled the same model before, on this machine and in this run."""
+    hits, misses = hits_and_misses(records[run])
+    assert hits == 0
+    assert misses == 1
+
+
+@pytest.mark.slow
+@real
+@pytest.mark.parametrize("run", ["both warm", "alone warm"])
+def test_a_warm_process_compiles_nothing_anew(records, run):
+    hits, misses = hits_and_misses(records[run])
+    assert hits == 1
+    assert misses == 0
+    assert records[run]["warnings"] == [text for text in records[run]["warnings"] if "cache=warm" not in text]
+
+
+@pytest.mark.slow
+@real
+def test_two_cold_runs_share_no_folder_and_leave_none(records):
+    folders = [each["environment"]["variables"]["TORCHINDUCTOR_CACHE_DIR"] for each in records.values()]
+    assert len(set(folders)) == 3, "the warm one of a pair has its sibling's"
+    assert not any(Path(folder).exists() for folder in folders)
+
+
+@pytest.mark.slow
+@real
+def test_the_warm_one_is_an_experiment_of_its_own(records):
+    cold, warm = records["both cold"], records["both warm"]
+    assert (cold["variant"], warm["variant"]) == ("inductor", "inductor cache=warm")
+    assert cold["experiment_id"] == records["cold cold"]["experiment_id"] != warm["experiment_id"]
+    assert warm["experiment_id"] == records["alone warm"]["experiment_id"]
+    assert [each["path"].rsplit("/")[-1] for each in records["alone warm"]["artifacts"]] == [
+        "attempt-1-primer.log",
+        "attempt-1-timed.log",
+    ]
+
+
+@pytest.mark.parametrize("backend", ["openxla+lazytensor", "openxla+dynamo"])
+def test_xla_is_never_warm_on_the_cpu(backend):
+    """Its CPU runtime cannot read what it wrote, so the plan says that instead of measuring cold under another name."""
+    assert not_measurable(config(backend, cache="warm")) == XLA_CPU_CACHE
+    assert not_measurable(config(backend, cache="warm", accelerator="tpu")) is None
+    assert not_measurable(config(backend)) is None
+
+
+def test_inductor_and_eager():
+    assert not_measurable(config("inductor", cache="warm")) is None
+    assert "keeps no cache" in not_measurable(config("eager", cache="warm"))
+
+
+class Utils:
+    def __init__(self, **counters):
+        self.counters = {
+            "inductor": dict.fromkeys(("fxgraph_cache_hit", "fxgraph_cache_miss", "fxgraph_cache_bypass"), 0)
+        }
+        self.counters["inductor"] |= counters
+
+
+@pytest.mark.parametrize(
+    ("cache", "counters", "said"),
+    [
+        ("warm", {"fxgraph_cache_miss": 2, "fxgraph_cache_bypass": 1}, ["(2 misses, 1 not cacheable)"]),
+        ("warm", {"fxgraph_cache_hit": 1}, []),
+        ("cold", {"fxgraph_cache_miss": 2}, []),
+    ],
+)
+def test_a_warm_experiment_without_a_hit_says_so(monkeypatch, cache, counters, said):
+    """A model whose graphs inductor does not cache compiles anew each time."""
+    monkeypatch.setitem(compiler_caches.sys.modules, "torch._dynamo.utils", Utils(**counters))
+    found = compiler_caches.warnings(config("inductor", cache=cache))
+    assert len(found) == len(said)
+    assert all(part in text for part, text in zip(said, found, strict=True))

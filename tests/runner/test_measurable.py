@@ -1,0 +1,47 @@
+"""What can be measured nowhere is said when it is planned."""
+
+import subprocess
+import sys
+
+import pytest
+from runner_makers import config
+
+from runner.measurable import not_measurable
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"pure_wall_time": True}, "events of the device, and the cpu has none"),
+        ({"pure_wall_time": True, "xla": "PJRT", "accelerator": "tpu"}, "and PyTorch/XLA has none"),
+        ({"pure_wall_time": True, "accelerator": "cuda"}, None),
+        ({"pure_wall_time": True, "accelerator": "xpu"}, None),
+        ({"keep_model_data_on_cuda": True, "xla": "PJRT", "dynamo": "openxla"}, "moves no tensors any more"),
+        ({"keep_model_data_on_cuda": True}, None),
+        ({"freezing": True, "dynamo": "inductor", "test": "train"}, "eval only"),
+        ({"freezing": True, "dynamo": "inductor"}, None),
+        ({"dynamic_batch_only": True, "include_transfers": True}, "choose one"),
+        ({}, None),
+    ],
+)
+def test_a_setting_that_fits_no_machine_is_a_reason(changes, says):
+    found = not_measurable(config(**changes))
+    assert found is None if says is None else says in found
+
+
+BRIDGE = """
+import torch, torch_xla
+from torch_xla.debug import metrics
+module = torch.nn.Linear(2, 2)
+step = torch.compile(module, backend="openxla")
+with torch.no_grad():
+    print(step(torch.ones(1, 2)).device, metrics.metric_data("ExecuteTime"))
+"""
+
+
+def test_the_bridge_runs_tensors_of_the_host_on_the_host():
+    """The reason why keep-model-data-on-cuda is refused: XLA executes nothing. Where it does, it can be measured."""
+    pytest.importorskip("torch_xla")
+    done = subprocess.run([sys.executable, "-c", BRIDGE], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["cpu", "None"]
+    assert "Please move all tensors to xla device" in done.stderr

@@ -1,0 +1,186 @@
+"""The command in a record gives its experiment again, whatever was asked for."""
+
+import shlex
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+from runner_makers import entry, machine, settings
+
+import xlabench
+from runner import flags, presets
+from runner.flags.artifacts import INSTRUMENTS
+from runner.messages import Settings
+from runner.outcome import make_record
+from runner.plan import make_plan
+from runner.reproduce import reproduce
+from store.record import ExperimentConfig
+
+ONE = ["run", "--suite-name", "dummy", "--only", "dummy/dummy"]
+FIELDS = {
+    "suite_name": [],
+    "model_name": [],
+    "test": ["--test", "train"],
+    "accelerator": ["--accelerator", "cuda"],
+    "xla": ["--xla", "PJRT"],
+    "dynamo": ["--dynamo", "inductor"],
+    "torch_xla2": ["--torch-xla2", "extract_jax"],
+    "batch_size": ["--batch-size", "8"],
+    "dtype": ["--dtype", "float16"],
+    "amp_dtype": ["--dtype", "amp", "--amp-dtype", "float16"],
+    "xla_flags": ["--xla-flags", "--one=1 --two='a b'", "--xla-flags", "None"],
+    "enable_functionalization": ["--preset", "peer"],
+    "keep_model_data_on_cuda": ["--keep-model-data-on-cuda"],
+    "disable_tf32": ["--disable-tf32"],
+    "weights": ["--weights", "pretrained"],
+    "randomize_input": ["--randomize-input"],
+    "collect_full_output": ["--collect-full-output"],
+    "include_transfers": ["--include-transfers"],
+    "pure_wall_time": ["--pure-wall-time"],
+    "optimizer": ["--with-optimizer", "Adam"],
+    "loss": ["--loss", "sum"],
+    "matmul_precision": ["--matmul-precision", "high"],
+    "compile_mode": ["--compile-mode", "max-autotune"],
+    "cudagraphs": ["--preset", "hud", "--accelerator", "cuda"],
+    "dynamic_shapes": ["--dynamic-shapes"],
+    "dynamic_batch_only": ["--dynamic-shapes", "--dynamic-batch-only"],
+    "fullgraph": ["--fullgraph"],
+    "freezing": ["--freezing"],
+    "cache": ["--cache", "both"],
+    "overrides": ["--inductor-config", "triton.unique_kernel_names=True", "--dynamo-config", "cache_size_limit=3"],
+}
+"""Flags that give each field of a configuration another value than its default."""
+AGAINST_THE_PRESET = {
+    "no optimizer": ["--preset", "peer", "--test", "train", "--no-optimizer"],
+    "functionalization": ["--preset", "peer", "--enable-functionalization"],
+    "no CUDA graphs": ["--preset", "hud", "--accelerator", "cuda", "--disable-cudagraphs"],
+    "dtype": ["--preset", "hud", "--dtype", "float32"],
+    "precision": ["--preset", "peer", "--matmul-precision", "highest"],
+}
+PROTOCOL = {
+    "preset": ["--preset", "peer"],
+    "repeat": ["--repeat", "4"],
+    "iterations_per_run": ["--iterations-per-run", "3"],
+    "warmup_max": ["--warmup-max", "9"],
+    "timeout_s": ["--subprocess-timeout", "60"],
+    "threads": ["--threads", "1"],
+    "seed": ["--seed", "7"],
+    "start": ["--start", "interpreter"],
+    "device_index": ["--device-index", "0"],
+    "memory_limit_bytes": ["--memory-limit", "1.5G"],
+    "verify": ["--verify-only"],
+    "verify_iterations": ["--verify", "--verify-iterations", "3"],
+    "tolerance": ["--tolerance", "1e-3"],
+    "cosine": ["--cosine"],
+    "instruments": ["--dump-hlo", "--save-output", "--profile-xla"],
+    "save_ir_format": ["--save-ir-format", "hlo"],
+    "profile_xla_duration_ms": ["--profile-xla-duration-ms", "70"],
+    "artifact_limit_bytes": ["--artifact-limit", "10M"],
+    "collect_dynamo_counters": ["--collect-dynamo-counters"],
+}
+WITHOUT_A_FLAG = {"processes", "warmup_min", "steady_blocks"}
+SHOWN_ONLY = {"print_subprocess"}
+
+
+def parsed(words):
+    arguments = xlabench._parser().parse_args(words)
+    return flags.plan_request(arguments), flags.settings(arguments)
+
+
+def planned(request):
+    here = machine(accelerators={"cpu": "Example CPU", "cuda": "Example GPU", "tpu": "Example TPU"})
+    return make_plan(request, here).entries
+
+
+def words_of(command):
+    name, *words = shlex.split(command)
+    assert name == "xlabench"
+    return words
+
+
+def comes_back(of, chosen):
+    """Say whether the command, typed as it stands, plans the experiment alone, under the same settings."""
+    request, again = parsed(words_of(reproduce(of, chosen)))
+    return [each.experiment_id for each in planned(request)] == [of.experiment_id] and again == chosen
+
+
+def test_the_examples_are_for_every_field():
+    assert set(FIELDS) == set(ExperimentConfig.__struct_fields__)
+    assert set(PROTOCOL) | WITHOUT_A_FLAG | SHOWN_ONLY == set(Settings.__struct_fields__)
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_each_field_of_a_configuration_comes_back(field):
+    request, chosen = parsed([*ONE, *FIELDS[field]])
+    entries = planned(request)
+    default = {each.name: each.default for each in __import__("msgspec").structs.fields(ExperimentConfig)}[field]
+    assert any(getattr(each.config, field) != default for each in entries)
+    assert all(comes_back(each, chosen) for each in entries)
+
+
+@pytest.mark.parametrize("words", AGAINST_THE_PRESET.values(), ids=AGAINST_THE_PRESET)
+def test_what_a_preset_fixes_otherwise_comes_back(words):
+    request, chosen = parsed([*ONE, *words])
+    assert all(comes_back(each, chosen) for each in planned(request))
+
+
+@pytest.mark.parametrize("field", PROTOCOL)
+def test_each_setting_comes_back(field):
+    request, chosen = parsed([*ONE, "--accelerator", "cpu", *PROTOCOL[field]])
+    assert getattr(chosen, field) != getattr(Settings(), field)
+    assert comes_back(planned(request)[0], chosen)
+
+
+@st.composite
+def commands(draw):
+    """Draw flags that do not contradict each other."""
+    sets = [words for name, words in FIELDS.items() if name not in ("enable_functionalization", "cudagraphs")]
+    sets += [*PROTOCOL.values(), *([f"--{name.replace('_', '-')}"] for name in INSTRUMENTS)]
+    chosen = draw(st.lists(st.sampled_from(sets), max_size=8, unique_by=tuple))
+    words = [*ONE, *(word for each in chosen for word in each), "--preset", draw(st.sampled_from(presets.PRESETS))]
+    given_twice = {"--dtype", "--verify", "--verify-only"}
+    if "--amp-dtype" in words:
+        words += ["--dtype", "amp"]
+    if given_twice <= set(words):
+        words.remove("--verify-only")
+    if "--verify" in words and "--verify-only" in words:
+        words.remove("--verify-only")
+    return words
+
+
+@given(words=commands(), data=st.data())
+@examples(max_examples=60, deadline=None, derandomize=True)
+def test_whatever_was_asked_for_comes_back(words, data):
+    """Any flags together, any experiment of their plan."""
+    request, chosen = parsed(words)
+    entries = planned(request)
+    if entries:
+        of = entries[data.draw(st.integers(0, len(entries) - 1))]
+        assert comes_back(of, chosen), (words, of.variant, reproduce(of, chosen))
+
+
+@pytest.mark.parametrize("model", ["a.b+c", "a model", "$HOME", "it's"])
+def test_any_models_name_stays_one_word(model):
+    words = words_of(reproduce(entry(model=model), settings()))
+    assert words[words.index("--only") + 1] == f"dummy/{model}"
+
+
+def test_the_environment_is_named_with_its_interpreter():
+    """A shell elsewhere knows no `xlabench.toml`; the current interpreter needs no word."""
+    import msgspec
+
+    other = msgspec.structs.replace(entry(), environment="old")
+    words = words_of(reproduce(other, settings(), "/venvs/old/bin/python"))
+    request, _ = parsed(words)
+    assert [(name, str(python)) for name, python in request.environments] == [("old", "/venvs/old/bin/python")]
+    assert "--env" not in words_of(reproduce(entry(), settings(), sys.executable))
+
+
+def test_the_record_carries_the_command():
+    from runner_makers import ended, facts
+
+    of = entry("inductor")
+    found = make_record(of, facts(python="/venvs/old/bin/python"), ended()).reproduce
+    assert found == reproduce(of, settings(), "/venvs/old/bin/python")

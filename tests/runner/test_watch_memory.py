@@ -1,0 +1,105 @@
+"""What a process tree may hold."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from runner.watch_memory import (
+    LEAST_AVAILABLE,
+    MemoryExceeded,
+    MemoryWatch,
+    machine_memory,
+    of_memory,
+    said,
+    tree,
+    tree_bytes,
+)
+
+HELD = 60 << 20
+HOLD = f"held = b'x' * {HELD}; print('ready', flush=True); import time; time.sleep(1000)"
+PARENT = "import subprocess, sys, time; child = subprocess.Popen([sys.executable, '-c', sys.argv[1]]); time.sleep(1000)"
+
+
+@pytest.fixture
+def parent():
+    """A process that holds little, and its child that holds much."""
+    process = subprocess.Popen([sys.executable, "-c", PARENT, HOLD], stdout=subprocess.PIPE, start_new_session=True)
+    assert process.stdout.readline() == b"ready\n"
+    yield process.pid
+    os.killpg(process.pid, 9)
+    process.wait()
+
+
+def test_a_tree_counts_what_its_descendants_hold(parent):
+    own, child = tree(parent)
+    assert own == parent
+    assert tree_bytes(child) >= HELD
+    assert tree_bytes(parent) > tree_bytes(child)
+
+
+def test_above_the_limit_the_figures_are_said(parent):
+    with pytest.raises(
+        MemoryExceeded, match=r"its processes held \d+\.?\d* MiB of memory, more than --memory-limit 50 MiB"
+    ):
+        MemoryWatch(50 << 20).check(parent)
+
+
+@pytest.mark.parametrize("limit", [None, 1 << 30])
+def test_below_it_nothing_happens(parent, limit):
+    MemoryWatch(limit).check(parent)
+
+
+def test_pages_shared_with_others_count_once():
+    """A forked process does not hold what its server holds: the sum of resident sizes would be wrong."""
+    held = bytearray(HELD)
+    held[:: 1 << 12] = b"x" * len(held[:: 1 << 12])
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(1000)
+        os._exit(0)
+    try:
+        assert tree_bytes(pid) < HELD
+        MemoryWatch(HELD).check(pid)
+    finally:
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)
+
+
+def test_a_machine_that_runs_out_of_memory_ends_the_measured_process_first(parent):
+    """The kernel might kill the scheduler or somebody else."""
+    with pytest.raises(MemoryExceeded, match=r"only .* of the machine's .* memory were left while its processes held"):
+        MemoryWatch(None, least_available=1.0).check(parent)
+
+
+def test_the_machines_memory_is_known():
+    available, total = machine_memory()
+    assert 0 < available < total
+    assert available > LEAST_AVAILABLE * total
+
+
+def test_a_process_that_is_gone_holds_nothing():
+    done = subprocess.Popen([sys.executable, "-c", ""])
+    done.wait()
+    assert tree_bytes(done.pid) == 0
+    MemoryWatch(1).check(done.pid)
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(500 << 20, "500 MiB"), (3 << 29, "1.5 GiB"), (1 << 10, "1 KiB"), (7, "7 bytes"), (1023 << 20, "1023 MiB")],
+)
+def test_bytes_as_people_say_them(number, words):
+    assert said(number) == words
+
+
+def test_the_error_names_the_limit_and_the_phase():
+    error = of_memory("warmup", MemoryExceeded("too much"), "last words")
+    assert (error.phase, error.type, error.message, error.traceback) == (
+        "warmup",
+        "MemoryLimit",
+        "too much",
+        "last words",
+    )

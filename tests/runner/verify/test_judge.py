@@ -1,0 +1,177 @@
+"""One tensor is judged as `torch._dynamo.utils.same` judges it; where zeros would pass, more strictly."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runner.verify.judge import Rule, identical, judge
+
+torch = pytest.importorskip("torch")
+SHAPES = ((3,), (8,), (40, 20), (2, 3, 1, 1), (1500,))
+DTYPES = ("float32", "float16", "bfloat16")
+
+
+def rule(tolerance=1e-3, **changes):
+    return Rule(tolerance=tolerance, **changes)
+
+
+@st.composite
+def cases(draw):
+    """Eager's tensor, the backend's and float64's, with errors of all sizes and now and then a NaN."""
+    generator = torch.Generator().manual_seed(draw(st.integers(0, 2**31)))
+    shape, dtype = draw(st.sampled_from(SHAPES)), getattr(torch, draw(st.sampled_from(DTYPES)))
+
+    def noise():
+        return torch.randn(shape, generator=generator, dtype=torch.float64) * 10.0 ** draw(st.integers(-9, 0))
+
+    double = torch.randn(shape, generator=generator, dtype=torch.float64) * 10.0 ** draw(st.integers(-1, 2))
+    eager, result = (double + noise()).to(dtype), (double + noise()).to(dtype)
+    for tensor in draw(st.sampled_from([(), (eager,), (result,), (eager, result), (eager, double)])):
+        tensor.view(-1)[0] = math.nan
+    tolerance = draw(st.sampled_from([1e-4, 1e-3, 1e-2, 4e-2]))
+    return eager, result, draw(st.sampled_from([double, None])), tolerance
+
+
+@given(cases(), st.booleans(), st.booleans(), st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_the_verdict_is_that_of_same(case, cosine, larger, largest):
+    """With the absolute tolerance; a relative one is the same rule in units of the largest value."""
+    from torch._dynamo.utils import same
+
+    eager, result, double, tolerance = case
+    judged = judge(
+        eager, result, double, rule(tolerance, cosine=cosine, larger_multiplier=larger, max_multiplier=largest)
+    )
+    if judged.scale != 1.0:
+        return
+    expected = same(
+        eager,
+        result,
+        double,
+        cos_similarity=cosine,
+        tol=tolerance,
+        equal_nan=True,
+        use_larger_multiplier_for_smaller_tensor=larger,
+        force_max_multiplier=largest,
+        log_error=lambda *_: None,
+    )
+    assert judged.passed == expected
+
+
+@given(st.integers(0, 2**31), st.integers(-12, -6), st.integers(-9, 0))
+@settings(max_examples=60, deadline=None)
+def test_small_values_are_judged_in_units_of_the_largest(seed, size, error):
+    """A result near 1e-8 is as right or wrong as the same one near 1."""
+    from torch._dynamo.utils import same
+
+    generator = torch.Generator().manual_seed(seed)
+    double = torch.randn(30, generator=generator, dtype=torch.float64) * 10.0**size
+    eager = double.float()
+    result = (double * (1 + 10.0**error * torch.randn(30, generator=generator, dtype=torch.float64))).float()
+    judged = judge(eager, result, double, rule(1e-3))
+    unit = double.abs().max()
+    assert judged.scale == pytest.approx(float(unit))
+    expected = same(
+        eager / unit,
+        result / unit,
+        double / unit,
+        tol=1e-3,
+        equal_nan=True,
+        exact_dtype=False,
+        log_error=lambda *_: None,
+    )
+    assert judged.passed == expected
+
+
+def test_zeros_in_place_of_small_values_fail():
+    """`same` lets them pass: the absolute tolerance is larger than the values."""
+    from torch._dynamo.utils import same
+
+    double = torch.linspace(1e-8, 2e-8, 10, dtype=torch.float64)
+    eager, result = double.float(), torch.zeros(10)
+    assert same(eager, result, double, tol=1e-3)
+    assert not judge(eager, result, double, rule()).passed
+
+
+def test_rounding_noise_is_judged_absolutely():
+    """A gradient that would be zero but for rounding has no right digit in eager either."""
+    eager, result = torch.full((20,), 3e-9), torch.full((20,), -5e-9)
+    judged = judge(eager, result, torch.zeros(20, dtype=torch.float64), rule())
+    assert (judged.passed, judged.scale, judged.noise) == (True, 1.0, True)
+
+
+def test_without_float64_the_largest_of_the_kind_is_the_unit():
+    eager = torch.full((10,), 2e-8)
+    assert judge(eager, torch.zeros(10), None, rule()).passed
+    assert not judge(eager, torch.zeros(10), None, rule(), least_scale=2e-8).passed
+
+
+@pytest.mark.parametrize(
+    ("eager", "result", "double", "changes", "passed", "check"),
+    [
+        ([1.0, 2.0], [1.0, 2.0], None, {}, True, "bitwise"),
+        ([1.0, 2.0], [1.0, 2.0001], None, {}, True, "allclose"),
+        ([1.0, 2.0], [1.0, 2.1], None, {}, False, "allclose"),
+        ([1.0, 2.0], [1.0, 2.1], [1.0, 2.05], {}, True, "rmse"),
+        ([1.0, 2.0], [1.0, 2.5], [1.0, 2.05], {}, False, "rmse"),
+        ([1.0, 2.0], [1.0, 2.1], None, {"cosine": True}, True, "cosine"),
+        ([1.0, 2.0], [2.0, 1.0], None, {"cosine": True}, False, "cosine"),
+        ([1.0, math.nan], [1.0, 2.05], [1.0, 2.05], {}, True, "float64"),
+        ([1.0, math.nan], [math.nan, 2.0], [1.0, 2.0], {}, True, "nan"),
+        ([1.0, 2.0], [1.0, math.nan], [1.0, 2.0], {}, False, "rmse"),
+        ([1.0, 2.0], [1.0], None, {}, False, "shape"),
+        ([1.0, 2.0], [1, 2], None, {}, False, "dtype"),
+        ([True, False, True], [True, False, True], None, {}, True, "bitwise"),
+        ([True, False, True], [True, True, True], None, {}, False, "allclose"),
+        ([True, True, True, False], [True, True, True, True], None, {"iou": 0.7}, True, "iou"),
+        ([True, True, True, False], [True, True, True, True], None, {"iou": 0.8}, False, "iou"),
+        ([3, 4], [3, 5], None, {}, False, "allclose"),
+    ],
+)
+def test_the_check_that_decides(eager, result, double, changes, passed, check):
+    reference = None if double is None else torch.tensor(double, dtype=torch.float64)
+    judged = judge(torch.tensor(eager), torch.tensor(result), reference, rule(**changes))
+    assert (judged.passed, judged.check) == (passed, check)
+
+
+def test_figures():
+    """The relative error is that of the largest difference against the largest value."""
+    eager, result = torch.tensor([1.0, -4.0]), torch.tensor([1.5, -4.0])
+    judged = judge(eager, result, torch.tensor([1.0, -4.0], dtype=torch.float64), rule())
+    assert (judged.max_abs, judged.max_rel) == (0.5, 0.125)
+    assert judged.rmse == pytest.approx(0.5 / math.sqrt(2))
+    assert judged.rmse_eager == 0.0
+    assert judged.cosine == pytest.approx(17.5 / math.sqrt(17 * 18.25))
+
+
+@pytest.mark.parametrize(
+    ("eager", "result", "passed"),
+    [("a", "a", True), (1, 2, False), (None, None, True), (1, 1.0, False), (1.0, 1.0, True)],
+)
+def test_plain_values_have_to_be_equal(eager, result, passed):
+    assert judge(eager, result, None, rule()).passed == passed
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (torch.tensor([1.0, math.nan]), torch.tensor([1.0, math.nan]), True),
+        (torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0000002]), False),
+        (torch.tensor([True]), torch.tensor([False]), False),
+        (torch.tensor([1.0]), torch.tensor([1.0], dtype=torch.float64), False),
+        (math.nan, math.nan, True),
+        ("a", "b", False),
+    ],
+)
+def test_two_eager_runs_agree_exactly_or_not(first, second, expected):
+    assert identical(first, second) == expected
+
+
+def test_complex_tensors_are_pairs_of_numbers():
+    eager, result = torch.tensor([1 + 1j]), torch.tensor([1 + 2j])
+    judged = judge(eager, result, torch.tensor([1 + 1j], dtype=torch.complex128), rule())
+    assert (judged.passed, judged.check, judged.max_abs) == (False, "rmse", 1.0)

@@ -1,0 +1,123 @@
+"""Two sides, their cells and verdicts, from records whose times are known."""
+
+import numpy as np
+import pytest
+
+from store import query
+from store.compare import compare, comparison_report, resolve
+from store.errors import UsageError
+from store.ingest import ingest
+from store.report import render
+from tests.store.factory import make_environment, make_record, write_run
+
+RANDOM = np.random.default_rng(11)
+
+
+def replicas(factor=1.0, scatter=0.002, processes=3, **changes):
+    """Return one record per process of an interleaved run, ten rounds each; times share the rounds' drift."""
+    drift = np.linspace(1.0, 1.3, 10)
+    records = []
+    for replica in range(processes):
+        times = 0.01 * factor * drift * np.exp(RANDOM.normal(0, scatter, 10))
+        record = make_record(per_iter=[float(time) for time in times], replica=replica, **changes)
+        record.measurement.order = "interleaved"
+        record.measurement.blocks.round = [0, *range(10)]
+        records.append(record)
+    return records
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Ingest lists of records as runs, and open the snapshot."""
+    connections = []
+
+    def make(*runs):
+        for number, records in enumerate(runs):
+            write_run(tmp_path / f"run-{number}", records)
+        report = ingest([tmp_path / f"run-{number}" for number in range(len(runs))], tmp_path / "store")
+        con = query.connect(report.snapshot)
+        connections.append(con)
+        return con
+
+    yield make
+    for con in connections:
+        con.close()
+
+
+def sides(con, old, new):
+    return compare(con, resolve(con, old), resolve(con, new))
+
+
+def test_environments_of_one_interleaved_run_are_confirmed(opened):
+    """The new torch takes 20 % less, on a machine that slows by 30 % while both are measured."""
+    old, new = make_environment(name="old"), make_environment(name="new", torch="2.10.0")
+    con = opened([*replicas(environment=old), *replicas(0.8, environment=new)])
+    [cell] = sides(con, "old", "new").cells
+    assert cell.verdict.word == "faster"
+    assert cell.verdict.confirmed
+    assert cell.verdict.ratio == pytest.approx(1.25, rel=0.01)
+    assert [found.field for found in cell.differs if found.field == "torch"] == ["torch"]
+
+
+def test_identical_environments_are_the_same(opened):
+    con = opened([*replicas(environment=make_environment(name="a")), *replicas(environment=make_environment(name="b"))])
+    assert [cell.verdict.word for cell in sides(con, "a", "b").cells] == ["same"]
+
+
+def test_backends_are_compared_model_by_model(opened):
+    con = opened([*replicas(), *replicas(2.0, backend="eager"), *replicas(backend="eager", model="vgg16")])
+    found = sides(con, "eager", "inductor")
+    assert [(cell.model, cell.verdict.word) for cell in found.cells] == [("resnet18", "faster")]
+    assert found.only_old == ("torchbench/vgg16 eval eager (default)",)
+
+
+def test_runs_of_different_days_are_suspected_at_most(opened):
+    con = opened(replicas(run_id="run-a"), replicas(0.5, run_id="run-b", timestamp=1.8e9))
+    [cell] = sides(con, "run-a", "latest").cells
+    assert cell.verdict.word == "faster"
+    assert not cell.verdict.confirmed
+    assert "did not take turns" in cell.verdict.reason
+
+
+def test_another_thread_count_is_not_comparable(opened):
+    con = opened(
+        replicas(run_id="run-a"), replicas(run_id="run-b", timestamp=1.8e9, environment=make_environment(threads=7))
+    )
+    [cell] = sides(con, "run-a", "run-b").cells
+    assert cell.verdict.word == "not comparable"
+    assert cell.verdict.reason.startswith("threads differs")
+
+
+def test_a_noisy_calibration_raises_the_floor_of_its_experiment(opened):
+    """Twenty replicas that scatter by 10 %: a change of 5 % is no longer believed; the run itself lends no floor."""
+    old, new = make_environment(name="old"), make_environment(name="new")
+    measured = [*replicas(environment=old), *replicas(0.95, environment=new)]
+    quiet = sides(opened(measured), "old", "new").cells[0]
+    assert (quiet.verdict.word, quiet.floor.pairs) == ("faster", 0)
+    times = [[0.01 * float(np.exp(RANDOM.normal(0, 0.1)))] * 8 for _ in range(20)]
+    noise = [
+        make_record(per_iter=each, replica=number, purpose="calibration", run_id="calibration", environment=old)
+        for number, each in enumerate(times)
+    ]
+    con = opened(measured, noise)
+    noisy = compare(con, *(resolve(con, name, run=measured[0].run.run_id) for name in ("old", "new"))).cells[0]
+    assert noisy.floor.pairs == 10
+    assert noisy.floor.floor > 0.1
+    assert noisy.verdict.word in ("ambiguous", "same")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("nonsense", "no run, environment or backend"), ("previous", "There is no previous run")],
+)
+def test_what_names_nothing_is_one_sentence(opened, text, says):
+    con = opened(replicas())
+    with pytest.raises(UsageError, match=says):
+        resolve(con, text)
+
+
+def test_the_report_says_the_answer_first_and_that_the_floor_is_a_default(opened):
+    con = opened([*replicas(environment=make_environment(name="a")), *replicas(environment=make_environment(name="b"))])
+    text = render(comparison_report(sides(con, "a", "b")), "text")
+    assert text.startswith("a → b: 1 same")
+    assert "A floor on 0 A/A pairs is the default one" in text

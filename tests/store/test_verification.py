@@ -1,0 +1,54 @@
+"""One table says what a verification code is under the HUD rule; skipped is never pass."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from store.record import Error, Verification, VerificationCode
+from store.verification import HUD_PASSES, HUD_STATUSES, hud_status, warning
+
+
+def of(code, phase="verify", kind=None, decided_by=None):
+    error = Error(phase=phase, type=kind, message="no") if kind else None
+    return Verification(code=code, decided_by=decided_by, error=error)
+
+
+def test_every_code_has_an_entry():
+    assert set(HUD_STATUSES) == set(get_args(VerificationCode))
+
+
+@pytest.mark.parametrize(
+    ("found", "status"),
+    [
+        (of("PASS"), "pass"),
+        (of("FAIL"), "fail_accuracy"),
+        (of("NONDETERMINISTIC_EAGER_RUN"), "eager_two_runs_differ"),
+        (of("EAGER_FAILED", kind="ValueError", decided_by="exception"), "eager_1st_run_fail"),
+        (of("EAGER_FAILED", kind="RuntimeError", decided_by="oom"), "eager_1st_run_OOM"),
+        (of("EAGER_FAILED", phase="load", kind="ValueError"), "model_fail_to_load"),
+        (of("EXCEPTION_RAISED", kind="ValueError", decided_by="exception"), "fail_to_run"),
+        (of("EXCEPTION_RAISED", kind="RuntimeError", decided_by="oom"), "OOM"),
+        (of("VERIFIER_DIDNT_RUN", kind="Timeout", decided_by="timeout"), "timeout"),
+        (of("VERIFIER_DIDNT_RUN", kind="SIGKILL", decided_by="oom"), "OOM"),
+        (of("VERIFIER_DIDNT_RUN", kind="SIGSEGV", decided_by="crashed"), "fail_to_run"),
+        (of("VERIFIER_SKIPPED", decided_by="table"), "pass_due_to_skip"),
+        (of("VERIFIER_SKIPPED"), None),
+    ],
+)
+def test_hud_status(found, status):
+    assert hud_status(found) == status
+
+
+def test_only_pass_and_what_the_tables_skip_pass_under_the_hud_rule():
+    passing = {code for code in HUD_STATUSES if hud_status(of(code)) in HUD_PASSES}
+    assert passing == {"PASS"}
+    assert hud_status(of("VERIFIER_SKIPPED", decided_by="table")) in HUD_PASSES
+
+
+def test_a_vacuous_pass_is_warned_of():
+    assert "vacuous" in (warning(Verification(code="PASS", control="vacuous")) or "")
+    assert warning(Verification(code="PASS", control="noticed")) is None
+    assert warning(Verification(code="FAIL", control="vacuous")) is None
+    assert warning(None) is None
