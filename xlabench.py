@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from runner.environments import Interpreter
-    from runner.history import History
+    from runner.environments.interpreters import Interpreter
     from runner.messages import Settings
     from runner.plan import PlanRequest
+    from runner.schedule.history import History
     from store.follow import Follower
     from store.ingest import IngestReport
     from store.query import Connection
@@ -107,10 +107,11 @@ def _add_plan(verbs: Verbs) -> None:
 
 
 def _plan(parsed: argparse.Namespace) -> int:
-    from runner import environments, plan_view
+    from runner.environments import interpreters
+    from runner.plan import plan_view
 
     request, found = _asked(parsed)
-    made = environments.make_plan(request, found)
+    made = interpreters.make_plan(request, found)
     if parsed.format == "json":
         sys.stdout.write(plan_view.as_json(made).decode() + "\n")
     elif parsed.format == "yaml":
@@ -122,14 +123,15 @@ def _plan(parsed: argparse.Namespace) -> int:
 
 def _asked(parsed: argparse.Namespace) -> tuple[PlanRequest, tuple[Interpreter, ...]]:
     """Return what the flags and the home's `xlabench.toml` ask for, and what the environments offer."""
-    from runner import environments, flags, settings_file
+    from runner import flags
+    from runner.environments import interpreters, settings_file
 
     home = _home(parsed)
     file = settings_file.read(home)
     settings_file.apply(parsed, home, file)
     request = flags.plan_request(parsed)
     named = settings_file.interpreters(home, file)
-    return request, environments.look(request, named, getattr(parsed, "threads", None))
+    return request, interpreters.look(request, named, getattr(parsed, "threads", None))
 
 
 def _asked_but_missing(parsed: argparse.Namespace, missing: dict[str, str], *, empty: bool) -> int:
@@ -169,7 +171,8 @@ def _add_run(verbs: Verbs) -> None:
 
 def _settings(parsed: argparse.Namespace) -> Settings:
     """Return the protocol settings: the flags', else those of the plan file, else the defaults."""
-    from runner import flags, plan_file
+    from runner import flags
+    from runner.plan import plan_file
 
     found = flags.settings(parsed)
     if parsed.plan is None:
@@ -178,10 +181,13 @@ def _settings(parsed: argparse.Namespace) -> Settings:
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    from runner import environments, execute, flags, plan, plan_view, run_folder
+    from runner import flags, plan
+    from runner.environments import interpreters
+    from runner.plan import plan_view
+    from runner.schedule import execute, run_folder
 
     request, found = _asked(parsed)
-    made = environments.make_plan(request, found)
+    made = interpreters.make_plan(request, found)
     if parsed.dry_run:
         plan_view.print_matrix(made, sys.stdout)
     code = _asked_but_missing(parsed, made.missing_suites, empty=not made.entries)
@@ -223,7 +229,7 @@ def _run(parsed: argparse.Namespace) -> int:
 
 def _history(parsed: argparse.Namespace, run_id: str) -> History:
     """Return what the store's newest index says of earlier runs; without one, nothing has passed before."""
-    from runner.history import History
+    from runner.schedule.history import History
     from store.errors import StorageError
     from store.query import connect, current_snapshot, fetch, named
 

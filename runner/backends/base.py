@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.accelerators.base import Timer
-    from runner.machine import Machine
+    from runner.environments.machine import Machine
     from runner.suites.base import Workload
     from store.record import Accelerator, ExperimentConfig
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from runner import overrides
+from runner.process import overrides
 from store.record import GraphBreak
 
 if TYPE_CHECKING:

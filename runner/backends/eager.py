@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.backends.base import Runtime
-    from runner.machine import Machine
+    from runner.environments.machine import Machine
     from store.record import Accelerator, ExperimentConfig
 
 

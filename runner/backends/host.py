@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from runner import steps
 from runner.accelerators import ACCELERATORS
 from runner.backends import dynamo
 from runner.backends.base import Counters
+from runner.process import steps
 
 if TYPE_CHECKING:
     from runner.accelerators.base import Timer
-    from runner.machine import Machine
+    from runner.environments.machine import Machine
     from runner.suites.base import Workload
     from store.record import Accelerator
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.backends.base import Runtime
-    from runner.machine import Machine
+    from runner.environments.machine import Machine
     from store.record import Accelerator, ExperimentConfig
 
 _NOT_OFFERED = ("_TESTING_ONLY", "minifier_backend", "ts")

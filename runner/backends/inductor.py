@@ -11,7 +11,7 @@ from runner.backends.host_dynamo import HostDynamo
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from runner.machine import Machine
+    from runner.environments.machine import Machine
     from store.record import Accelerator, ExperimentConfig
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from runner.entries import make_entry
-from runner.models_file import read_models_file
+from runner.plan.entries import make_entry
+from runner.plan.models_file import read_models_file
 
 if TYPE_CHECKING:
     from pathlib import Path

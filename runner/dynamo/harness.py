@@ -9,19 +9,20 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner import machine, plan_view
 from runner.backends import xla_of
 from runner.dynamo import batch_sizes, output
+from runner.environments import machine
 from runner.errors import UsageError
 from runner.peer_cli import compose, table
-from runner.run_folder import open_folder
+from runner.plan import plan_view
+from runner.schedule.run_folder import open_folder
 from store.harness_csv import Options, Pair, speedups
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from runner.machine import Machine
+    from runner.environments.machine import Machine
     from runner.peer_cli.compose import Work
     from runner.peer_cli.table import Parser, Table
     from runner.plan import Plan

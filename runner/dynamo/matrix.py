@@ -8,8 +8,8 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner import machine
 from runner.dynamo import harness, output
+from runner.environments import machine
 from runner.errors import UsageError
 from runner.peer_cli import table
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from runner.run_folder import RunFolder
+    from runner.schedule.run_folder import RunFolder
     from store.harness_csv import Options, Row
     from store.record import Record
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner import presets
 from runner.flags import types
-from runner.steps import DTYPES
+from runner.plan import presets
+from runner.process.steps import DTYPES
 
 if TYPE_CHECKING:
     import argparse

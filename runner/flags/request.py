@@ -5,15 +5,14 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from runner import presets
 from runner.accelerators import refuse_index
 from runner.accelerators.base import NoSuchDevice
+from runner.environments.machine import detect
 from runner.errors import UsageError
 from runner.flags.artifacts import INSTRUMENTS
 from runner.flags.selection import SMOKE
-from runner.machine import detect
 from runner.messages import Settings
-from runner.plan import PlanRequest
+from runner.plan import PlanRequest, presets
 from runner.suites.base import SuiteContext
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runner import sites
+from runner.process import sites
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

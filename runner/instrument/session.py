@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from runner.measure import Measurement
+from runner.process.measure import Measurement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,17 +8,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner import environments, errors, execute, flags, plan, run_folder, settings_file
+from runner import errors, flags, plan
+from runner.environments import interpreters, settings_file
 from runner.peer_cli.table import Parser
+from runner.schedule import execute, run_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from runner.environments import Interpreter
-    from runner.execute import Result
+    from runner.environments.interpreters import Interpreter
     from runner.messages import Settings
     from runner.plan import Plan, PlanRequest
-    from runner.run_folder import RunFolder, RunIdentity
+    from runner.schedule.execute import Result
+    from runner.schedule.run_folder import RunFolder, RunIdentity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +55,11 @@ def work(words: Sequence[str], *, program: str) -> Work:
     parsed = parser.parse_args(list(words))
     settings_file.apply(parsed, home(), settings_file.read(home()))
     request = flags.plan_request(parsed)
-    interpreters = environments.look(request, {}, parsed.threads)
-    made = environments.make_plan(request, interpreters)
+    found = interpreters.look(request, {}, parsed.threads)
+    made = interpreters.make_plan(request, found)
     for reason in made.missing_suites.values():
         raise errors.UsageError(reason)
-    return Work(request=request, settings=flags.settings(parsed), plan=made, interpreters=interpreters)
+    return Work(request=request, settings=flags.settings(parsed), plan=made, interpreters=found)
 
 
 def measure(work: Work, folder: RunFolder) -> Result:

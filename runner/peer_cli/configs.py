@@ -13,7 +13,7 @@ from runner.flags import types
 if TYPE_CHECKING:
     import argparse
 
-    from runner.machine import Machine
+    from runner.environments.machine import Machine
 
 KEYS = ("accelerator", "xla", "xla_flags", "dynamo", "torch_xla2", "test", "enable_functionalization")
 """Of an experiment configuration, in their order; `batch_size` may stand beside them."""

@@ -12,15 +12,17 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runner import machine, plan, plan_view
+from runner import plan
+from runner.environments import machine
 from runner.errors import UsageError
 from runner.peer_cli import compose, configs, growing, table
+from runner.plan import plan_view
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from runner.machine import Machine
+    from runner.environments.machine import Machine
     from runner.peer_cli.compose import Work
     from runner.peer_cli.table import Parser, Table
 

@@ -10,12 +10,12 @@ import msgspec
 
 from runner.errors import UsageError
 from runner.plan import Plan
-from runner.run_folder import RunFolder, open_folder
+from runner.schedule.run_folder import RunFolder, open_folder
 from store.run_file import RESULTS, RUN_FILE, read_run_file, write_run_file
 from store.writer import ResultsWriter
 
 if TYPE_CHECKING:
-    from runner.run_folder import RunIdentity
+    from runner.schedule.run_folder import RunIdentity
     from store.record import PlanEntry
 
 

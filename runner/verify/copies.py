@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from runner import steps
 from runner.backends import backend_of
+from runner.process import steps
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, SuiteContext
 from runner.verify import control, determinism

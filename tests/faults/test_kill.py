@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from runner import processes
+from runner.schedule import processes
 from store.ingest import ingest
 from store.query import connect, current_snapshot
 

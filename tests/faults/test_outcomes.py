@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from runner import processes
+from runner.schedule import processes
 from tests.faults.faulty_suite import NAMES
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]

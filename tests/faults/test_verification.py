@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runner import processes
+from runner.schedule import processes
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 

@@ -9,11 +9,11 @@ import pytest
 from runner_makers import entry, facts, settings
 
 from runner.backends import BACKENDS
-from runner.machine import detect
-from runner.pool import Pool
-from runner.progress import ProgressView
-from runner.resume import Group
-from runner.scheduler import Lab, Scheduler
+from runner.environments.machine import detect
+from runner.schedule.pool import Pool
+from runner.schedule.progress import ProgressView
+from runner.schedule.resume import Group
+from runner.schedule.scheduler import Lab, Scheduler
 
 HERE = detect()
 ITERATIONS = 2

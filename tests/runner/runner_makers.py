@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runner.machine import Machine
+from runner.environments.machine import Machine
 from runner.messages import Loaded, Report, Settings
-from runner.outcome import Outcome, RunFacts, make_record, skipped
 from runner.plan import Plan, PlanRequest, make_entry
-from runner.samples import Block
+from runner.process.samples import Block
+from runner.schedule.outcome import Outcome, RunFacts, make_record, skipped
 from runner.suites.base import SuiteContext
 from store.record import Environment, Error, ExperimentConfig, PlanEntry, Record, Run
 

@@ -9,7 +9,7 @@ from runner.plan import make_plan
 @pytest.fixture(autouse=True)
 def known_backends(monkeypatch):
     """What the interpreter's dynamo would list; asking it imports torch."""
-    monkeypatch.setattr("runner.machine.dynamo_backends", lambda _: ("aot_eager", "inductor", "openxla"))
+    monkeypatch.setattr("runner.environments.machine.dynamo_backends", lambda _: ("aot_eager", "inductor", "openxla"))
 
 
 ONE = {"models": ("dummy/dummy",), "tests": ("eval",)}

@@ -7,8 +7,8 @@ import pytest
 from runner_makers import config
 
 from runner.backends import compiler_caches
-from runner.machine import detect
-from runner.measurable import XLA_CPU_CACHE, not_measurable
+from runner.environments.machine import detect
+from runner.plan.measurable import XLA_CPU_CACHE, not_measurable
 from tests.command import xlabench
 
 real = pytest.mark.skipif("torch" not in detect().packages, reason="torch is needed")

@@ -5,7 +5,6 @@ import socket
 import pytest
 from runner_makers import config, loaded, report, settings
 
-from runner import child
 from runner.messages import (
     Answer,
     Channel,
@@ -20,6 +19,7 @@ from runner.messages import (
     WarmedUp,
     WarmUp,
 )
+from runner.process import child
 
 LOAD = Load(config=config(), settings=settings(), batch_size=None, torchbench_dir=None, requested_at=0.0)
 

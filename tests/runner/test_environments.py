@@ -9,9 +9,9 @@ import msgspec
 import pytest
 from runner_makers import ENVIRONMENT, machine, request
 
-from runner import environments, probe
-from runner import machine as machines
-from runner.environments import Interpreter, ask, look, make_plan
+from runner.environments import interpreters, probe
+from runner.environments import machine as machines
+from runner.environments.interpreters import Interpreter, ask, look, make_plan
 from runner.errors import UsageError
 from tests.command import xlabench
 
@@ -67,7 +67,7 @@ def test_a_name_that_nobody_knows_is_refused_with_those_known():
 def test_a_folder_of_a_virtual_environment_will_do(tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python").symlink_to(HERE)
-    assert environments._executable("x", tmp_path) == tmp_path / "bin" / "python"
+    assert interpreters._executable("x", tmp_path) == tmp_path / "bin" / "python"
 
 
 def test_what_is_no_interpreter_is_refused(tmp_path):
@@ -145,17 +145,17 @@ def test_a_suite_that_an_environment_lacks_is_skipped_there():
 def test_another_interpreter_finds_our_packages_and_no_others(monkeypatch):
     """Of the folder that holds xlabench's own torch, nothing may come in."""
     monkeypatch.setenv("PYTHONPATH", "/mine")
-    found = environments.variables("/venvs/other/bin/python")["PYTHONPATH"].split(os.pathsep)
+    found = interpreters.variables("/venvs/other/bin/python")["PYTHONPATH"].split(os.pathsep)
     assert found[1:] == ["/mine"]
     assert {each.name for each in Path(found[0]).iterdir()} >= {"runner", "store"}
-    assert environments.variables(sys.executable) == {}
+    assert interpreters.variables(sys.executable) == {}
 
 
 def test_of_an_installed_xlabench_only_its_own_packages_are_shown(tmp_path, monkeypatch):
     for name in ("runner", "store", "torch", "torch-2.9.1.dist-info"):
         (tmp_path / name).mkdir()
-    monkeypatch.setattr(environments, "__file__", str(tmp_path / "runner" / "environments.py"))
-    folder = environments._sources.__wrapped__()
+    monkeypatch.setattr(interpreters, "__file__", str(tmp_path / "runner" / "environments" / "interpreters.py"))
+    folder = interpreters._sources.__wrapped__()
     assert sorted(each.name for each in folder.iterdir()) == ["runner", "store"]
     assert (folder / "runner").resolve() == tmp_path / "runner"
 

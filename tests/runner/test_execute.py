@@ -7,9 +7,9 @@ import msgspec
 import pytest
 from runner_makers import ENVIRONMENT, entry, facts, machine, record, settings
 
-from runner.execute import Result, Tally, _facts, _labs
-from runner.history import History
-from runner.resume import Group, Remaining
+from runner.schedule.execute import Result, Tally, _facts, _labs
+from runner.schedule.history import History
+from runner.schedule.resume import Group, Remaining
 
 
 def in_environment(name, backend="eager"):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from runner.extras import Extras
 from runner.messages import Instrumented
+from runner.schedule.extras import Extras
 from store.record import Verification
 
 

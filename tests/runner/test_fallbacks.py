@@ -3,8 +3,8 @@
 import pytest
 from runner_makers import xla_block
 
-from runner.fallbacks import classify, summarize
-from runner.samples import Samples
+from runner.process.fallbacks import classify, summarize
+from runner.process.samples import Samples
 
 
 def samples(*calls, steady_from, iterations=1):

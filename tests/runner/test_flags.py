@@ -5,8 +5,9 @@ import argparse
 import pytest
 
 import xlabench
-from runner import flags, presets
+from runner import flags
 from runner.errors import UsageError
+from runner.plan import presets
 
 
 def parse(*words):

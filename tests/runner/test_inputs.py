@@ -3,7 +3,7 @@
 import pytest
 from runner_makers import config
 
-from runner.inputs import Inputs, NoBatchDimension
+from runner.process.inputs import Inputs, NoBatchDimension
 from runner.suites.base import Workload
 
 torch = pytest.importorskip("torch")

@@ -8,8 +8,8 @@ import psutil
 import pytest
 from runner_makers import machine as example
 
-from runner import machine
-from runner.machine import describe, detect
+from runner.environments import machine
+from runner.environments.machine import describe, detect
 
 
 def described(here=None, **changes):

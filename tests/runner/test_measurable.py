@@ -6,7 +6,7 @@ import sys
 import pytest
 from runner_makers import config
 
-from runner.measurable import not_measurable
+from runner.plan.measurable import not_measurable
 
 
 @pytest.mark.parametrize(

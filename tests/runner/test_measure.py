@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import pytest
 from runner_makers import config, settings
 
-from runner import measure
 from runner.backends import BACKENDS
 from runner.backends.base import Counters
-from runner.measure import Measurement, effective_variables
 from runner.messages import Load, WarmedUp
+from runner.process import measure
+from runner.process.measure import Measurement, effective_variables
 from runner.suites.base import Workload
 
 torch = pytest.importorskip("torch")

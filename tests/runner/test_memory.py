@@ -4,7 +4,7 @@ import json
 import mmap
 import os
 
-from runner import memory
+from runner.process import memory
 
 MIB = 2**20
 

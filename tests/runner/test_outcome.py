@@ -6,10 +6,10 @@ import msgspec
 import pytest
 from runner_makers import ended, entry, facts, loaded, report, settings
 
-from runner import outcome
-from runner.extras import Extras
 from runner.messages import Hello
-from runner.outcome import make_record, quality_warnings, skipped
+from runner.schedule import outcome
+from runner.schedule.extras import Extras
+from runner.schedule.outcome import make_record, quality_warnings, skipped
 from store.identity import record_id
 from store.record import Artifact, Error, FallbackOp, Record
 

@@ -4,8 +4,8 @@ import types
 
 import pytest
 
-from runner import overrides
-from runner.overrides import BadOverride
+from runner.process import overrides
+from runner.process.overrides import BadOverride
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runner_makers import config, ended, entry, facts, machine, plan, request
 
-from runner.entries import make_entry
-from runner.outcome import make_record
 from runner.plan import make_plan, missing_packages, source_versions
-from runner.plan_view import print_matrix
+from runner.plan.entries import make_entry
+from runner.plan.plan_view import print_matrix
+from runner.schedule.outcome import make_record
 from runner.suites import suite_names
 from runner.suites.base import ForcedDtype, ModelInfo
 
@@ -221,7 +221,7 @@ def test_a_suite_that_is_missing_is_told_and_the_others_are_planned(monkeypatch)
 
 def test_no_suite_named_means_all_of_them(monkeypatch):
     asked = []
-    for module in ("runner.selection", "runner.plan"):
+    for module in ("runner.plan.selection", "runner.plan.expand"):
         monkeypatch.setattr(f"{module}.get_suite", lambda name: asked.append(name) or Nothing())
     make_plan(request(suites=()), machine())
     source_versions(request(suites=()))

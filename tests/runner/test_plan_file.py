@@ -6,12 +6,11 @@ import pytest
 import yaml
 from runner_makers import machine, request
 
-from runner import plan_file
 from runner.errors import UsageError
 from runner.messages import Settings
-from runner.plan import make_plan
-from runner.plan_view import as_yaml
-from runner.presets import REPEATS
+from runner.plan import make_plan, plan_file
+from runner.plan.plan_view import as_yaml
+from runner.plan.presets import REPEATS
 from tests.command import xlabench
 
 RICH = {

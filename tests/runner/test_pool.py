@@ -13,8 +13,8 @@ from runner_makers import loaded
 
 from runner.errors import ServerFailed
 from runner.messages import Channel, Finish, Forked, Progress
-from runner.pool import ChildGone, Pool, Process, ServerGone, TimedOut, tail
-from runner.watch_memory import MemoryExceeded
+from runner.schedule.pool import ChildGone, Pool, Process, ServerGone, TimedOut, tail
+from runner.schedule.watch_memory import MemoryExceeded
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_a_server_that_does_not_answer_is_gone(pool, monkeypatch):
     """Its silence is not the experiment's timeout."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pool._control = ours
-    monkeypatch.setattr("runner.pool._EXIT_S", -1.0)
+    monkeypatch.setattr("runner.schedule.pool._EXIT_S", -1.0)
     with theirs, pytest.raises(ServerGone):
         pool._await_fork(1)
 
@@ -106,7 +106,7 @@ def test_no_server_is_started_where_each_process_is_an_interpreter(pool):
 
 def test_the_server_is_told_what_to_import_and_who_its_parent_is(pool):
     command = pool._command(7)
-    assert command[:3] == [sys.executable, "-m", "runner.server"]
+    assert command[:3] == [sys.executable, "-m", "runner.process.server"]
     assert command[3:] == ["--control", "7", "--parent", str(os.getpid()), "--preload", "one", "--preload", "two"]
     pool.probe = True
     assert pool._command(7)[-1] == "--probe"
@@ -135,7 +135,7 @@ def test_the_tail_of_a_log_is_its_last_characters(tmp_path):
 
 
 def test_while_an_answer_is_due_somebody_watches(pool, process, monkeypatch):
-    monkeypatch.setattr("runner.pool._WATCH_EVERY_S", 0.01)
+    monkeypatch.setattr("runner.schedule.pool._WATCH_EVERY_S", 0.01)
     ours, theirs = process
     seen = []
 
@@ -149,7 +149,7 @@ def test_while_an_answer_is_due_somebody_watches(pool, process, monkeypatch):
 
 
 def test_a_watch_ends_the_wait_by_raising(pool, process, monkeypatch):
-    monkeypatch.setattr("runner.pool._WATCH_EVERY_S", 0.01)
+    monkeypatch.setattr("runner.schedule.pool._WATCH_EVERY_S", 0.01)
 
     def watch():
         raise MemoryExceeded("too much")

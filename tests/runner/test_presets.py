@@ -3,7 +3,7 @@
 import pytest
 from runner_makers import config
 
-from runner import presets
+from runner.plan import presets
 from store.identity import experiment_id
 
 

@@ -11,7 +11,7 @@ import uuid
 import psutil
 import pytest
 
-from runner import processes
+from runner.schedule import processes
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
 SLEEPER_BELOW = """

@@ -6,10 +6,10 @@ import types
 import pytest
 from runner_makers import ended, entry, facts, record, report
 
-from runner import progress
-from runner.extras import Extras
-from runner.outcome import Outcome, make_record
-from runner.progress import ProgressView, duration, title, verdict
+from runner.schedule import progress
+from runner.schedule.extras import Extras
+from runner.schedule.outcome import Outcome, make_record
+from runner.schedule.progress import ProgressView, duration, title, verdict
 from store.record import Verification
 
 ENTRIES = [entry("eager"), entry("inductor"), entry("inductor", "dummy_nonzero")]

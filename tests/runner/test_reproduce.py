@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from runner_makers import entry, machine, settings
 
 import xlabench
-from runner import flags, presets
+from runner import flags
 from runner.flags.artifacts import INSTRUMENTS
 from runner.messages import Settings
-from runner.outcome import make_record
-from runner.plan import make_plan
-from runner.reproduce import reproduce
+from runner.plan import make_plan, presets
+from runner.schedule.outcome import make_record
+from runner.schedule.reproduce import reproduce
 from store.record import ExperimentConfig
 
 ONE = ["run", "--suite-name", "dummy", "--only", "dummy/dummy"]

@@ -4,7 +4,7 @@ import pytest
 from runner_makers import block, xla_block
 
 from runner.backends.base import Counters
-from runner.samples import Samples, call_difference, difference
+from runner.process.samples import Samples, call_difference, difference
 
 
 def samples(*blocks, iterations=1):

@@ -10,13 +10,13 @@ import msgspec
 import pytest
 from runner_makers import ENVIRONMENT, PAIRS, entry, facts, loaded, report, settings
 
-from runner.history import History
 from runner.messages import Exactly, Failed, Finish, Load, Turn, TurnDone, WarmedUp, WarmUp
-from runner.pool import ChildGone, ServerGone, TimedOut
-from runner.progress import ProgressView
-from runner.resume import Group
-from runner.scheduler import Lab, Scheduler
-from runner.watch_memory import MemoryExceeded
+from runner.schedule.history import History
+from runner.schedule.pool import ChildGone, ServerGone, TimedOut
+from runner.schedule.progress import ProgressView
+from runner.schedule.resume import Group
+from runner.schedule.scheduler import Lab, Scheduler
+from runner.schedule.watch_memory import MemoryExceeded
 from store.record import Error
 
 STEADY, SPOILT = TurnDone(steady=True), TurnDone(steady=False)

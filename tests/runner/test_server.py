@@ -15,7 +15,7 @@ from runner_makers import config, settings
 
 from runner.backends import BACKENDS
 from runner.messages import Finish, Load, Loaded, Report, WarmedUp, WarmUp
-from runner.pool import ChildGone, Pool
+from runner.schedule.pool import ChildGone, Pool
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("torch")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runner import sites
+from runner.process import sites
 
 torch = pytest.importorskip("torch")
 HERE = Path(__file__)
@@ -49,9 +49,9 @@ def test_the_innermost_place_outside_torch_is_the_programs():
 
 
 def test_the_runner_is_no_program_but_its_models_are():
-    root = Path(sites.__file__).parent
-    assert sites.of_trace(trace_of(root / "steps.py")) is None
-    text = trace_of(root / "suites/dummy_modules.py", root / "measure.py")
+    root = Path(sites.__file__).parents[1]
+    assert sites.of_trace(trace_of(root / "process/steps.py")) is None
+    text = trace_of(root / "suites/dummy_modules.py", root / "process/measure.py")
     assert sites.of_trace(text) == "runner/suites/dummy_modules.py:7 in forward"
 
 

@@ -3,7 +3,7 @@
 import pytest
 from runner_makers import config
 
-from runner import steps
+from runner.process import steps
 from runner.suites.base import Workload
 
 torch = pytest.importorskip("torch")

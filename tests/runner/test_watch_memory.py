@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from runner.watch_memory import (
+from runner.schedule.watch_memory import (
     LEAST_AVAILABLE,
     MemoryExceeded,
     MemoryWatch,

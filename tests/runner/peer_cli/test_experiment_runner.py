@@ -15,7 +15,7 @@ import xlabench
 from runner.errors import PlanMismatch, UsageError
 from runner.messages import Settings
 from runner.peer_cli import configs, experiment_runner, growing
-from runner.run_folder import RunIdentity
+from runner.schedule.run_folder import RunIdentity
 from store.run_file import read_run_file
 from tests.command import ROOT
 from tests.runner.runner_makers import ENVIRONMENT, entry, machine, plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runner.plan import PlanRequest
-from runner.selection import _tiers
+from runner.plan.selection import _tiers
 from runner.suites import data, huggingface, timm_models, torchbench
 from runner.suites.base import SuiteContext
 from runner.suites.errors import SuiteDataError

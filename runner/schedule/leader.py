@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from runner import failure
-from runner.conversation import Conversation
-from runner.follow_log import LogFollower
-from runner.outcome import Outcome
-from runner.pool import ChildGone, Pool, Process, ServerGone, TimedOut, tail
-from runner.watch_memory import MemoryExceeded, MemoryWatch, of_memory
+from runner.schedule.conversation import Conversation
+from runner.schedule.follow_log import LogFollower
+from runner.schedule.outcome import Outcome
+from runner.schedule.pool import ChildGone, Pool, Process, ServerGone, TimedOut, tail
+from runner.schedule.watch_memory import MemoryExceeded, MemoryWatch, of_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from runner.conversation import Lines
     from runner.messages import Settings
-    from runner.progress import ProgressView
+    from runner.schedule.conversation import Lines
+    from runner.schedule.progress import ProgressView
 
 _SERVER_TRIES = 2
 

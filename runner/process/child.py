@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from runner import failure
 from runner.backends import dynamo
-from runner.measure import Measurement
 from runner.messages import (
     Channel,
     Closed,
@@ -23,6 +22,7 @@ from runner.messages import (
     Verify,
     WarmUp,
 )
+from runner.process.measure import Measurement
 
 if TYPE_CHECKING:
     from store.record import Phase

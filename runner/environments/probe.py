@@ -22,7 +22,7 @@ def main() -> None:
     if told["recent"] and not told["lacking"]:
         import msgspec
 
-        from runner import machine
+        from runner.environments import machine
 
         here = machine.detect()
         told["machine"] = msgspec.to_builtins(here)

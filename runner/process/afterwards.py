@@ -6,9 +6,9 @@ import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from runner import sites
 from runner.graphs import collect
 from runner.graphs import lazy as lazy_graphs
+from runner.process import sites
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import yaml
 
-from runner.entries import cannot_run, make_entry
 from runner.errors import UsageError
-from runner.presets import PRESETS, REPEATS
+from runner.plan.entries import cannot_run, make_entry
+from runner.plan.presets import PRESETS, REPEATS
 from runner.suites import get_suite, suite_names
 from store.record import ExperimentConfig
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from runner.machine import Machine
+    from runner.environments.machine import Machine
     from runner.messages import Settings
     from runner.plan import PlanRequest
     from store.record import PlanEntry

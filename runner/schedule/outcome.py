@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from runner.extras import Extras
-from runner.reproduce import reproduce
+from runner.schedule.extras import Extras
+from runner.schedule.reproduce import reproduce
 from store.identity import record_id
 from store.record import (
     SKIP,

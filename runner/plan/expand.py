@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from runner import plan_file, presets
-from runner.axes import ways
-from runner.entries import cannot_run, make_entry
-from runner.selection import select
+from runner.plan import plan_file, presets
+from runner.plan.axes import ways
+from runner.plan.entries import cannot_run, make_entry
+from runner.plan.selection import select
 from runner.suites import get_suite, suite_names
 from store.identity import digest
 from store.record import ExperimentConfig
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from runner.axes import Way
-    from runner.machine import Machine
-    from runner.selection import Choice
+    from runner.environments.machine import Machine
+    from runner.plan.axes import Way
+    from runner.plan.selection import Choice
     from runner.suites.base import ModelInfo, SuiteContext
     from store.record import Accelerator, CacheState, PlanEntry, Test
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from runner.errors import UsageError
-from runner.models_file import Line, read_models_file
+from runner.plan.models_file import Line, read_models_file
 from runner.suites import data, get_suite, suite_names
 
 if TYPE_CHECKING:

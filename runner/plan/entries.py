@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.backends import backend_of
-from runner.measurable import not_measurable
+from runner.plan.measurable import not_measurable
 from store.identity import backend_name, experiment_id, variant, workload
 from store.record import PlanEntry
 
 if TYPE_CHECKING:
-    from runner.machine import Machine
+    from runner.environments.machine import Machine
     from store.record import ExperimentConfig
 
 FULLGRAPH_TRAIN = "fullgraph in eval only: dynamo cannot capture the backward() that the train step calls"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner.errors import PlanMismatch
-from runner.resume import remaining
+from runner.schedule.resume import remaining
 from store.errors import RunFileError
 from store.record import Run, RunFile
 from store.run_file import RESULTS, RUN_FILE, read_records, read_run_file, write_run_file

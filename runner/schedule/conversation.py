@@ -9,13 +9,13 @@ import msgspec
 
 from runner import failure
 from runner.messages import Exactly, Failed, Finish, Instrument, Load, Loaded, Report, Turn, Verify, WarmUp
-from runner.outcome import Outcome
+from runner.schedule.outcome import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.messages import Settings
-    from runner.pool import Pool, Process
+    from runner.schedule.pool import Pool, Process
 
 
 @dataclass

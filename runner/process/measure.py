@@ -9,13 +9,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runner import afterwards, fallbacks, memory, steps
 from runner.backends import backend_of, compiler_caches, dynamo
 from runner.graphs import collect
-from runner.inputs import Inputs
 from runner.messages import Load, Loaded, Report, TurnDone, WarmedUp
-from runner.samples import Block, Samples, call_difference, difference
-from runner.steady import is_steady, steady_start
+from runner.process import afterwards, fallbacks, memory, steps
+from runner.process.inputs import Inputs
+from runner.process.samples import Block, Samples, call_difference, difference
+from runner.process.steady import is_steady, steady_start
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, SuiteContext
 

@@ -1,7 +1,7 @@
 """The fork server: imports torch once, then forks one measuring process per request.
 
 It runs no tensor operation and holds no compile workers: after one multi-threaded operation here, a child's
-next one would hang in libgomp. Run as `python -m runner.server`, with the control socket as the descriptor
+next one would hang in libgomp. Run as `python -m runner.process.server`, with the control socket as the descriptor
 named by `--control`; with `--single`, the interpreter itself becomes the measuring process.
 """
 
@@ -22,8 +22,9 @@ from pathlib import Path
 
 import msgspec
 
-from runner import child, processes, toolchain
 from runner.messages import CONTROL_BYTES, Channel, Exited, Fork, Forked, Hello
+from runner.process import child, toolchain
+from runner.schedule import processes
 
 _MAX_FDS = 2
 
@@ -136,7 +137,7 @@ def measure(channel: int, log: int, variables: dict[str, str]) -> None:
 
 def main() -> None:
     """Import, probe, say hello, serve."""
-    parser = argparse.ArgumentParser(prog="python -m runner.server", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m runner.process.server", description=__doc__)
     parser.add_argument("--control", type=int, required=True, help="descriptor of the control socket or channel")
     parser.add_argument("--single", type=int, metavar="LOG", help="measure here; descriptor of the log")
     parser.add_argument("--parent", type=int, required=True, help="pid of the scheduler")

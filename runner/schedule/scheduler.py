@@ -7,25 +7,26 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from runner import artifacts, instrument, outcome
+from runner import instrument
 from runner.backends import backend_of
-from runner.caches import Caches, Scratch, in_order
-from runner.conversation import Extra, Priming, Timing
-from runner.extras import Extras
-from runner.history import History
-from runner.leader import Leader
 from runner.messages import Instrument, Instrumented, Load, Settings, Verified, Verify
-from runner.outcome import Outcome
+from runner.schedule import artifacts, outcome
+from runner.schedule.caches import Caches, Scratch, in_order
+from runner.schedule.conversation import Extra, Priming, Timing
+from runner.schedule.extras import Extras
+from runner.schedule.history import History
+from runner.schedule.leader import Leader
+from runner.schedule.outcome import Outcome
 from store.record import FAILED, Artifact, Verification
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from runner.outcome import RunFacts
-    from runner.pool import Pool
-    from runner.progress import ProgressView
-    from runner.resume import Group
+    from runner.schedule.outcome import RunFacts
+    from runner.schedule.pool import Pool
+    from runner.schedule.progress import ProgressView
+    from runner.schedule.resume import Group
     from store.record import PlanEntry, Record
 
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from runner import processes
 from runner.errors import ServerFailed
 from runner.messages import CONTROL_BYTES, Answer, Channel, Closed, Exited, Fork, Forked, Hello, Progress, ServerAnswer
+from runner.schedule import processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -112,7 +112,8 @@ class Pool:
         return Process(self._next, popen.pid, Channel(ours), log, popen)
 
     def _command(self, descriptor: int) -> list[str]:
-        command = [self.python, "-m", "runner.server", "--control", str(descriptor), "--parent", str(os.getpid())]
+        command = [self.python, "-m", "runner.process.server", "--control", str(descriptor)]
+        command += ["--parent", str(os.getpid())]
         for module in self.preload:
             command += ["--preload", module]
         return [*command, "--probe"] if self.probe else command

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runner import steps
+from runner.process import steps
 
 if TYPE_CHECKING:
     from runner.backends.base import Runtime

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from runner import machine, plan, probe
+from runner import plan
+from runner.environments import machine, probe
+from runner.environments.machine import Machine
 from runner.errors import UsageError
-from runner.machine import Machine
 from runner.suites import get_suite
 from store.record import Accelerator, Environment
 
@@ -112,7 +113,7 @@ def ask(name: str, python: Path) -> tuple[Machine, Environment]:
     Raises:
         UsageError: there is no such interpreter, or it lacks what a measuring process needs.
     """
-    command = [str(_executable(name, python)), "-m", "runner.probe"]
+    command = [str(_executable(name, python)), "-m", "runner.environments.probe"]
     try:
         done = subprocess.run(
             command,
@@ -143,7 +144,7 @@ def variables(python: str) -> dict[str, str]:
 @functools.cache
 def _sources() -> Path:
     """Return a folder of our packages; of an installed xlabench, links, because its own folder holds torch, too."""
-    root = Path(__file__).resolve().parents[1]
+    root = Path(__file__).resolve().parents[2]
     if not any(root.glob("*.dist-info")):
         return root
     folder = Path(tempfile.mkdtemp(prefix="xlabench-sources-"))

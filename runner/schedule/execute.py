@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from runner import outcome, processes
 from runner.backends import backend_of
-from runner.environments import DEFAULT, variables
+from runner.environments.interpreters import DEFAULT, variables
 from runner.errors import Interrupted
-from runner.history import History
-from runner.outcome import RunFacts
-from runner.pool import Pool
-from runner.progress import ProgressView, duration, title
-from runner.resume import remaining
-from runner.scheduler import Lab, Scheduler
+from runner.schedule import outcome, processes
+from runner.schedule.history import History
+from runner.schedule.outcome import RunFacts
+from runner.schedule.pool import Pool
+from runner.schedule.progress import ProgressView, duration, title
+from runner.schedule.resume import remaining
+from runner.schedule.scheduler import Lab, Scheduler
 from runner.suites import get_suite
 from store.record import FAILED
 from store.run_file import read_records
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from runner.machine import Machine
-    from runner.resume import Remaining
-    from runner.run_folder import RunFolder
+    from runner.environments.machine import Machine
+    from runner.schedule.resume import Remaining
+    from runner.schedule.run_folder import RunFolder
     from store.record import PlanEntry, Record
 
 

@@ -11,7 +11,7 @@ from store.record import FallbackClass, FallbackOp
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from runner.samples import Block, Samples
+    from runner.process.samples import Block, Samples
 
 HOST_READS = frozenset({"_local_scalar_dense", "item"})
 """The program asked for a value: nothing to lower, its call site is what helps."""

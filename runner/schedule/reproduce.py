@@ -6,8 +6,8 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from runner import presets
 from runner.messages import Settings
+from runner.plan import presets
 from store.record import ExperimentConfig
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _PREFIX = "aten."
 _OVERLOAD = ".default"
 _MACHINERY = ("torch", "torch_xla", "functorch", "torch_mlir")
-_RUNNER = Path(__file__).parent
+_RUNNER = Path(__file__).parents[1]
 _SUITES = _RUNNER / "suites"
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 _STANDARD_LIBRARY = sysconfig.get_path("stdlib")

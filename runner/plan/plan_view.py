@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from runner import plan_file
+from runner.plan import plan_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runner.machine import Machine
+    from runner.environments.machine import Machine
     from runner.plan import Plan, PlanRequest
     from store.record import PlanEntry
 

@@ -1,0 +1,1 @@
+"""The interpreters that measure, and what each offers: packages, accelerators, toolchain."""

@@ -1,0 +1,8 @@
+"""From a request to the plan: every experiment, runnable or skipped with its reason. Imports no torch."""
+
+from __future__ import annotations
+
+from runner.plan.entries import make_entry
+from runner.plan.expand import Plan, PlanRequest, label, make_plan, missing_packages, source_versions
+
+__all__ = ["Plan", "PlanRequest", "label", "make_entry", "make_plan", "missing_packages", "source_versions"]

@@ -1,0 +1,1 @@
+"""The scheduler: processes, their order, and the record of what became of each."""
