@@ -165,7 +165,7 @@ def _add_run(verbs: Verbs) -> None:
     group.add_argument("--retry-failed", action="store_true", help="measure groups with failures again")
     group.add_argument("--dry-run", action="store_true", help="print the plan and stop")
     group.add_argument("--no-ingest", action="store_true", help="leave the store alone")
-    group.add_argument("--strict", action="store_true", help="exit 1 where an experiment failed")
+    group.add_argument("--strict", action="store_true", help="exit 1 where an experiment failed or gave a wrong answer")
     parser.set_defaults(parser=parser)
 
 
@@ -224,7 +224,7 @@ def _run(parsed: argparse.Namespace) -> int:
     print(result.sentence())
     if follower and ingested:
         print(f"Ingested {follower.records_n} new records; index {ingested.snapshot}")
-    return EXIT_FINDINGS if result.failed and parsed.strict else code
+    return EXIT_FINDINGS if (result.failed or result.wrong) and parsed.strict else code
 
 
 def _history(parsed: argparse.Namespace, run_id: str) -> History:

@@ -129,7 +129,7 @@ def _performance(record: Record, eager: Record | None, options: Options) -> Row:
 
 
 def _accuracy(record: Record, options: Options) -> Row | None:
-    found = record.verification or Verification(code="VERIFIER_DIDNT_RUN", error=record.error)
+    found = record.verification or Verification(code="VERIFIER_DIDNT_RUN", decided_by=record.status, error=record.error)
     status, row = hud_status(found), _head(record, options)
     if status is None:
         return None

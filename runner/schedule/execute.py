@@ -40,6 +40,8 @@ class Result:
 
     measured: int
     failed: int
+    wrong: int
+    """Verified and found wrong."""
     skipped: int
     already_finished: int
     seconds: float
@@ -47,9 +49,10 @@ class Result:
     def sentence(self) -> str:
         """Say it in one line."""
         before = f", {self.already_finished} were finished before" if self.already_finished else ""
+        wrong = f", {self.wrong} with a wrong answer" if self.wrong else ""
         return (
             f"Measured {self.measured} experiments in {duration(self.seconds)} "
-            f"({self.failed} failed), skipped {self.skipped}{before}."
+            f"({self.failed} failed{wrong}), skipped {self.skipped}{before}."
         )
 
 
@@ -60,14 +63,21 @@ class Tally:
     write_record: Callable[[Record], None]
     on_record: Callable[[], None] | None = None
     _statuses: dict[tuple[str, str], str] = field(default_factory=dict)
+    _codes: dict[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def failed(self) -> int:
         """Count experiments whose newest attempt failed."""
         return sum(status in FAILED for status in self._statuses.values())
 
+    @property
+    def wrong(self) -> int:
+        """Count experiments whose newest attempt was verified and found wrong."""
+        return sum(code == "FAIL" for code in self._codes.values())
+
     def write(self, record: Record) -> None:
         self.write_record(record)
+        self._codes[record.experiment_id, record.environment.name] = record.verification_code
         self._statuses[record.experiment_id, record.environment.name] = record.status
         if self.on_record is not None:
             self.on_record()
@@ -125,6 +135,7 @@ def execute(
     return Result(
         measured=measured,
         failed=tally.failed,
+        wrong=tally.wrong,
         skipped=len(todo.skips),
         already_finished=len(todo.finished),
         seconds=time.monotonic() - began,

@@ -62,6 +62,18 @@ def test_failure_is_a_record(records: dict[str, dict], model: str, status: str, 
     assert record["verification_code"] == "VERIFIER_DIDNT_RUN"
 
 
+def test_an_error_while_compiling_is_one_of_the_compiler(tmp_path: Path) -> None:
+    """The same step that fails while eager warms up fails in the compile phase of a compiler."""
+    words = [sys.executable, "-m", "xlabench", "run", "--suite-name", "faulty", "--accelerator", "cpu"]
+    words += ["--only", "step_raises", "--xla", "None", "--dynamo", "inductor", "--test", "eval", "--strict"]
+    words += ["--home", str(tmp_path), "--output-dirname", str(tmp_path / "run"), "--no-ingest"]
+    environment = {**os.environ, "XLABENCH_SUITES": "tests.faults.faulty_suite:SUITE", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 1, done.stderr
+    record = json.loads((tmp_path / "run" / "results.jsonl").read_text())
+    assert (record["status"], record["error"]["phase"]) == ("compile_error", "compile")
+
+
 def test_what_a_process_printed_is_kept(records: dict[str, dict]) -> None:
     """Each has a log of its own, in the folder of its experiment."""
     for model in ("fine", "step_hangs", "grows"):

@@ -85,5 +85,5 @@ def test_a_new_failure_is_one_that_passed_last_time(status, passed_before, new):
 
 
 def test_what_was_done_is_one_sentence():
-    result = Result(measured=3, failed=1, skipped=2, already_finished=4, seconds=61.0)
+    result = Result(measured=3, failed=1, wrong=0, skipped=2, already_finished=4, seconds=61.0)
     assert result.sentence() == "Measured 3 experiments in 1 min 1 s (1 failed), skipped 2, 4 were finished before."
