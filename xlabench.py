@@ -1,4 +1,4 @@
-"""The command `xlabench`: plan, run, ingest, report, compare, serve, sql.
+"""The command `xlabench`: plan, run, calibrate, ingest, report, compare, serve, sql.
 
 The only composer: it may import every room, each verb when it is used, so that a verb needs no more packages
 than its work.
@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="xlabench", description="Who is faster, by how much, and why.", epilog=_EPILOG)
     parser.add_argument("--version", action="version", version="%(prog)s 0.1.0")
     verbs = parser.add_subparsers(dest="name", required=True, metavar="VERB", parser_class=_Parser)
-    for add in (_add_plan, _add_run, _add_ingest, _add_report, _add_compare, _add_serve, _add_sql):
+    for add in (_add_plan, _add_run, _add_calibrate, _add_ingest, _add_report, _add_compare, _add_serve, _add_sql):
         add(verbs)
     return parser
 
@@ -146,8 +146,6 @@ def _asked_but_missing(parsed: argparse.Namespace, missing: dict[str, str], *, e
 
 
 def _add_run(verbs: Verbs) -> None:
-    from runner import flags
-
     parser = _verb(
         verbs,
         "run",
@@ -155,6 +153,12 @@ def _add_run(verbs: Verbs) -> None:
         "Measure a plan and ingest its records. The same command again resumes: finished experiments are skipped "
         "and named. Ctrl-C loses nothing.",
     )
+    _add_run_flags(parser)
+
+
+def _add_run_flags(parser: _Parser) -> None:
+    from runner import flags
+
     flags.add_plan_flags(parser)
     flags.add_measure_flags(parser)
     _add_database(parser)
@@ -169,6 +173,45 @@ def _add_run(verbs: Verbs) -> None:
     parser.set_defaults(parser=parser)
 
 
+_CALIBRATION_PROCESSES = 6
+"""Three pairs for each experiment: with those of another calibration they outweigh the default floor."""
+
+
+def _add_calibrate(verbs: Verbs) -> None:
+    parser = _verb(
+        verbs,
+        "calibrate",
+        _calibrate,
+        "Measure experiments against themselves, in pairs of processes, and print their noise floors. What it takes "
+        "and does is as with `run`; its records are in no result.",
+    )
+    _add_run_flags(parser)
+    parser.set_defaults(processes=_CALIBRATION_PROCESSES, label="calibration")
+
+
+def _calibrate(parsed: argparse.Namespace) -> int:
+    if parsed.processes % 2:
+        return _say(f"--processes {parsed.processes}: a calibration measures pairs; pass an even number.", EXIT_USAGE)
+    if parsed.verify_only:
+        return _say("--verify-only times nothing; leave it out of a calibration.", EXIT_USAGE)
+    return _measure(parsed, _calibration_settings, _print_floors)
+
+
+def _calibration_settings(parsed: argparse.Namespace) -> Settings:
+    import msgspec
+
+    return msgspec.structs.replace(_settings(parsed), purpose="calibration", processes=parsed.processes, twins=0)
+
+
+def _print_floors(parsed: argparse.Namespace, run_id: str) -> None:
+    from store.choose import newest_snapshot
+    from store.query import connect
+    from store.report import floors_report, render
+
+    with connect(newest_snapshot(_store(parsed))) as con:
+        sys.stdout.write(render(floors_report(con, run_id), "text"))
+
+
 def _settings(parsed: argparse.Namespace) -> Settings:
     """Return the protocol settings: the flags', else those of the plan file, else the defaults."""
     from runner import flags
@@ -181,6 +224,15 @@ def _settings(parsed: argparse.Namespace) -> Settings:
 
 
 def _run(parsed: argparse.Namespace) -> int:
+    return _measure(parsed, _settings)
+
+
+def _measure(
+    parsed: argparse.Namespace,
+    settings: Callable[[argparse.Namespace], Settings],
+    afterwards: Callable[[argparse.Namespace, str], None] | None = None,
+) -> int:
+    """Measure what the flags ask for; `afterwards` is told the run once its records are in the store."""
     from runner import flags, plan
     from runner.environments import interpreters
     from runner.plan import plan_view
@@ -201,7 +253,7 @@ def _run(parsed: argparse.Namespace) -> int:
         run_folder.RunIdentity(
             plan=made,
             environments=tuple(each.description for each in found),
-            settings=_settings(parsed),
+            settings=settings(parsed),
             label=parsed.label or plan.label(made),
             command=flags.command_line(parsed.words),
         ),
@@ -224,6 +276,8 @@ def _run(parsed: argparse.Namespace) -> int:
     print(result.sentence())
     if follower and ingested:
         print(f"Ingested {follower.records_n} new records; index {ingested.snapshot}")
+        if afterwards is not None:
+            afterwards(parsed, folder.file.run.run_id)
     return EXIT_FINDINGS if (result.failed or result.wrong) and parsed.strict else code
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from store.record import Artifact, Error, ExperimentConfig, FallbackOp, Graph, GraphBreak, Verification
+from store.record import Artifact, Error, ExperimentConfig, FallbackOp, Graph, GraphBreak, Purpose, Verification
 
 if TYPE_CHECKING:
     import socket
@@ -14,16 +14,28 @@ if TYPE_CHECKING:
 
 VerifyMode = Literal["off", "with", "only"]
 """No verification, beside the timing, or in place of it."""
+Interleave = Literal["processes", "rounds", "off"]
+"""Processes of a group take turns while the others are stopped; run whole, in balanced order; or entry by entry."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Protocol settings of a run: how often and how long is measured. No part of an experiment's identity."""
 
     preset: str = "xlabench"
+    purpose: Purpose = "benchmark"
+    """`calibration`: experiments are measured against themselves (`xlabench calibrate`)."""
     repeat: int = 10
     """Steady blocks to take; under the preset `peer` the number of all blocks."""
     iterations_per_run: int = 1
-    processes: int = 1
+    processes: int = 3
+    """Measuring processes of one experiment, each with a record of its own (its `replica`)."""
+    twins: int | None = None
+    """Experiments that are measured against themselves beside the others; None: as many as the run's size bears."""
+    interleave: Interleave = "processes"
+    rounds: int = 5
+    """Turns that an interleaved process takes; they share its steady blocks."""
+    rewarm: int = 1
+    """Blocks at the begin of an interleaved turn that are timed apart."""
     warmup_min: int = 5
     warmup_max: int = 50
     steady_blocks: int = 4
@@ -53,6 +65,27 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     print_subprocess: bool = False
     """Show what the measuring processes print; it is kept in their logs in any case."""
 
+    @property
+    def replicas(self) -> int:
+        """Return how often each member of a group is measured: a verdict about the answer needs one process.
+
+        A calibration seats every experiment twice, so half as many are left of its processes.
+        """
+        if self.verify == "only":
+            return 1
+        return max(1, self.processes // 2) if self.purpose == "calibration" else self.processes
+
+    @property
+    def records(self) -> int:
+        """Return how many records an experiment gets."""
+        return 2 * self.replicas if self.purpose == "calibration" else self.replicas
+
+    def turns(self) -> tuple[int, ...]:
+        """Return the blocks of each interleaved turn: `repeat` in all, lengths differ by one at most."""
+        rounds = min(self.rounds, self.repeat)
+        length, longer = divmod(self.repeat, rounds)
+        return (length + 1,) * longer + (length,) * (rounds - longer)
+
 
 class Load(msgspec.Struct, tag="load", frozen=True, kw_only=True):
     """Build the model and prepare its step."""
@@ -76,10 +109,15 @@ class Exactly(msgspec.Struct, tag="exactly", frozen=True):
 
 
 class Turn(msgspec.Struct, tag="turn", frozen=True):
-    """Take `blocks` timed blocks in the steady state."""
+    """Take `blocks` timed blocks in the steady state, after `rewarm` blocks that are timed apart."""
 
     blocks: int
     round: int
+    rewarm: int = 0
+
+
+class Pause(msgspec.Struct, tag="pause", frozen=True):
+    """Get ready to be stopped: nothing under way, no helper at work, no file locked."""
 
 
 class Finish(msgspec.Struct, tag="finish", frozen=True):
@@ -134,6 +172,10 @@ class TurnDone(msgspec.Struct, tag="turn_done", frozen=True, kw_only=True):
     steady: bool
 
 
+class Paused(msgspec.Struct, tag="paused", frozen=True):
+    """The process may be stopped."""
+
+
 class Report(msgspec.Struct, tag="report", frozen=True, kw_only=True):
     """All that the process measured."""
 
@@ -148,6 +190,8 @@ class Report(msgspec.Struct, tag="report", frozen=True, kw_only=True):
     warnings: list[str]
     invalid: str | None
     graphs: list[Graph] = []
+    rewarm_times: list[float] = []
+    """Seconds of the blocks at the begin of turns; they are no part of the metrics."""
 
 
 class Verified(msgspec.Struct, tag="verified", frozen=True):
@@ -180,8 +224,8 @@ class Failed(msgspec.Struct, tag="failed", frozen=True, kw_only=True):
     report: Report | None = None
 
 
-Command = Load | WarmUp | Exactly | Turn | Finish | Verify | Instrument
-Answer = Progress | Loaded | WarmedUp | TurnDone | Report | Verified | Instrumented | Failed
+Command = Load | WarmUp | Exactly | Turn | Pause | Finish | Verify | Instrument
+Answer = Progress | Loaded | WarmedUp | TurnDone | Paused | Report | Verified | Instrumented | Failed
 
 
 class Fork(msgspec.Struct, tag="fork", frozen=True, kw_only=True):

@@ -154,7 +154,11 @@ def _paired(records: Iterable[Record], options: Options) -> list[tuple[Record, R
     for record in records:
         pair = (record.experiment.xla, record.experiment.dynamo)
         key = (record.model.model_name, record.experiment.test, record.experiment.accelerator, pair)
-        if record.replica == 0 and (key not in newest or newest[key].attempt <= record.attempt):
+        if (
+            record.twin_of is None
+            and record.replica == 0
+            and (key not in newest or newest[key].attempt <= record.attempt)
+        ):
             newest[key] = record
     return [
         (record, newest.get((*key[:3], options.baseline)))

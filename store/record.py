@@ -210,6 +210,7 @@ class Blocks(msgspec.Struct, kw_only=True):
     executions: list[int | None] = msgspec.field(default_factory=list)
     round: list[int] = msgspec.field(default_factory=list)
     rewarm_time: list[float] = msgspec.field(default_factory=list)
+    """Of the blocks at the begin of interleaved turns, seconds; they stand in no other array."""
 
 
 class Measurement(msgspec.Struct, kw_only=True):
@@ -218,8 +219,13 @@ class Measurement(msgspec.Struct, kw_only=True):
     protocol: str = "xlabench"
     """The preset: `xlabench`, `peer` or `hud`."""
     order: str = "sequence"
+    """`interleaved` (turns, while the group's other processes are stopped), `rounds`, `sequence`."""
     block: int = 1
+    """Blocks of a turn: of the longest one."""
+    together: int = 1
+    """Processes that stood open at the same time and took turns, this one included."""
     processes: int = 1
+    """Of the experiment; each has a record, its `replica`."""
     repeat: int | None = None
     warmup_min: int | None = None
     warmup_max: int | None = None
@@ -303,6 +309,44 @@ class Artifact(msgspec.Struct, kw_only=True):
     """Why it is not whole: cut at the byte limit, or not to be had here."""
 
 
+class MachineState(msgspec.Struct, kw_only=True):
+    """What the machine did while an experiment's timed process lived; None: this machine does not say."""
+
+    seconds: float
+    """How long it was watched: from before the process's start to after its end."""
+    cpus: int | None = None
+    load_start: float | None = None
+    """Load average over the last minute, this run's own processes included."""
+    load_end: float | None = None
+    others_share: float | None = None
+    """CPU time of processes that are not this run's, as a share of all CPUs' time."""
+    steal_share: float | None = None
+    """CPU time that the hypervisor gave to other virtual machines, as a share of all CPUs' time."""
+    governor: str | None = None
+    frequency_hz: float | None = None
+    """Mean over the CPUs that this run may use, at the end."""
+    frequency_min_hz: float | None = None
+    frequency_max_hz: float | None = None
+    turbo: bool | None = None
+    throttle_events: int | None = None
+    """How often a core or its package was slowed down for heat."""
+    swap_used_bytes: int | None = None
+    swap_traffic_bytes: int | None = None
+    """Written to and read from swap meanwhile."""
+    accelerator_processes: int | None = None
+    """Processes on the accelerator at the start that are not this run's."""
+
+
+class Finding(msgspec.Struct, kw_only=True):
+    """A reason to doubt a number, as data: `code` and `values` for programs, the rest for people."""
+
+    code: str
+    """A key of the table in `store.advice`."""
+    text: str
+    next_step: str
+    values: dict[str, float | int | str] = msgspec.field(default_factory=dict)
+
+
 class Record(msgspec.Struct, kw_only=True):
     """One line of `results.jsonl`: what one experiment of a run produced, also when it failed.
 
@@ -340,6 +384,9 @@ class Record(msgspec.Struct, kw_only=True):
     graphs: list[Graph] = msgspec.field(default_factory=list)
     artifacts: list[Artifact] = msgspec.field(default_factory=list)
     warnings: list[str] = msgspec.field(default_factory=list)
+    """Everything that a reader should know, as text; the findings among it."""
+    findings: list[Finding] = msgspec.field(default_factory=list)
+    machine: MachineState | None = None
     finished_at: float
     reproduce: str
 

@@ -1,4 +1,4 @@
-"""What verification codes mean elsewhere: the HUD's statuses, and the warning that a record carries. Pure data."""
+"""What verification codes mean elsewhere: the HUD's statuses, and which PASS proves nothing. Pure data."""
 
 from __future__ import annotations
 
@@ -54,8 +54,6 @@ def hud_status(verification: Verification) -> str | None:
     return (names.out_of_memory if verification.decided_by == "oom" else None) or names.usual
 
 
-def warning(verification: Verification | None) -> str | None:
-    """Return what a reader of the record must know before trusting a PASS, or None."""
-    if verification is None or verification.code != "PASS" or verification.control != VACUOUS:
-        return None
-    return "verification: PASS is vacuous, the check does not notice disturbed weights"
+def is_vacuous(verification: Verification | None) -> bool:
+    """Say whether a reader of the record must not trust its PASS."""
+    return verification is not None and verification.code == "PASS" and verification.control == VACUOUS

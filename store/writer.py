@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
+from store import advice
 from store.errors import WriteFailed, WriterBusy
 from store.folder import sync_folder
 
@@ -93,7 +94,9 @@ def encode(record: Record) -> bytes:
     found: list[str] = []
     finite = _finite(msgspec.to_builtins(record), "", found)
     if found:
-        finite["warnings"] = [*finite["warnings"], f"not finite, written as null: {', '.join(found)}"]
+        told = advice.finding("not_finite", places=", ".join(found))
+        finite["warnings"].append(advice.sentence(told))
+        finite["findings"].append(msgspec.to_builtins(told))
     return msgspec.json.encode(finite) + b"\n"
 
 

@@ -23,7 +23,12 @@ START_S = 60
 def xlabench(
     *words: str | Path, code: int = 0, python: str | Path = sys.executable
 ) -> subprocess.CompletedProcess[str]:
-    """Run a verb to its end and check its exit code; no user should meet a traceback or a binding's noise."""
+    """Run a verb to its end and check its exit code; no user should meet a traceback or a binding's noise.
+
+    A run measures each experiment in one process unless the words say otherwise: most tests count records.
+    """
+    if words[:1] == ("run",) and "--processes" not in words:
+        words += ("--processes", "1")
     done = subprocess.run(
         [python, "-m", "xlabench", *map(str, words)],
         cwd=ROOT,

@@ -111,7 +111,7 @@ def test_peer_rule_reads_the_same_file(real_home: Path) -> None:
     mean = {
         record["variant"]: sum(record["metrics"]["total_time"][3:]) / len(record["metrics"]["total_time"][3:])
         for record in records
-        if record["model"]["model_name"] == "dummy" and record["experiment"]["test"] == "eval"
+        if (record["model"]["model_name"], record["experiment"]["test"], record["twin_of"]) == ("dummy", "eval", None)
     }
     assert float(rows[1][3]) == pytest.approx(mean["inductor"] / mean["eager"], abs=1e-8)
 

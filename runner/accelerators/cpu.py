@@ -43,6 +43,8 @@ class Cpu:
     name: Accelerator = "cpu"
     amp_dtype = "bfloat16"
     has_events = False
+    single_owner = False
+    rewarm_s = 0.05
     out_of_memory: Sequence[str] = ("not enough memory", "bad_alloc", "can(no|')t allocate memory")
     variables: Mapping[str, str] = {"PJRT_DEVICE": "CPU"}
 

@@ -38,6 +38,8 @@ class Cuda:
     name: Accelerator = "cuda"
     amp_dtype = "float16"
     has_events = True
+    single_owner = False
+    rewarm_s = 0.2
     out_of_memory: Sequence[str] = ("CUDA out of memory", "CU(DNN|BLAS)_STATUS_ALLOC_FAILED", "cudaErrorMemoryAlloc")
     variables: Mapping[str, str] = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
     """So that a device's index is the one that `nvidia-smi` shows."""

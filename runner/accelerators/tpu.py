@@ -46,6 +46,8 @@ class Tpu:
     name: Accelerator = "tpu"
     amp_dtype = "bfloat16"
     has_events = False
+    single_owner = True
+    rewarm_s = 0.0
     out_of_memory: Sequence[str] = ("RESOURCE_EXHAUSTED", "Ran out of memory in memory space")
     variables: Mapping[str, str] = {"PJRT_DEVICE": "TPU"}
 

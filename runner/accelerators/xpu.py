@@ -35,6 +35,8 @@ class Xpu:
     name: Accelerator = "xpu"
     amp_dtype = "bfloat16"
     has_events = True
+    single_owner = False
+    rewarm_s = 0.2
     out_of_memory: Sequence[str] = ("XPU out of memory", "ERROR_OUT_OF_(DEVICE|HOST)_MEMORY")
     variables: Mapping[str, str] = {}
 

@@ -102,7 +102,8 @@ def sides(parsed: argparse.Namespace) -> Sides:
 
 def translate(suite: str, parsed: argparse.Namespace, both: Sides, here: Machine) -> list[str]:
     """Return the flags of `xlabench run` that do the same; the plan is then cut to the two sides."""
-    words = ["--preset=hud", f"--suite-name={suite}", *flags_table().words(parsed)]
+    # Their CSV has one row per model, of one process.
+    words = ["--preset=hud", "--processes=1", f"--suite-name={suite}", *flags_table().words(parsed)]
     pairs = [both.backend] if parsed.accuracy else [both.baseline, both.backend]
     words += dict.fromkeys(f"--xla={xla}" for xla, _ in pairs)
     words += dict.fromkeys(f"--dynamo={dynamo}" for _, dynamo in pairs)

@@ -16,6 +16,29 @@ def add_protocol_flags(parser: argparse.ArgumentParser) -> None:
     add = group.add_argument
     add("--repeat", type=types.positive, metavar="N", help="timed blocks in the steady state (default 10)")
     add("--iterations-per-run", type=types.positive, default=1, metavar="N", help="iterations of one timed block")
+    add("--processes", type=types.positive, metavar="K", help="measuring processes of each experiment (default 3)")
+    add(
+        "--interleave",
+        choices=["processes", "rounds", "off"],
+        default="processes",
+        help="how a group's processes follow each other: in turns while the others are stopped; whole, in balanced "
+        "order; or experiment by experiment (default processes)",
+    )
+    add("--rounds", type=types.positive, default=5, metavar="R", help="turns of an interleaved process (default 5)")
+    add(
+        "--rewarm",
+        type=types.not_negative,
+        default=1,
+        metavar="N",
+        help="blocks at the begin of a turn that are timed apart (default 1)",
+    )
+    add(
+        "--twins",
+        type=types.not_negative,
+        metavar="N",
+        help="experiments that are measured against themselves, too, which gives the run's rate of false alarms "
+        "(default: one for every ten groups, at least one for three)",
+    )
     add("--warmup-max", type=types.positive, default=50, metavar="N", help="blocks after which never_steady is said")
     add("--threads", type=types.positive, metavar="N", help="CPU threads of every backend (default: torch's own)")
     add("--seed", type=int, default=1337, metavar="N", help="seed of weights, inputs and random streams")

@@ -126,6 +126,11 @@ def settings(arguments: argparse.Namespace) -> Settings:
     return Settings(
         preset=arguments.preset,
         repeat=arguments.repeat or presets.REPEATS[arguments.preset],
+        processes=arguments.processes or (1 if arguments.smoke else presets.PROCESSES[arguments.preset]),
+        twins=arguments.twins,
+        interleave=arguments.interleave,
+        rounds=arguments.rounds,
+        rewarm=arguments.rewarm,
         iterations_per_run=arguments.iterations_per_run,
         warmup_max=arguments.warmup_max,
         timeout_s=float(arguments.subprocess_timeout or usual.timeout_s),

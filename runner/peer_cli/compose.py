@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from runner import errors, flags, plan
 from runner.environments import interpreters, settings_file
 from runner.peer_cli.table import Parser
@@ -59,7 +61,9 @@ def work(words: Sequence[str], *, program: str) -> Work:
     made = interpreters.make_plan(request, found)
     for reason in made.missing_suites.values():
         raise errors.UsageError(reason)
-    return Work(request=request, settings=flags.settings(parsed), plan=made, interpreters=found)
+    # Readers of these command lines' files expect each experiment once.
+    settings = msgspec.structs.replace(flags.settings(parsed), twins=0)
+    return Work(request=request, settings=settings, plan=made, interpreters=found)
 
 
 def measure(work: Work, folder: RunFolder) -> Result:

@@ -10,7 +10,7 @@ import yaml
 
 from runner.errors import UsageError
 from runner.plan.entries import cannot_run, make_entry
-from runner.plan.presets import PRESETS, REPEATS
+from runner.plan.presets import PRESETS, PROCESSES, REPEATS
 from runner.suites import get_suite, suite_names
 from store.record import ExperimentConfig
 
@@ -45,7 +45,16 @@ _FLAGS = {
     "models": "--smoke",
 }
 _AT_LEAST_ONE = frozenset(
-    {"repeat", "iterations_per_run", "processes", "warmup_min", "warmup_max", "steady_blocks", "verify_iterations"}
+    {
+        "repeat",
+        "iterations_per_run",
+        "processes",
+        "rounds",
+        "warmup_min",
+        "warmup_max",
+        "steady_blocks",
+        "verify_iterations",
+    }
 )
 
 
@@ -145,8 +154,9 @@ def with_settings(path: Path, settings: Settings, given: Iterable[str]) -> Setti
     """Return the settings of the command, and of the plan file where the command's flags leave them open."""
     given = set(given)
     wanted = {name: value for name, value in read(path).settings.items() if name not in given}
-    if "repeat" not in given and "preset" in wanted:
-        wanted.setdefault("repeat", REPEATS[wanted["preset"]])
+    for name, of_preset in (("repeat", REPEATS), ("processes", PROCESSES)):
+        if name not in given and "preset" in wanted:
+            wanted.setdefault(name, of_preset[wanted["preset"]])
     checked: Settings = msgspec.convert(wanted, type(settings))
     return msgspec.structs.replace(settings, **{name: getattr(checked, name) for name in wanted})
 

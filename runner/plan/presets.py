@@ -31,6 +31,8 @@ CONFIGURABLE = (
 """Fields of `ExperimentConfig` that a flag of the same name fixes, whatever the preset says."""
 
 REPEATS = {"xlabench": 10, "peer": 10, "hud": 30}
+PROCESSES = {"xlabench": 3, "peer": 1, "hud": 3}
+"""Of each experiment. The peer's runner has one."""
 
 _PEER_SGD = frozenset(
     [

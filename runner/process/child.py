@@ -16,6 +16,8 @@ from runner.messages import (
     Finish,
     Instrument,
     Load,
+    Pause,
+    Paused,
     Progress,
     Turn,
     Verified,
@@ -92,7 +94,10 @@ def _obey(command: Any, measurement: Measurement, channel: Channel, enter: Any) 
         channel.send(answer)
     elif isinstance(command, Turn):
         enter("measure")
-        channel.send(measurement.turn(command.blocks, command.round))
+        channel.send(measurement.turn(command))
+    elif isinstance(command, Pause):
+        measurement.pause()
+        channel.send(Paused())
     elif isinstance(command, Finish):
         channel.send(measurement.report(finished=True))
         return True

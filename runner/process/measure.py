@@ -9,10 +9,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runner.accelerators import ACCELERATORS
 from runner.backends import backend_of, compiler_caches, dynamo
 from runner.graphs import collect
 from runner.messages import Load, Loaded, Report, TurnDone, WarmedUp
-from runner.process import afterwards, fallbacks, memory, steps
+from runner.process import afterwards, fallbacks, memory, pausing, steps
 from runner.process.inputs import Inputs
 from runner.process.samples import Block, Samples, call_difference, difference
 from runner.process.steady import is_steady, steady_start
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.backends.base import Backend, Runtime
+    from runner.messages import Turn
     from runner.suites.base import Workload
     from store.record import Phase
 
@@ -40,6 +42,8 @@ EFFECTIVE_PREFIXES = (
 )
 
 
+MAX_REWARM_BLOCKS = 100
+"""Where blocks are so short that their time hardly adds up, they are done soon in number."""
 MAX_SPOILT_TURNS = 3
 """A program that compiled within this many turns has no steady state."""
 
@@ -65,6 +69,7 @@ class Measurement:
         self._base_bytes = 0
         self._spoilt_turns = 0
         self._peak_is_steady = False
+        self._rewarm_times: list[float] = []
 
     def load(self) -> Loaded:
         """Build the model, start the runtime, move the model there, wrap its step."""
@@ -139,16 +144,37 @@ class Measurement:
         self._peak_is_steady = True
         return WarmedUp(steady=True, blocks=len(self._samples.blocks))
 
-    def turn(self, blocks: int, round_number: int) -> TurnDone:
+    def turn(self, command: Turn) -> TurnDone:
         """Take timed blocks; where a compilation falls among them, they were no steady state."""
-        for _ in range(blocks):
+        taken = 0
+        changed = self._rewarm(command.rewarm) if command.rewarm else 0
+        while taken < command.blocks and not changed:
             block = self._block()
-            self._samples.add(block, "steady", round_number)
-            if block.changes:
-                self._samples.spoil_steady()
-                self._spoilt_turns += 1
-                return TurnDone(steady=False)
-        return TurnDone(steady=True)
+            self._samples.add(block, "steady", command.round)
+            taken, changed = taken + 1, block.changes
+        if changed:
+            self._samples.spoil_steady()
+            self._spoilt_turns += 1
+        return TurnDone(steady=not changed)
+
+    def _rewarm(self, least: int) -> int:
+        """Take blocks that are timed apart, until caches and clocks are back; return compilations among them."""
+        seconds = ACCELERATORS[self._config.accelerator].rewarm_s
+        times: list[float] = []
+        changes = 0
+        while len(times) < least or (sum(times) < seconds and len(times) < MAX_REWARM_BLOCKS):
+            block = self._block()
+            times.append(block.total_s)
+            changes += block.changes
+        self._rewarm_times += times
+        return changes
+
+    def pause(self) -> None:
+        """Get ready to be stopped for as long as it may take; say what might keep others waiting meanwhile."""
+        self._runtime.after_block()
+        held = pausing.settle()
+        if held:
+            self._warnings.append(f"stopped while it held {held} file locks: others may have waited for them")
 
     def report(self, *, finished: bool = False) -> Report:
         """Return everything measured so far; usable after a failure too.
@@ -179,6 +205,7 @@ class Measurement:
             warnings=[*self._warnings, *found.warnings, *compiler_caches.warnings(self._config)],
             invalid=self._invalid(),
             graphs=found.graphs,
+            rewarm_times=self._rewarm_times,
         )
 
     def _look(self, ops: list[str]) -> afterwards.Findings:

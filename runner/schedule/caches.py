@@ -1,4 +1,4 @@
-"""Compiler caches of a group: each experiment has its own, and a warm one those that its cold sibling has filled."""
+"""Compiler caches of a group: each process has its own, and a warm one those that its cold sibling has filled."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from store.identity import experiment_id
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from runner.schedule.resume import Member
     from store.record import ExperimentConfig, PlanEntry
 
     Key = tuple[str, str]
 
 
-@dataclass
+@dataclass(eq=False)
 class Scratch:
-    """A folder for the caches of one configuration."""
+    """A folder for the caches of one process, or of a cold one and its warm sibling."""
 
     path: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="xlabench-")))
     filled: bool = False
     """By an earlier process of the same configuration, on purpose."""
+    users: int = 0
 
     def ready(self) -> None:
         """Empty it, unless it was filled on purpose: a try that broke off must not warm the next one."""
@@ -41,24 +43,30 @@ class Scratch:
 
 
 class Caches:
-    """The scratch folders of a group while it is measured."""
+    """The scratch folders of a group while it is measured; replicas share none."""
 
-    def __init__(self, entries: Sequence[PlanEntry]) -> None:
-        self._wanted = {_key(entry) for entry in entries if entry.config.cache == "warm"}
-        self._kept: dict[Key, Scratch] = {}
+    def __init__(self, members: Sequence[Member]) -> None:
+        self._wanted = {_key(member.entry) for member in members if member.entry.config.cache == "warm"}
+        self._kept: dict[tuple[Key, int], Scratch] = {}
 
-    def open(self, entry: PlanEntry) -> Scratch:
+    def open(self, entry: PlanEntry, replica: int) -> Scratch:
         """Return the folder to measure with; for a warm experiment the filled one, where there is one."""
-        kept = self._kept.pop(_key(entry), None) if entry.config.cache == "warm" else None
-        return kept or Scratch()
+        kept = self._kept.pop((_key(entry), replica), None) if entry.config.cache == "warm" else None
+        scratch = kept or Scratch()
+        scratch.users += 1
+        return scratch
 
-    def close(self, entry: PlanEntry, scratch: Scratch, *, complete: bool) -> None:
-        """Keep the folder of a complete cold experiment for its warm sibling; take every other one away."""
-        config = entry.config
-        if config.cache == "cold" and complete and _key(entry) in self._wanted and _cold_fills(config):
+    def fill(self, entry: PlanEntry, replica: int, scratch: Scratch) -> None:
+        """Keep the folder of a cold process that has compiled for its warm sibling, where there is one."""
+        config, key = entry.config, (_key(entry), replica)
+        if config.cache == "cold" and key[0] in self._wanted and key not in self._kept and _cold_fills(config):
             scratch.filled = True
-            self._kept[_key(entry)] = scratch
-        else:
+            self._kept[key] = scratch
+
+    def close(self, scratch: Scratch) -> None:
+        """Take the folder away when nobody uses it and nobody is to come for it."""
+        scratch.users -= 1
+        if not scratch.users and scratch not in self._kept.values():
             scratch.remove()
 
     def discard(self) -> None:
@@ -67,12 +75,12 @@ class Caches:
             scratch.remove()
 
 
-def in_order(entries: Sequence[PlanEntry]) -> list[PlanEntry]:
+def in_order(members: Sequence[Member]) -> list[Member]:
     """Put each warm experiment right behind its cold sibling; keep the order otherwise."""
     first: dict[Key, int] = {}
-    for number, entry in enumerate(entries):
-        first.setdefault(_key(entry), number)
-    return sorted(entries, key=lambda entry: (first[_key(entry)], entry.config.cache == "warm"))
+    for number, member in enumerate(members):
+        first.setdefault(_key(member.entry), number)
+    return sorted(members, key=lambda member: (first[_key(member.entry)], member.entry.config.cache == "warm"))
 
 
 def _key(entry: PlanEntry) -> Key:

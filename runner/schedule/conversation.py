@@ -1,8 +1,12 @@
-"""The messages of one measuring process, in order."""
+"""The messages of one measuring process, in order.
+
+Lines are generators: they yield where the process may be stopped while others run, and are sent the number of the
+round that they go on in. A process that is never stopped is led through them in one go.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,10 +16,12 @@ from runner.messages import Exactly, Failed, Finish, Instrument, Load, Loaded, R
 from runner.schedule.outcome import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from runner.messages import Settings
     from runner.schedule.pool import Pool, Process
+
+    Script = Generator[None, int, Outcome]
 
 
 @dataclass
@@ -25,11 +31,11 @@ class Conversation:
     pool: Pool
     process: Process
     deadline: float
+    """CLOCK_MONOTONIC; set anew whenever the process goes on."""
     on_phase: Callable[[str], None]
     watch: Callable[[], None] | None = None
     """Called while an answer is due; it may raise to end the conversation."""
     loaded: Loaded | None = None
-    exit_status: int | None = None
     oom_kills_before: int = field(default_factory=failure.kernel_oom_kills)
 
     def ask(self, command: Any) -> Any:
@@ -46,24 +52,51 @@ class Conversation:
 
 @dataclass(frozen=True)
 class Timing:
-    """Load, warm up, take the turn, report."""
+    """Load, warm up, take turns, report."""
 
     load: Load
+    turns: tuple[int, ...]
+    """Blocks of each turn."""
+    rewarm: int = 0
+    """Blocks before those of each turn."""
 
     def requested(self, at: float) -> Timing:
         """Return the same with the time (CLOCK_MONOTONIC) when the process was asked for."""
-        return Timing(msgspec.structs.replace(self.load, requested_at=at))
+        return replace(self, load=msgspec.structs.replace(self.load, requested_at=at))
 
-    def lead(self, talk: Conversation, settings: Settings) -> Outcome:
+    def lead(self, talk: Conversation, settings: Settings) -> Script:
         answer = talk.ask(self.load)
         if isinstance(answer, Failed):
             return talk.failed(answer)
         talk.loaded = answer
-        failed = _measure(talk, settings)
+        failed = yield from self._measure(talk, settings)
         report = failed or talk.ask(Finish())
         if isinstance(report, Failed):
             return talk.failed(report)
         return _finished(talk, report)
+
+    def _measure(self, talk: Conversation, settings: Settings) -> Generator[None, int, Failed | None]:
+        """Warm up and take the turns, all again where a compilation falls among them; return a failure."""
+        if settings.preset == "peer":
+            answer = talk.ask(Exactly(settings.repeat))
+            return answer if isinstance(answer, Failed) else None
+        taken = 0
+        while taken < len(self.turns):
+            answer = talk.ask(WarmUp())
+            if isinstance(answer, Failed):
+                return answer
+            if not answer.steady:
+                return None
+            round_number, taken = (yield), 0
+            while taken < len(self.turns):
+                answer = talk.ask(Turn(self.turns[taken], round_number, self.rewarm))
+                if isinstance(answer, Failed):
+                    return answer
+                if not answer.steady:
+                    break
+                taken += 1
+                round_number = yield
+        return None
 
 
 @dataclass(frozen=True)
@@ -77,8 +110,9 @@ class Priming:
         del at
         return self
 
-    def lead(self, talk: Conversation, settings: Settings) -> Outcome:
+    def lead(self, talk: Conversation, settings: Settings) -> Script:
         del settings
+        yield from ()  # it is never stopped
         for command in (self.load, WarmUp()):
             answer = talk.ask(command)
             if isinstance(answer, Failed):
@@ -97,8 +131,9 @@ class Extra:
         del at
         return self
 
-    def lead(self, talk: Conversation, settings: Settings) -> Outcome:
+    def lead(self, talk: Conversation, settings: Settings) -> Script:
         del settings
+        yield from ()  # it is never stopped
         answer = talk.ask(self.command)
         if isinstance(answer, Failed):
             return talk.failed(answer)
@@ -107,24 +142,6 @@ class Extra:
 
 Lines = Timing | Priming | Extra
 """What a process is asked, in order."""
-
-
-def _measure(talk: Conversation, settings: Settings) -> Failed | None:
-    """Warm up and take the turn, again while a compilation falls into it; return a failure."""
-    if settings.preset == "peer":
-        answer = talk.ask(Exactly(settings.repeat))
-        return answer if isinstance(answer, Failed) else None
-    while True:
-        answer = talk.ask(WarmUp())
-        if isinstance(answer, Failed):
-            return answer
-        if not answer.steady:
-            return None
-        answer = talk.ask(Turn(settings.repeat, 0))
-        if isinstance(answer, Failed):
-            return answer
-        if answer.steady:
-            return None
 
 
 def _finished(talk: Conversation, report: Report) -> Outcome:

@@ -6,19 +6,20 @@ import signal
 import sys
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from runner.backends import backend_of
 from runner.environments.interpreters import DEFAULT, variables
 from runner.errors import Interrupted
-from runner.schedule import outcome, processes
+from runner.schedule import outcome, processes, twins
 from runner.schedule.history import History
+from runner.schedule.job import Lab
 from runner.schedule.outcome import RunFacts
 from runner.schedule.pool import Pool
 from runner.schedule.progress import ProgressView, duration, title
 from runner.schedule.resume import remaining
-from runner.schedule.scheduler import Lab, Scheduler
+from runner.schedule.scheduler import Scheduler
 from runner.suites import get_suite
 from store.record import FAILED
 from store.run_file import read_records
@@ -62,13 +63,14 @@ class Tally:
 
     write_record: Callable[[Record], None]
     on_record: Callable[[], None] | None = None
-    _statuses: dict[tuple[str, str], str] = field(default_factory=dict)
+    _attempts: dict[tuple[str, str], int] = field(default_factory=dict)
+    _statuses: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     _codes: dict[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def failed(self) -> int:
-        """Count experiments whose newest attempt failed."""
-        return sum(status in FAILED for status in self._statuses.values())
+        """Count experiments of which a process failed in the newest attempt."""
+        return sum(bool(statuses & FAILED) for statuses in self._statuses.values())
 
     @property
     def wrong(self) -> int:
@@ -77,10 +79,19 @@ class Tally:
 
     def write(self, record: Record) -> None:
         self.write_record(record)
-        self._codes[record.experiment_id, record.environment.name] = record.verification_code
-        self._statuses[record.experiment_id, record.environment.name] = record.status
+        if record.twin_of is None:
+            self._count(record)
         if self.on_record is not None:
             self.on_record()
+
+    def _count(self, record: Record) -> None:
+        key = record.experiment_id, record.environment.name
+        if self._attempts.get(key) != record.attempt:
+            self._attempts[key] = record.attempt
+            self._statuses[key] = set()
+        self._statuses[key].add(record.status)
+        if record.replica == 0:  # the answer is verified there, for all
+            self._codes[key] = record.verification_code
 
 
 def execute(
@@ -111,9 +122,13 @@ def execute(
         run_id = folder.file.run.run_id
         processes.become_subreaper()
         swept = processes.kill_tagged(run_id)
-        todo = remaining(folder.file.plan, read_records(folder.results), retry_failed=retry_failed)
+        replicas = folder.settings.replicas
+        records = read_records(folder.results)
+        left = remaining(folder.file.plan, records, replicas=folder.settings.records, retry_failed=retry_failed)
+        todo = replace(left, groups=twins.seated(left.groups, folder.file.plan, folder.settings))
         facts = _facts(folder, machines)
-        view = ProgressView(stream=sys.stderr, entries=[entry for group in todo.groups for entry in group.entries])
+        members = [member for group in todo.groups for member in group.members]
+        view = ProgressView(stream=sys.stderr, members=members, replicas=replicas)
         if swept:
             number = "1 process" if len(swept) == 1 else f"{len(swept)} processes"
             view.note(f"ended {number} that an earlier call of this run had left behind")
@@ -157,14 +172,15 @@ def _labs(facts: Mapping[str, RunFacts], todo: Remaining, folder: RunFolder) -> 
     """Give each environment that is still needed its pool of processes."""
     entries = [entry for group in todo.groups for entry in group.entries]
     servers: set[int] = set()
+    live: set[int] = set()
     return {
-        name: Lab(facts=facts[name], pool=_pool(each, facts[name], folder, servers))
+        name: Lab(facts=facts[name], pool=_pool(each, facts[name], folder, servers, live))
         for name in facts
         if (each := [entry for entry in entries if entry.environment == name])
     }
 
 
-def _pool(entries: Sequence[PlanEntry], facts: RunFacts, folder: RunFolder, servers: set[int]) -> Pool:
+def _pool(entries: Sequence[PlanEntry], facts: RunFacts, folder: RunFolder, servers: set[int], live: set[int]) -> Pool:
     suites = sorted({entry.config.suite_name for entry in entries})
     configs = {entry.backend: entry.config for entry in entries}
     backends = [backend_of(config.xla, config.dynamo, config.torch_xla2) for config in configs.values()]
@@ -180,6 +196,7 @@ def _pool(entries: Sequence[PlanEntry], facts: RunFacts, folder: RunFolder, serv
         log=folder.path / ("server.log" if name == DEFAULT else f"server-{name}.log"),
         variables=variables(facts.python),
         servers=servers,
+        live=live,
     )
 
 

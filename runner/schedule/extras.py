@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from store import verification
+from store import advice, verification
 
 if TYPE_CHECKING:
     from runner.messages import Instrumented
-    from store.record import Artifact, Verification
+    from store.record import Artifact, Finding, Verification
 
 
 @dataclass(kw_only=True)
@@ -26,9 +26,11 @@ class Extras:
 
     def all_warnings(self) -> list[str]:
         """Return the scheduler's warnings and those of the processes."""
-        verified = verification.warning(self.verification)
-        instrumented = [text for each in self.instrumented for text in each.warnings]
-        return [*self.warnings, *([verified] if verified else []), *instrumented]
+        return [*self.warnings, *(text for each in self.instrumented for text in each.warnings)]
+
+    def findings(self) -> list[Finding]:
+        """Return what makes the verification's answer doubtful."""
+        return [advice.finding("vacuous_check")] if verification.is_vacuous(self.verification) else []
 
     def outputs_file(self) -> str | None:
         """Return where the outputs of the last iteration lie, if they are whole."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from dataclasses import dataclass
@@ -10,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from runner.schedule import findings
 from runner.schedule.extras import Extras
 from runner.schedule.reproduce import reproduce
+from store import advice
 from store.identity import record_id
 from store.record import (
     SKIP,
@@ -20,24 +21,22 @@ from store.record import (
     Error,
     Experiment,
     FallbackOp,
+    MachineState,
     Measurement,
     ModelRef,
     PlanEntry,
+    Purpose,
     Record,
     Run,
     Status,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from runner.messages import Hello, Instrumented, Loaded, Report, Settings, Verified
+    from runner.schedule.arrange import Order
     from store.record import Accelerator
-
-_SHORT_BLOCK_S = 0.001
-_FEW_BLOCKS = 5
-_WIDE_SPREAD = 0.10
-_FAR_OFF = 0.5
 
 
 @dataclass(kw_only=True)
@@ -50,6 +49,20 @@ class Outcome:
     report: Report | None = None
     answer: Verified | Instrumented | None = None
     """Of an extra process."""
+    machine: MachineState | None = None
+    """What the machine did while the process lived; of a timed process."""
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """How a process stood among those of its group."""
+
+    order: Order = "sequence"
+    block: int = 1
+    """Blocks of its turns, the longest one's."""
+    together: int = 1
+    """Processes that took turns, itself included."""
+    warnings: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,10 +119,24 @@ def experiment_of(entry: PlanEntry, facts: RunFacts, outcome: Outcome) -> Experi
 
 
 def make_record(
-    entry: PlanEntry, facts: RunFacts, outcome: Outcome, *, attempt: int = 1, extras: Extras | None = None
+    entry: PlanEntry,
+    facts: RunFacts,
+    outcome: Outcome,
+    *,
+    attempt: int = 1,
+    replica: int = 0,
+    twin: bool = False,
+    extras: Extras | None = None,
+    how: Arrangement | None = None,
 ) -> Record:
-    """Build the record; metrics hold numeric lists only, and `error` on failure, as the peer's readers expect."""
-    report, extras = outcome.report, extras or Extras()
+    """Build the record; metrics hold numeric lists only, and `error` on failure, as the peer's readers expect.
+
+    A twin is the same experiment once more, beside the record of the same replica and attempt. In a calibration both
+    are its subject: of two neighbouring replicas it is the second.
+    """
+    if facts.settings.purpose == "calibration":
+        replica, twin = 2 * replica + int(twin), False
+    report, extras, how = outcome.report, extras or Extras(), how or Arrangement()
     metrics: dict[str, Any] = dict(report.metrics if report else extras.verify_metrics)
     for each in extras.instrumented:
         metrics |= each.metrics
@@ -119,7 +146,14 @@ def make_record(
         *entry.notes,
         *(outcome.loaded.warnings if outcome.loaded else ()),
         *(report.warnings if report else ()),
+        *how.warnings,
     ]
+
+    def identify(purpose: Purpose) -> str:
+        return record_id(facts.run.run_id, entry.experiment_id, entry.environment, purpose, replica, attempt)
+
+    original = identify(facts.settings.purpose)
+    found = findings.of_experiment(report, outcome.machine) + extras.findings()
     experiment = experiment_of(entry, facts, outcome)
     experiment.outputs_file = extras.outputs_file()
     return Record(
@@ -131,21 +165,26 @@ def make_record(
         timestamp=facts.timestamp,
         verification_code=_verification_code(outcome, extras),
         verification=extras.verification,
-        record_id=record_id(facts.run.run_id, entry.experiment_id, entry.environment, "benchmark", 0, attempt),
+        record_id=identify("calibration") if twin else original,
         experiment_id=entry.experiment_id,
         variant=entry.variant,
         run=facts.run,
+        purpose="calibration" if twin else facts.settings.purpose,
+        twin_of=original if twin else None,
+        replica=replica,
         attempt=attempt,
         status=outcome.status,
         error=outcome.error,
         environment=_environment(facts, outcome),
-        measurement=_measurement(entry, facts.settings, report),
+        measurement=_measurement(entry, facts.settings, report, how),
         fallback_ops=_fallback_ops(report, extras),
         graph_breaks=report.graph_breaks if report else [],
         graphs=[*(report.graphs if report else ()), *(graph for each in extras.instrumented for graph in each.graphs)],
         artifacts=extras.artifacts,
         outputs_file=experiment.outputs_file,
-        warnings=warnings + quality_warnings(report) + extras.all_warnings(),
+        warnings=warnings + [advice.sentence(each) for each in found] + extras.all_warnings(),
+        findings=found,
+        machine=outcome.machine,
         finished_at=time.time(),
         reproduce=reproduce(entry, facts.settings, facts.python),
     )
@@ -187,7 +226,7 @@ def _environment(facts: RunFacts, outcome: Outcome) -> Environment:
     )
 
 
-def _measurement(entry: PlanEntry, settings: Settings, report: Report | None) -> Measurement:
+def _measurement(entry: PlanEntry, settings: Settings, report: Report | None, how: Arrangement) -> Measurement:
     blocks = Blocks()
     if report is not None:
         blocks = Blocks(
@@ -195,11 +234,14 @@ def _measurement(entry: PlanEntry, settings: Settings, report: Report | None) ->
             compiles=report.compiles,
             executions=report.executions,
             round=report.rounds,
+            rewarm_time=report.rewarm_times,
         )
     return Measurement(
         protocol=settings.preset,
-        block=1,
-        processes=settings.processes,
+        order=how.order,
+        block=how.block,
+        together=how.together,
+        processes=settings.replicas,
         repeat=settings.repeat,
         warmup_min=settings.warmup_min,
         warmup_max=settings.warmup_max,
@@ -208,30 +250,3 @@ def _measurement(entry: PlanEntry, settings: Settings, report: Report | None) ->
         start=settings.start,  # type: ignore[arg-type]
         blocks=blocks,
     )
-
-
-def quality_warnings(report: Report | None) -> list[str]:
-    """Warn as pyperf does: few samples, a wide spread, blocks too short for the clock."""
-    if report is None:
-        return []
-    times = [t for t, kind in zip(report.metrics["total_time"], report.kinds, strict=True) if kind == "steady"]
-    if not times:
-        return []
-    times.sort()
-    middle = times[len(times) // 2]
-    found = []
-    if len(times) < _FEW_BLOCKS:
-        found.append(f"only {len(times)} steady blocks: raise --repeat to at least {_FEW_BLOCKS}")
-    low, high = times[len(times) // 4], times[math.ceil(3 * len(times) / 4) - 1]
-    if high - low >= _WIDE_SPREAD * middle:
-        spread = (high - low) / middle
-        found.append(
-            f"the middle half of the steady blocks spreads over {spread:.0%} of the median: the machine is noisy"
-        )
-    far = sum(abs(time - middle) >= _FAR_OFF * middle for time in times)
-    if far:
-        off = f"{far} of {len(times)} steady blocks lie {_FAR_OFF:.0%} or more off the median"
-        found.append(f"{off}: something interfered")
-    if middle < _SHORT_BLOCK_S:
-        found.append(f"a steady block takes {middle * 1e3:.3g} ms: raise --iterations-per-run")
-    return found

@@ -17,6 +17,7 @@ import msgspec
 from runner.errors import ServerFailed
 from runner.messages import CONTROL_BYTES, Answer, Channel, Closed, Exited, Fork, Forked, Hello, Progress, ServerAnswer
 from runner.schedule import processes
+from runner.schedule.watch_memory import tree_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,7 +49,12 @@ class Process:
     channel: Channel
     log: Path
     popen: subprocess.Popen[bytes] | None = None
+    """Where it is an interpreter of its own."""
+    server: subprocess.Popen[bytes] | None = None
+    """The fork server that it comes from, else."""
     phase: str = "load"
+    born: float | None = None
+    """Its start as the kernel tells it: a process of the same pid with another start is not it."""
 
 
 @dataclass
@@ -65,11 +71,15 @@ class Pool:
     """What its processes' environment holds over this process's own."""
     servers: set[int] = field(default_factory=set)
     """Pids of the servers of all pools of the run: sweeping up behind one leaves the others alone."""
+    live: set[int] = field(default_factory=set)
+    """Pids of the measuring processes of all pools that have not been collected: they and all below them are spared."""
     hello: Hello | None = None
     _server: subprocess.Popen[bytes] | None = None
     _control: socket.socket | None = None
     _exited: dict[int, int] = field(default_factory=dict)
     _next: int = 0
+    _own: set[int] = field(default_factory=set)
+    """Those of `live` that are this pool's."""
 
     @property
     def server_pid(self) -> int | None:
@@ -82,10 +92,17 @@ class Pool:
 
     def spawn(self, variables: Mapping[str, str], log: Path, start: str | None = None) -> Process:
         """Start a measuring process that prints into `log`; `start` where it is not the pool's own."""
+        process = self._spawn(variables, log, start or self.start)
+        process.born = processes.start_time(process.pid)
+        self._own.add(process.pid)
+        self.live.add(process.pid)
+        return process
+
+    def _spawn(self, variables: Mapping[str, str], log: Path, start: str) -> Process:
         self._next += 1
         ours, theirs = socket.socketpair()
         with theirs, log.open("ab") as sink:
-            if (start or self.start) == "interpreter":
+            if start == "interpreter":
                 return self._spawn_interpreter(variables, log, ours, theirs, sink.fileno())
             self._ensure_server()
             request = msgspec.msgpack.encode(Fork(child=self._next, variables=dict(variables)))
@@ -94,7 +111,7 @@ class Pool:
                 socket.send_fds(self._control, [request], [theirs.fileno(), sink.fileno()])
             except OSError as error:
                 raise ServerGone from error
-        return Process(self._next, self._await_fork(self._next), Channel(ours), log)
+        return Process(self._next, self._await_fork(self._next), Channel(ours), log, server=self._server)
 
     def _spawn_interpreter(
         self, variables: Mapping[str, str], log: Path, ours: socket.socket, theirs: socket.socket, sink: int
@@ -194,7 +211,7 @@ class Pool:
                 process.phase = answer.phase
                 on_phase(answer.phase)
         except Closed as error:
-            if self._server is not None and self._server.poll() is not None:
+            if process.server is not None and process.server.poll() is not None:
                 raise ServerGone from error
             raise ChildGone from error
 
@@ -203,8 +220,35 @@ class Pool:
         process.channel.close()
         status = self._wait(process)
         processes.kill_tree(process.pid)
+        self._forget({process.pid})
         self._sweep()
         return status
+
+    def pause(self, process: Process) -> None:
+        """Stop the process and everything below it."""
+        if self._is_there(process):
+            processes.stop_tree(process.pid)
+
+    def resume(self, process: Process) -> None:
+        """Let the process and everything below it go on."""
+        if self._is_there(process):
+            processes.continue_tree(process.pid)
+
+    def held_bytes(self, process: Process) -> int:
+        """Return the memory that the process and everything below it hold."""
+        return tree_bytes(process.pid) if self._is_there(process) else 0
+
+    def _is_there(self, process: Process) -> bool:
+        return process.born is not None and processes.start_time(process.pid) == process.born
+
+    def lost(self, process: Process | None) -> None:
+        """End the server that failed under the process, or before there was one; a later server is not to blame."""
+        if process is None or process.server is self._server:
+            self.stop()
+
+    def _forget(self, pids: set[int]) -> None:
+        self._own -= pids
+        self.live -= pids
 
     def kill(self, process: Process) -> None:
         """Kill the process's whole tree, stopped or not."""
@@ -217,7 +261,8 @@ class Pool:
                 code = process.popen.wait(_EXIT_S)
                 return -code if code < 0 else code << 8
             return None
-        while process.number not in self._exited:
+        # Of a server that is gone nobody will hear.
+        while process.number not in self._exited and process.server is self._server:
             try:
                 self._server_answer(deadline)
             except (ServerGone, TimedOut):
@@ -225,7 +270,8 @@ class Pool:
         return self._exited.pop(process.number, None)
 
     def stop(self) -> None:
-        """End the server and everything below it."""
+        """End the server and everything below it, and whatever else this pool has started."""
+        self._forget(set(self._own))
         if self._control is not None:
             self._control.close()
             self._control = None
@@ -241,8 +287,9 @@ class Pool:
         self._sweep()
 
     def _sweep(self) -> None:
-        """Kill whatever carries the run's tag, except the servers."""
-        keep = frozenset(self.servers)
+        """Kill whatever carries the run's tag, except the servers and the processes that live, with all below them."""
+        below = (member.pid for pid in self.live for member in processes.tree(pid))
+        keep = frozenset({*self.servers, *self.live, *below})
         processes.kill_tagged(self.run_id, keep)
         processes.reap_orphans(keep)
 

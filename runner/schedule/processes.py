@@ -24,6 +24,7 @@ TAG = "XLABENCH_RUN_ID"
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _KILL_ROUNDS = 100
+_STOP_ROUNDS = 1000
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -81,10 +82,10 @@ def tagged(run_id: str) -> list[psutil.Process]:
     return found
 
 
-def _kill(processes: Iterable[psutil.Process]) -> None:
+def _signal(processes: Iterable[psutil.Process], number: int) -> None:
     for process in processes:
         with contextlib.suppress(psutil.Error):
-            process.kill()
+            process.send_signal(number)
 
 
 def _alive(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
@@ -96,11 +97,32 @@ def _alive(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
     return alive
 
 
+def stop_tree(pid: int) -> None:
+    """SIGSTOP a process and everything below it, its root first; return when none of them runs, newcomers included."""
+    for _ in range(_STOP_ROUNDS):
+        running = [process for process in tree(pid) if not _is_stopped(process)]
+        if not running:
+            return
+        _signal(running, signal.SIGSTOP)
+        time.sleep(0.001)
+
+
+def _is_stopped(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error):
+        return process.status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP, psutil.STATUS_ZOMBIE)
+    return True
+
+
+def continue_tree(pid: int) -> None:
+    """SIGCONT a process and everything below it."""
+    _signal(tree(pid), signal.SIGCONT)
+
+
 def kill_tree(pid: int) -> None:
     """SIGKILL a process and everything below it, stopped or not; return when none is left."""
     members = tree(pid)
     for _ in range(_KILL_ROUNDS):
-        _kill(members)
+        _signal(members, signal.SIGKILL)
         members = _alive({*members, *tree(pid)})
         if not members:
             return
@@ -115,7 +137,7 @@ def kill_tagged(run_id: str, keep: frozenset[int] = frozenset()) -> list[int]:
         if not members:
             break
         seen += [process.pid for process in members if process.pid not in seen]
-        _kill(members)
+        _signal(members, signal.SIGKILL)
         reap_orphans(keep)
         time.sleep(0.01)
     return seen

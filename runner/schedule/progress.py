@@ -16,6 +16,7 @@ from store.record import FAILED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from runner.schedule.resume import Member
     from store.record import PlanEntry, Record
 
 PHASES = {
@@ -43,51 +44,75 @@ def duration(seconds: float) -> str:
 
 @dataclass(kw_only=True)
 class ProgressView:
-    """Shows the experiment, its phase, k of n, and the time left as estimated from what this run has measured."""
+    """Shows the process, its phase, k of n, and the time left as estimated from what this run has measured."""
 
     stream: TextIO
-    entries: Sequence[PlanEntry]
+    members: Sequence[Member]
+    replicas: int = 1
+    """Processes of each member."""
     _done: int = 0
+    _total: int = 0
     _durations: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     _began: float = 0.0
-    _current: PlanEntry | None = None
+    _current: str = ""
+    _said: set[str] = field(default_factory=set)
+    """Lines that are told once for a process."""
     _live: Live | None = None
+    _left: list[Member] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._console = Console(file=self.stream, highlight=False, soft_wrap=True)
-        self._left = list(self.entries)
+        self._expect(self.members)
+
+    def _expect(self, members: Sequence[Member]) -> None:
+        self._left += list(members) * self.replicas
+        self._total += len(members) * self.replicas
 
     def note(self, text: str) -> None:
         """Print one line."""
         self._console.print(Text(text))
 
-    def again(self, entries: Sequence[PlanEntry]) -> None:
-        """Say that experiments of a group are measured once more."""
-        self.entries = [*self.entries, *entries]
-        self._left += entries
-        self.note(f"passed last time and fails now: {len(entries)} experiments of its group are measured again")
+    def again(self, members: Sequence[Member]) -> None:
+        """Say that the members of a group are measured once more."""
+        self._expect(members)
+        self.note(f"passed last time and fails now: {len(members)} experiments of its group are measured again")
 
-    def begin(self, entry: PlanEntry) -> None:
+    def begin(self, member: Member, replica: int = 0) -> None:
         self._began = time.monotonic()
-        self._current = entry
-        if self._console.is_terminal:
+        self._current = self._title(member, replica)
+        self._said = {line for line in self._said if not line.startswith(self._current)}
+        if self._console.is_terminal and self._live is None:
             # Drawn only when something changes: a refreshing thread would take time from what is measured.
             self._live = Live(console=self._console, auto_refresh=False, transient=True)
             self._live.start()
-        self.phase("start")
+        self._show(PHASES["start"])
 
     def phase(self, name: str) -> None:
-        if self._live is not None:
-            self._live.update(Text(self._line(name)), refresh=True)
-        else:
-            self.note(self._line(name))
+        self._show(PHASES.get(name, name))
 
-    def end(self, entry: PlanEntry, record: Record) -> None:
+    def turn(self, member: Member, replica: int, number: int) -> None:
+        """Say whose turn it is; off a terminal a round is told once."""
+        self._current = self._title(member, replica)
+        text = f"taking turns, round {number + 1} of its group"
+        if self._live is not None:
+            self._show(text)
+        elif (said := f"{member.entry.group} {replica} {number}") not in self._said:
+            self._said.add(said)
+            self.note(self._line(text))
+
+    def end(self, member: Member, replica: int, record: Record, seconds: float | None = None) -> None:
+        """Tell how a process ended; `seconds` it ran, where that is not the time since its begin."""
         self.stop()
-        self._durations[entry.backend].append(time.monotonic() - self._began)
+        self._durations[member.entry.backend].append(time.monotonic() - self._began if seconds is None else seconds)
         self._done += 1
-        self._left = [each for each in self._left if each is not entry]
-        self.note(f"[{self._done}/{len(self.entries)}] {title(entry)}: {verdict(record)}")
+        self._take(member)
+        self.note(f"[{self._done}/{self._total}] {self._title(member, replica)}: {verdict(record)}")
+
+    def leave_out(self, member: Member, count: int) -> None:
+        """Expect so many processes fewer: what failed in its first one is not tried in others."""
+        self._total -= count
+        for _ in range(count):
+            self._take(member)
 
     def stop(self) -> None:
         """Take the live line away."""
@@ -95,11 +120,27 @@ class ProgressView:
             self._live.stop()
             self._live = None
 
-    def _line(self, phase: str) -> str:
-        assert self._current is not None  # noqa: S101 - begin comes first
+    def _take(self, member: Member) -> None:
+        index = next((index for index, each in enumerate(self._left) if each.key == member.key), None)
+        if index is not None:
+            del self._left[index]
+
+    def _title(self, member: Member, replica: int) -> str:
+        twin = ", once more against itself" if member.twin else ""
+        process = f", process {replica + 1} of {self.replicas}" if self.replicas > 1 else ""
+        return f"{title(member.entry)}{twin}{process}"
+
+    def _show(self, text: str) -> None:
+        if self._live is not None:
+            self._live.update(Text(self._line(text)), refresh=True)
+        elif (said := f"{self._current}: {text}") not in self._said:
+            self._said.add(said)
+            self.note(self._line(text))
+
+    def _line(self, text: str) -> str:
         left = self.time_left()
         about = f", about {duration(left)} left" if left is not None else ""
-        return f"[{self._done + 1}/{len(self.entries)}] {title(self._current)}: {PHASES.get(phase, phase)}{about}"
+        return f"[{self._done + 1}/{self._total}] {self._current}: {text}{about}"
 
     def time_left(self) -> float | None:
         """Estimate the seconds left: per backend the mean so far, else the mean of all; None before the first."""
@@ -112,7 +153,7 @@ class ProgressView:
             own = self._durations.get(backend)
             return sum(own) / len(own) if own else overall
 
-        return sum(mean(entry.backend) for entry in self._left)
+        return sum(mean(member.entry.backend) for member in self._left)
 
 
 def verdict(record: Record) -> str:

@@ -18,6 +18,9 @@ _SETTINGS = {
     "threads": "--threads",
     "seed": "--seed",
     "warmup_max": "--warmup-max",
+    "interleave": "--interleave",
+    "rounds": "--rounds",
+    "rewarm": "--rewarm",
     "timeout_s": "--subprocess-timeout",
     "start": "--start",
     "device_index": "--device-index",
@@ -83,7 +86,7 @@ def _configuration_words(config: ExperimentConfig, preset: str) -> list[str]:
 def _setting_words(settings: Settings) -> list[str]:
     usual = Settings()
     words = ["--preset", settings.preset, "--repeat", str(settings.repeat)]
-    words += ["--iterations-per-run", str(settings.iterations_per_run)]
+    words += ["--processes", str(settings.processes), "--iterations-per-run", str(settings.iterations_per_run)]
     for name, flag in _SETTINGS.items():
         if getattr(settings, name) != getattr(usual, name):
             words += _flag(flag, getattr(settings, name))

@@ -9,9 +9,22 @@ from typing import TYPE_CHECKING
 from store.record import FAILED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from store.record import PlanEntry, Record
+
+
+@dataclass(frozen=True)
+class Member:
+    """One experiment of a group; a twin is the same one once more, measured as if it were another."""
+
+    entry: PlanEntry
+    twin: bool = False
+
+    @property
+    def key(self) -> tuple[str, str, bool]:
+        """Identify it within its run."""
+        return (*_key(self.entry), self.twin)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +34,13 @@ class Group:
     name: str
     entries: tuple[PlanEntry, ...]
     attempt: int
+    twins: tuple[PlanEntry, ...] = ()
+    """Those of the entries that are measured against themselves, too."""
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """Return all that is measured."""
+        return (*map(Member, self.entries), *(Member(entry, twin=True) for entry in self.twins))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,15 +52,25 @@ class Remaining:
     finished: tuple[PlanEntry, ...]
 
 
-def remaining(plan: Sequence[PlanEntry], records: Iterable[Record], *, retry_failed: bool = False) -> Remaining:
+def remaining(
+    plan: Sequence[PlanEntry], records: Iterable[Record], *, replicas: int = 1, retry_failed: bool = False
+) -> Remaining:
     """Split a plan into what is finished and what is to be measured.
 
-    A group with a missing member is measured again as a whole, under the next attempt. Failures count as
-    finished unless `retry_failed`.
+    A group with a missing member, or a member with a missing replica, is measured again as a whole, under the next
+    attempt. What failed in its first process is tried in no further one. Failures count as finished unless
+    `retry_failed`.
+
+    Args:
+        plan: all entries of the run.
+        records: what the run has measured.
+        replicas: how many records an experiment gets.
+        retry_failed: measure groups with a failure again.
     """
-    attempts: dict[tuple[str, str], dict[int, str]] = defaultdict(dict)
+    attempts: dict[tuple[str, str], dict[int, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
     for record in records:
-        attempts[record.experiment_id, record.environment.name][record.attempt] = record.status
+        if record.twin_of is None:
+            attempts[record.experiment_id, record.environment.name][record.attempt][record.replica] = record.status
     members: dict[str, list[PlanEntry]] = defaultdict(list)
     skips = []
     for entry in plan:
@@ -52,13 +82,19 @@ def remaining(plan: Sequence[PlanEntry], records: Iterable[Record], *, retry_fai
     for name, entries in members.items():
         seen = [attempts.get(_key(entry), {}) for entry in entries]
         last = max((max(each) for each in seen if each), default=0)
-        complete = last > 0 and all(last in each for each in seen)
-        failed = any(each.get(last) in FAILED for each in seen)
+        statuses = [each.get(last, {}) for each in seen]
+        complete = all(is_complete(each, replicas) for each in statuses)
+        failed = any(status in FAILED for each in statuses for status in each.values())
         if complete and not (retry_failed and failed):
             finished += entries
         else:
             groups.append(Group(name=name, entries=tuple(entries), attempt=last + 1))
     return Remaining(groups=tuple(groups), skips=tuple(skips), finished=tuple(finished))
+
+
+def is_complete(statuses: Mapping[int, str], replicas: int) -> bool:
+    """Say whether an attempt at an experiment, given as its status by replica, is over."""
+    return statuses.get(0) in FAILED or all(replica in statuses for replica in range(replicas))
 
 
 def _key(entry: PlanEntry) -> tuple[str, str]:

@@ -141,13 +141,16 @@ def _unfinished(home: Path, identity: RunIdentity, *, retry_failed: bool) -> Pat
             file = read_run_file(path.parent)
         except RunFileError:  # a damaged run elsewhere must not keep a new one from starting
             continue
-        if _difference(file, identity) is None and not _finished(path.parent, file, retry_failed=retry_failed):
+        if _difference(file, identity) is None and not _finished(
+            path.parent, file, identity.settings, retry_failed=retry_failed
+        ):
             found.append((file.timestamp, path.parent))
     return max(found)[1] if found else None
 
 
-def _finished(folder: Path, file: RunFile, *, retry_failed: bool) -> bool:
-    left = remaining(file.plan, read_records(folder / RESULTS), retry_failed=retry_failed)
+def _finished(folder: Path, file: RunFile, settings: Settings, *, retry_failed: bool) -> bool:
+    records = read_records(folder / RESULTS)
+    left = remaining(file.plan, records, replicas=settings.records, retry_failed=retry_failed)
     return not left.groups and not left.skips
 
 

@@ -25,6 +25,10 @@ class MemoryExceeded(Exception):
     """A process tree holds more than it may; the message says how much, and which limit."""
 
 
+class MachineFull(MemoryExceeded):
+    """All processes of the machine together hold too much."""
+
+
 @dataclass(frozen=True)
 class MemoryWatch:
     """Limits of one process tree."""
@@ -36,7 +40,7 @@ class MemoryWatch:
         """Raise `MemoryExceeded` where the tree of `pid`, or all processes of the machine together, hold too much."""
         available, total = machine_memory()
         if available < self.least_available * total:
-            raise MemoryExceeded(
+            raise MachineFull(
                 f"only {said(available)} of the machine's {said(total)} memory were left while its processes "
                 f"held {said(tree_bytes(pid))}; it was killed before the kernel would have killed something"
             )
@@ -53,7 +57,8 @@ class MemoryWatch:
 
 def of_memory(phase: Phase, exceeded: MemoryExceeded, log_tail: str) -> Error:
     """Describe a process that was killed for the memory it held."""
-    return Error(phase=phase, type="MemoryLimit", message=str(exceeded), traceback=log_tail or None)
+    kind = "MachineMemory" if isinstance(exceeded, MachineFull) else "MemoryLimit"
+    return Error(phase=phase, type=kind, message=str(exceeded), traceback=log_tail or None)
 
 
 def tree(pid: int) -> Iterator[int]:

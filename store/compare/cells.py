@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
+from store.calibration.false_alarms import FalseAlarms, false_alarms
+from store.calibration.floors import floor_for, floors_without
 from store.compare.sides import Side
 from store.query import fetch, named
+from store.report.findings import findings_table
+from store.report.table import Table
 from store.stats.differences import Difference, differences, incomparable
 from store.stats.effects import effects, paired_log_ratios
-from store.stats.floors import Floor, default_floor, floor_of
+from store.stats.floors import Floor
 from store.stats.verdicts import Verdict, judge
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from store.query import Connection
 
@@ -54,6 +57,9 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     only_old: tuple[str, ...]
     only_new: tuple[str, ...]
     interleaved: bool
+    false_alarms: tuple[FalseAlarms, ...] = ()
+    """Of the runs behind the sides."""
+    findings: Table | None = None
 
     def of(self, *words: str) -> tuple[Cell, ...]:
         """Return the cells with one of these verdicts."""
@@ -72,10 +78,11 @@ def compare(con: Connection, old: Side, new: Side) -> Comparison:
     """Compare two sides; noise floors come from A/A pairs of other runs."""
     left, right = (_series(con, side, other) for side, other in ((old, new), (new, old)))
     keys = [key for key in left if key in right]
-    floors = _floors(con, {old.run_id, new.run_id})
+    runs = sorted({old.run_id, new.run_id})
+    floors = floors_without(con, runs)
     same_run = old.run_id == new.run_id
     interleaved = same_run and all(left[key].facts["order"] == "interleaved" for key in keys)
-    used = [_floor(floors, left[key].facts) for key in keys]
+    used = [floor_for(floors, left[key].facts) for key in keys]
     ratios = _stack([_log_ratios(left[key], right[key], paired=interleaved) for key in keys])
     found = effects(
         ratios,
@@ -95,6 +102,8 @@ def compare(con: Connection, old: Side, new: Side) -> Comparison:
         only_old=tuple(_name(left[key].facts) for key in left if key not in right),
         only_new=tuple(_name(right[key].facts) for key in right if key not in left),
         interleaved=interleaved,
+        false_alarms=tuple(false_alarms(con, run) for run in runs),
+        findings=findings_table(con, runs),
     )
 
 
@@ -139,20 +148,6 @@ def _array(series: _Series) -> np.ndarray[Any, Any]:
 def _stack(rows: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
     width = max((len(row) for row in rows), default=1)
     return np.array([np.pad(row, (0, width - len(row)), constant_values=np.nan) for row in rows]).reshape(-1, width)
-
-
-def _floors(con: Connection, runs: set[str]) -> dict[tuple[Any, Any], Floor]:
-    pairs: dict[tuple[Any, Any], list[float]] = defaultdict(list)
-    for row in fetch(con, named("aa_pairs"), {"runs": sorted(runs)}):
-        pairs[row["machine_id"], row["experiment_id"]].append(float(row["log_ratio"]))
-        pairs[row["machine_id"], None].append(float(row["log_ratio"]))
-    return {key: floor_of(values) for key, values in pairs.items()}
-
-
-def _floor(floors: Mapping[tuple[Any, Any], Floor], facts: Row) -> Floor:
-    """Return the experiment's own floor, else the machine's, else the named default."""
-    own = floors.get((facts["machine_id"], facts["experiment_id"]))
-    return own or floors.get((facts["machine_id"], None)) or default_floor()
 
 
 def _reason(old: _Series, new: _Series) -> str | None:

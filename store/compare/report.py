@@ -45,6 +45,7 @@ def comparison_report(found: Comparison) -> Report:
             Table(title="Cells", columns=_COLUMNS, rows=tuple(_row(cell) for cell in cells)),
             _only("Only old", found.only_old),
             _only("Only new", found.only_new),
+            *([found.findings] if found.findings else ()),
         ),
         notes=_notes(found),
     )
@@ -83,4 +84,5 @@ def _notes(found: Comparison) -> tuple[str, ...]:
         notes.append("The sides did not take turns: faster and slower are suspected, not confirmed.")
     if any(cell.floor.pairs == 0 for cell in found.cells):
         notes.append("A floor on 0 A/A pairs is the default one: nobody has measured this machine against itself.")
+    notes += [each.sentence() for each in found.false_alarms]
     return tuple(notes)

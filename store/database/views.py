@@ -13,4 +13,6 @@ VIEWS = (
     "run_status",
     "runs",
     "aa_pairs",
+    "noise_floors",
+    "findings",
 )

@@ -119,6 +119,14 @@ class ReadArtifact(msgspec.Struct):
     bytes: Int | None = None
 
 
+class ReadFinding(msgspec.Struct):
+    """One of `findings` as read."""
+
+    code: str
+    text: str = ""
+    next_step: str | None = None
+
+
 class ReadRecord(msgspec.Struct, kw_only=True):
     """A record as read: the peer's keys are required, ours are optional, unknown keys are ignored here."""
 
@@ -146,6 +154,7 @@ class ReadRecord(msgspec.Struct, kw_only=True):
     graph_breaks: list[ReadGraphBreak] = msgspec.field(default_factory=list)
     artifacts: list[ReadArtifact] = msgspec.field(default_factory=list)
     warnings: list[str] = msgspec.field(default_factory=list)
+    findings: list[ReadFinding] = msgspec.field(default_factory=list)
     finished_at: float | None = None
     reproduce: str | None = None
 
@@ -163,7 +172,7 @@ class BadLine(Exception):
 
 
 _NUMERIC_METRICS = ("total_time", "per_iter_time", "trace_per_iter_time", "xla_CompileTime_time_s")
-_OPTIONAL = ("error", "measurement", "fallback_ops", "graph_breaks", "artifacts", "warnings")
+_OPTIONAL = ("error", "measurement", "fallback_ops", "graph_breaks", "artifacts", "warnings", "findings")
 
 
 def decode(line: bytes) -> Line:

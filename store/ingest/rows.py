@@ -24,6 +24,7 @@ class Rows(msgspec.Struct, frozen=True):
     fallback_ops: list[Row]
     graph_breaks: list[Row]
     artifacts: list[Row]
+    findings: list[Row]
 
 
 def utc(seconds: float) -> datetime:
@@ -75,6 +76,7 @@ def rows_of(line: Line, content: str, ordinal: int) -> Rows:
         fallback_ops=[key | msgspec.to_builtins(op) for op in record.fallback_ops],
         graph_breaks=[key | msgspec.to_builtins(graph_break) for graph_break in record.graph_breaks],
         artifacts=[key | msgspec.to_builtins(artifact) for artifact in record.artifacts],
+        findings=[key | msgspec.to_builtins(finding) for finding in record.findings],
     )
 
 

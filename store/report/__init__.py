@@ -1,8 +1,19 @@
 """Reports over a snapshot: tables as data, and how to print them."""
 
+from store.report.floors import floors_report
 from store.report.paired import paired_report
 from store.report.peer import PeerOptions, peer_report
 from store.report.render import FORMATS, render
 from store.report.table import Column, Report, Table
 
-__all__ = ["FORMATS", "Column", "PeerOptions", "Report", "Table", "paired_report", "peer_report", "render"]
+__all__ = [
+    "FORMATS",
+    "Column",
+    "PeerOptions",
+    "Report",
+    "Table",
+    "floors_report",
+    "paired_report",
+    "peer_report",
+    "render",
+]

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from store.calibration.false_alarms import false_alarms
 from store.errors import UsageError
 from store.filters import ALL
 from store.metrics import metric
 from store.query import DEFAULT_BASELINE, fetch, named, with_baseline
+from store.report.findings import findings_table
 from store.report.table import Cell, Column, Report, Table
 
 if TYPE_CHECKING:
@@ -42,14 +44,22 @@ def paired_report(
     if not rows:
         raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")
     means = fetch(con, named("geomeans"), parameters)
+    runs = sorted({str(row["run_id"]) for row in rows if row["source"] == "xlabench"})
     at = f" of run {baseline_run}" if baseline_run else ""
     return Report(
         title=f"Speedup over {baseline_backend}{at}, {_run_name(rows)}",
-        tables=(_models(rows, baseline_backend), _means(means), _unpaired(means), _missing(rows)),
+        tables=(
+            _models(rows, baseline_backend),
+            _means(means),
+            _unpaired(means),
+            _missing(rows),
+            findings_table(con, runs),
+        ),
         notes=(
             metric("speedup").definition,
             metric("latency_s").definition,
             "Geometric means are over models that are valid on both sides and comparable; n says how many.",
+            *(false_alarms(con, run).sentence() for run in runs),
         ),
     )
 

@@ -22,7 +22,7 @@ pairs AS (
     JOIN records AS a ON a.record_id = b.twin_of
 )
 SELECT
-    r.run_id, r.machine_id, r.experiment_id, r.environment, r.suite, r.model, r.test, r.variant, p.origin,
+    r.run_id, r.machine_id, r.experiment_id, r.environment, r.suite, r.model, r.test, r.variant, r.attempt, p.origin,
     p.first_id, p.second_id,
     count(*) AS rounds_n,
     median(ln(x.round_s / y.round_s)) AS log_ratio

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NAMES = (
     "fine",
@@ -22,10 +27,16 @@ NAMES = (
     "grows",
     "fails_once",
     "slow",
+    "late_raise",
+    "late_segfault",
+    "late_hang",
+    "drowsy",
 )
 GROWS_BYTES = 800 << 20
+LATE_CALLS = 60
+"""Calls of a model after which it is in one of its turns: past the longest warm-up."""
 FAILS_WHERE = "XLABENCH_TEST_FAILS_WHERE"
-"""Variable with the path of a file: while it exists, `fails_once` fails, and takes it away."""
+"""Variable with the path of a file: while it exists, `fails_once` fails, and takes it away; so do the late ones."""
 
 
 def _sleeper() -> subprocess.Popen[bytes]:
@@ -45,11 +56,31 @@ def _grow() -> None:
     time.sleep(1000)
 
 
-def _fail_once() -> None:
+def _is_chosen() -> bool:
+    """Say whether this process is the one to fail: the first that finds the file."""
     place = os.environ.get(FAILS_WHERE, "")
     if os.path.exists(place):  # noqa: PTH110 - an empty path is the current folder to pathlib
         os.unlink(place)  # noqa: PTH108
+        return True
+    return False
+
+
+def _fail_once() -> None:
+    if _is_chosen():
         raise ValueError("this step fails this once")
+
+
+_calls = itertools.count()
+
+
+def _late(action: Callable[[], None]) -> Callable[[], None]:
+    """Return what goes well for many calls and then goes wrong, in one process."""
+
+    def act() -> None:
+        if next(_calls) >= LATE_CALLS and _is_chosen():
+            action()
+
+    return act
 
 
 def _raise() -> None:
@@ -77,6 +108,10 @@ ACTIONS = {
     "grows": _grow,
     "fails_once": _fail_once,
     "slow": lambda: time.sleep(0.05),
+    "late_raise": _late(_raise),
+    "late_segfault": _late(lambda: os.kill(os.getpid(), signal.SIGSEGV)),
+    "late_hang": _late(_hang),
+    "drowsy": lambda: time.sleep(0.25),
 }
 """What goes wrong in a step."""
 

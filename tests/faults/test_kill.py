@@ -40,7 +40,8 @@ class LiveRun:
     def command(self) -> list[str]:
         words = [sys.executable, "-m", "xlabench", "run", "--suite-name", "faulty", "--filter", "^(fine|slow)$"]
         words += ["--accelerator", "cpu", "--xla", "None", "--dynamo", "None", "--test", "eval", "--repeat", "40"]
-        return [*words, "--output-dirname", str(self.folder), "--home", str(self.folder.parent), "--no-ingest"]
+        words += ["--processes", "1", "--home", str(self.folder.parent)]
+        return [*words, "--output-dirname", str(self.folder), "--no-ingest"]
 
     def environment(self) -> dict[str, str]:
         return {**os.environ, "XLABENCH_SUITES": "tests.faults.faulty_suite:SUITE", "PYTHONPATH": str(ROOT)}

@@ -27,7 +27,7 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
     home = tmp_path_factory.mktemp("faulty")
     words = [sys.executable, "-m", "xlabench", "run", "--suite-name", "faulty", "--accelerator", "cpu"]
     words += ["--xla", "None", "--dynamo", "None", "--repeat", "6", "--subprocess-timeout", str(TIMEOUT_S)]
-    words += ["--memory-limit", "500M"]
+    words += ["--memory-limit", "500M", "--processes", "1"]
     words += ["--home", str(home), "--output-dirname", str(home / "run"), "--no-ingest"]
     environment = {**os.environ, "XLABENCH_SUITES": "tests.faults.faulty_suite:SUITE", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
@@ -66,6 +66,7 @@ def test_an_error_while_compiling_is_one_of_the_compiler(tmp_path: Path) -> None
     """The same step that fails while eager warms up fails in the compile phase of a compiler."""
     words = [sys.executable, "-m", "xlabench", "run", "--suite-name", "faulty", "--accelerator", "cpu"]
     words += ["--only", "step_raises", "--xla", "None", "--dynamo", "inductor", "--test", "eval", "--strict"]
+    words += ["--processes", "1"]
     words += ["--home", str(tmp_path), "--output-dirname", str(tmp_path / "run"), "--no-ingest"]
     environment = {**os.environ, "XLABENCH_SUITES": "tests.faults.faulty_suite:SUITE", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)

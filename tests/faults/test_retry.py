@@ -22,6 +22,7 @@ def run(home: Path, name: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Measure the model that fails while a file is there."""
     command = [sys.executable, "-m", "xlabench", "run", "--suite-name", "faulty", "--only", "fails_once", *words]
     command += ["--accelerator", "cpu", "--xla", "None", "--dynamo", "None", "--test", "eval", "--repeat", "3"]
+    command += ["--processes", "1"]
     command += ["--home", str(home), "--output-dirname", str(home / "runs" / name)]
     environment = {**os.environ, "XLABENCH_SUITES": "tests.faults.faulty_suite:SUITE", "PYTHONPATH": str(ROOT)}
     environment[FAILS_WHERE] = str(home / "fails")

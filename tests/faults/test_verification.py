@@ -23,6 +23,7 @@ INDUCTOR = ("--xla", "None", "--dynamo", "inductor")
 def measured(folder: Path, names: tuple[str, ...], *words: str) -> dict[str, dict]:
     """Run the faulty models of these names; return records by model."""
     command = [sys.executable, "-m", "xlabench", "run", "--suite-name", "wrong", "--accelerator", "cpu"]
+    command += ["--processes", "1"]
     command += ["--filter", f"^({'|'.join(names)})$", "--home", str(folder), "--output-dirname", str(folder / "run")]
     environment = {**os.environ, "XLABENCH_SUITES": "tests.faults.verification_suite:SUITE", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(

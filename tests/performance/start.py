@@ -21,7 +21,7 @@ def starts(method: str) -> dict[str, float]:
     """Return seconds per backend of one run of the dummy model."""
     with tempfile.TemporaryDirectory() as home:
         command = [sys.executable, "-m", "xlabench", "run", "--suite-name", "dummy", "--filter", "^dummy$"]
-        command += ["--accelerator", "cpu", "--test", "eval", "--repeat", "3", "--start", method]
+        command += ["--accelerator", "cpu", "--test", "eval", "--repeat", "3", "--processes", "1", "--start", method]
         command += ["--home", home, "--output-dirname", f"{home}/run", "--no-ingest"]
         subprocess.run(command, check=True, cwd=ROOT, capture_output=True)
         lines = (Path(home) / "run" / "results.jsonl").read_text().splitlines()

@@ -10,10 +10,11 @@ from runner_makers import entry, facts, settings
 
 from runner.backends import BACKENDS
 from runner.environments.machine import detect
+from runner.schedule.job import Lab
 from runner.schedule.pool import Pool
 from runner.schedule.progress import ProgressView
-from runner.schedule.resume import Group
-from runner.schedule.scheduler import Lab, Scheduler
+from runner.schedule.resume import Group, Member
+from runner.schedule.scheduler import Scheduler
 
 HERE = detect()
 ITERATIONS = 2
@@ -60,7 +61,7 @@ def measure_with(pool, folder):
                 folder=folder,
                 torchbench_dir=None,
                 write=written.append,
-                progress=ProgressView(stream=io.StringIO(), entries=[of]),
+                progress=ProgressView(stream=io.StringIO(), members=[Member(of)]),
             ).measure(Group(name=of.group, entries=(of,), attempt=1))
             known[of.experiment_id] = written[0]
         record = known[of.experiment_id]

@@ -62,7 +62,7 @@ def plan(*entries: PlanEntry) -> Plan:
 
 
 def settings(**changes: Any) -> Settings:
-    return Settings(**changes)
+    return Settings(**{"processes": 1, **changes})
 
 
 def facts(**changes: Any) -> RunFacts:
@@ -111,8 +111,8 @@ def ended(status: str = "ok", *, phase: str = "measure", **changes: Any) -> Outc
     return Outcome(**{"status": status, "error": error, **changes})
 
 
-def record(of: PlanEntry, status: str = "ok", attempt: int = 1) -> Record:
+def record(of: PlanEntry, status: str = "ok", attempt: int = 1, replica: int = 0) -> Record:
     """Return the record of an entry."""
     if status == "skipped":
         return skipped(of, facts())
-    return make_record(of, facts(), ended(status), attempt=attempt)
+    return make_record(of, facts(), ended(status), attempt=attempt, replica=replica)

@@ -13,6 +13,8 @@ from runner.messages import (
     Failed,
     Finish,
     Load,
+    Pause,
+    Paused,
     Progress,
     Turn,
     TurnDone,
@@ -52,8 +54,11 @@ class Scripted:
     def exactly(self, blocks):
         return self._do("exactly", WarmedUp(steady=True, blocks=blocks))
 
-    def turn(self, _blocks, _round):
+    def turn(self, _command):
         return self._do("turn", TurnDone(steady=True))
+
+    def pause(self):
+        self._do("pause", None)
 
     def report(self, *, finished=False):
         return self._do("report", report())
@@ -109,6 +114,17 @@ def test_a_fixed_number_of_blocks_is_a_warm_up_too(say):
     found = say(LOAD, Exactly(7))
     assert phases(found) == ["load", "compile", "warmup"]
     assert found[-1] == WarmedUp(steady=True, blocks=7)
+
+
+def test_a_pause_is_answered_and_is_no_phase(say):
+    found = say(LOAD, WarmUp(), Pause())
+    assert found[-1] == Paused()
+    assert phases(found)[-1] == "warmup"
+
+
+def test_a_pause_that_fails_is_told(say):
+    failed = say(LOAD, WarmUp(), Pause(), fails_in=("pause",))[-1]
+    assert (failed.status, failed.error.message) == ("run_error", "failed in pause")
 
 
 def test_the_end_of_the_conversation_ends_it_without_a_word(say):

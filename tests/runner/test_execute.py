@@ -70,6 +70,7 @@ def test_each_environment_has_a_server_of_its_own(folder, machines):
     assert ("torch_xla" in here.preload, "torch_xla" in there.preload) == (True, False)
     assert (here.variables, sorted(there.variables)) == ({}, ["PYTHONPATH"])
     assert here.servers is there.servers
+    assert here.live is there.live
     assert here.run_id == there.run_id
     assert list(_labs(_facts(folder, machines), todo(in_environment("old")), folder)) == ["old"]
 
@@ -87,3 +88,30 @@ def test_a_new_failure_is_one_that_passed_last_time(status, passed_before, new):
 def test_what_was_done_is_one_sentence():
     result = Result(measured=3, failed=1, wrong=0, skipped=2, already_finished=4, seconds=61.0)
     assert result.sentence() == "Measured 3 experiments in 1 min 1 s (1 failed), skipped 2, 4 were finished before."
+
+
+def test_a_failure_of_one_process_is_one_of_its_experiment():
+    tally = Tally(write_record=lambda _: None)
+    for replica, status in enumerate(["ok", "crashed", "ok"]):
+        tally.write(record(entry(), status, 1, replica))
+    assert tally.failed == 1
+    for replica in range(3):
+        tally.write(record(entry(), "ok", 2, replica))
+    assert tally.failed == 0
+
+
+def test_a_wrong_answer_stays_wrong_though_later_processes_are_not_verified():
+    tally = Tally(write_record=lambda _: None)
+    wrong = record(entry())
+    wrong.verification_code = "FAIL"
+    for each in (wrong, record(entry(), "ok", 1, 1)):
+        tally.write(each)
+    assert tally.wrong == 1
+
+
+def test_a_twin_counts_for_nothing():
+    tally = Tally(write_record=lambda _: None)
+    twin = record(entry(), "crashed")
+    twin.twin_of = "another"
+    tally.write(twin)
+    assert tally.failed == 0

@@ -25,6 +25,10 @@ def request(*words):
         (["--exclude", "*a"], "is no regular expression"),
         (["--repeat", "ten"], "'ten' is not a whole number from 1"),
         (["--repeat", "0"], "not a whole number"),
+        (["--processes", "0"], "not a whole number"),
+        (["--rounds", "0"], "not a whole number"),
+        (["--rewarm", "-1"], "not a whole number"),
+        (["--interleave", "on"], "invalid choice: 'on'"),
         (["--iterations-per-run", "-1"], "not a whole number"),
         (["--batch-size", "1.5"], "not a whole number"),
         (["--xla", "XRT"], "XRT is gone from PyTorch/XLA; use PJRT"),
@@ -108,6 +112,26 @@ def test_smoke_may_be_narrowed():
 def test_repeats_come_from_the_preset_unless_they_are_typed(preset):
     assert flags.settings(parse("--preset", preset)).repeat == presets.REPEATS[preset]
     assert flags.settings(parse("--preset", preset, "--repeat", "3")).repeat == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "processes"),
+    [
+        ((), 3),
+        (("--preset", "hud"), 3),
+        (("--preset", "peer"), 1),
+        (("--smoke",), 1),
+        (("--smoke", "--processes", "2"), 2),
+        (("--preset", "peer", "--processes", "2"), 2),
+    ],
+)
+def test_processes_come_from_preset_and_smoke_plan_unless_they_are_typed(words, processes):
+    assert flags.settings(parse(*words)).processes == processes
+
+
+def test_a_verdict_about_the_answer_takes_one_process():
+    assert flags.settings(parse("--verify-only")).replicas == 1
+    assert flags.settings(parse("--verify")).replicas == 3
 
 
 def test_measurement_flags_become_settings():

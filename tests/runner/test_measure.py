@@ -10,7 +10,7 @@ from runner_makers import config, settings
 
 from runner.backends import BACKENDS
 from runner.backends.base import Counters
-from runner.messages import Load, WarmedUp
+from runner.messages import Load, Turn, WarmedUp
 from runner.process import measure
 from runner.process.measure import Measurement, effective_variables
 from runner.suites.base import Workload
@@ -194,7 +194,7 @@ def measured(measurement, repeat=3):
     measurement.first()
     while True:
         assert measurement.warm_up().steady
-        if measurement.turn(repeat, 0).steady:
+        if measurement.turn(Turn(repeat, 0)).steady:
             return measurement.report()
 
 
@@ -296,11 +296,60 @@ def test_a_turn_takes_its_blocks_in_its_round(begin):
     measurement = begin(Step())
     measurement.first()
     measurement.warm_up()
-    assert measurement.turn(2, 0).steady
-    assert measurement.turn(3, 1).steady
+    assert measurement.turn(Turn(2, 0)).steady
+    assert measurement.turn(Turn(3, 1)).steady
     found = measurement.report()
     assert found.kinds[-6:] == ["warmup", *["steady"] * 5]
     assert found.rounds[-6:] == [0, 0, 0, 1, 1, 1]
+
+
+def test_rewarming_is_timed_apart(begin):
+    """It stands in no array of the steady blocks, nor in the metrics."""
+    measurement = begin(Step(), *[Step()] * 4, Step(run_s=7.0), Step(run_s=8.0), Step(), Step(run_s=9.0), Step())
+    measurement.first()
+    measurement.warm_up()
+    measurement.turn(Turn(1, 0, 2))
+    measurement.turn(Turn(2, 1, 1))
+    found = measurement.report()
+    assert found.rewarm_times == [7.0, 8.0, 9.0]
+    assert found.metrics["total_time"] == [1.0] * 8
+    assert (found.kinds[-3:], found.rounds[-3:]) == (["steady"] * 3, [0, 1, 1])
+
+
+def test_short_blocks_rewarm_for_as_long_as_caches_and_clocks_need(begin):
+    measurement = begin(Step(run_s=0.02))
+    measurement.first()
+    measurement.warm_up()
+    measurement.turn(Turn(1, 0, 1))
+    assert len(measurement.report().rewarm_times) == 3
+    measurement.turn(Turn(1, 1, 0))
+    assert len(measurement.report().rewarm_times) == 3, "none was asked for"
+
+
+def test_blocks_that_take_no_time_rewarm_no_longer_than_so_many(begin):
+    measurement = begin(Step(run_s=0.0))
+    measurement.first()
+    measurement.warm_up()
+    measurement.turn(Turn(1, 0, 1))
+    assert len(measurement.report().rewarm_times) == measure.MAX_REWARM_BLOCKS
+
+
+def test_a_compilation_while_rewarming_spoils_the_turn(begin):
+    measurement = begin(*[Step()] * 7, Step(compiles=1), Step())
+    measurement.first()
+    measurement.warm_up()
+    assert measurement.turn(Turn(2, 0)).steady
+    assert not measurement.turn(Turn(2, 1, 1)).steady
+    assert measurement.report().kinds == ["first", *["warmup"] * 6]
+
+
+def test_before_a_stop_the_device_has_finished_and_held_locks_are_told(begin, monkeypatch):
+    measurement = begin(Step())
+    monkeypatch.setattr(measure.pausing, "settle", lambda: 2)
+    del measurement.device.events[:]
+    measurement.pause()
+    assert measurement.device.events == ["wait"]
+    assert "held 2 file locks" in measurement.report().warnings[0]
 
 
 def test_a_compilation_in_the_turn_spoils_it_and_warm_up_resumes(begin):
@@ -309,10 +358,10 @@ def test_a_compilation_in_the_turn_spoils_it_and_warm_up_resumes(begin):
     measurement = begin(Step(compiles=1), *quiet, Step(compiles=1), Step())
     measurement.first()
     assert measurement.warm_up() == WarmedUp(steady=True, blocks=5)
-    assert not measurement.turn(10, 0).steady
+    assert not measurement.turn(Turn(10, 0)).steady
     assert measurement.report().kinds == ["first", *["warmup"] * 7]
     assert measurement.warm_up() == WarmedUp(steady=True, blocks=12)
-    assert measurement.turn(10, 0).steady
+    assert measurement.turn(Turn(10, 0)).steady
     found = measurement.report()
     assert found.kinds == ["first", *["warmup"] * 11, *["steady"] * 10]
     assert found.compiles[-10:] == [0] * 10
@@ -425,7 +474,7 @@ def test_set_up_and_steady_part_have_a_peak_each(begin, resident):
     resident.peak, resident.now = 900, 300
     measurement.warm_up()
     resident.peak = 450
-    measurement.turn(5, 0)
+    measurement.turn(Turn(5, 0))
     found = measurement.report().metrics
     assert (found["setup_peak_memory_bytes"], found["peak_memory_bytes"]) == ([800.0], [350.0])
     assert measurement.device.events.count("memory_reset") == 1
@@ -436,9 +485,9 @@ def test_a_second_warm_up_cannot_lower_the_peak_of_set_up(begin, resident):
     measurement.first()
     resident.peak, resident.now = 900, 300
     measurement.warm_up()
-    assert not measurement.turn(5, 0).steady
+    assert not measurement.turn(Turn(5, 0)).steady
     measurement.warm_up()
-    measurement.turn(5, 0)
+    measurement.turn(Turn(5, 0))
     found = measurement.report().metrics
     assert (found["setup_peak_memory_bytes"], found["peak_memory_bytes"]) == ([800.0], [200.0])
 
@@ -462,7 +511,7 @@ def test_a_device_with_memory_of_its_own_is_asked_for_both_peaks(begin):
     measurement.first()
     measurement.warm_up()
     device.peak = 5000
-    measurement.turn(5, 0)
+    measurement.turn(Turn(5, 0))
     found = measurement.report().metrics
     assert (found["setup_peak_memory_bytes"], found["peak_memory_bytes"]) == ([7000.0], [5000.0])
 

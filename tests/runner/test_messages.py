@@ -23,6 +23,8 @@ from runner.messages import (
     Forked,
     Hello,
     Load,
+    Pause,
+    Paused,
     Progress,
     ServerAnswer,
     Turn,
@@ -43,7 +45,9 @@ def pair():
         yield one, other
 
 
-@pytest.mark.parametrize("message", [LOAD, WarmUp(), Exactly(3), Turn(5, 2), Finish()], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize(
+    "message", [LOAD, WarmUp(), Exactly(3), Turn(5, 2, 1), Pause(), Finish()], ids=lambda m: type(m).__name__
+)
 def test_commands_arrive_as_they_were_sent(pair, message):
     Channel(pair[0]).send(message)
     assert Channel(pair[1]).receive(Command) == message
@@ -56,6 +60,7 @@ def test_commands_arrive_as_they_were_sent(pair, message):
         loaded(),
         WarmedUp(steady=True, blocks=5),
         TurnDone(steady=False),
+        Paused(),
         report(),
         Failed(status="oom", error=ERROR, report=report()),
     ],

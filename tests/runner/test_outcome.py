@@ -9,9 +9,10 @@ from runner_makers import ended, entry, facts, loaded, report, settings
 from runner.messages import Hello
 from runner.schedule import outcome
 from runner.schedule.extras import Extras
-from runner.schedule.outcome import make_record, quality_warnings, skipped
+from runner.schedule.outcome import make_record, skipped
+from store import advice
 from store.identity import record_id
-from store.record import Artifact, Error, FallbackOp, Record
+from store.record import Artifact, Error, FallbackOp, MachineState, Record
 
 
 def numeric_lists(metrics):
@@ -137,41 +138,33 @@ def test_fallbacks_artifacts_and_warnings_come_along():
     assert made.warnings == ["from loading", "from it"]
 
 
-def warned(times, warm=1):
-    return quality_warnings(report(times=times, warm=warm))
+def test_findings_are_data_and_their_sentences_stand_among_the_warnings():
+    """Whoever reads `warnings` only misses nothing."""
+    busy = MachineState(seconds=1.0, others_share=0.5)
+    made = make_record(entry(), facts(), ended(report=report(times=(1.0, 0.5, 0.1, 0.1)), machine=busy))
+    assert [found.code for found in made.findings] == ["few_blocks", "busy_machine"]
+    assert made.warnings == [advice.sentence(found) for found in made.findings]
+    assert made.machine == busy
+    assert msgspec.json.decode(msgspec.json.encode(made), type=Record) == made
 
 
-def test_quiet_blocks_of_good_length_give_no_warning():
-    assert warned((1.0, 0.5, *[0.1, 0.101] * 4)) == []
-
-
-def test_few_steady_blocks_are_told():
-    assert warned((1.0, 0.5, 0.1, 0.1)) == ["only 2 steady blocks: raise --repeat to at least 5"]
-
-
-def test_a_wide_spread_is_told_with_its_size():
-    (found,) = warned((1.0, 0.5, *[0.10, 0.13] * 4))
-    assert "spreads over 23% of the median" in found
-
-
-def test_one_outlier_is_no_wide_spread_but_is_told():
-    assert warned((1.0, 0.5, *[0.1] * 9, 0.3)) == [
-        "1 of 10 steady blocks lie 50% or more off the median: something interfered"
+def test_a_calibration_says_so_in_its_record_and_its_id():
+    """Of two that sat side by side the second has the next number; neither is hidden."""
+    of, chosen = entry(), facts(settings=settings(purpose="calibration"))
+    first, second = (make_record(of, chosen, ended(), replica=2, twin=each) for each in (False, True))
+    assert [(made.purpose, made.replica, made.twin_of) for made in (first, second)] == [
+        ("calibration", 4, None),
+        ("calibration", 5, None),
     ]
+    assert first.record_id == record_id("run-1", of.experiment_id, "default", "calibration", 4, 1)
 
 
-def test_short_blocks_are_told():
-    (found,) = warned((1.0, 0.5, *[0.0004] * 6))
-    assert found == "a steady block takes 0.4 ms: raise --iterations-per-run"
-
-
-@pytest.mark.parametrize("each", [None, report(times=(1.0,)), report(times=(1.0, 0.9), warm=1)])
-def test_without_steady_blocks_nothing_is_warned(each):
-    assert quality_warnings(each) == []
-
-
-def test_warm_up_is_no_part_of_the_spread():
-    assert warned((50.0, 20.0, 10.0, *[0.1] * 6), warm=2) == []
+def test_a_twin_points_to_its_original_and_has_an_id_of_its_own():
+    of = entry()
+    original, twin = (make_record(of, facts(), ended(), replica=2, attempt=3, twin=each) for each in (False, True))
+    assert (original.twin_of, twin.twin_of) == (None, original.record_id)
+    assert (original.purpose, twin.purpose) == ("benchmark", "calibration")
+    assert original.record_id != twin.record_id
 
 
 def test_an_invalid_measurement_keeps_its_blocks_and_says_why():

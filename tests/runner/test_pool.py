@@ -6,13 +6,16 @@ import socket
 import subprocess
 import sys
 import time
+import types
 import uuid
 
+import psutil
 import pytest
 from runner_makers import loaded
 
 from runner.errors import ServerFailed
 from runner.messages import Channel, Finish, Forked, Progress
+from runner.schedule import processes
 from runner.schedule.pool import ChildGone, Pool, Process, ServerGone, TimedOut, tail
 from runner.schedule.watch_memory import MemoryExceeded
 
@@ -180,6 +183,102 @@ def test_sweeping_up_spares_the_servers_of_the_other_environments(pool):
     finally:
         server.kill()
         server.wait()
+
+
+BELOW = """
+import subprocess, sys, time
+print(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"], start_new_session=True).pid, flush=True)
+time.sleep(1000)
+"""
+
+
+def test_sweeping_up_spares_the_living_processes_of_all_pools_and_all_below_them(pool, tmp_path):
+    """One that is stopped for its turn must not die because another one has ended."""
+    living = subprocess.Popen([sys.executable, "-c", BELOW], env=pool._environment(), stdout=subprocess.PIPE, text=True)
+    below = int(living.stdout.readline())
+    left = tagged(pool)
+    pool.live.add(living.pid)
+    ended = ours(pool, tmp_path)
+    try:
+        pool.end(ended)
+        left.wait(5.0)
+        assert living.poll() is None
+        os.kill(below, 0)
+    finally:
+        pool.live.clear()
+        pool._sweep()
+        assert wait_for_end(living)
+        living.stdout.close()
+
+
+def wait_for_end(popen):
+    """Say whether it ends; the sweep itself may have collected its status."""
+    popen.wait(5.0)
+    return popen.poll() is not None
+
+
+def ours(pool, tmp_path, command="pass"):
+    """Return a process of the pool that is an interpreter running a command."""
+    one, other = socket.socketpair()
+    other.close()
+    popen = subprocess.Popen([sys.executable, "-c", command], env=pool._environment(), start_new_session=True)
+    return Process(99, popen.pid, Channel(one), tmp_path / "log", popen, born=processes.start_time(popen.pid))
+
+
+def test_stopping_a_pool_forgets_its_own_processes_only(pool):
+    pool.live |= {1 << 30, 1 << 29}
+    pool._own.add(1 << 30)
+    pool.stop()
+    assert pool.live == {1 << 29}
+
+
+def test_a_process_is_stopped_and_goes_on(pool, tmp_path):
+    process = ours(pool, tmp_path, "import time; time.sleep(1000)")
+    pool.pause(process)
+    assert psutil.Process(process.pid).status() == psutil.STATUS_STOPPED
+    assert pool.held_bytes(process) > 0
+    pool.resume(process)
+    assert psutil.Process(process.pid).status() != psutil.STATUS_STOPPED
+    pool.kill(process)
+    pool.end(process)
+    assert pool.held_bytes(process) == 0
+
+
+def test_another_process_of_the_same_pid_is_left_alone(pool, tmp_path):
+    """Its own has ended while it was stopped, and the kernel has given the number away."""
+    process = ours(pool, tmp_path, "import time; time.sleep(1000)")
+    process.born -= 100
+    pool.pause(process)
+    assert psutil.Process(process.pid).status() != psutil.STATUS_STOPPED
+    pool.kill(process)
+    pool.end(process)
+
+
+class Dead:
+    """A server that has ended."""
+
+    pid = 1 << 30
+
+    def poll(self):
+        return 1
+
+
+def test_the_death_of_its_own_server_is_told_whichever_server_there_is_now(pool, process):
+    """A sibling has started a new one meanwhile."""
+    ours, theirs = process
+    ours.server = Dead()
+    pool._server = types.SimpleNamespace(poll=lambda: None)
+    theirs.close()
+    try:
+        with pytest.raises(ServerGone):
+            ask(pool, ours)
+        pool.lost(ours)
+        assert pool._server is not None, "the new server is not to blame"
+        began = time.monotonic()
+        assert pool._wait(ours) is None
+        assert time.monotonic() - began < 1, "nobody will tell how it ended"
+    finally:
+        pool._server = None
 
 
 def test_the_variables_of_the_environment_reach_its_processes(pool):

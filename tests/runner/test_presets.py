@@ -54,6 +54,10 @@ def test_repeats_of_every_preset_are_known():
     assert set(presets.REPEATS) == set(presets.PRESETS)
 
 
+def test_the_peers_runner_has_one_process_per_experiment():
+    assert presets.PROCESSES == {"xlabench": 3, "peer": 1, "hud": 3}
+
+
 @pytest.mark.parametrize("preset", presets.PRESETS)
 def test_every_field_of_a_preset_is_part_of_the_experiment(preset):
     """A preset can be written into a configuration, and into its identity where it differs from the default."""

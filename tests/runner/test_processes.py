@@ -142,7 +142,7 @@ def test_a_process_is_identified_by_pid_and_start(start):
 
 DIES = """
 import os, sys, time
-from runner import processes
+from runner.schedule import processes
 parent = os.getpid()
 pid = os.fork()
 if pid == 0:
@@ -176,7 +176,7 @@ def test_a_child_whose_parent_is_dead_already_ends_at_once(start):
 
 ADOPTS = """
 import os, subprocess, sys, time
-from runner import processes
+from runner.schedule import processes
 processes.become_subreaper()
 code = "import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', 'pass']).pid, flush=True)"
 pid = int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout)
@@ -192,3 +192,39 @@ print(os.path.exists(f"/proc/{pid}"))
 def test_orphans_are_adopted_and_collected(start):
     """No zombie stays of what a measuring process has left behind."""
     assert start([sys.executable, "-c", ADOPTS]).stdout.read() == "False\n"
+
+
+def stopped(*found):
+    return [psutil.Process(each.pid).status() == psutil.STATUS_STOPPED for each in found]
+
+
+def test_a_tree_is_stopped_and_goes_on_as_a_whole(start):
+    """Its daemon too, which left the session but not the family."""
+    parent, child = family(start, new_session=True, start_new_session=True)
+    processes.stop_tree(parent.pid)
+    assert all(stopped(parent, child))
+    processes.continue_tree(parent.pid)
+    assert wait_for(lambda: not any(stopped(parent, child)))
+
+
+def test_a_child_that_is_born_meanwhile_is_stopped_too(start, monkeypatch):
+    """The tree is looked at again until nobody new is found."""
+    parent, child = family(start, start_new_session=True)
+    whole, looks = processes.tree, []
+
+    def tree(pid):
+        looks.append(pid)
+        return [each for each in whole(pid) if each.pid != child.pid or len(looks) > 1]
+
+    monkeypatch.setattr(processes, "tree", tree)
+    processes.stop_tree(parent.pid)
+    assert all(stopped(child))
+    assert len(looks) > 2
+
+
+def test_stopping_what_is_gone_is_no_error(start):
+    gone_one = start()
+    gone_one.kill()
+    gone_one.wait()
+    processes.stop_tree(gone_one.pid)
+    processes.continue_tree(gone_one.pid)

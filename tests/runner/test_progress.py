@@ -10,9 +10,11 @@ from runner.schedule import progress
 from runner.schedule.extras import Extras
 from runner.schedule.outcome import Outcome, make_record
 from runner.schedule.progress import ProgressView, duration, title, verdict
+from runner.schedule.resume import Member
 from store.record import Verification
 
 ENTRIES = [entry("eager"), entry("inductor"), entry("inductor", "dummy_nonzero")]
+MEMBERS = [Member(each) for each in ENTRIES]
 
 
 @pytest.fixture
@@ -25,7 +27,7 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def view(clock):
-    return ProgressView(stream=io.StringIO(), entries=ENTRIES)
+    return ProgressView(stream=io.StringIO(), members=MEMBERS)
 
 
 def lines(view):
@@ -33,17 +35,17 @@ def lines(view):
 
 
 def take(view, clock, which, seconds, status="ok"):
-    view.begin(which)
+    view.begin(Member(which))
     clock.now += seconds
-    view.end(which, record(which, status))
+    view.end(Member(which), 0, record(which, status))
 
 
 def test_off_a_terminal_every_event_is_one_plain_line(view, clock):
     """No control character, no wrapping."""
-    view.begin(ENTRIES[0])
+    view.begin(MEMBERS[0])
     view.phase("load")
     view.phase("measure")
-    view.end(ENTRIES[0], record(ENTRIES[0]))
+    view.end(MEMBERS[0], 0, record(ENTRIES[0]))
     assert lines(view) == [
         "[1/3] dummy/dummy eval eager on cpu: starting",
         "[1/3] dummy/dummy eval eager on cpu: loading",
@@ -64,9 +66,9 @@ def test_the_number_counts_on_and_the_time_left_shrinks(view, clock):
     assert view.time_left() == pytest.approx(8.0)
     take(view, clock, ENTRIES[1], 20.0)
     assert view.time_left() == pytest.approx(20.0)
-    view.begin(ENTRIES[2])
+    view.begin(MEMBERS[2])
     assert lines(view)[-1] == "[3/3] dummy/dummy_nonzero eval inductor on cpu: starting, about 20 s left"
-    view.end(ENTRIES[2], record(ENTRIES[2]))
+    view.end(MEMBERS[2], 0, record(ENTRIES[2]))
     assert view.time_left() == 0
 
 
@@ -125,3 +127,39 @@ def test_the_title_names_the_experiment():
 )
 def test_durations_read_as_people_say_them(seconds, text):
     assert duration(seconds) == text
+
+
+def test_with_several_processes_each_is_counted_and_named(clock):
+    view = ProgressView(stream=io.StringIO(), members=MEMBERS[:1], replicas=2)
+    for replica in range(2):
+        view.begin(MEMBERS[0], replica)
+        view.end(MEMBERS[0], replica, record(ENTRIES[0]))
+    assert [line.partition(": ")[0] for line in lines(view)] == [
+        f"[{number}/2] dummy/dummy eval eager on cpu, process {number} of 2" for number in (1, 1, 2, 2)
+    ]
+
+
+def test_a_process_costs_the_time_it_ran_not_that_of_its_siblings(clock):
+    view = ProgressView(stream=io.StringIO(), members=MEMBERS[:1], replicas=2)
+    view.begin(MEMBERS[0])
+    clock.now += 100.0
+    view.end(MEMBERS[0], 0, record(ENTRIES[0]), 3.0)
+    assert view.time_left() == 3.0
+
+
+def test_what_is_left_out_is_not_waited_for(clock):
+    view = ProgressView(stream=io.StringIO(), members=MEMBERS[:1], replicas=3)
+    view.begin(MEMBERS[0])
+    view.end(MEMBERS[0], 0, record(ENTRIES[0], "crashed"))
+    view.leave_out(MEMBERS[0], 2)
+    assert view.time_left() == 0
+
+
+def test_a_phase_is_told_once_for_a_process(view):
+    view.begin(MEMBERS[0])
+    for name in ("warmup", "warmup", "measure", "warmup"):
+        view.phase(name)
+    assert [line.rpartition(": ")[2] for line in lines(view)] == ["starting", "warming up", "measuring"]
+    view.begin(MEMBERS[0])
+    view.phase("warmup")
+    assert [line.rpartition(": ")[2] for line in lines(view)][3:] == ["starting", "warming up"]

@@ -62,6 +62,10 @@ AGAINST_THE_PRESET = {
 PROTOCOL = {
     "preset": ["--preset", "peer"],
     "repeat": ["--repeat", "4"],
+    "processes": ["--processes", "2"],
+    "interleave": ["--interleave", "rounds"],
+    "rounds": ["--rounds", "2"],
+    "rewarm": ["--rewarm", "0"],
     "iterations_per_run": ["--iterations-per-run", "3"],
     "warmup_max": ["--warmup-max", "9"],
     "timeout_s": ["--subprocess-timeout", "60"],
@@ -80,7 +84,9 @@ PROTOCOL = {
     "artifact_limit_bytes": ["--artifact-limit", "10M"],
     "collect_dynamo_counters": ["--collect-dynamo-counters"],
 }
-WITHOUT_A_FLAG = {"processes", "warmup_min", "steady_blocks"}
+WITHOUT_A_FLAG = {"warmup_min", "steady_blocks"}
+OF_A_WHOLE_RUN = {"purpose", "twins"}
+"""They say what is measured beside the experiment, not how it is."""
 SHOWN_ONLY = {"print_subprocess"}
 
 
@@ -108,7 +114,7 @@ def comes_back(of, chosen):
 
 def test_the_examples_are_for_every_field():
     assert set(FIELDS) == set(ExperimentConfig.__struct_fields__)
-    assert set(PROTOCOL) | WITHOUT_A_FLAG | SHOWN_ONLY == set(Settings.__struct_fields__)
+    assert set(PROTOCOL) | WITHOUT_A_FLAG | OF_A_WHOLE_RUN | SHOWN_ONLY == set(Settings.__struct_fields__)
 
 
 @pytest.mark.parametrize("field", FIELDS)

@@ -271,3 +271,12 @@ def test_their_order_does_not_matter(tmp_path):
     open_folder(tmp_path, tmp_path / "mine", two())
     turned = identity(environments=tuple(reversed(two().environments)))
     assert open_folder(tmp_path, tmp_path / "mine", turned).resumed
+
+
+def test_a_run_that_lacks_a_replica_is_unfinished(tmp_path):
+    twice = identity(settings=settings(processes=2))
+    first = open_folder(tmp_path, None, twice)
+    write(first, *whole())
+    assert open_folder(tmp_path, None, twice).path == first.path
+    write(first, *(record(each, "ok", 1, 1) for each in PLAN.runnable))
+    assert open_folder(tmp_path, None, twice).path != first.path

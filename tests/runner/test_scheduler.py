@@ -12,10 +12,11 @@ from runner_makers import ENVIRONMENT, PAIRS, entry, facts, loaded, report, sett
 
 from runner.messages import Exactly, Failed, Finish, Load, Turn, TurnDone, WarmedUp, WarmUp
 from runner.schedule.history import History
+from runner.schedule.job import Lab
 from runner.schedule.pool import ChildGone, ServerGone, TimedOut
 from runner.schedule.progress import ProgressView
-from runner.schedule.resume import Group
-from runner.schedule.scheduler import Lab, Scheduler
+from runner.schedule.resume import Group, Member
+from runner.schedule.scheduler import Scheduler
 from runner.schedule.watch_memory import MemoryExceeded
 from store.record import Error
 
@@ -44,7 +45,7 @@ class FakePool:
         self.starts.append(start)
         self.spawned.append(dict(variables))
         script = iter(self.scripts.pop(0))
-        return types.SimpleNamespace(pid=1, phase="load", log=log, script=script)
+        return types.SimpleNamespace(pid=1, phase="load", log=log, script=script, stops=0, resumes=0)
 
     def ask(self, process, command, deadline, on_phase, watch=None):
         self.asked.append(command)
@@ -62,7 +63,16 @@ class FakePool:
     def kill(self, process):
         self.killed.append(process)
 
-    def stop(self):
+    def pause(self, process):
+        process.stops += 1
+
+    def resume(self, process):
+        process.resumes += 1
+
+    def held_bytes(self, process):
+        return 1
+
+    def lost(self, process):
         self.stopped += 1
 
 
@@ -80,12 +90,15 @@ def measure(tmp_path):
         entries, shown = entries or (entry(),), shown or io.StringIO()
         pools = {"default": pool, **(others or {})}
         written = []
+        # One entry after the other is what most tests are about; others say how.
+        chosen = {"interleave": "off", **chosen}
+        replicas = settings(**chosen).replicas
         scheduler = Scheduler(
             labs={name: Lab(facts=of(name, chosen), pool=each) for name, each in pools.items()},
             folder=tmp_path,
             torchbench_dir=None,
             write=written.append,
-            progress=ProgressView(stream=shown, entries=entries),
+            progress=ProgressView(stream=shown, members=[Member(each) for each in entries], replicas=replicas),
             history=history or History(),
         )
         scheduler.measure(Group(name="g", entries=tuple(entries), attempt=attempt))

@@ -34,6 +34,7 @@ def test_a_command_of_theirs_is_a_command_of_ours():
     """Joined short flags; preset hud, float32 as there; the eager baseline is planned beside the backend."""
     assert words(*MODE, "-dcuda", "-n50", "--inductor", "--float32", "-kresnet", "-xfoo", "-ca.b=1") == [
         "--preset=hud",
+        "--processes=1",
         "--suite-name=timm_models",
         "--filter=resnet",
         "--exclude=foo",

@@ -1,0 +1,136 @@
+"""Counters of the running machine, read from `/proc` and `/sys` (Linux); None where they are not there."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+MAX_CPUS = 32
+"""CPUs that are looked at: each file costs some ten microseconds, and a snapshot at most a few milliseconds."""
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_STAT_NAME_END = b") "
+_UTIME = 11
+"""utime, stime, cutime, cstime stand from here on, counted behind the process's name."""
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """CPU time since the boot, in ticks, summed over all CPUs."""
+
+    busy: int
+    """In processes; interrupts belong to nobody and are left out."""
+    steal: int
+    total: int
+    cpus: int
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The files of a machine; tests give other folders."""
+
+    proc: Path = Path("/proc")
+    sys: Path = Path("/sys")
+
+    def ticks(self) -> Ticks | None:
+        """Return the CPU time of the machine."""
+        lines = _text(self.proc / "stat").splitlines()
+        if not lines or not lines[0].startswith("cpu "):
+            return None
+        user, nice, system, idle, waiting, interrupts, soft, steal = (int(word) for word in lines[0].split()[1:9])
+        busy = user + nice + system
+        cpus = sum(line.startswith("cpu") for line in lines) - 1
+        return Ticks(busy, steal, busy + idle + waiting + interrupts + soft + steal, cpus)
+
+    def load(self) -> float | None:
+        """Return the load average of the last minute."""
+        words = _text(self.proc / "loadavg").split()
+        return float(words[0]) if words else None
+
+    def tree(self, root: int) -> list[int] | None:
+        """Return a process and its descendants; None where the kernel lists no children."""
+        if not self._children_known(root):
+            return None
+        found, waiting = [], [root]
+        while waiting:
+            pid = waiting.pop()
+            found.append(pid)
+            # The process may end while it is looked at.
+            with suppress(OSError):
+                for thread in (self.proc / str(pid) / "task").iterdir():
+                    waiting += [int(word) for word in _text(thread / "children").split()]
+        return found
+
+    def _children_known(self, root: int) -> bool:
+        return (self.proc / str(root) / "task" / str(root) / "children").exists()
+
+    def ticks_of(self, pids: list[int]) -> int:
+        """Return the CPU time of processes and of those that they have waited for."""
+        return sum(self._ticks_of(pid) for pid in pids)
+
+    def _ticks_of(self, pid: int) -> int:
+        with suppress(OSError):
+            words = (self.proc / str(pid) / "stat").read_bytes().rpartition(_STAT_NAME_END)[2].split()
+            return sum(int(word) for word in words[_UTIME : _UTIME + 4])
+        return 0
+
+    def swap_used_bytes(self) -> int | None:
+        """Return what lies in swap."""
+        facts = _facts(self.proc / "meminfo")
+        return (facts["SwapTotal"] - facts["SwapFree"]) * 1024 if {"SwapTotal", "SwapFree"} <= facts.keys() else None
+
+    def swap_traffic_bytes(self) -> int | None:
+        """Return what was written to and read from swap since the boot."""
+        facts = _facts(self.proc / "vmstat")
+        return (facts["pswpin"] + facts["pswpout"]) * _PAGE_BYTES if {"pswpin", "pswpout"} <= facts.keys() else None
+
+    def throttle_events(self, cpus: list[int]) -> int | None:
+        """Return how often these CPUs, or the package of the first, were slowed down for heat since the boot."""
+        names = [f"cpu{cpu}/thermal_throttle/core_throttle_count" for cpu in cpus]
+        names += [f"cpu{cpu}/thermal_throttle/package_throttle_count" for cpu in cpus[:1]]
+        return _sum([self._cpu_file(name) for name in names])
+
+    def governor(self, cpus: list[int]) -> str | None:
+        """Return the frequency governors of these CPUs, as `performance`."""
+        found = {_text(self._path(f"cpu{cpu}/cpufreq/scaling_governor")).strip() for cpu in cpus} - {""}
+        return ", ".join(sorted(found)) or None
+
+    def frequency_hz(self, cpus: list[int], which: str) -> float | None:
+        """Return the mean frequency of these CPUs; `which` is `cur`, `min` or `max`."""
+        known = [hz for cpu in cpus if (hz := self._cpu_file(f"cpu{cpu}/cpufreq/scaling_{which}_freq")) is not None]
+        return sum(known) / len(known) * 1e3 if known else None
+
+    def turbo(self) -> bool | None:
+        """Say whether the CPU may go above its nominal frequency."""
+        off, on = self._cpu_file("intel_pstate/no_turbo"), self._cpu_file("cpufreq/boost")
+        return not off if off is not None else bool(on) if on is not None else None
+
+    def _path(self, name: str) -> Path:
+        return self.sys / "devices/system/cpu" / name
+
+    def _cpu_file(self, name: str) -> int | None:
+        text = _text(self._path(name)).strip()
+        return int(text) if text.isdigit() else None
+
+
+def usable_cpus() -> list[int]:
+    """Return the CPUs that this process may use, the first `MAX_CPUS` of them."""
+    return sorted(os.sched_getaffinity(0))[:MAX_CPUS]
+
+
+def _text(path: Path) -> str:
+    with suppress(OSError):
+        return path.read_text(encoding="ascii", errors="replace")
+    return ""
+
+
+def _facts(path: Path) -> dict[str, int]:
+    """Return the numbers of a file of lines `name value` or `name: value kB`."""
+    rows = [line.replace(":", " ").split() for line in _text(path).splitlines()]
+    return {row[0]: int(row[1]) for row in rows if len(row) > 1 and row[1].isdigit()}
+
+
+def _sum(values: list[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

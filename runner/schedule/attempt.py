@@ -1,0 +1,146 @@
+"""One attempt at a group: its processes in the arranged order, a record for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from runner.schedule import artifacts, outcome
+from runner.schedule.arrange import one_by_one, order_of
+from runner.schedule.caches import Caches, in_order
+from runner.schedule.examine import examine
+from runner.schedule.interleave import Table
+from runner.schedule.job import Job, Lease
+from runner.schedule.outcome import Arrangement, Outcome
+from store.record import FAILED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from runner.messages import Settings
+    from runner.schedule.arrange import Order
+    from runner.schedule.job import Lab
+    from runner.schedule.progress import ProgressView
+    from runner.schedule.resume import Group, Member
+    from runner.schedule.seat import Seat
+    from store.record import Record
+
+
+@dataclass(kw_only=True)
+class Attempt:
+    """Measures a group once; what failed in its first process is tried in no further one."""
+
+    group: Group
+    labs: Mapping[str, Lab]
+    folder: Path
+    torchbench_dir: Path | None
+    write: Callable[[Record], None]
+    progress: ProgressView
+    start: str | None = None
+    """How its processes start, where it is not as the settings say."""
+    records: list[Record] = field(default_factory=list)
+    _batch_size: int | None = None
+    _given_up: set[tuple[str, str, bool]] = field(default_factory=set)
+
+    def carry_out(self) -> list[Record]:
+        """Measure all replicas of all members; the batch size is resolved by the first and holds for all."""
+        members, settings = self.group.members, self._settings
+        order = order_of(members, settings)
+        caches = Caches(members)
+        try:
+            if order == "interleaved":
+                self._interleaved(members, caches)
+            else:
+                for member, replica in one_by_one(members, settings.replicas, order):
+                    self._alone(member, replica, order, caches)
+        finally:
+            caches.discard()
+        return self.records
+
+    @property
+    def _settings(self) -> Settings:
+        """Return the protocol settings, which all environments share."""
+        return self.labs[self.group.entries[0].environment].facts.settings
+
+    def _interleaved(self, members: tuple[Member, ...], caches: Caches) -> None:
+        table = Table(caches=caches, progress=self.progress, make_job=self._job, loaded=self._resolve)
+        turns = self._settings.turns()
+        for replica in range(self._settings.replicas):
+            left = [member for member in in_order(members) if member.key not in self._given_up]
+            for part in table.measure(left, replica):
+                together = len(part.places)
+                order: Order = "interleaved" if together > 1 else "rounds"
+                warning = part.warning()
+                how = Arrangement(order, max(turns), together, [warning] if warning else [])
+                for place in part.places:
+                    assert place.outcome is not None  # noqa: S101 - the table has measured it to its end
+                    self._record(place.job, place.outcome, how, place.seat.running_s if place.seat else 0.0)
+
+    def _alone(self, member: Member, replica: int, order: Order, caches: Caches) -> None:
+        if member.key in self._given_up:
+            return
+        self.progress.begin(member, replica)
+        job = self._job(member, replica)
+        self._record(job, self._timed(job, caches), Arrangement(order, job.settings.repeat))
+
+    def _timed(self, job: Job, caches: Caches) -> Outcome:
+        """Measure in one turn, in the caches that belong to the experiment."""
+        if job.settings.verify == "only":
+            return Outcome(status="verify_only")
+        lease = Lease(job, caches)
+        try:
+            primed = lease.prime()
+            if primed is not None:
+                return primed
+            seat = job.timed(lease.ready, (job.settings.repeat,))
+            result = seat.run()
+            self._resolve(seat)
+            if result.error is None:
+                lease.fill()
+            return result
+        finally:
+            lease.close()
+
+    def _resolve(self, seat: Seat) -> None:
+        if self._batch_size is None and seat.loaded is not None:
+            self._batch_size = seat.loaded.batch_size
+
+    def _job(self, member: Member, replica: int) -> Job:
+        lab = self.labs[member.entry.environment]
+        settings = msgspec.structs.replace(lab.facts.settings, start=self.start or lab.facts.settings.start)
+        return Job(
+            member=member,
+            replica=replica,
+            attempt=self.group.attempt,
+            run_folder=self.folder.resolve(),
+            folder=artifacts.folder_of(self.folder, member.entry).resolve(),
+            batch_size=self._batch_size,
+            torchbench_dir=self.torchbench_dir,
+            facts=replace(lab.facts, settings=settings),
+            pool=lab.pool,
+            progress=self.progress,
+        )
+
+    def _record(self, job: Job, result: Outcome, how: Arrangement, seconds: float | None = None) -> None:
+        """Examine the experiment where that was asked for, and write its record."""
+        extras = examine(job, result)
+        record = outcome.make_record(
+            job.entry,
+            job.run_facts(),
+            result,
+            attempt=job.attempt,
+            replica=job.replica,
+            twin=job.member.twin,
+            extras=extras,
+            how=how,
+        )
+        self.write(record)
+        self.records.append(record)
+        self.progress.end(job.member, job.replica, record, seconds)
+        left = job.settings.replicas - job.replica - 1
+        if job.replica == 0 and result.status in FAILED and left:
+            self._given_up.add(job.member.key)
+            self.progress.leave_out(job.member, left)

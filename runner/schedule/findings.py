@@ -1,0 +1,72 @@
+"""Reasons to doubt a record's numbers, found in its samples and in what the machine did meanwhile."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from store.advice import finding
+
+if TYPE_CHECKING:
+    from runner.messages import Report
+    from store.record import Finding, MachineState
+
+SHORT_BLOCK_S = 0.001
+"""As pyperf: under a millisecond the clock and the loop around the step are part of the number."""
+FEW_BLOCKS = 5
+"""Under five blocks even the whole range is no 95 % interval of the median (2 / 2⁵ = 6 %)."""
+WIDE_SPREAD = 0.10
+"""As pyperf, which takes the standard deviation; the middle half is not moved by single blocks."""
+FAR_OFF = 0.5
+"""As pyperf: a value half off the rest is an event, not noise."""
+OTHERS_SHARE = 0.10
+"""A tenth of the machine in other hands: as wide as the spread that is warned of."""
+STEAL_SHARE = 0.01
+"""One percent of stolen time moves a number by about as much, which is the size of effects that are looked for."""
+SWAP_BYTES = 1 << 20
+"""The kernel moves single pages at any time; a mebibyte is no accident."""
+STEADY_GOVERNOR = "performance"
+"""Under every other one the clock follows the load, and with it the time of the same work (pyperf warns, too)."""
+
+
+def of_experiment(report: Report | None, machine: MachineState | None) -> list[Finding]:
+    """Return all findings of one measuring process."""
+    return [*(of_report(report) if report else ()), *(of_machine(machine) if machine else ())]
+
+
+def of_report(report: Report) -> list[Finding]:
+    """Find what pyperf warns of: few samples, a wide spread, blocks too short for the clock."""
+    kinds = zip(report.metrics["total_time"], report.kinds, strict=True)
+    times = sorted(time for time, kind in kinds if kind == "steady")
+    if not times:
+        return []
+    count, middle = len(times), times[len(times) // 2]
+    found = []
+    if count < FEW_BLOCKS:
+        found.append(finding("few_blocks", n=count, wanted=FEW_BLOCKS))
+    low, high = times[count // 4], times[math.ceil(3 * count / 4) - 1]
+    if high - low >= WIDE_SPREAD * middle:
+        found.append(finding("wide_spread", spread=(high - low) / middle))
+    if far := sum(abs(time - middle) >= FAR_OFF * middle for time in times):
+        found.append(finding("far_off", far=far, n=count, off=FAR_OFF))
+    if middle < SHORT_BLOCK_S:
+        found.append(finding("short_block", ms=middle * 1e3))
+    return found
+
+
+def of_machine(machine: MachineState) -> list[Finding]:
+    """Find what on the machine may have moved the numbers; what it does not tell is no finding."""
+    found = []
+    if (machine.others_share or 0) >= OTHERS_SHARE:
+        found.append(finding("busy_machine", share=machine.others_share or 0))
+    if (machine.steal_share or 0) >= STEAL_SHARE:
+        found.append(finding("steal", share=machine.steal_share or 0))
+    if machine.throttle_events:
+        found.append(finding("throttled", events=machine.throttle_events))
+    if (machine.swap_traffic_bytes or 0) >= SWAP_BYTES:
+        found.append(finding("swap", mib=(machine.swap_traffic_bytes or 0) / 2**20))
+    if machine.governor not in (None, STEADY_GOVERNOR):
+        found.append(finding("governor", governor=machine.governor or ""))
+    if machine.accelerator_processes:
+        found.append(finding("shared_accelerator", n=machine.accelerator_processes))
+    return found

@@ -1,0 +1,215 @@
+"""One measuring process, led from its start to its end; between turns it can be stopped while others are measured."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from runner import failure
+from runner.environments.state import Watch
+from runner.messages import Failed, Pause
+from runner.schedule.conversation import Conversation, Timing
+from runner.schedule.follow_log import LogFollower
+from runner.schedule.outcome import Outcome
+from runner.schedule.pool import ChildGone, Pool, Process, ServerGone, TimedOut, tail
+from runner.schedule.watch_memory import MemoryExceeded, MemoryWatch, of_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from runner.messages import Loaded, Settings
+    from runner.schedule.conversation import Lines, Script
+    from runner.schedule.progress import ProgressView
+
+_SERVER_TRIES = 2
+
+
+@dataclass
+class _Running:
+    """What a seat has while its process lives."""
+
+    process: Process
+    talk: Conversation
+    script: Script
+    follower: LogFollower
+    watch: Watch | None
+    left_s: float
+    """Of its time; it passes while the process runs, not while it is stopped."""
+    begun: bool = False
+
+
+@dataclass(kw_only=True)
+class Seat:
+    """A process of one environment and its lines; `outcome` is there once it has ended."""
+
+    pool: Pool
+    settings: Settings
+    progress: ProgressView
+    lines: Lines
+    log: Path
+    variables: Callable[[], Mapping[str, str]]
+    """Asked before each try: what the process's environment holds, its caches made ready."""
+    outcome: Outcome | None = None
+    running_s: float = 0.0
+    """How long it ran, all tries together."""
+    _running: _Running | None = field(default=None, init=False)
+    _tries: int = field(default=0, init=False)
+
+    @property
+    def loaded(self) -> Loaded | None:
+        """Return what its model said when it stood on its device."""
+        if self.outcome is not None:
+            return self.outcome.loaded
+        return self._running.talk.loaded if self._running else None
+
+    def run(self) -> Outcome:
+        """Lead it to its end without a stop."""
+        while self.outcome is None:
+            self.advance(stop=False)
+        return self.outcome
+
+    def advance(self, round_number: int = 0, *, stop: bool = True) -> None:
+        """Let it run until it may be stopped, and stop it; the first time that is after its warm-up.
+
+        A death of the fork server is not the experiment's fault, so it is started again once, from its begin.
+        """
+        while self.outcome is None:
+            try:
+                self.outcome = self._turn(round_number, stop=stop)
+            except ServerGone:
+                if self._tries < _SERVER_TRIES:
+                    continue
+                message = f"the fork server died {_SERVER_TRIES} times during this experiment"
+                self.outcome = Outcome(status="crashed", error=failure.describe("load", RuntimeError(message)))
+            return
+
+    def held_bytes(self) -> int:
+        """Return the memory that its process and all below it hold; 0 once it has ended."""
+        return self.pool.held_bytes(self._running.process) if self._running else 0
+
+    def drop(self) -> None:
+        """End it, stopped or not, whatever it was doing."""
+        if self._running is not None:
+            self.pool.kill(self._running.process)
+            self._collect()
+
+    def _turn(self, round_number: int, *, stop: bool) -> Outcome | None:
+        """Run to the next pause or to the end; return how it ended."""
+        began = None
+        try:
+            if self._running is None:
+                self._start()
+            began = time.monotonic()
+            if self._running is not None and self._running.begun and stop:
+                self.pool.resume(self._running.process)
+            return self._speak(round_number, stop=stop)
+        except ServerGone:
+            process = self._running.process if self._running else None
+            self.drop()
+            self.pool.lost(process)
+            raise
+        except BaseException:
+            self.drop()
+            raise
+        finally:
+            # What its server took to start is not its own time.
+            seconds = time.monotonic() - began if began is not None else 0.0
+            self.running_s += seconds
+            if self._running is not None:
+                self._running.left_s -= seconds
+
+    def _start(self) -> None:
+        self._tries += 1
+        variables = self.variables()
+        self.pool.prepare(self.settings.start)
+        watch = None
+        if isinstance(self.lines, Timing):
+            watch = Watch(self.lines.load.config.accelerator, self.settings.device_index)
+        follower = LogFollower(self.log, self.progress.note)
+        requested_at = time.monotonic()
+        process = self.pool.spawn(variables, self.log, self.settings.start)
+        talk = Conversation(self.pool, process, 0.0, self.progress.phase, self._watcher(process, follower))
+        script = self.lines.requested(requested_at).lead(talk, self.settings)
+        self._running = _Running(process, talk, script, follower, watch, self.settings.timeout_s)
+
+    def _watcher(self, process: Process, follower: LogFollower) -> Callable[[], None]:
+        memory = MemoryWatch(self.settings.memory_limit_bytes)
+
+        def look() -> None:
+            memory.check(process.pid)
+            if self.settings.print_subprocess:
+                follower.new()
+
+        return look
+
+    def _speak(self, round_number: int, *, stop: bool) -> Outcome | None:
+        """Say the next lines; every way in which they can end is an outcome."""
+        running = self._running
+        assert running is not None  # noqa: S101 - the callers have started it
+        talk, process = running.talk, running.process
+        talk.deadline = time.monotonic() + running.left_s
+        try:
+            ended = _next(running, round_number)
+            if ended is None and stop:
+                ended = self._pause(running)
+            if ended is not None:
+                return self._ended(ended)
+        except TimedOut:
+            self.pool.kill(process)
+            error = failure.of_timeout(_phase(process), self.settings.timeout_s, tail(process.log))
+            return self._ended(Outcome(status="timeout", error=error, loaded=talk.loaded))
+        except MemoryExceeded as exceeded:
+            self.pool.kill(process)
+            error = of_memory(_phase(process), exceeded, tail(process.log))
+            return self._ended(Outcome(status="oom", error=error, loaded=talk.loaded))
+        except ChildGone:
+            wait_status = self._collect()
+            oom_kill = failure.kernel_oom_kills() > talk.oom_kills_before
+            status, error = failure.of_exit(_phase(process), wait_status, tail(process.log), oom_kill=oom_kill)
+            return self._ended(Outcome(status=status, error=error, loaded=talk.loaded), running)
+        return None
+
+    def _pause(self, running: _Running) -> Outcome | None:
+        answer = running.talk.ask(Pause())
+        if isinstance(answer, Failed):
+            return running.talk.failed(answer)
+        self.pool.pause(running.process)
+        return None
+
+    def _ended(self, outcome: Outcome, running: _Running | None = None) -> Outcome:
+        """Collect the process and add what the machine did meanwhile."""
+        running = running or self._running
+        self._collect()
+        if running is not None and running.watch is not None:
+            outcome.machine = running.watch.end()
+        return outcome
+
+    def _collect(self) -> int | None:
+        """Have the process leave and learn its wait status; nothing of it stays."""
+        running, self._running = self._running, None
+        if running is None:
+            return None
+        status = self.pool.end(running.process)
+        if self.settings.print_subprocess:
+            running.follower.rest()
+        return status
+
+
+def _next(running: _Running, round_number: int) -> Outcome | None:
+    """Go on to the next place where a stop is possible (None), or to the end."""
+    begun, running.begun = running.begun, True
+    try:
+        if begun:
+            running.script.send(round_number)
+        else:
+            next(running.script)
+    except StopIteration as end:
+        outcome: Outcome = end.value
+        return outcome
+    return None
+
+
+def _phase(process: Process) -> Any:
+    return process.phase

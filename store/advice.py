@@ -1,0 +1,101 @@
+"""What each reason to doubt a number says, and what to do about it: the one place where findings get their words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from store.record import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Advice(NamedTuple):
+    """`text` is filled with a finding's values; `summary` stands for many findings of a kind."""
+
+    summary: str
+    text: str
+    next_step: str
+
+
+TABLE: Mapping[str, Advice] = {
+    "few_blocks": Advice(
+        "too few steady blocks",
+        "only {n} steady blocks",
+        "raise --repeat to at least {wanted}",
+    ),
+    "wide_spread": Advice(
+        "steady blocks that differ much",
+        "the middle half of the steady blocks spreads over {spread:.0%} of the median",
+        "let nothing else run on the machine, or raise --repeat",
+    ),
+    "far_off": Advice(
+        "single blocks far off",
+        "{far} of {n} steady blocks lie {off:.0%} or more off the median",
+        "something interfered: look at the samples, and measure again",
+    ),
+    "short_block": Advice(
+        "blocks too short for the clock",
+        "a steady block takes {ms:.3g} ms",
+        "raise --iterations-per-run",
+    ),
+    "busy_machine": Advice(
+        "other programs were busy",
+        "other processes used {share:.0%} of the CPUs' time",
+        "end what else runs on the machine, and measure again",
+    ),
+    "steal": Advice(
+        "the hypervisor took CPU time away",
+        "other virtual machines took {share:.1%} of the CPUs' time",
+        "measure on a host of your own, or at a quieter hour",
+    ),
+    "throttled": Advice(
+        "the CPU slowed itself down",
+        "the CPU slowed down {events} times for heat",
+        "improve the cooling, cap the clock, or turn turbo off",
+    ),
+    "swap": Advice(
+        "memory was swapped",
+        "{mib:.0f} MiB went to and from swap",
+        "free memory: fewer processes, or a smaller --batch-size",
+    ),
+    "governor": Advice(
+        "clocks follow the load",
+        "the CPU frequency governor is {governor}",
+        "set it to `performance` for the time of the run",
+    ),
+    "shared_accelerator": Advice(
+        "others used the accelerator",
+        "{n} other processes were on the accelerator",
+        "end them, or choose a free device with --device-index",
+    ),
+    "vacuous_check": Advice(
+        "a PASS that proves nothing",
+        "verification: PASS is vacuous, the check does not notice disturbed weights",
+        "set a smaller --tolerance, or take the model's answer as not verified",
+    ),
+    "not_finite": Advice(
+        "numbers that are not finite",
+        "not finite, written as null: {places}",
+        "look into the log of the experiment's process",
+    ),
+}
+"""By code. A code is for ever: records name it."""
+
+
+def finding(code: str, **values: float | str) -> Finding:
+    """Return the finding of a code, in words."""
+    advice = TABLE[code]
+    return Finding(
+        code=code, text=advice.text.format(**values), next_step=advice.next_step.format(**values), values=dict(values)
+    )
+
+
+def sentence(found: Finding) -> str:
+    """Return a finding as one line."""
+    return f"{found.text}: {found.next_step}"
+
+
+def summary(code: str) -> str:
+    """Return what many findings of a code have in common; a later version's code stands for itself."""
+    return TABLE[code].summary if code in TABLE else code.replace("_", " ")

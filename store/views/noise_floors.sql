@@ -1,0 +1,42 @@
+-- Grain: one row per machine_id × experiment_id that was measured against itself; experiment_id NULL: all of the machine
+-- together. `floor` is the ratio minus one within which 95 % of identical pairs lie, `source` what it rests on. Its
+-- constants are those of store/stats/floors.py, and a test holds the two together.
+CREATE OR REPLACE VIEW noise_floors AS
+WITH sums AS (
+    SELECT
+        machine_id, experiment_id,
+        any_value(suite) AS suite,
+        any_value(model) AS model,
+        any_value(test) AS test,
+        any_value(variant) AS variant,
+        count(*) AS pairs_n,
+        count(DISTINCT run_id) AS runs_n,
+        sum(log_ratio * log_ratio) AS squares,
+        string_agg(DISTINCT origin, ' + ' ORDER BY origin) AS origins,
+        grouping(experiment_id) = 1 AS of_machine
+    FROM aa_pairs
+    WHERE isfinite(log_ratio)
+    GROUP BY GROUPING SETS ((machine_id, experiment_id), (machine_id))
+),
+-- Under five pairs the default's variance is mixed in by its four degrees of freedom.
+priors AS (
+    SELECT *, CASE WHEN pairs_n < 5 THEN 4 ELSE 0 END AS prior, pow(ln(1.03) / t.t, 2) AS default_variance
+    FROM sums
+    CROSS JOIN (SELECT t FROM t_quantiles WHERE freedom = 4) AS t
+),
+variances AS (
+    SELECT *, (prior * default_variance + squares) / (prior + pairs_n) AS variance, prior + pairs_n AS freedom
+    FROM priors
+)
+SELECT
+    v.machine_id, v.experiment_id,
+    CASE WHEN NOT v.of_machine THEN v.suite END AS suite,
+    CASE WHEN NOT v.of_machine THEN v.model END AS model,
+    CASE WHEN NOT v.of_machine THEN v.test END AS test,
+    CASE WHEN NOT v.of_machine THEN v.variant END AS variant,
+    v.pairs_n, v.runs_n,
+    exp(q.t * sqrt(v.variance)) - 1 AS floor,
+    v.variance, v.freedom,
+    v.origins || CASE WHEN v.prior > 0 THEN ' + default' ELSE '' END AS source
+FROM variances AS v
+JOIN t_quantiles AS q ON q.freedom = least(v.freedom, 400);

@@ -1,0 +1,88 @@
+"""What makes a record's numbers doubtful, found in its samples and in what the machine did."""
+
+import msgspec
+import pytest
+from runner_makers import report
+
+from runner.schedule import findings
+from store import advice
+from store.record import MachineState
+
+
+def told(times, warm=1):
+    return [advice.sentence(found) for found in findings.of_report(report(times=times, warm=warm))]
+
+
+def of_machine(**changes):
+    return findings.of_machine(MachineState(seconds=1.0, **changes))
+
+
+def test_quiet_blocks_of_good_length_give_no_finding():
+    assert told((1.0, 0.5, *[0.1, 0.101] * 4)) == []
+
+
+def test_few_steady_blocks_are_told():
+    assert told((1.0, 0.5, 0.1, 0.1)) == ["only 2 steady blocks: raise --repeat to at least 5"]
+
+
+def test_a_wide_spread_is_told_with_its_size():
+    (found,) = findings.of_report(report(times=(1.0, 0.5, *[0.10, 0.13] * 4)))
+    assert found.code == "wide_spread"
+    assert "spreads over 23% of the median" in found.text
+    assert found.values["spread"] == pytest.approx(0.2308, rel=1e-3)
+
+
+def test_one_outlier_is_no_wide_spread_but_is_told():
+    (found,) = findings.of_report(report(times=(1.0, 0.5, *[0.1] * 9, 0.3)))
+    assert (found.code, found.text) == ("far_off", "1 of 10 steady blocks lie 50% or more off the median")
+
+
+def test_short_blocks_are_told():
+    assert told((1.0, 0.5, *[0.0004] * 6)) == ["a steady block takes 0.4 ms: raise --iterations-per-run"]
+
+
+@pytest.mark.parametrize("each", [report(times=(1.0,)), report(times=(1.0, 0.9), warm=1)])
+def test_without_steady_blocks_there_is_nothing_to_find(each):
+    assert findings.of_report(each) == []
+    assert findings.of_experiment(None, None) == []
+
+
+def test_warm_up_is_no_part_of_the_spread():
+    assert told((50.0, 20.0, 10.0, *[0.1] * 6), warm=2) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "says"),
+    [
+        ({"others_share": 0.25}, "busy_machine", "other processes used 25% of the CPUs' time"),
+        ({"steal_share": 0.031}, "steal", "3.1%"),
+        ({"throttle_events": 3}, "throttled", "3 times"),
+        ({"swap_traffic_bytes": 5 << 20}, "swap", "5 MiB"),
+        ({"governor": "powersave"}, "governor", "powersave"),
+        ({"accelerator_processes": 2}, "shared_accelerator", "2 other processes"),
+    ],
+)
+def test_a_machine_that_disturbs_is_told(changes, code, says):
+    (found,) = of_machine(**changes)
+    assert (found.code, says in found.text) == (code, True)
+    assert found.next_step
+
+
+def test_a_quiet_machine_and_one_that_tells_nothing_are_no_finding():
+    quiet = {"others_share": 0.09, "steal_share": 0.009, "throttle_events": 0, "swap_traffic_bytes": 4096}
+    assert of_machine(**quiet, governor="performance", accelerator_processes=0, swap_used_bytes=1 << 30) == []
+    assert of_machine() == []
+
+
+def test_every_code_says_what_and_what_to_do():
+    """A code without words would be a record that nobody can read."""
+    values = dict.fromkeys(("n", "wanted", "spread", "far", "off", "ms", "share", "events", "mib"), 1)
+    for code, entry in advice.TABLE.items():
+        found = advice.finding(code, **values, governor="powersave", places="metrics.x")
+        assert "{" not in found.text + found.next_step
+        assert entry.summary
+        assert msgspec.json.decode(msgspec.json.encode(found), type=type(found)) == found
+
+
+def test_the_code_of_a_later_version_stands_for_itself():
+    assert advice.summary("gamma_rays") == "gamma rays"

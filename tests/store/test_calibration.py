@@ -1,0 +1,268 @@
+"""What was measured against itself: noise floors, a run's own false alarms, and that no other view sees any of it."""
+
+from __future__ import annotations
+
+import json
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from store import query
+from store.calibration.false_alarms import false_alarms
+from store.compare import compare, comparison_report, resolve
+from store.database.migrate import migrate
+from store.database.views import VIEWS
+from store.ingest import ingest
+from store.report import floors_report, paired_report, render
+from store.stats.floors import floor_of
+from tests.store.factory import demo_runs, make_record, write_run
+
+OF_CALIBRATION = {"aa_pairs", "noise_floors"}
+MACROS = {"differs"}
+CALLS = {"speedups": "speedups('inductor', NULL)", "geomeans": "geomeans('inductor', NULL)"}
+
+
+def a_second(factor=1.0):
+    return {"per_iter": [0.01 * factor] * 8}
+
+
+def calibration(factors, run_id="calibration", **changes):
+    """Return the replicas of an experiment that were measured for nothing but themselves."""
+    return [
+        make_record(replica=number, purpose="calibration", run_id=run_id, **a_second(factor), **changes)
+        for number, factor in enumerate(factors)
+    ]
+
+
+def with_twins(factors, run_id="run-1", processes=1, **changes):
+    """Return a record for each model and its twin, which took `factor` times as long."""
+    records = []
+    for number, factor in enumerate(factors):
+        for replica in range(processes):
+            facts = {"model": f"m{number}", "replica": replica, "run_id": run_id, **changes}
+            original = make_record(**facts, **a_second())
+            twin = make_record(**facts, **a_second(factor), purpose="calibration", twin_of=original.record_id)
+            records += [original, twin]
+    return records
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Ingest run folders, each a list of records, and open the snapshot."""
+    connections = []
+
+    def make(*runs):
+        for number, records in enumerate(runs):
+            write_run(tmp_path / f"run-{number}", records)
+        report = ingest([tmp_path / f"run-{number}" for number in range(len(runs))], tmp_path / "store")
+        connections.append(query.connect(report.snapshot))
+        return connections[-1]
+
+    yield make
+    for con in connections:
+        con.close()
+
+
+def floors(con):
+    return {row["experiment_id"]: row for row in query.fetch(con, "FROM noise_floors")}
+
+
+def test_neighbouring_replicas_of_a_calibration_are_pairs(opened):
+    con = opened(calibration([1.0, 1.1, 1.0, 1.0]))
+    ratios = [row["log_ratio"] for row in query.fetch(con, "FROM aa_pairs ORDER BY log_ratio")]
+    assert ratios == pytest.approx([-np.log(1.1), 0.0])
+
+
+def test_a_floor_is_that_of_the_rule_and_says_what_it_rests_on(opened):
+    con = opened(calibration([1.0, 1.02] * 6), with_twins([1.01]))
+    found = floors(con)
+    experiment = calibration([1.0])[0].experiment_id
+    expected = floor_of([np.log(1.02)] * 6)
+    assert found[experiment]["floor"] == pytest.approx(expected.floor)
+    assert (found[experiment]["pairs_n"], found[experiment]["source"]) == (6, "calibration")
+    assert {(row["pairs_n"], row["source"]) for row in found.values()} == {
+        (6, "calibration"),
+        (1, "twin + default"),
+        (7, "calibration + twin"),
+    }
+    machine = found[None]
+    assert (machine["runs_n"], machine["model"]) == (2, None)
+
+
+PAIRS = st.lists(
+    st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(["x", "y", "z"]), st.floats(-0.5, 0.5)),
+    min_size=1,
+    max_size=60,
+)
+
+
+@pytest.fixture(scope="module")
+def empty():
+    """The view over a table of pairs in place of the store's."""
+    con = duckdb.connect()
+    migrate(con)
+    con.execute("CREATE TABLE pairs (machine_id VARCHAR, experiment_id VARCHAR, log_ratio DOUBLE)")
+    con.execute(
+        "CREATE OR REPLACE VIEW aa_pairs AS SELECT machine_id, experiment_id, log_ratio, 'r' AS run_id, 's' AS suite, "
+        "'m' AS model, 't' AS test, 'v' AS variant, 'twin' AS origin FROM pairs"
+    )
+    yield con
+    con.close()
+
+
+@settings(max_examples=60, deadline=None)
+@given(PAIRS)
+def test_the_view_and_the_rule_agree_on_every_floor(empty, pairs):
+    empty.execute("DELETE FROM pairs")
+    empty.executemany("INSERT INTO pairs VALUES (?, ?, ?)", pairs)
+    rows = query.fetch(empty, "SELECT machine_id, experiment_id, pairs_n, floor, variance, freedom FROM noise_floors")
+    wanted = {}
+    for machine, experiment, ratio in pairs:
+        wanted.setdefault((machine, experiment), []).append(ratio)
+        wanted.setdefault((machine, None), []).append(ratio)
+    assert {(row["machine_id"], row["experiment_id"]) for row in rows} == wanted.keys()
+    for row in rows:
+        expected = floor_of(wanted[row["machine_id"], row["experiment_id"]])
+        assert row["floor"] == pytest.approx(expected.floor, rel=1e-9, abs=1e-12)
+        assert row["variance"] == pytest.approx(expected.variance, rel=1e-9, abs=1e-15)
+        assert (row["freedom"], row["pairs_n"]) == (expected.freedom, expected.pairs)
+
+
+def test_beyond_the_table_of_quantiles_they_still_agree_within_half_a_percent(empty):
+    ratios = [0.01, -0.02] * 1000
+    empty.execute("DELETE FROM pairs")
+    empty.execute("INSERT INTO pairs SELECT 'a', 'x', unnest($ratios::DOUBLE[])", {"ratios": ratios})
+    found = query.fetch(empty, "SELECT floor FROM noise_floors WHERE experiment_id = 'x'")[0]["floor"]
+    assert found == pytest.approx(floor_of(ratios).floor, rel=0.005)
+
+
+def test_equal_twins_are_no_false_alarm(opened):
+    found = false_alarms(opened(with_twins([1.0, 1.001, 0.999])), "run-1")
+    assert (found.twins, found.called, found.low) == (3, 0, 0.0)
+    assert found.high == pytest.approx(0.7076, abs=1e-4)
+    assert found.sentence().startswith("0 of 3 hidden twins of run run-1 would have been called different (95 % bounds")
+
+
+def test_a_twin_far_off_is_a_false_alarm(opened):
+    found = false_alarms(opened(with_twins([1.5, 1.0, 1.0, 1.0])), "run-1")
+    assert (found.twins, found.called) == (4, 1)
+    assert (found.low, found.high) == (pytest.approx(0.0063, abs=1e-4), pytest.approx(0.8059, abs=1e-4))
+
+
+def test_the_processes_of_a_twin_are_judged_together(opened):
+    found = false_alarms(opened(with_twins([1.2, 1.0], processes=3)), "run-1")
+    assert (found.twins, found.called) == (2, 1)
+
+
+def test_the_floor_of_a_noisy_machine_keeps_its_twins_from_being_false_alarms(opened):
+    """The same twin, judged with the default floor and with what another run has shown; its own run lends none."""
+    twins = with_twins([1.2])
+    assert false_alarms(opened(twins), "run-1").called == 1
+    assert false_alarms(opened(twins, calibration([1.0, 1.3] * 6)), "run-1").called == 0
+
+
+def test_a_run_without_twins_does_not_know_its_rate(opened):
+    found = false_alarms(opened([make_record(**a_second())]), "run-1")
+    assert (found.twins, found.low, found.high) == (0, 0.0, 1.0)
+    assert "unknown" in found.sentence()
+
+
+def test_reports_and_comparisons_state_the_rate_of_their_run(opened):
+    con = opened(with_twins([1.0, 1.0]), with_twins([1.5], run_id="run-2", timestamp=1.8e9))
+    assert "0 of 2 hidden twins of run run-1" in render(paired_report(con, query.Filters(run=("run-1",))), "text")
+    text = render(comparison_report(compare(con, resolve(con, "run-1"), resolve(con, "run-2"))), "text")
+    assert "0 of 2 hidden twins of run run-1" in text
+    assert "1 of 1 hidden twin of run run-2" in text
+
+
+def test_a_calibration_is_told_by_its_floors(opened):
+    con = opened(calibration([1.0, 1.02] * 6))
+    text = render(floors_report(con, "calibration"), "text")
+    assert "Noise floors: 1 experiment" in text
+    assert "5.0" in text  # 2 % as the scatter, times the quantile of six pairs: 2.447 → 5.0 %
+
+
+def _rows(con, view):
+    return sorted(map(repr, con.execute(f"FROM {CALLS.get(view, view)}").fetchall()))
+
+
+@pytest.mark.parametrize("source", ["twins", "calibration"])
+def test_no_other_view_sees_a_calibration_or_a_twin(tmp_path, source):
+    """The same store with and without them; the floors see them."""
+    runs = demo_runs(tmp_path)
+    before = ingest(runs, tmp_path / "before").snapshot
+    if source == "twins":
+        _add_twins(runs[0])
+    else:
+        runs.append(write_run(tmp_path / "runs" / "calibration", calibration([1.0, 1.1] * 3)))
+        _mark(runs[-1])
+    after = ingest(runs, tmp_path / "after").snapshot
+    with query.connect(before) as old, query.connect(after) as new:
+        for view in VIEWS:
+            if view in MACROS:
+                continue
+            same = _without_ingest_time(old, view) == _without_ingest_time(new, view)
+            assert same == (view not in OF_CALIBRATION), view
+
+
+def _without_ingest_time(con, view):
+    if view != "runs":
+        return _rows(con, view)
+    return sorted(map(repr, con.execute("SELECT * EXCLUDE (ingested_at) FROM runs").fetchall()))
+
+
+def _add_twins(run):
+    """Append a twin for every record that ran, far slower, so that one that is counted moves every number."""
+    path = run / "results.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines[:]:
+        if line["status"] == "ok":
+            times = [time * 9 for time in line["metrics"]["total_time"]]
+            twin = line | {"purpose": "calibration", "twin_of": line["record_id"], "findings": [DOUBT]}
+            lines.append(
+                twin
+                | {"record_id": "t" + line["record_id"][1:]}
+                | {"metrics": line["metrics"] | {"total_time": times, "per_iter_time": times}}
+            )
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+DOUBT = {"code": "steal", "text": "stolen", "next_step": "move"}
+
+
+def _mark(run):
+    """Say in run.json that the run is a calibration, and plan what it measured."""
+    path = run / "run.json"
+    document = json.loads(path.read_text())
+    document["settings"]["purpose"] = "calibration"
+    other = json.loads((run.parent / "11111111-aaaa" / "run.json").read_text())
+    document["plan"] = other["plan"]
+    path.write_text(json.dumps(document))
+
+
+def test_findings_are_counted_over_the_processes_of_a_result(opened):
+    records = [make_record(replica=replica, **a_second()) for replica in range(3)]
+    from store.advice import finding
+
+    for record in records[:2]:
+        record.findings = [finding("steal", share=0.05)]
+    records[2].findings = [finding("short_block", ms=0.3)]
+    con = opened(records)
+    rows = query.fetch(con, "SELECT code, processes_n, next_step FROM findings ORDER BY code")
+    assert [(row["code"], row["processes_n"]) for row in rows] == [("short_block", 1), ("steal", 2)]
+    report = render(paired_report(con), "text")
+    assert "the hypervisor took CPU time away" in report
+    assert "raise --iterations-per-run" in report
+
+
+def test_a_reader_takes_findings_of_a_later_version(opened):
+    """An unknown code and unknown keys are no reason to refuse a line."""
+    from store.record import Finding
+
+    record = make_record(**a_second())
+    record.findings = [Finding(code="gamma_rays", text="a ray hit", next_step="dig")]
+    con = opened([record])
+    assert "gamma rays" in render(paired_report(con), "text")
