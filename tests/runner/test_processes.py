@@ -142,7 +142,7 @@ def test_a_process_is_identified_by_pid_and_start(start):
 
 DIES = """
 import os, sys, time
-from runner import processes
+from runner.schedule import processes
 parent = os.getpid()
 pid = os.fork()
 if pid == 0:
@@ -176,7 +176,7 @@ def test_a_child_whose_parent_is_dead_already_ends_at_once(start):
 
 ADOPTS = """
 import os, subprocess, sys, time
-from runner import processes
+from runner.schedule import processes
 processes.become_subreaper()
 code = "import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', 'pass']).pid, flush=True)"
 pid = int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout)

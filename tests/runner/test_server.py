@@ -146,7 +146,7 @@ def test_the_end_of_the_pipe_ends_the_server_and_all_below_it(small, tmp_path):
 SCHEDULER = """
 import sys, time
 from pathlib import Path
-from runner.pool import Pool
+from runner.schedule.pool import Pool
 folder = Path(sys.argv[1])
 pool = Pool(run_id=sys.argv[2], python=sys.executable, preload=(), probe=False, start="fork", log=folder / "server.log")
 process = pool.spawn({}, folder / "log")
