@@ -39,7 +39,14 @@ def add_selection_flags(parser: argparse.ArgumentParser) -> None:
         metavar="None|NAME",
         help="compile with torch.compile and this backend (inductor, openxla, or any that dynamo lists)",
     )
-    add("--torch-xla2", action="append", default=[], choices=["extract_jax", "torch_export"], help="through torchax")
+    add(
+        "--torch-xla2",
+        action="append",
+        default=[],
+        type=types.torch_xla2,
+        metavar="None|WAY",
+        help="through torchax: extract_jax or torch_export",
+    )
     add("--test", action="append", default=[], type=types.test, metavar="eval|train", help="also: inference, training")
     add("--filter", "-k", action="append", default=[], type=types.regex, metavar="REGEX", help="models to take")
     add("--exclude", "-x", action="append", default=[], type=types.regex, metavar="REGEX", help="models to leave")

@@ -34,6 +34,14 @@ def xla(text: str) -> str | None:
     return value
 
 
+def torch_xla2(text: str) -> str | None:
+    """Read `None` or a way through torchax."""
+    value = none_or(text)
+    if value not in (None, "extract_jax", "torch_export"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of None, extract_jax, torch_export")
+    return value
+
+
 def dynamo(text: str) -> str | None:
     """Read `None` or the name of a dynamo backend; whether it exists is asked where torch is."""
     value = none_or(text)

@@ -45,7 +45,7 @@ class PlanRequest:
     excluded_tiers: tuple[int, ...] = ()
     fast: bool = False
     no_skip: bool = False
-    torch_xla2: tuple[str, ...] = ()
+    torch_xla2: tuple[str | None, ...] = ()
     xla_flags: tuple[tuple[str, ...], ...] = ()
     """One variant of the XLA backends each."""
     caches: tuple[CacheState, ...] = ("cold",)

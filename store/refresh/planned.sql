@@ -2,8 +2,11 @@
 CREATE OR REPLACE TEMP VIEW planned AS
 SELECT
     p.run_id, p.experiment_id, p.environment, p.group_id, p.suite, p.model, p.test, p.backend, p.variant,
-    p.accelerator, p.dtype, p.requested_batch_size, p.optimizer, p.loss, p.matmul_precision, p.workload, p.cache, p.skip_reason,
-    e.torch, e.torch_xla, e.host, e.machine_id, e.accelerator_model, e.threads
+    p.accelerator, p.dtype, p.requested_batch_size, p.optimizer, p.loss, p.matmul_precision, p.workload, p.cache,
+    p.skip_reason, e.torch, e.torch_xla, e.host, e.machine_id,
+    CASE WHEN p.accelerator = 'cpu' THEN coalesce(json_extract_string(e.facts, '$.cpu'), e.accelerator_model)
+        ELSE e.accelerator_model END AS accelerator_model,
+    e.threads
 FROM plan_entries AS p
 JOIN latest_run_files AS f ON f.path = p.path
 LEFT JOIN run_environments AS e ON e.path = p.path AND e.environment = p.environment

@@ -27,9 +27,12 @@ def test_the_machine_is_looked_at_once():
 
 
 def test_detecting_imports_no_torch():
-    code = (
-        "import sys; from runner.machine import detect, describe; describe('a', detect(), {}, None);print(*sys.modules)"
-    )
+    code = """
+import sys
+from runner.environments.machine import detect, describe
+describe("a", detect(), {}, None)
+print(*sys.modules)
+"""
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "psutil" in loaded
     assert not {"torch", "torch_xla", "timm"} & set(loaded)

@@ -48,6 +48,15 @@ def test_compiler_time_is_dynamos_or_xlas_own_and_never_both(stored):
     ]
 
 
+def test_planned_and_measured_results_of_a_cpu_are_of_one_series(stored):
+    """A machine without another accelerator names its CPU, so an unfinished run does not look like two machines."""
+    environment = make_environment(accelerator=None)
+    record = make_record(environment=environment)
+    record.experiment.accelerator_model = "Example CPU"
+    con = stored([record], planned=[make_config(model="vgg16")])
+    assert query.fetch(con, "SELECT DISTINCT accelerator_model FROM results") == [{"accelerator_model": "Example CPU"}]
+
+
 def test_a_planned_experiment_without_a_record_is_not_run_and_knows_its_machine(stored):
     con = stored([make_record()], [make_config(model="vgg16", batch_size=4)])
     assert one(con, "status, ran, reason, machine_id, torch, requested_batch_size, latency_s", "model = 'vgg16'") == (

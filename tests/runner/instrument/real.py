@@ -22,13 +22,13 @@ import msgspec
 from runner.messages import Instrument, Load
 data = open(sys.argv[1], "rb").read()
 if sys.argv[3] == "inductor":
-    from runner import toolchain
+    from runner.process import toolchain
     toolchain.prepare()
 if sys.argv[2] == "instrument":
     from runner.instrument.process import instrument
     answer = instrument(msgspec.msgpack.decode(data, type=Instrument))
 else:
-    from runner.measure import Measurement
+    from runner.process.measure import Measurement
     measurement = Measurement(msgspec.msgpack.decode(data, type=Load))
     measurement.load()
     measurement.first()
