@@ -1,0 +1,74 @@
+"""What a flag asks for stands in the record of a real run, and has its effect."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+
+from tests.command import xlabench
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+
+MODEL = ("--suite-name", "dummy", "--only", "dummy", "--accelerator", "cpu", "--repeat", "6")
+EAGER = (*MODEL, "--xla", "None", "--dynamo", "None")
+
+
+def run(home: Path, *words: str) -> list[dict[str, Any]]:
+    """Run to the end and return the records."""
+    folder = home / "run"
+    xlabench("run", *words, "--home", home, "--output-dirname", folder, "--no-ingest")
+    return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+
+
+def outputs(home: Path, record: dict[str, Any]) -> Any:
+    """Load what `--save-output` has left."""
+    return torch.load(home / "run" / record["outputs_file"])
+
+
+def test_how_a_train_step_is_made_stands_in_its_record(tmp_path: Path) -> None:
+    words = ("--test", "train", "--with-optimizer", "Adam", "--loss", "sum", "--batch-size", "3", "--threads", "1")
+    words += ("--matmul-precision", "medium", "--iterations-per-run", "2", "--label", "mine", "--disable-tf32")
+    [record] = run(tmp_path, *EAGER, *words)
+    asked = {key: record["experiment"][key] for key in ("optimizer", "loss", "resolved_loss", "batch_size")}
+    assert asked == {"optimizer": "Adam", "loss": "sum", "resolved_loss": "sum", "batch_size": 3}
+    assert (record["experiment"]["matmul_precision"], record["experiment"]["disable_tf32"]) == ("medium", True)
+    assert (record["environment"]["threads"], record["run"]["label"], record["iterations_per_run"]) == (1, "mine", 2)
+    assert record["metrics"]["total_time"][-1] == pytest.approx(2 * record["metrics"]["per_iter_time"][-1])
+
+
+def test_without_an_optimizer_whatever_the_preset_says(tmp_path: Path) -> None:
+    """The peer's preset steps one; its records count exactly `--repeat` blocks."""
+    [record] = run(tmp_path, *EAGER, "--test", "train", "--preset", "peer", "--no-optimizer")
+    assert record["experiment"]["optimizer"] is None
+    assert len(record["metrics"]["total_time"]) == 6
+
+
+def test_a_seed_and_a_dtype_change_what_is_computed(tmp_path: Path) -> None:
+    """Equal seeds give equal outputs; another seed does not; bfloat16 gives bfloat16."""
+    eval_ = (*EAGER, "--test", "eval", "--save-output")
+    [first], [second] = (run(tmp_path / name, *eval_) for name in ("a", "b"))
+    [other] = run(tmp_path / "c", *eval_, "--seed", "7")
+    [half] = run(tmp_path / "d", *eval_, "--dtype", "bfloat16")
+    assert torch.equal(outputs(tmp_path / "a", first), outputs(tmp_path / "b", second))
+    assert not torch.equal(outputs(tmp_path / "a", first), outputs(tmp_path / "c", other))
+    assert outputs(tmp_path / "d", half).dtype == torch.bfloat16
+
+
+def test_an_xla_baseline_is_measured_beside_what_is_asked_for(tmp_path: Path) -> None:
+    words = ("--xla", "None", "--dynamo", "None", "--test", "eval", "--use-xla-baseline")
+    assert [record["variant"] for record in run(tmp_path, *MODEL, *words)] == ["eager", "openxla+lazytensor"]
+
+
+def test_xla_flags_are_variants_and_reach_the_process(tmp_path: Path) -> None:
+    """Each occurrence is a variant of the XLA backends; None is one without."""
+    words = ("--xla", "PJRT", "--dynamo", "None", "--test", "eval", "--xla-flags", "None")
+    plain, fast = run(tmp_path, *MODEL, *words, "--xla-flags=--xla_cpu_enable_fast_math=true")
+    assert plain["environment"]["variables"]["XLA_FLAGS"] == ""
+    assert fast["environment"]["variables"]["XLA_FLAGS"] == "--xla_cpu_enable_fast_math=true"
+    assert fast["variant"] == "openxla+lazytensor xla_flags=--xla_cpu_enable_fast_math=true"
