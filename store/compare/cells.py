@@ -19,7 +19,7 @@ from store.stats.floors import Floor
 from store.stats.verdicts import Verdict, judge
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from store.query import Connection
 
@@ -129,20 +129,27 @@ def _key(row: Row, side: Side, other: Side) -> tuple[Any, ...]:
 
 def _log_ratios(old: _Series, new: _Series, *, paired: bool) -> np.ndarray[Any, Any]:
     """Return one log-ratio per process: over common rounds where both took turns, else of the processes' medians."""
-    base, other = _array(old), _array(new)
     if paired:
-        processes, rounds = (min(a, b) for a, b in zip(base.shape, other.shape, strict=True))
-        return paired_log_ratios(base[:processes, :rounds], other[:processes, :rounds])
+        common = [key for key in old.rounds if key in new.rounds]
+        return paired_log_ratios(_grid(old.rounds, common), _grid(new.rounds, common))
+    base, other = _array(old), _array(new)
     processes = min(len(base), len(other))
     medians = [np.array([[_median(row)] for row in side[:processes]]) for side in (base, other)]
     return paired_log_ratios(*medians)
 
 
 def _array(series: _Series) -> np.ndarray[Any, Any]:
-    """Return round medians of shape (processes, rounds), NaN where there is none."""
-    processes = sorted({process for process, _ in series.rounds}) or [0]
-    rounds = sorted({number for _, number in series.rounds}) or [0]
-    return np.array([[series.rounds.get((process, each), np.nan) for each in rounds] for process in processes])
+    return _grid(series.rounds, list(series.rounds))
+
+
+def _grid(medians: Mapping[tuple[int, int], float], keys: Sequence[tuple[int, int]]) -> np.ndarray[Any, Any]:
+    """Return the round medians of `keys` in shape (processes, rounds), NaN where there is none."""
+    processes = sorted({process for process, _ in keys}) or [0]
+    rounds = sorted({number for _, number in keys}) or [0]
+    wanted = set(keys)
+    return np.array(
+        [[medians[process, each] if (process, each) in wanted else np.nan for each in rounds] for process in processes]
+    )
 
 
 def _stack(rows: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
