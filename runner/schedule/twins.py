@@ -25,11 +25,12 @@ MIN_GROUPS = 3
 def seated(groups: Iterable[Group], plan: Sequence[PlanEntry], settings: Settings) -> tuple[Group, ...]:
     """Return the groups with their twins; in a calibration each experiment has one.
 
-    Where nothing is asked for, a run has twins if its own verdicts rest on more than one process after the other.
+    Where nothing is asked for, a run has twins if its own verdicts rest on more than one process: those of one process
+    are suspected at most, and readers of its file find one record per experiment.
     """
     if settings.purpose == "calibration":
         return tuple(replace(group, twins=group.entries) for group in groups)
-    sparse = settings.verify == "only" or (settings.processes == 1 and settings.interleave == "off")
+    sparse = settings.verify == "only" or settings.processes == 1
     count = 0 if settings.twins is None and (sparse or settings.preset == "peer") else settings.twins
     chosen = choose(plan, count, settings.seed)
     return tuple(replace(group, twins=chosen.get(group.name, ())) for group in groups)

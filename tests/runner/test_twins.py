@@ -67,7 +67,7 @@ def test_in_a_calibration_every_experiment_has_one():
     ("changes", "count"),
     [
         ({}, 1),
-        ({"processes": 1}, 1),
+        ({"processes": 1}, 0),
         ({"interleave": "off"}, 1),
         ({"processes": 1, "interleave": "off"}, 0),
         ({"preset": "peer"}, 0),
