@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -141,13 +140,3 @@ def test_a_process_below_is_the_runs_own_and_one_elsewhere_is_not():
     elsewhere.communicate(b"\n")
     assert seen.others_share * seen.seconds * seen.cpus > 0.8
     assert (seen.others_share - own.others_share) * seen.seconds * seen.cpus == pytest.approx(1.0, abs=0.3)
-
-
-def test_looking_twice_costs_less_than_five_milliseconds():
-    """The best of five, as the machine may be busy."""
-    costs = []
-    for _ in range(5):
-        began = time.perf_counter()
-        Watch("cpu").end()
-        costs.append(time.perf_counter() - began)
-    assert min(costs) < 0.005
