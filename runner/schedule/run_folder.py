@@ -79,7 +79,7 @@ def open_folder(
     """
     if directory is None:
         directory = _unfinished(home, identity, retry_failed=retry_failed) if resume else None
-        directory = directory or home / "runs" / _name(identity.label)
+        directory = directory or _new_folder(home / "runs", identity.label)
     if (directory / RUN_FILE).exists():
         if resume:
             return _resume(directory, identity)
@@ -172,8 +172,17 @@ def _put_aside(directory: Path) -> None:
         directory.rename(directory.with_name(f"{directory.name}.old-{_stamp()}"))
 
 
-def _name(label: str) -> str:
-    return f"{_stamp()}-{re.sub(r'[^A-Za-z0-9._-]+', '-', label).strip('-.') or 'run'}"
+def _new_folder(runs: Path, label: str) -> Path:
+    """Make a folder that no other run has, though two of one label start in the same millisecond."""
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", label).strip("-.") or "run"
+    while True:
+        folder = runs / f"{_stamp()}-{readable}"
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            time.sleep(0.001)
+        else:
+            return folder
 
 
 def _stamp() -> str:

@@ -58,6 +58,13 @@ def test_a_folder_is_named_by_time_and_label_and_stays_below_runs(tmp_path, labe
     assert path.resolve().parent == (tmp_path / "runs").resolve()
 
 
+def test_runs_of_one_label_started_in_the_same_millisecond_share_no_folder(tmp_path, monkeypatch):
+    stamps = iter(["now", "now", "a moment later"])
+    monkeypatch.setattr("runner.schedule.run_folder._stamp", lambda: next(stamps))
+    folders = [open_folder(tmp_path, None, identity(), resume=False).path.name for _ in range(2)]
+    assert folders == ["now-a-label", "a moment later-a-label"]
+
+
 def test_a_named_folder_is_resumed_even_when_it_is_finished(tmp_path):
     first = open_folder(tmp_path, tmp_path / "mine", identity())
     write(first, *whole())
