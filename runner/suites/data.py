@@ -42,7 +42,7 @@ def lookup(models: Mapping[str, T], name: str, suite: str) -> T:
         return models[name]
     except KeyError:
         raise UnknownModelError(
-            f"Suite {suite} has no model {name!r}; list its models with `xlabench.py plan --suite-name {suite}`."
+            f"Suite {suite} has no model {name!r}; list its models with `xlabench plan --suite-name {suite}`."
         ) from None
 
 

@@ -1,0 +1,51 @@
+"""The command `xlabench`: plan, run, calibrate, ingest, report, compare, serve, sql.
+
+The only composer: it may import every room, each verb when it is used, so that a verb needs no more packages
+than its work. One module per verb.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from xlabench import calibrate, compare, ingest, plan, report, run, serve, sql
+from xlabench.command import EPILOG, EXIT_DONE, EXIT_INTERRUPTED, EXIT_USAGE, Parser, say
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb; return its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    parsed = _parser().parse_args(words)
+    parsed.words = words
+    try:
+        return int(parsed.verb(parsed))
+    except KeyboardInterrupt:
+        return say("Interrupted.", EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of a pipe has seen enough; Python would complain while it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_DONE
+    except OSError as error:
+        if error.filename is None:
+            raise
+        return say(f"{error.filename}: {error.strerror}. Check the path and who may write there.", EXIT_USAGE)
+    except Exception as error:
+        code = getattr(error, "exit_code", None)
+        if code is None:
+            raise
+        return say(str(error), int(code))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(prog="xlabench", description="Who is faster, by how much, and why.", epilog=EPILOG)
+    parser.add_argument("--version", action="version", version="%(prog)s 0.1.0")
+    verbs = parser.add_subparsers(dest="name", required=True, metavar="VERB", parser_class=Parser)
+    for each in (plan, run, calibrate, ingest, report, compare, serve, sql):
+        each.add(verbs)
+    return parser

@@ -1,0 +1,7 @@
+"""`python -m xlabench`."""
+
+import sys
+
+from xlabench import main
+
+sys.exit(main())

@@ -1,0 +1,38 @@
+"""What the flags and the home ask for, and what the environments offer."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from xlabench.command import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, home_of, say
+
+if TYPE_CHECKING:
+    import argparse
+
+    from runner.environments.interpreters import Interpreter
+    from runner.plan import PlanRequest
+
+
+def asked(parsed: argparse.Namespace) -> tuple[PlanRequest, tuple[Interpreter, ...]]:
+    """Return what the flags and the home's `xlabench.toml` ask for, and what the environments offer."""
+    from runner import flags
+    from runner.environments import interpreters, settings_file
+
+    home = home_of(parsed)
+    file = settings_file.read(home)
+    settings_file.apply(parsed, home, file)
+    request = flags.plan_request(parsed)
+    named = settings_file.interpreters(home, file)
+    return request, interpreters.look(request, named, getattr(parsed, "threads", None))
+
+
+def asked_but_missing(parsed: argparse.Namespace, missing: dict[str, str], *, empty: bool) -> int:
+    """Say which suites are not there; nothing left to do is a usage error, one asked for by name makes it partial."""
+    for suite, reason in missing.items():
+        say(reason if suite in parsed.suite_name else f"left out: {reason}", EXIT_PARTIAL)
+    if empty and set(missing) & set(parsed.suite_name):
+        return EXIT_USAGE
+    if empty:
+        return say("No experiment matches; loosen --suite-name, --filter or --exclude.", EXIT_USAGE)
+    return EXIT_PARTIAL if set(missing) & set(parsed.suite_name) else EXIT_DONE

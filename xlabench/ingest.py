@@ -1,0 +1,47 @@
+"""`xlabench ingest`: bring records into the store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xlabench.command import EXIT_PARTIAL, add_database, home_of, say, store_of, verb
+
+if TYPE_CHECKING:
+    import argparse
+
+    from store.ingest import IngestReport
+    from xlabench.command import Verbs
+
+
+def add(verbs: Verbs) -> None:
+    """Add the verb and its flags."""
+    parser = verb(
+        verbs,
+        "ingest",
+        _ingest,
+        "Bring run folders and JSONL files into the store. Repeating it adds nothing; an unterminated last line is "
+        "left for later; lines that are no records are listed and make the exit code 3.",
+    )
+    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="default: the runs of the home")
+    parser.add_argument("--rebuild", action="store_true", help="start from an empty index")
+    add_database(parser)
+
+
+def _ingest(parsed: argparse.Namespace) -> int:
+    from store.ingest import ingest
+
+    paths = parsed.paths or [home_of(parsed) / "runs"]
+    report = ingest(paths, store_of(parsed), rebuild=parsed.rebuild)
+    print(_ingest_sentence(report))
+    for line in report.rejected:
+        say(f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", EXIT_PARTIAL)
+    return report.exit_code
+
+
+def _ingest_sentence(report: IngestReport) -> str:
+    pending = f", {len(report.pending)} unfinished lines left for later" if report.pending else ""
+    return (
+        f"Ingested {report.records_n} new records ({report.known_n} known, {len(report.rejected)} rejected{pending}) "
+        f"from {report.files_n} files; index {report.snapshot or 'empty'}"
+    )

@@ -1,0 +1,128 @@
+"""Measure a plan and ingest its records: what `run` and `calibrate` do alike."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xlabench.asked import asked, asked_but_missing
+from xlabench.command import EXIT_FINDINGS, EXIT_USAGE, add_database, home_of, store_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from runner.messages import Settings
+    from runner.schedule.history import History
+    from store.follow import Follower
+    from xlabench.command import Parser
+
+
+def add_run_flags(parser: Parser) -> None:
+    """Add what `run` and `calibrate` take."""
+    from runner import flags
+
+    flags.add_plan_flags(parser)
+    flags.add_measure_flags(parser)
+    add_database(parser)
+    group = parser.add_argument_group("run")
+    group.add_argument("--output-dirname", type=Path, metavar="DIR", help="folder of the run; one there is resumed")
+    group.add_argument("--label", help="name of the run (default: its suites)")
+    group.add_argument("--no-resume", action="store_true", help="start anew; an old run in the folder is put aside")
+    group.add_argument("--retry-failed", action="store_true", help="measure groups with failures again")
+    group.add_argument("--dry-run", action="store_true", help="print the plan and stop")
+    group.add_argument("--no-ingest", action="store_true", help="leave the store alone")
+    group.add_argument("--strict", action="store_true", help="exit 1 where an experiment failed or gave a wrong answer")
+    parser.set_defaults(parser=parser)
+
+
+def settings_of(parsed: argparse.Namespace) -> Settings:
+    """Return the protocol settings: the flags', else those of the plan file, else the defaults."""
+    from runner import flags
+    from runner.plan import plan_file
+
+    found = flags.settings(parsed)
+    if parsed.plan is None:
+        return found
+    return plan_file.with_settings(parsed.plan, found, flags.given_settings(parsed.parser, parsed.words[1:]))
+
+
+def measure(
+    parsed: argparse.Namespace,
+    settings: Callable[[argparse.Namespace], Settings],
+    afterwards: Callable[[argparse.Namespace, str], None] | None = None,
+) -> int:
+    """Measure what the flags ask for; `afterwards` is told the run once its records are in the store."""
+    from runner import flags, plan
+    from runner.environments import interpreters
+    from runner.plan import plan_view
+    from runner.schedule import execute, run_folder
+
+    request, found = asked(parsed)
+    made = interpreters.make_plan(request, found)
+    if parsed.dry_run:
+        plan_view.print_matrix(made, sys.stdout)
+    code = asked_but_missing(parsed, made.missing_suites, empty=not made.entries)
+    if parsed.dry_run or code == EXIT_USAGE:
+        return code
+    for sentence in plan.missing_packages(made, request):
+        print(sentence)
+    folder = run_folder.open_folder(
+        home_of(parsed),
+        parsed.output_dirname,
+        run_folder.RunIdentity(
+            plan=made,
+            environments=tuple(each.description for each in found),
+            settings=settings(parsed),
+            label=parsed.label or plan.label(made),
+            command=flags.command_line(parsed.words),
+        ),
+        resume=not parsed.no_resume,
+        retry_failed=parsed.retry_failed,
+    )
+    print(f"{plan_view.summary(made)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}")
+    follower = _follower(parsed, folder.path)
+    try:
+        result = execute.execute(
+            folder,
+            {each.name: each.machine for each in found},
+            torchbench_dir=request.context.torchbench_dir,
+            retry_failed=parsed.retry_failed,
+            history=_history(parsed, folder.file.run.run_id),
+            on_record=follower.tell if follower else None,
+        )
+    finally:
+        ingested = follower.finish() if follower else None
+    print(result.sentence())
+    if follower and ingested:
+        print(f"Ingested {follower.records_n} new records; index {ingested.snapshot}")
+        if afterwards is not None:
+            afterwards(parsed, folder.file.run.run_id)
+    return EXIT_FINDINGS if (result.failed or result.wrong) and parsed.strict else code
+
+
+def _history(parsed: argparse.Namespace, run_id: str) -> History:
+    """Return what the store's newest index says of earlier runs; without one, nothing has passed before."""
+    from runner.schedule.history import History
+    from store.errors import StorageError
+    from store.query import connect, current_snapshot, fetch, named
+
+    snapshot = current_snapshot(store_of(parsed)) if parsed.retry_new_failures else None
+    if snapshot is None:
+        return History()
+    try:
+        with connect(snapshot) as con:
+            rows = fetch(con, named("passed"), {"run_id": run_id})
+    except StorageError:  # an earlier version's index, which this run's first record brings up
+        return History()
+    passed = frozenset((row["experiment_id"], row["environment"]) for row in rows)
+    return History(passed, parsed.retry_new_failures)
+
+
+def _follower(parsed: argparse.Namespace, folder: Path) -> Follower | None:
+    if parsed.no_ingest:
+        return None
+    from store.follow import Follower
+
+    return Follower(folder, store_of(parsed))

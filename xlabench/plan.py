@@ -1,0 +1,40 @@
+"""`xlabench plan`: print the matrix."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from xlabench.asked import asked, asked_but_missing
+from xlabench.command import verb
+
+if TYPE_CHECKING:
+    import argparse
+
+    from xlabench.command import Verbs
+
+
+def add(verbs: Verbs) -> None:
+    """Add the verb and its flags."""
+    from runner import flags
+
+    parser = verb(
+        verbs, "plan", _plan, "Print the matrix of experiments: runnable, or skipped with the reason. Imports no torch."
+    )
+    flags.add_plan_flags(parser)
+    parser.add_argument("--format", choices=["text", "json", "yaml"], default="text", help="how to print it")
+
+
+def _plan(parsed: argparse.Namespace) -> int:
+    from runner.environments import interpreters
+    from runner.plan import plan_view
+
+    request, found = asked(parsed)
+    made = interpreters.make_plan(request, found)
+    if parsed.format == "json":
+        sys.stdout.write(plan_view.as_json(made).decode() + "\n")
+    elif parsed.format == "yaml":
+        sys.stdout.write(plan_view.as_yaml(made, request, {each.name: each.machine for each in found}))
+    else:
+        plan_view.print_matrix(made, sys.stdout)
+    return asked_but_missing(parsed, made.missing_suites, empty=not made.entries)

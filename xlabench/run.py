@@ -1,0 +1,29 @@
+"""`xlabench run`: measure a plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xlabench.command import verb
+from xlabench.measure import add_run_flags, measure, settings_of
+
+if TYPE_CHECKING:
+    import argparse
+
+    from xlabench.command import Verbs
+
+
+def add(verbs: Verbs) -> None:
+    """Add the verb and its flags."""
+    parser = verb(
+        verbs,
+        "run",
+        _run,
+        "Measure a plan and ingest its records. The same command again resumes: finished experiments are skipped "
+        "and named. Ctrl-C loses nothing.",
+    )
+    add_run_flags(parser)
+
+
+def _run(parsed: argparse.Namespace) -> int:
+    return measure(parsed, settings_of)

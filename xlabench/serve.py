@@ -1,0 +1,30 @@
+"""`xlabench serve`: the dashboard."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING
+
+from xlabench.command import EXIT_USAGE, add_database, say, store_of, verb
+
+if TYPE_CHECKING:
+    import argparse
+
+    from xlabench.command import Verbs
+
+
+def add(verbs: Verbs) -> None:
+    """Add the verb and its flags."""
+    parser = verb(verbs, "serve", _serve, "Serve the dashboard until Ctrl-C.")
+    parser.add_argument("--address", default="127.0.0.1", help="address to listen on (default: this machine only)")
+    parser.add_argument("--port", type=int, default=8501, help="TCP port")
+    parser.add_argument("--allowed-host", action="append", default=[], metavar="NAME", help="host name of a proxy")
+    add_database(parser)
+
+
+def _serve(parsed: argparse.Namespace) -> int:
+    if importlib.util.find_spec("streamlit") is None:
+        return say("The dashboard needs Streamlit: pip install 'xlabench[dashboard]'", EXIT_USAGE)
+    from dashboard.server import serve
+
+    return serve(store_of(parsed), parsed.address, parsed.port, allowed_hosts=parsed.allowed_host)
