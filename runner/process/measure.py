@@ -13,7 +13,7 @@ from runner.accelerators import ACCELERATORS
 from runner.backends import backend_of, compiler_caches, dynamo
 from runner.graphs import collect
 from runner.messages import Load, Loaded, Report, TurnDone, WarmedUp
-from runner.process import afterwards, fallbacks, memory, pausing, steps
+from runner.process import afterwards, fallbacks, memory, pausing, steps, until
 from runner.process.inputs import Inputs
 from runner.process.samples import Block, Samples, call_difference, difference
 from runner.process.steady import is_steady, steady_start
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from runner.backends.base import Backend, Runtime
     from runner.messages import Turn
     from runner.suites.base import Workload
-    from store.record import Phase
+    from store.record import Phase, Until
 
 EFFECTIVE_PREFIXES = (
     "OMP_",
@@ -68,6 +68,8 @@ class Measurement:
         self._step: Callable[..., Any]
         self._base_bytes = 0
         self._spoilt_turns = 0
+        self._turns_s = 0.0
+        """Of the turns since the last warm-up."""
         self._peak_is_steady = False
         self._rewarm_times: list[float] = []
 
@@ -146,16 +148,22 @@ class Measurement:
 
     def turn(self, command: Turn) -> TurnDone:
         """Take timed blocks; where a compilation falls among them, they were no steady state."""
-        taken = 0
+        began, taken = time.perf_counter(), 0
         changed = self._rewarm(command.rewarm) if command.rewarm else 0
         while taken < command.blocks and not changed:
             block = self._block()
             self._samples.add(block, "steady", command.round)
             taken, changed = taken + 1, block.changes
+        self._turns_s += time.perf_counter() - began
         if changed:
             self._samples.spoil_steady()
             self._spoilt_turns += 1
-        return TurnDone(steady=not changed)
+            self._turns_s = 0.0
+        return TurnDone(steady=not changed, enough=until.enough(self._until()))
+
+    def _until(self) -> Until | None:
+        steady = [block.total_s for block in self._samples.of_kind("steady")]
+        return until.reached(self._settings, steady, self._turns_s)
 
     def _rewarm(self, least: int) -> int:
         """Take blocks that are timed apart, until caches and clocks are back; return compilations among them."""
@@ -206,6 +214,7 @@ class Measurement:
             invalid=self._invalid(),
             graphs=found.graphs,
             rewarm_times=self._rewarm_times,
+            until=self._until(),
         )
 
     def _look(self, ops: list[str]) -> afterwards.Findings:

@@ -32,6 +32,13 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
     return ordered[rank - 1], ordered[count - rank]
 
 
+def half_width(values: Sequence[float]) -> float | None:
+    """Return half the width of the median's interval as a share of the median; None where there is no interval."""
+    interval = median_interval(values)
+    middle = median(values)
+    return (interval[1] - interval[0]) / 2 / middle if interval and middle else None
+
+
 def _lower_rank(count: int) -> int:
     """Return the largest k with P(Binomial(n, ½) < k) ≤ 2.5 %."""
     budget = 2**count // 40  # integers: 0.025 · 2ⁿ without rounding trouble
