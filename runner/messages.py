@@ -92,10 +92,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return TIME_BUDGET_S if self.time_budget_s is None else self.time_budget_s
 
     def turns(self) -> tuple[int, ...]:
-        """Return the blocks of each interleaved turn: `repeat` in all, lengths differ by one at most.
-
-        Further turns, where measuring goes on until it is stable, are as long as the last one.
-        """
+        """Return the blocks of each interleaved turn: `repeat` in all, lengths differ by one at most."""
         rounds = min(self.rounds, self.repeat)
         length, longer = divmod(self.repeat, rounds)
         return (length + 1,) * longer + (length,) * (rounds - longer)

@@ -13,10 +13,11 @@ from runner.accelerators import ACCELERATORS
 from runner.backends import backend_of, compiler_caches, dynamo
 from runner.graphs import collect
 from runner.messages import Load, Loaded, Report, TurnDone, WarmedUp
-from runner.process import afterwards, fallbacks, memory, pausing, steps, until
+from runner.process import afterwards, fallbacks, memory, pausing, steps
 from runner.process.inputs import Inputs
 from runner.process.samples import Block, Samples, call_difference, difference
 from runner.process.steady import is_steady, steady_start
+from runner.process.until import Turns
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, SuiteContext
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from runner.backends.base import Backend, Runtime
     from runner.messages import Turn
     from runner.suites.base import Workload
-    from store.record import Phase, Until
+    from store.record import Phase
 
 EFFECTIVE_PREFIXES = (
     "OMP_",
@@ -68,8 +69,7 @@ class Measurement:
         self._step: Callable[..., Any]
         self._base_bytes = 0
         self._spoilt_turns = 0
-        self._turns_s = 0.0
-        """Of the turns since the last warm-up."""
+        self._turns = Turns(command.settings)
         self._peak_is_steady = False
         self._rewarm_times: list[float] = []
 
@@ -154,16 +154,15 @@ class Measurement:
             block = self._block()
             self._samples.add(block, "steady", command.round)
             taken, changed = taken + 1, block.changes
-        self._turns_s += time.perf_counter() - began
+        self._turns.took(taken, time.perf_counter() - began)
         if changed:
             self._samples.spoil_steady()
             self._spoilt_turns += 1
-            self._turns_s = 0.0
-        return TurnDone(steady=not changed, enough=until.enough(self._until()))
+            self._turns.spoilt()
+        return TurnDone(steady=not changed, enough=self._turns.enough(self._steady_times))
 
-    def _until(self) -> Until | None:
-        steady = [block.total_s for block in self._samples.of_kind("steady")]
-        return until.reached(self._settings, steady, self._turns_s)
+    def _steady_times(self) -> list[float]:
+        return [block.total_s for block in self._samples.of_kind("steady")]
 
     def _rewarm(self, least: int) -> int:
         """Take blocks that are timed apart, until caches and clocks are back; return compilations among them."""
@@ -214,7 +213,7 @@ class Measurement:
             invalid=self._invalid(),
             graphs=found.graphs,
             rewarm_times=self._rewarm_times,
-            until=self._until(),
+            until=self._turns.reached(self._steady_times()),
         )
 
     def _look(self, ops: list[str]) -> afterwards.Findings:

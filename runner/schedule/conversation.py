@@ -93,7 +93,7 @@ class Timing:
                 return None
             round_number, taken = (yield), 0
             while talk.wants_turn:
-                blocks = self.turns[taken] if taken < len(self.turns) else settings.turns()[-1]
+                blocks = self.turns[min(taken, len(self.turns) - 1)]
                 answer = talk.ask(Turn(blocks, round_number, self.rewarm))
                 if isinstance(answer, Failed):
                     return answer

@@ -362,16 +362,16 @@ BLOCK_S = 641.0
 def test_it_stops_at_the_first_turn_after_which_the_median_is_known_well_enough(begin):
     """Sixth of six: the interval is the whole range, 1 to 1.2. Of nine it leaves out one at either end: 1 to 1."""
     steady = [Step(run_s=seconds) for seconds in (1.0, 1.2, *[1.0] * 5, 0.9, 1.0)]
-    enough, found = until(begin(*WARM_UP, *steady, until_stable=0.05, time_budget_s=1e6), blocks=3)
+    enough, found = until(begin(*WARM_UP, *steady, repeat=3, until_stable=0.05, time_budget_s=1e6), blocks=3)
     assert enough == [False, False, True]
     assert (found.rule, found.target, found.half_width, found.stable) == ("stable", 0.05, 0.0, True)
-    enough, found = until(begin(*WARM_UP, *steady, until_stable=0.11, time_budget_s=1e6), blocks=3)
+    enough, found = until(begin(*WARM_UP, *steady, repeat=3, until_stable=0.11, time_budget_s=1e6), blocks=3)
     assert (enough, found.half_width) == ([False, True], pytest.approx(0.1))
 
 
 def test_under_six_blocks_nothing_is_stable(begin):
     """Equal as they are: no interval exists."""
-    enough, found = until(begin(Step(), until_stable=0.5, time_budget_s=1e6), blocks=1)
+    enough, found = until(begin(Step(), repeat=2, until_stable=0.5, time_budget_s=1e6), blocks=1)
     assert (len(enough), found.half_width) == (6, 0.0)
 
 
