@@ -66,6 +66,8 @@ def test_spoilt_turns_are_forgotten():
     turns.took(40, 59.0)
     assert not turns.enough(lambda: [1.0, 2.0] * 20)
     turns.spoilt()
-    turns.took(6, 2.0)
+    turns.took(2, 1.0)
+    assert not turns.enough(lambda: pytest.fail("it has too few blocks to look at"))
+    turns.took(4, 2.0)
     assert turns.enough(lambda: [1.0] * 6)
-    assert turns.reached([1.0] * 6).spent_s == 2.0
+    assert turns.reached([1.0] * 6).spent_s == 3.0
