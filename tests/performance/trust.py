@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.performance.trust_parts import arrangement, disturbed, harness_cost, identical, known_change
+from tests.performance.trust_parts import arrangement, disturbed, harness_cost, identical, known_change, versions
 from tests.performance.trust_parts.lab import Lab
 
 PARTS = {
@@ -22,6 +22,7 @@ PARTS = {
     "ab": (known_change, "Known differences"),
     "aa": (identical, "Identical experiments"),
     "disturbed": (disturbed, "Identical experiments beside another process that bursts"),
+    "versions": (versions, "Torch 2.9.1 with torch_xla 2.9.0 against 2.8"),
     "arrangement": (arrangement, "Rounds and blocks of a turn"),
 }
 

@@ -46,11 +46,8 @@ def tell(lab: Lab) -> list[str]:
     for rounds, blocks in CHOICES:
         cells = " | ".join(f"{scatter(pairs[name], rounds, blocks):.2%}".rstrip("%") for name in STATES)
         lines.append(f"| {rounds} | {blocks} | {cells} |")
-    lines.append(
-        f"| one turn | {ROUNDS * BLOCKS} in all, halves apart | "
-        + " | ".join(_apart(pairs[name]) for name in STATES)
-        + " |"
-    )
+    apart = " | ".join(_apart(pairs[name]) for name in STATES)
+    lines.append(f"| first half against second half | {BLOCKS} | {apart} |")
     return lines
 
 
