@@ -16,6 +16,10 @@ VerifyMode = Literal["off", "with", "only"]
 """No verification, beside the timing, or in place of it."""
 Interleave = Literal["processes", "rounds", "off"]
 """Processes of a group take turns while the others are stopped; run whole, in balanced order; or entry by entry."""
+VERDICT_BUDGET_S = 600.0
+"""Of `until_verdict` where nothing else is asked for."""
+VERDICT_LOOKS = 3
+"""How often verdicts are asked for at most: with K, 2 K and 4 K processes. Each look more widens all intervals."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +33,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     iterations_per_run: int = 1
     processes: int = 3
     """Measuring processes of one experiment, each with a record of its own (its `replica`)."""
+    until_verdict: bool = False
+    """Ambiguous cells are measured by more processes, until they are settled or the time is spent."""
+    time_budget_s: float | None = None
+    """Wall time of all processes that `until_verdict` adds; None: `VERDICT_BUDGET_S`."""
     twins: int | None = None
     """Experiments that are measured against themselves beside the others; None: as many as the run's size bears."""
     interleave: Interleave = "processes"
@@ -79,6 +87,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def records(self) -> int:
         """Return how many records an experiment gets."""
         return 2 * self.replicas if self.purpose == "calibration" else self.replicas
+
+    @property
+    def looks(self) -> int:
+        """Return how often a cell of the run may be judged while processes are added."""
+        return VERDICT_LOOKS if self.until_verdict else 1
+
+    @property
+    def verdict_budget_s(self) -> float:
+        """Return the wall time that `until_verdict` may add."""
+        return VERDICT_BUDGET_S if self.time_budget_s is None else self.time_budget_s
 
     def turns(self) -> tuple[int, ...]:
         """Return the blocks of each interleaved turn: `repeat` in all, lengths differ by one at most."""

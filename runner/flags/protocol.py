@@ -18,6 +18,17 @@ def add_protocol_flags(parser: argparse.ArgumentParser) -> None:
     add("--iterations-per-run", type=types.positive, default=1, metavar="N", help="iterations of one timed block")
     add("--processes", type=types.positive, metavar="K", help="measuring processes of each experiment (default 3)")
     add(
+        "--until-verdict",
+        action="store_true",
+        help="measure what is still ambiguous by more processes: twice, then four times as many",
+    )
+    add(
+        "--time-budget",
+        type=types.above_zero,
+        metavar="S",
+        help="of --until-verdict: seconds that all further processes may take (default 600)",
+    )
+    add(
         "--interleave",
         choices=["processes", "rounds", "off"],
         default="processes",

@@ -127,6 +127,8 @@ def settings(arguments: argparse.Namespace) -> Settings:
         preset=arguments.preset,
         repeat=arguments.repeat or presets.REPEATS[arguments.preset],
         processes=arguments.processes or (1 if arguments.smoke else presets.PROCESSES[arguments.preset]),
+        until_verdict=arguments.until_verdict,
+        time_budget_s=arguments.time_budget,
         twins=arguments.twins,
         interleave=arguments.interleave,
         rounds=arguments.rounds,

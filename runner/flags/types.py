@@ -84,7 +84,7 @@ def not_negative(text: str) -> int:
     return 0 if text.strip() == "0" else positive(text)
 
 
-def tolerance(text: str) -> float:
+def above_zero(text: str) -> float:
     """Read a number above 0."""
     try:
         value = float(text)

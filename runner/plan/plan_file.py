@@ -200,6 +200,8 @@ def _check_settings(settings: Mapping[str, Any], path: Path) -> None:
     for name in _AT_LEAST_ONE & set(settings):
         if settings[name] < 1:
             raise _bad(path, f"{name} is at least 1 - at `$.settings.{name}`")
+    if (budget := settings.get("time_budget_s")) is not None and not budget > 0:
+        raise _bad(path, "time_budget_s is a number of seconds above 0 - at `$.settings.time_budget_s`")
     if settings.get("preset", PRESETS[0]) not in PRESETS:
         raise _bad(path, f"preset is one of {', '.join(PRESETS)} - at `$.settings.preset`")
 
