@@ -47,10 +47,12 @@ def said(
         looks: how often verdicts are asked for at most.
     """
     old, new = ({cell.pair: cell for cell in cells} for cells in (before, after))
+    if not old:
+        return "Verdicts: the run has no two variants or environments of a model to compare."
     doubtful = [pair for pair, cell in old.items() if cell.verdict.word == "ambiguous"]
-    lines = [f"Verdicts: {len(new)} cells, {_count(len(doubtful), 'ambiguous cell')} at first."]
+    lines = [f"Verdicts: {_count(len(old), 'cell')}, none ambiguous: no further process was measured."]
     if doubtful:
-        lines[0] = _settled([new[pair] for pair in doubtful if pair in new], len(doubtful), spent)
+        lines = [_settled([new[pair] for pair in doubtful if pair in new], len(doubtful), spent)]
     if left := _left(new.values(), spent, most_processes(first, looks)):
         lines.append(left)
     if saved := _saved(old, new, spent, seconds):
