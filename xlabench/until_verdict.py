@@ -62,7 +62,7 @@ class UntilVerdict:
 
     def _look(self) -> bool:
         """Ask for verdicts and queue what follows from them; the last look is the report's."""
-        from store.compare.settle import extensions, most_processes
+        from store.compare.settle import extensions, most_processes, told
 
         settings = self.folder.settings
         if self._looked >= settings.looks - 1:
@@ -75,6 +75,7 @@ class UntilVerdict:
         most = most_processes(settings.processes, settings.looks)
         chosen, unpaid = extensions(cells, most, self._process_seconds(), self._time_left())
         self._queue = list(chosen)
+        print(told(cells, chosen))
         self._unpaid |= {cell.pair for cell in unpaid}
         return bool(chosen)
 

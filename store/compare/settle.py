@@ -89,3 +89,12 @@ def total(members: Sequence[Key], seconds: Mapping[Key, float]) -> float:
     """Return the seconds of one process of each; one that nobody has timed costs as much as the mean of all."""
     mean = sum(seconds.values()) / len(seconds) if seconds else 0.0
     return sum(seconds.get(key, mean) for key in members)
+
+
+def told(cells: Sequence[RunCell], chosen: Sequence[Extension]) -> str:
+    """Say in one line what a look at the verdicts leads to."""
+    ambiguous = sum(cell.verdict.word == "ambiguous" for cell in cells)
+    count = sum(len(each.cells) for each in chosen)
+    processes = sum(len(each.members) * each.processes for each in chosen)
+    then = f"{count} of them by {processes} further processes, about {sum(each.seconds for each in chosen):.0f} s"
+    return f"{ambiguous} of {len(cells)} cells are ambiguous; {then if chosen else 'none is measured further'}."

@@ -3,7 +3,7 @@
 import pytest
 
 from store.compare.saved import Spent, said
-from store.compare.settle import extensions, most_processes, state
+from store.compare.settle import extensions, most_processes, state, told
 from store.compare.within_run import Pair, RunCell, judged, pairs
 from store.stats.verdicts import Verdict
 from tests.store.factory import make_config, make_environment, make_record, plan_for
@@ -85,6 +85,13 @@ def test_an_experiment_that_nobody_has_timed_costs_as_much_as_the_mean():
     assert found.seconds == 3 * (4.0 + 4.0)
 
 
+def test_it_says_what_a_look_leads_to():
+    cells = [cell("a"), cell("b", word="same"), cell("c", needed=99)]
+    found, _ = extensions(cells, MOST, seconds(*cells), 1e6)
+    assert told(cells, found) == "2 of 3 cells are ambiguous; 1 of them by 6 further processes, about 12 s."
+    assert told(cells[1:], ()) == "1 of 2 cells are ambiguous; none is measured further."
+
+
 def record(backend, **changes):
     return make_record(backend=backend, **changes)
 
@@ -132,7 +139,7 @@ def test_the_verdicts_are_those_of_the_comparison(stored):
     assert (found.pair.new, found.verdict.word, found.verdict.processes) == ("eager", "slower", 3)
 
 
-def told(before, after, *, spent_s=40.0, processes=6, unpaid=(), each=2.0):
+def report(before, after, *, spent_s=40.0, processes=6, unpaid=(), each=2.0):
     spent = Spent(processes=processes, seconds=spent_s, budget_s=60.0, unpaid=frozenset(unpaid))
     return said(before, after, spent, seconds(*after, each=each), first=3, looks=3).splitlines()
 
@@ -141,7 +148,7 @@ def test_it_says_what_was_settled_what_is_left_and_what_was_saved():
     """One cell of three got three more processes: its two members alone, not all four at 10 s each."""
     before = [cell("a"), cell("b", needed=40), cell("c", word="faster", needed=None)]
     after = [cell("a", word="slower", processes=6), *before[1:]]
-    assert told(before, after, each=10.0) == [
+    assert report(before, after, each=10.0) == [
         "Verdicts: 1 of 2 ambiguous cells settled (faster 0, slower 1, same 0) with 6 further processes in 40 s.",
         "Left: 1 ambiguous (1: more than 12 processes would be needed).",
         (
@@ -154,13 +161,13 @@ def test_it_says_what_was_settled_what_is_left_and_what_was_saved():
 
 def test_where_all_cells_were_ambiguous_nothing_is_saved():
     before, after = [cell("a")], [cell("a", processes=6, word="same")]
-    assert told(before, after)[1].endswith("about 12 s: nothing saved.")
+    assert report(before, after)[1].endswith("about 12 s: nothing saved.")
 
 
 def test_every_reason_for_what_is_left_is_named():
     late = cell("e")
     cells = [cell("a", processes=12), cell("b", needed=None), cell("c"), cell("d", needed=4), late]
-    [left] = [line for line in told(cells, cells, unpaid=[each.pair for each in cells[2:4]]) if "Left" in line]
+    [left] = [line for line in report(cells, cells, unpaid=[each.pair for each in cells[2:4]]) if "Left" in line]
     assert left == (
         "Left: 5 ambiguous (2: the time budget of 60 s does not suffice; "
         "1: still so with 12 processes, the most that are tried; "
@@ -170,5 +177,7 @@ def test_every_reason_for_what_is_left_is_named():
 
 def test_where_nothing_is_ambiguous_it_says_so():
     cells = [cell("a", word="same", needed=None)]
-    assert told(cells, cells, processes=0)[0] == "Verdicts: 1 cell, none ambiguous: no further process was measured."
-    assert told([], [], processes=0) == ["Verdicts: the run has no two variants or environments of a model to compare."]
+    assert report(cells, cells, processes=0)[0] == "Verdicts: 1 cell, none ambiguous: no further process was measured."
+    assert report([], [], processes=0) == [
+        "Verdicts: the run has no two variants or environments of a model to compare."
+    ]
