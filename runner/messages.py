@@ -18,6 +18,10 @@ Interleave = Literal["processes", "rounds", "off"]
 """Processes of a group take turns while the others are stopped; run whole, in balanced order; or entry by entry."""
 TIME_BUDGET_S = 60.0
 """Of a process that measures until it is stable, where nothing else is asked for."""
+VERDICT_BUDGET_S = 600.0
+"""Of `until_verdict` where nothing else is asked for."""
+VERDICT_LOOKS = 3
+"""How often verdicts are asked for at most: with K, 2 K and 4 K processes. Each look more widens all intervals."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,10 +35,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     until_stable: float | None = None
     """Blocks are taken until the 95 % interval of their median is within ± this share of it; None: `repeat` blocks."""
     time_budget_s: float | None = None
-    """Running time of a process after its warm-up at which `until_stable` gives up; None: `TIME_BUDGET_S`."""
+    """Running time of a process after its warm-up at which `until_stable` gives up (None: `TIME_BUDGET_S`), or wall
+    time of all processes that `until_verdict` adds (None: `VERDICT_BUDGET_S`).
+    """
     iterations_per_run: int = 1
     processes: int = 3
     """Measuring processes of one experiment, each with a record of its own (its `replica`)."""
+    until_verdict: bool = False
+    """Ambiguous cells are measured by more processes, until they are settled or the time is spent."""
     twins: int | None = None
     """Experiments that are measured against themselves beside the others; None: as many as the run's size bears."""
     interleave: Interleave = "processes"
@@ -90,6 +98,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def stable_budget_s(self) -> float:
         """Return the time that a process has to become stable."""
         return TIME_BUDGET_S if self.time_budget_s is None else self.time_budget_s
+
+    @property
+    def looks(self) -> int:
+        """Return how often a cell of the run may be judged while processes are added."""
+        return VERDICT_LOOKS if self.until_verdict else 1
+
+    @property
+    def verdict_budget_s(self) -> float:
+        """Return the wall time that `until_verdict` may add."""
+        return VERDICT_BUDGET_S if self.time_budget_s is None else self.time_budget_s
 
     def turns(self) -> tuple[int, ...]:
         """Return the blocks of each interleaved turn: `repeat` in all, lengths differ by one at most."""

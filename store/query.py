@@ -16,7 +16,7 @@ from store.filters import ALL, Filters
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import pandas as pd
 
@@ -87,6 +87,11 @@ def fetch(con: Connection, sql: str, params: Mapping[str, Any] | None = None) ->
 def named(name: str) -> str:
     """Return the text of a query in `store/queries`."""
     return (files("store.queries") / f"{name}.sql").read_text(encoding="utf-8")
+
+
+def looks(con: Connection, runs: Iterable[str]) -> int:
+    """Return how often verdicts of these runs may have been asked for while processes were added: of the worst one."""
+    return int(fetch(con, named("looks"), {"runs": sorted(set(runs))})[0]["looks_n"])
 
 
 def results(con: Connection, filters: Filters = ALL) -> pd.DataFrame:

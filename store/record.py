@@ -243,6 +243,8 @@ class Measurement(msgspec.Struct, kw_only=True):
     """Processes that stood open at the same time and took turns, this one included."""
     processes: int = 1
     """Of the experiment; each has a record, its `replica`."""
+    looks: int = 1
+    """How often verdicts of the run may be asked for, each time with more processes (`--until-verdict`)."""
     repeat: int | None = None
     until: Until | None = None
     """Where blocks beyond `repeat` were taken if need be; None: exactly `repeat`."""

@@ -43,7 +43,10 @@ def _calibrate(parsed: argparse.Namespace) -> int:
 def _calibration_settings(parsed: argparse.Namespace) -> Settings:
     import msgspec
 
-    return msgspec.structs.replace(settings_of(parsed), purpose="calibration", processes=parsed.processes, twins=0)
+    from runner import flags
+
+    found = msgspec.structs.replace(settings_of(parsed), purpose="calibration", processes=parsed.processes, twins=0)
+    return flags.agreeing(found)
 
 
 def _print_floors(parsed: argparse.Namespace, run_id: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from xlabench.asked import asked, asked_but_missing
 from xlabench.command import EXIT_FINDINGS, EXIT_USAGE, add_database, home_of, store_of
+from xlabench.until_verdict import UntilVerdict
 
 if TYPE_CHECKING:
     import argparse
@@ -83,6 +84,7 @@ def measure(
     )
     print(f"{plan_view.summary(made)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}")
     follower = _follower(parsed, folder.path)
+    until = UntilVerdict(folder=folder, follower=follower) if follower and folder.settings.until_verdict else None
     try:
         result = execute.execute(
             folder,
@@ -91,12 +93,15 @@ def measure(
             retry_failed=parsed.retry_failed,
             history=_history(parsed, folder.file.run.run_id),
             on_record=follower.tell if follower else None,
+            further=until,
         )
     finally:
         ingested = follower.finish() if follower else None
     print(result.sentence())
     if follower and ingested:
         print(f"Ingested {follower.records_n} new records; index {ingested.snapshot}")
+        if until is not None:
+            print(until.report())
         if afterwards is not None:
             afterwards(parsed, folder.file.run.run_id)
     return EXIT_FINDINGS if (result.failed or result.wrong) and parsed.strict else code

@@ -10,6 +10,7 @@ from xlabench.measure import add_run_flags, measure, settings_of
 if TYPE_CHECKING:
     import argparse
 
+    from runner.messages import Settings
     from xlabench.command import Verbs
 
 
@@ -26,4 +27,13 @@ def add(verbs: Verbs) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    return measure(parsed, settings_of)
+    return measure(parsed, _settings)
+
+
+def _settings(parsed: argparse.Namespace) -> Settings:
+    found = settings_of(parsed)
+    if found.until_verdict and parsed.no_ingest:
+        from runner.errors import UsageError
+
+        raise UsageError("--until-verdict asks the store for verdicts; leave out --no-ingest")
+    return found

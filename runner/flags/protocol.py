@@ -28,14 +28,20 @@ def add_protocol_flags(parser: argparse.ArgumentParser) -> None:
         help="take more than --repeat blocks until the 95 %% interval of a process's median is within ± TARGET of it "
         "(default 1%%), or the time budget is spent",
     )
+    add("--iterations-per-run", type=types.positive, default=1, metavar="N", help="iterations of one timed block")
+    add("--processes", type=types.positive, metavar="K", help="measuring processes of each experiment (default 3)")
+    add(
+        "--until-verdict",
+        action="store_true",
+        help="measure what is still ambiguous by more processes: twice, then four times as many",
+    )
     add(
         "--time-budget",
         type=types.above_zero,
         metavar="S",
-        help="of --until-stable: running seconds of a process after its warm-up (default 60)",
+        help="of --until-stable: running seconds of a process after its warm-up (default 60); of --until-verdict: "
+        "seconds that all further processes may take (default 600)",
     )
-    add("--iterations-per-run", type=types.positive, default=1, metavar="N", help="iterations of one timed block")
-    add("--processes", type=types.positive, metavar="K", help="measuring processes of each experiment (default 3)")
     add(
         "--interleave",
         choices=["processes", "rounds", "off"],

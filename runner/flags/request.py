@@ -129,6 +129,7 @@ def settings(arguments: argparse.Namespace) -> Settings:
         until_stable=arguments.until_stable,
         time_budget_s=arguments.time_budget,
         processes=arguments.processes or (1 if arguments.smoke else presets.PROCESSES[arguments.preset]),
+        until_verdict=arguments.until_verdict,
         twins=arguments.twins,
         interleave=arguments.interleave,
         rounds=arguments.rounds,

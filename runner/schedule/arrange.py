@@ -27,13 +27,13 @@ def order_of(members: Sequence[Member], settings: Settings) -> Order:
     return "interleaved" if settings.interleave == "processes" and shared else "rounds"
 
 
-def one_by_one(members: Sequence[Member], replicas: int, order: Order) -> list[tuple[Member, int]]:
+def one_by_one(members: Sequence[Member], replicas: range, order: Order) -> list[tuple[Member, int]]:
     """Return the processes, each with its replica, as they are measured where none is stopped for another."""
     if order == "sequence":
-        return [(member, replica) for member in in_order(members) for replica in range(replicas)]
+        return [(member, replica) for member in in_order(members) for replica in replicas]
     # The batch size is resolved by the first process, so the plan's order begins: ABBA from replica to replica.
     there, back = in_order(members), in_order(tuple(reversed(members)))
-    return [(member, replica) for replica in range(replicas) for member in (back if replica % 2 else there)]
+    return [(member, replica) for replica in replicas for member in (back if replica % 2 else there)]
 
 
 def turn_order(count: int, round_number: int, seed: int, replica: int) -> list[int]:

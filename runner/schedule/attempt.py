@@ -54,11 +54,21 @@ class Attempt:
             if order == "interleaved":
                 self._interleaved(members, caches)
             else:
-                for member, replica in one_by_one(members, settings.replicas, order):
+                for member, replica in one_by_one(members, self._replicas, order):
                     self._alone(member, replica, order, caches)
         finally:
             caches.discard()
         return self.records
+
+    def __post_init__(self) -> None:
+        if self.group.extension is not None:
+            self._batch_size = self.group.extension.batch_size
+
+    @property
+    def _replicas(self) -> range:
+        """Return the replicas that are measured: all, or those that are added."""
+        extension = self.group.extension
+        return range(self._settings.replicas) if extension is None else extension.replicas
 
     @property
     def _settings(self) -> Settings:
@@ -68,7 +78,7 @@ class Attempt:
     def _interleaved(self, members: tuple[Member, ...], caches: Caches) -> None:
         table = Table(caches=caches, progress=self.progress, make_job=self._job, loaded=self._resolve)
         turns = self._settings.turns()
-        for replica in range(self._settings.replicas):
+        for replica in self._replicas:
             left = [member for member in in_order(members) if member.key not in self._given_up]
             for part in table.measure(left, replica):
                 together = len(part.places)
@@ -110,7 +120,11 @@ class Attempt:
 
     def _job(self, member: Member, replica: int) -> Job:
         lab = self.labs[member.entry.environment]
-        settings = msgspec.structs.replace(lab.facts.settings, start=self.start or lab.facts.settings.start)
+        usual, extension = lab.facts.settings, self.group.extension
+        processes = usual.processes
+        if extension is not None:
+            processes = extension.had.get(member.key[:2], 0) + len(extension.replicas)
+        settings = msgspec.structs.replace(usual, start=self.start or usual.start, processes=processes)
         return Job(
             member=member,
             replica=replica,
@@ -140,7 +154,7 @@ class Attempt:
         self.write(record)
         self.records.append(record)
         self.progress.end(job.member, job.replica, record, seconds)
-        left = job.settings.replicas - job.replica - 1
-        if job.replica == 0 and result.status in FAILED and left:
+        left = self._replicas.stop - job.replica - 1
+        if job.replica == self._replicas.start and result.status in FAILED and left:
             self._given_up.add(job.member.key)
             self.progress.leave_out(job.member, left)

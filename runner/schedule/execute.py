@@ -13,6 +13,7 @@ from runner.backends import backend_of
 from runner.environments.interpreters import DEFAULT, variables
 from runner.errors import Interrupted
 from runner.schedule import outcome, processes, twins
+from runner.schedule.further import extended
 from runner.schedule.history import History
 from runner.schedule.job import Lab
 from runner.schedule.outcome import RunFacts
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.environments.machine import Machine
+    from runner.schedule.further import Further
     from runner.schedule.resume import Remaining
     from runner.schedule.run_folder import RunFolder
     from store.record import PlanEntry, Record
@@ -102,6 +104,7 @@ def execute(
     retry_failed: bool = False,
     history: History | None = None,
     on_record: Callable[[], None] | None = None,
+    further: Callable[[], Further | None] | None = None,
 ) -> Result:
     """Measure what the run still lacks; every outcome is a record in the folder's `results.jsonl`.
 
@@ -112,6 +115,8 @@ def execute(
         retry_failed: measure groups with failures again.
         history: what passed last time.
         on_record: called after each record.
+        further: asked, once everything is measured, for what is to be measured by more processes, until it names
+            nothing; processes stay warm meanwhile.
 
     Raises:
         WriterBusy: another process measures into the folder.
@@ -136,16 +141,17 @@ def execute(
         tally = Tally(write_record=writer.append, on_record=on_record)
         for entry in todo.skips:
             tally.write(outcome.skipped(entry, facts[entry.environment]))
-        if todo.groups:
+        if todo.groups or further is not None:
+            entries = folder.file.plan if further else [entry for group in todo.groups for entry in group.entries]
             scheduler = Scheduler(
-                labs=_labs(facts, todo, folder),
+                labs=_labs(facts, [entry for entry in entries if entry.runnable], folder),
                 folder=folder.path,
                 torchbench_dir=torchbench_dir,
                 write=tally.write,
                 progress=view,
                 history=history or History(),
             )
-            _measure(scheduler, todo)
+            _measure(scheduler, todo, folder, further)
     measured = sum(len(group.entries) for group in todo.groups)
     return Result(
         measured=measured,
@@ -157,20 +163,23 @@ def execute(
     )
 
 
-def _measure(scheduler: Scheduler, todo: Remaining) -> None:
-    """Measure the remaining groups; whatever happens, no process stays."""
+def _measure(
+    scheduler: Scheduler, todo: Remaining, folder: RunFolder, further: Callable[[], Further | None] | None
+) -> None:
+    """Measure the remaining groups, then what is asked for further; whatever happens, no process stays."""
     try:
         for group in todo.groups:
             scheduler.measure(group)
+        while further is not None and (asked := further()) is not None:
+            scheduler.extend(extended(asked, folder.file.plan, read_records(folder.results)))
     finally:
         scheduler.progress.stop()
         for lab in scheduler.labs.values():
             lab.pool.stop()
 
 
-def _labs(facts: Mapping[str, RunFacts], todo: Remaining, folder: RunFolder) -> dict[str, Lab]:
+def _labs(facts: Mapping[str, RunFacts], entries: Sequence[PlanEntry], folder: RunFolder) -> dict[str, Lab]:
     """Give each environment that is still needed its pool of processes."""
-    entries = [entry for group in todo.groups for entry in group.entries]
     servers: set[int] = set()
     live: set[int] = set()
     return {

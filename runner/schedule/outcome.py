@@ -242,6 +242,7 @@ def _measurement(entry: PlanEntry, settings: Settings, report: Report | None, ho
         block=how.block,
         together=how.together,
         processes=settings.replicas,
+        looks=settings.looks,
         repeat=settings.repeat,
         until=report.until if report else None,
         warmup_min=settings.warmup_min,

@@ -77,6 +77,12 @@ class ProgressView:
         self._expect(members)
         self.note(f"passed last time and fails now: {len(members)} experiments of its group are measured again")
 
+    def more(self, members: Sequence[Member], replicas: range) -> None:
+        """Expect further processes of members that have been measured."""
+        self._left += list(members) * len(replicas)
+        self._total += len(members) * len(replicas)
+        self.replicas = replicas.stop
+
     def begin(self, member: Member, replica: int = 0) -> None:
         self._began = time.monotonic()
         self._current = self._title(member, replica)

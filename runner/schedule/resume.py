@@ -28,6 +28,19 @@ class Member:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Extension:
+    """How a group goes on that has been measured: as it was measured, by further processes."""
+
+    replicas: range
+    batch_size: int | None
+    """As its first process has resolved it."""
+    start: str
+    """How its processes start."""
+    had: Mapping[tuple[str, str], int]
+    """Processes that each member had before."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Group:
     """All runnable variants of one model and test: measured together, in one attempt."""
 
@@ -36,6 +49,8 @@ class Group:
     attempt: int
     twins: tuple[PlanEntry, ...] = ()
     """Those of the entries that are measured against themselves, too."""
+    extension: Extension | None = None
+    """Where it is part of a group, measured once more by further processes."""
 
     @property
     def members(self) -> tuple[Member, ...]:
@@ -64,7 +79,7 @@ def remaining(
     Args:
         plan: all entries of the run.
         records: what the run has measured.
-        replicas: how many records an experiment gets.
+        replicas: how many records an experiment gets; one that has more is finished as well.
         retry_failed: measure groups with a failure again.
     """
     attempts: dict[tuple[str, str], dict[int, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))

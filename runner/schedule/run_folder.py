@@ -108,7 +108,9 @@ def _difference(file: RunFile, identity: RunIdentity) -> str | None:
     if file.plan_id != identity.plan.plan_id:
         return "another plan"
     now = _settings(identity)
-    keys = [key for key in {**file.settings, **now} if key not in _FREE_SETTINGS]
+    # What `until_verdict` may spend says how far it comes, and no number: whoever has more time goes on.
+    free = _FREE_SETTINGS | ({"time_budget_s"} if now["until_verdict"] else set())
+    keys = [key for key in {**file.settings, **now} if key not in free]
     changed = [key for key in keys if file.settings.get(key) != now.get(key)]
     if changed:
         return f"other measurement settings ({', '.join(changed)})"

@@ -42,6 +42,13 @@ class Scheduler:
             self.progress.again(group.members)
             records = self._attempt(group, "interpreter")
 
+    def extend(self, group: Group) -> None:
+        """Measure further processes of a group; one that fails is a result, and no reason to measure all again."""
+        extension = group.extension
+        assert extension is not None  # noqa: S101 - the caller has made it so
+        self.progress.more(group.members, extension.replicas)
+        self._attempt(group, extension.start)
+
     def _attempt(self, group: Group, start: str | None) -> list[Record]:
         attempt = Attempt(
             group=group,

@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 
 from store.calibration.floors import floor_for, floors_without
-from store.query import fetch, named
+from store.query import fetch, looks, named
 from store.stats.binomial import clopper_pearson
-from store.stats.effects import effects
+from store.stats.effects import effects, level_of
 from store.stats.verdicts import judge
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def false_alarms(con: Connection, run_id: str) -> FalseAlarms:
     """Judge the hidden twins of a run against their originals, with floors of other runs.
 
     They are judged among themselves: fewer cells adjust p less, so that the rate is rather too high than too low.
+    The level of the intervals is that of the run's own verdicts.
     """
     cells: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in fetch(con, named("twin_pairs"), {"run": run_id}):
@@ -61,6 +62,7 @@ def _called(con: Connection, run_id: str, cells: list[list[dict[str, Any]]]) -> 
         [floor.variance for floor in used],
         [floor.freedom for floor in used],
         within=_padded(cells, "round_variance", width),
+        level=level_of(looks(con, [run_id])),
     )
     verdicts = judge(found, [floor.floor for floor in used], [None] * len(cells), interleaved=True)
     return sum(verdict.word in ("faster", "slower") for verdict in verdicts)

@@ -10,11 +10,11 @@ import numpy as np
 from store.calibration.false_alarms import FalseAlarms, false_alarms
 from store.calibration.floors import floor_for, floors_without
 from store.compare.sides import Side
-from store.query import fetch, named
+from store.query import fetch, looks, named
 from store.report.findings import findings_table
 from store.report.table import Table
 from store.stats.differences import Difference, differences, incomparable
-from store.stats.effects import effects, paired_log_ratios, round_variance, variance_of_median
+from store.stats.effects import effects, level_of, paired_log_ratios, round_variance, variance_of_median
 from store.stats.floors import Floor
 from store.stats.verdicts import Verdict, judge
 
@@ -59,6 +59,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     only_old: tuple[str, ...]
     only_new: tuple[str, ...]
     interleaved: bool
+    looks: int = 1
+    """How often the runs' verdicts may have been asked for while processes were added."""
     false_alarms: tuple[FalseAlarms, ...] = ()
     """Of the runs behind the sides."""
     findings: Table | None = None
@@ -86,12 +88,14 @@ def compare(con: Connection, old: Side, new: Side) -> Comparison:
     interleaved = same_run and all(left[key].facts["order"] == "interleaved" for key in keys)
     used = [floor_for(floors, left[key].facts) for key in keys]
     grids = [_grids(left[key], right[key], paired=interleaved) for key in keys]
+    looked = looks(con, runs)
     found = effects(
         _stack([_log_ratios(*both, paired=interleaved) for both in grids]),
         np.array([floor.variance for floor in used]),
         np.array([floor.freedom for floor in used]),
         0.0 if same_run else DEFAULT_BETWEEN_RUNS**2,
         _stack([_within(*both, paired=interleaved) for both in grids]),
+        level_of(looked),
     )
     reasons = [_reason(left[key], right[key]) for key in keys]
     verdicts = judge(found, np.array([floor.floor for floor in used]), reasons, interleaved=interleaved)
@@ -105,6 +109,7 @@ def compare(con: Connection, old: Side, new: Side) -> Comparison:
         only_old=tuple(_name(left[key].facts) for key in left if key not in right),
         only_new=tuple(_name(right[key].facts) for key in right if key not in left),
         interleaved=interleaved,
+        looks=looked,
         false_alarms=tuple(false_alarms(con, run) for run in runs),
         findings=findings_table(con, runs),
     )

@@ -6,6 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from store.report.table import Column, Report, Table
+from store.stats.effects import level_of
+from store.stats.verdicts import rate_of
 
 if TYPE_CHECKING:
     from store.compare.cells import Cell, Comparison
@@ -23,8 +25,8 @@ _COLUMNS = (
     Column(title="old", unit="ms", digits=3, numeric=True, definition="Median over processes of their medians."),
     Column(title="new", unit="ms", digits=3, numeric=True, definition="Median over processes of their medians."),
     Column(title="old / new", digits=3, numeric=True, definition="Above 1 the new side is faster."),
-    Column(title="low", digits=3, numeric=True, definition="Lower end of the 95 % interval."),
-    Column(title="high", digits=3, numeric=True, definition="Upper end of the 95 % interval."),
+    Column(title="low", digits=3, numeric=True, definition="Lower end of the interval."),
+    Column(title="high", digits=3, numeric=True, definition="Upper end of the interval."),
     Column(title="floor", unit="%", digits=1, numeric=True, definition="Noise floor of this experiment here."),
     Column(title="A/A pairs", numeric=True, definition="What the floor rests on; 0 is the default floor."),
     Column(title="processes", numeric=True),
@@ -78,8 +80,19 @@ def _only(title: str, names: tuple[str, ...]) -> Table:
     return Table(title=title, columns=(Column(title="experiment"),), rows=tuple((name,) for name in names))
 
 
+def _rule(found: Comparison) -> str:
+    level = level_of(found.looks)
+    rule = (
+        f"A verdict needs a {100 * level:.3g} % interval clear of 1, an effect above the noise floor, "
+        f"and q below {100 * rate_of(level):.2g} %."
+    )
+    if found.looks == 1:
+        return rule
+    return f"{rule} Ambiguous cells were given more processes: up to {found.looks} looks share 5 % of false alarms."
+
+
 def _notes(found: Comparison) -> tuple[str, ...]:
-    notes = ["A verdict needs an interval clear of 1, an effect above the noise floor, and q below 5 %."]
+    notes = [_rule(found)]
     if not found.interleaved:
         notes.append("The sides did not take turns: faster and slower are suspected, not confirmed.")
     if any(cell.floor.pairs == 0 for cell in found.cells):

@@ -23,7 +23,7 @@ MAX_NEEDED = 999
 
 @dataclass(frozen=True)
 class Verdict:
-    """A word and why; `ratio` is base time / new time, with its 95 % interval."""
+    """A word and why; `ratio` is base time / new time, with its interval (95 %, or wider by the looks)."""
 
     word: Word
     reason: str
@@ -52,7 +52,8 @@ def judge(
     """Judge all cells of one comparison together.
 
     Faster or slower needs three things: an interval clear of 1, an effect above the noise floor, and an adjusted p
-    below 5 %. Same needs the whole interval within the floor. Everything else is ambiguous, which is no failure.
+    below 5 %, or the part of it that belongs to the level of the intervals. Same needs the whole interval within the
+    floor. Everything else is ambiguous, which is no failure.
 
     Args:
         found: effects of the cells.
@@ -75,7 +76,7 @@ def judge(
 def _judge(found: Effects, cell: int, q: float, floor: float, *, interleaved: bool) -> Verdict:
     low, high, effect = (float(array[cell]) for array in (found.low, found.high, found.log_ratio))
     processes = int(found.processes[cell])
-    word, reason = _word(low, high, effect, q, floor)
+    word, reason = _word(low, high, effect, q, floor, rate_of(found.level))
     confirmed = word in ("faster", "slower") and interleaved and processes >= CONFIRMING_PROCESSES
     if word in ("faster", "slower") and not confirmed:
         reason += "; suspected: " + _why_suspected(processes, interleaved=interleaved)
@@ -94,7 +95,12 @@ def _judge(found: Effects, cell: int, q: float, floor: float, *, interleaved: bo
     )
 
 
-def _word(low: float, high: float, effect: float, q: float, floor: float) -> tuple[Word, str]:
+def rate_of(level: float) -> float:
+    """Return the false discovery rate that goes with intervals of a level."""
+    return FALSE_DISCOVERY_RATE * (1 - level) / (1 - LEVEL)
+
+
+def _word(low: float, high: float, effect: float, q: float, floor: float, rate: float) -> tuple[Word, str]:
     bound = math.log1p(floor)
     if -bound <= low and high <= bound:
         return "same", f"the whole interval lies within the noise floor of {floor:.1%}"
@@ -102,7 +108,7 @@ def _word(low: float, high: float, effect: float, q: float, floor: float) -> tup
         return "ambiguous", "the interval holds 1 and reaches beyond the noise floor"
     if abs(effect) <= bound:
         return "ambiguous", f"clear of 1, but not above the noise floor of {floor:.1%}"
-    if q >= FALSE_DISCOVERY_RATE:
+    if q >= rate:
         return "ambiguous", f"clear of 1 alone, not among the cells judged with it (q = {q:.2g})"
     word: Word = "faster" if effect > 0 else "slower"
     return word, f"clear of 1 and above the noise floor of {floor:.1%} (q = {q:.2g})"
@@ -127,6 +133,6 @@ def needed_processes(found: Effects, cell: int, floor: float) -> int | None:
     scatter = float(found.std_error[cell]) * math.sqrt(have)
     extra = float(found.freedom[cell]) - have
     for count in range(have + 1, MAX_NEEDED + 1):
-        if stdtrit(count + extra, (1 + LEVEL) / 2) * scatter / math.sqrt(count) < reach:
+        if stdtrit(count + extra, (1 + found.level) / 2) * scatter / math.sqrt(count) < reach:
             return count
     return None

@@ -48,7 +48,7 @@ def names(pairs):
 
 
 def test_in_sequence_the_processes_of_a_member_stand_in_a_row():
-    assert names(one_by_one(MEMBERS[:2], 2, "sequence")) == [
+    assert names(one_by_one(MEMBERS[:2], range(2), "sequence")) == [
         ("eager", 0),
         ("eager", 1),
         ("inductor", 0),
@@ -58,7 +58,7 @@ def test_in_sequence_the_processes_of_a_member_stand_in_a_row():
 
 def test_rounds_go_there_and_back():
     """The plan's first process resolves the batch size in either order."""
-    assert names(one_by_one(MEMBERS[:2], 3, "rounds")) == [
+    assert names(one_by_one(MEMBERS[:2], range(3), "rounds")) == [
         ("eager", 0),
         ("inductor", 0),
         ("inductor", 1),
@@ -70,7 +70,7 @@ def test_rounds_go_there_and_back():
 
 def test_a_warm_experiment_follows_its_cold_sibling_there_and_back():
     members = [Member(entry("inductor")), Member(entry("inductor", cache="warm")), Member(entry("eager"))]
-    found = [name for name, _ in names(one_by_one(members, 2, "rounds"))]
+    found = [name for name, _ in names(one_by_one(members, range(2), "rounds"))]
     assert found == ["inductor", "inductor cache=warm", "eager", "eager", "inductor", "inductor cache=warm"]
 
 

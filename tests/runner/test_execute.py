@@ -9,15 +9,10 @@ from runner_makers import ENVIRONMENT, entry, facts, machine, record, settings
 
 from runner.schedule.execute import Result, Tally, _facts, _labs
 from runner.schedule.history import History
-from runner.schedule.resume import Group, Remaining
 
 
 def in_environment(name, backend="eager"):
     return msgspec.structs.replace(entry(backend), environment=name)
-
-
-def todo(*entries):
-    return Remaining(groups=(Group(name="g", entries=entries, attempt=1),), skips=(), finished=())
 
 
 def test_of_an_experiment_the_newest_attempt_counts():
@@ -61,7 +56,7 @@ def test_each_environment_has_facts_of_its_own(folder, machines):
 
 def test_each_environment_has_a_server_of_its_own(folder, machines):
     """It imports what its own experiments need, and only where there are any."""
-    left = todo(entry("openxla+dynamo"), in_environment("old"), in_environment("old", "inductor"))
+    left = [entry("openxla+dynamo"), in_environment("old"), in_environment("old", "inductor")]
     labs = _labs(_facts(folder, machines), left, folder)
     here, there = labs["default"].pool, labs["old"].pool
     assert [each.log.name for each in (here, there)] == ["server.log", "server-old.log"]
@@ -72,7 +67,7 @@ def test_each_environment_has_a_server_of_its_own(folder, machines):
     assert here.servers is there.servers
     assert here.live is there.live
     assert here.run_id == there.run_id
-    assert list(_labs(_facts(folder, machines), todo(in_environment("old")), folder)) == ["old"]
+    assert list(_labs(_facts(folder, machines), [in_environment("old")], folder)) == ["old"]
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_a_target_is_typed_in_percent(typed, share):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--time-budget", "5"], "--time-budget is spent by --until-stable; pass both, or neither"),
+        (["--time-budget", "5"], "is spent by --until-stable or --until-verdict; pass one of them with it"),
         (["--preset", "peer", "--until-stable"], "the preset peer takes exactly --repeat blocks"),
         (["--until-stable", "--time-budget", "1800"], "may measure for 1800 s, and a process is ended after 1800 s"),
         (["--until-stable", "--subprocess-timeout", "60"], "choose a smaller --time-budget, or a larger"),

@@ -87,7 +87,7 @@ PROTOCOL = {
     "collect_dynamo_counters": ["--collect-dynamo-counters"],
 }
 WITHOUT_A_FLAG = {"warmup_min", "steady_blocks"}
-OF_A_WHOLE_RUN = {"purpose", "twins"}
+OF_A_WHOLE_RUN = {"purpose", "twins", "until_verdict", "time_budget_s"}
 """They say what is measured beside the experiment, not how it is."""
 SHOWN_ONLY = {"print_subprocess"}
 

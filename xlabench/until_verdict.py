@@ -1,0 +1,107 @@
+"""`--until-verdict`: asks the store for verdicts, and has what is ambiguous measured by more processes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runner.schedule.further import Further
+    from runner.schedule.run_folder import RunFolder
+    from store.compare.settle import Extension
+    from store.compare.within_run import Key, Pair, RunCell
+    from store.follow import Follower
+
+
+@dataclass(kw_only=True)
+class UntilVerdict:
+    """Names what the scheduler is to measure next; it is asked after each of its answers is carried out."""
+
+    folder: RunFolder
+    follower: Follower
+    _began: float | None = None
+    _seconds_spent: float = 0.0
+    _looked: int = 0
+    _queue: list[Extension] = field(default_factory=list)
+    _unpaid: set[Pair] = field(default_factory=set)
+    _before: tuple[RunCell, ...] = ()
+    _records_before: int = 0
+
+    def __call__(self) -> Further | None:
+        """Return the next group, or None: everything is settled, out of reach, or the time is spent."""
+        if self._began is None:
+            self._began = time.monotonic()
+        while self._queue or self._look():
+            asked = self._queue.pop(0)
+            pairs = {cell.pair for cell in asked.cells}
+            if asked.seconds <= self._time_left():
+                self._unpaid -= pairs
+                return self._further(asked)
+            self._unpaid |= pairs
+        self._seconds_spent = time.monotonic() - self._began
+        return None
+
+    def report(self) -> str:
+        """Say what it has brought, once the run is over and its records are in the store."""
+        from store.compare.saved import Spent, said
+
+        settings = self.folder.settings
+        spent = Spent(
+            processes=self._processes() - self._records_before,
+            seconds=self._seconds_spent,
+            budget_s=settings.verdict_budget_s,
+            unpaid=frozenset(self._unpaid),
+        )
+        first, looks = settings.processes, settings.looks
+        return said(self._before, self._judge(), spent, self._process_seconds(), first=first, looks=looks)
+
+    def _time_left(self) -> float:
+        spent = time.monotonic() - self._began if self._began is not None else 0.0
+        return self.folder.settings.verdict_budget_s - spent
+
+    def _look(self) -> bool:
+        """Ask for verdicts and queue what follows from them; the last look is the report's."""
+        from store.compare.settle import extensions, most_processes, told
+
+        settings = self.folder.settings
+        if self._looked >= settings.looks - 1:
+            return False
+        self.follower.finish()
+        cells = self._judge()
+        if not self._looked:
+            self._before, self._records_before = cells, self._processes()
+        self._looked += 1
+        most = most_processes(settings.processes, settings.looks)
+        chosen, unpaid = extensions(cells, most, self._process_seconds(), self._time_left())
+        self._queue = list(chosen)
+        print(told(cells, chosen))
+        self._unpaid |= {cell.pair for cell in unpaid}
+        return bool(chosen)
+
+    def _judge(self) -> tuple[RunCell, ...]:
+        from store.choose import newest_snapshot
+        from store.compare.within_run import judged, pairs
+        from store.query import connect
+
+        file = self.folder.file
+        with connect(newest_snapshot(self.follower.store_dir)) as con:
+            return judged(con, file.run.run_id, pairs(file.plan))
+
+    def _process_seconds(self) -> dict[Key, float]:
+        from store.compare.cost import process_seconds
+        from store.run_file import read_records
+
+        groups = {(entry.experiment_id, entry.environment): entry.group for entry in self.folder.file.plan}
+        return process_seconds(read_records(self.folder.results), groups)
+
+    def _processes(self) -> int:
+        from store.run_file import read_records
+
+        return sum(record.twin_of is None for record in read_records(self.folder.results))
+
+    def _further(self, asked: Extension) -> Further:
+        from runner.schedule.further import Further
+
+        entries = {(entry.experiment_id, entry.environment): entry for entry in self.folder.file.plan}
+        return Further(entries=tuple(entries[key] for key in asked.members), processes=asked.processes)
