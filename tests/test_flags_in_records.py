@@ -146,9 +146,10 @@ def test_the_model_is_traced_on_the_xla_device_whatever_stands_before(tmp_path: 
 
 
 def test_cuda_graphs_are_left_alone_where_they_are_off(tmp_path: Path) -> None:
-    """As inductor itself counts: where they are on it tries, and without CUDA skips each graph."""
+    """As inductor itself counts: under a mode that turns them on it tries, and without CUDA skips each graph."""
     [off] = run(tmp_path / "off", *INDUCTOR, "--disable-cudagraphs")
-    [on] = run(tmp_path / "on", *INDUCTOR, "--inductor-config", "triton.cudagraphs=True")
+    [on] = run(tmp_path / "on", *INDUCTOR, "--compile-mode", "reduce-overhead")
     assert (off["variant"], off["experiment"]["cudagraphs"]) == ("inductor", False)
+    assert (on["variant"], on["experiment"]["compile_mode"]) == ("inductor mode=reduce-overhead", "reduce-overhead")
     skipped = [each["metrics"]["dynamo_counters"][0]["inductor"].get("cudagraph_skips") for each in (off, on)]
     assert skipped == [None, 1]
