@@ -39,10 +39,12 @@ def outputs(home: Path, record: dict[str, Any]) -> Any:
 def test_how_a_train_step_is_made_stands_in_its_record(tmp_path: Path) -> None:
     words = ("--test", "train", "--with-optimizer", "Adam", "--loss", "sum", "--batch-size", "3", "--threads", "1")
     words += ("--matmul-precision", "medium", "--iterations-per-run", "2", "--label", "mine", "--disable-tf32")
+    words += ("--card", "0")
     [record] = run(tmp_path, *EAGER, *words)
     asked = {key: record["experiment"][key] for key in ("optimizer", "loss", "resolved_loss", "batch_size")}
     assert asked == {"optimizer": "Adam", "loss": "sum", "resolved_loss": "sum", "batch_size": 3}
     assert (record["experiment"]["matmul_precision"], record["experiment"]["disable_tf32"]) == ("medium", True)
+    assert record["experiment"]["device_index"] == 0
     assert (record["environment"]["threads"], record["run"]["label"], record["iterations_per_run"]) == (1, "mine", 2)
     assert record["metrics"]["total_time"][-1] == pytest.approx(2 * record["metrics"]["per_iter_time"][-1])
 
