@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
 
-from tests.command import xlabench
+from tests.command import ROOT, xlabench
+from tests.faults.faulty_suite import FAILS_WHERE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +18,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 MODEL = ("--suite-name", "dummy", "--only", "dummy", "--accelerator", "cpu", "--repeat", "6")
-EAGER = (*MODEL, "--xla", "None", "--dynamo", "None")
+BACKEND = ("--xla", "None", "--dynamo", "None")
+EAGER = (*MODEL, *BACKEND)
+BRIDGE = (*MODEL, "--xla", "PJRT", "--dynamo", "openxla", "--test", "eval")
+INDUCTOR = (*MODEL, "--xla", "None", "--dynamo", "inductor", "--test", "eval", "--collect-dynamo-counters")
 
 
 def run(home: Path, *words: str) -> list[dict[str, Any]]:
@@ -34,10 +39,12 @@ def outputs(home: Path, record: dict[str, Any]) -> Any:
 def test_how_a_train_step_is_made_stands_in_its_record(tmp_path: Path) -> None:
     words = ("--test", "train", "--with-optimizer", "Adam", "--loss", "sum", "--batch-size", "3", "--threads", "1")
     words += ("--matmul-precision", "medium", "--iterations-per-run", "2", "--label", "mine", "--disable-tf32")
+    words += ("--card", "0")
     [record] = run(tmp_path, *EAGER, *words)
     asked = {key: record["experiment"][key] for key in ("optimizer", "loss", "resolved_loss", "batch_size")}
     assert asked == {"optimizer": "Adam", "loss": "sum", "resolved_loss": "sum", "batch_size": 3}
     assert (record["experiment"]["matmul_precision"], record["experiment"]["disable_tf32"]) == ("medium", True)
+    assert record["experiment"]["device_index"] == 0
     assert (record["environment"]["threads"], record["run"]["label"], record["iterations_per_run"]) == (1, "mine", 2)
     assert record["metrics"]["total_time"][-1] == pytest.approx(2 * record["metrics"]["per_iter_time"][-1])
 
@@ -107,3 +114,79 @@ def test_xla_flags_are_variants_and_reach_the_process(tmp_path: Path) -> None:
     assert plain["environment"]["variables"]["XLA_FLAGS"] == ""
     assert fast["environment"]["variables"]["XLA_FLAGS"] == "--xla_cpu_enable_fast_math=true"
     assert fast["variant"] == "openxla+lazytensor xla_flags=--xla_cpu_enable_fast_math=true"
+
+
+@pytest.fixture
+def suite_of_ours(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Let runs find a suite of the tests."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    return lambda name: monkeypatch.setenv("XLABENCH_SUITES", f"tests.{name}:SUITE")
+
+
+@pytest.mark.parametrize(
+    ("words", "measured"),
+    [
+        (("--filter-by-tier", "2"), ["alexnet"]),
+        (("--filter-by-tier", "1", "--filter-by-tier", "3"), ["GPT_3", "drq"]),
+        (("--filter-by-tier", "3", "--filter", "in_no"), ["drq", "in_no_tier"]),
+        (("--exclude-by-tier", "1", "--exclude-by-tier", "2"), ["drq", "in_no_tier"]),
+        (("--filter-by-tier", "1", "--filter-by-tier", "2", "--exclude-by-tier", "1"), ["alexnet"]),
+    ],
+)
+def test_a_tier_says_which_models_have_records(
+    tmp_path: Path, suite_of_ours: Any, words: tuple[str, ...], measured: list[str]
+) -> None:
+    """Of any suite; as in the peer's runner a tier is one more pattern beside those of `--filter`."""
+    suite_of_ours("tiered_suite")
+    asked = ("--suite-name", "tiered", "--accelerator", "cpu", "--test", "eval", "--repeat", "3", *BACKEND)
+    records = run(tmp_path, *asked, *words)
+    assert [(each["model"]["model_name"], each["status"]) for each in records] == [(name, "ok") for name in measured]
+
+
+@pytest.mark.skipif("TORCHBENCH_DIR" not in os.environ, reason="$TORCHBENCH_DIR names no checkout of torchbench")
+@pytest.mark.parametrize(
+    ("words", "measured"), [(("--filter-by-tier", "2"), ["dcgan"]), (("--exclude-by-tier", "2"), ["lennard_jones"])]
+)
+def test_a_tier_says_which_models_of_torchbench_have_records(
+    tmp_path: Path, words: tuple[str, ...], measured: list[str]
+) -> None:
+    asked = ("--suite-name", "torchbench", "--only", "dcgan", "--only", "lennard_jones", "--batch-size", "2")
+    records = run(tmp_path, *asked, "--accelerator", "cpu", "--test", "eval", "--repeat", "3", *BACKEND, *words)
+    assert [(each["model"]["model_name"], each["status"]) for each in records] == [(name, "ok") for name in measured]
+
+
+def test_what_failed_is_measured_again_where_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suite_of_ours: Any
+) -> None:
+    """What was right is not, and the failure stays in the run as an earlier attempt."""
+    suite_of_ours("faults.faulty_suite")
+    monkeypatch.setenv(FAILS_WHERE, str(tmp_path / "fails"))
+    (tmp_path / "fails").touch()
+    words = ("--suite-name", "faulty", "--only", "fine", "--only", "fails_once", "--accelerator", "cpu")
+    words += ("--test", "eval", "--repeat", "3", *BACKEND)
+    first = [("fine", 1, "ok"), ("fails_once", 1, "run_error")]
+    for more, wanted in (((), first), ((), first), (("--retry-failed",), [*first, ("fails_once", 2, "ok")])):
+        found = run(tmp_path, *words, *more)
+        assert [(each["model"]["model_name"], each["attempt"], each["status"]) for each in found] == wanted
+
+
+def test_the_model_is_traced_on_the_xla_device_whatever_stands_before(tmp_path: Path) -> None:
+    """Steady blocks run there and bring nothing; kept on the host device it would not be measured at all."""
+    [kept] = run(tmp_path / "kept", *BRIDGE, "--keep-model-data-on-cuda")
+    assert (kept["status"], kept["experiment"]["keep_model_data_on_cuda"]) == ("skipped", True)
+    assert "keep-model-data-on-cuda is gone from PyTorch/XLA" in kept["error"]["message"]
+    [moved] = run(tmp_path / "moved", *BRIDGE, "--keep-model-data-on-cuda", "--trace-on-xla")
+    assert (moved["status"], moved["experiment"]["keep_model_data_on_cuda"]) == ("ok", False)
+    steady = [index for index, kind in enumerate(moved["measurement"]["blocks"]["kind"]) if kind == "steady"]
+    assert {moved["measurement"]["blocks"]["executions"][index] for index in steady} == {1}
+    assert {moved["metrics"]["xla_TransferToDevice_number"][index] for index in steady} == {0.0}
+
+
+def test_cuda_graphs_are_left_alone_where_they_are_off(tmp_path: Path) -> None:
+    """As inductor itself counts: under a mode that turns them on it tries, and without CUDA skips each graph."""
+    [off] = run(tmp_path / "off", *INDUCTOR, "--disable-cudagraphs")
+    [on] = run(tmp_path / "on", *INDUCTOR, "--compile-mode", "reduce-overhead")
+    assert (off["variant"], off["experiment"]["cudagraphs"]) == ("inductor", False)
+    assert (on["variant"], on["experiment"]["compile_mode"]) == ("inductor mode=reduce-overhead", "reduce-overhead")
+    skipped = [each["metrics"]["dynamo_counters"][0]["inductor"].get("cudagraph_skips") for each in (off, on)]
+    assert skipped == [None, 1]

@@ -82,6 +82,12 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--amp-dtype belongs to --dtype amp, not to --dtype {arguments.dtype}")
     if arguments.dynamic_batch_only and not arguments.dynamic_shapes:
         raise UsageError("--dynamic-batch-only belongs to --dynamic-shapes; pass both")
+    mode = arguments.compile_mode
+    if arguments.cudagraphs is False and mode in presets.WITHOUT_CUDAGRAPHS:
+        raise UsageError(
+            f"--disable-cudagraphs: the mode {mode} turns CUDA graphs on; "
+            f"pass --compile-mode {presets.WITHOUT_CUDAGRAPHS[mode]}"
+        )
     names = [name for name, _ in arguments.env]
     if len(set(names)) < len(names):
         raise UsageError(f"--env: each environment needs a name of its own, not {', '.join(names)}")

@@ -177,6 +177,8 @@ def _forced(model: ModelInfo, fields: dict[str, Any]) -> tuple[dict[str, Any], t
     if fields.get("cudagraphs") and model.no_cudagraphs:
         notes.append(f"without CUDA graphs: {model.name}: {model.no_cudagraphs}")
         fields["cudagraphs"] = False
+        if (mode := fields.get("compile_mode")) in presets.WITHOUT_CUDAGRAPHS:
+            fields["compile_mode"] = presets.WITHOUT_CUDAGRAPHS[mode]
     return fields, tuple(notes)
 
 

@@ -48,11 +48,12 @@ def seed_host(seed: int) -> None:
 
 
 def without_dropout(module: Any) -> None:
-    """Set every dropout, drop-path and layer-drop probability of a built model to 0.
+    """Take the dropout layers out of a built model, and set what probabilities are left, drop-path's too, to 0.
 
     The random streams of devices and compilers cannot match. A configuration is read once, at construction, by most
     layers and at each call by some: so the layers' own attributes and those of the configuration are changed.
     """
+    _take_out_layers(module)
     for part in module.modules():
         holders = [part]
         if getattr(part, "config", None) is not None and hasattr(part.config, "__dict__"):
@@ -61,6 +62,23 @@ def without_dropout(module: Any) -> None:
             for name, value in list(vars(holder).items()):
                 if isinstance(value, float) and value > 0 and _is_probability(name, type(part).__name__):
                     setattr(holder, name, 0.0)
+
+
+def _take_out_layers(module: Any) -> None:
+    """Let each dropout layer that drops anything hand on what it gets.
+
+    With a probability of 0 it would be a copy in the program that dynamo's backends get, one that the timed program
+    does not have: and PyTorch/XLA's dynamo bridge mixes up the results of a program that returns a tensor and its copy.
+    A layer whose probability is 0 from the start is a copy in the timed program too, so it stays.
+    """
+    import torch
+
+    def hand_on(values: Any) -> Any:
+        return values
+
+    for part in module.modules():
+        if isinstance(part, torch.nn.modules.dropout._DropoutNd) and part.p > 0:  # noqa: SLF001 - what all kinds share
+            part.forward = hand_on
 
 
 def _is_probability(name: str, owner: str) -> bool:

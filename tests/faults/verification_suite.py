@@ -22,6 +22,8 @@ NAMES = (
     "hangs",
     "dies_on_xla",
     "normalised",
+    "dropped",
+    "copied",
 )
 
 
@@ -48,6 +50,15 @@ def _forward(name: str, module, values):
     return result
 
 
+def _after_linear(name: str):
+    """Return the layer that follows; dynamo makes a copy of dropout with a probability of 0."""
+    import torch
+
+    if name in ("dropped", "copied"):
+        return torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Dropout(0.5 if name == "dropped" else 0.0))
+    return torch.nn.BatchNorm1d(8) if name == "normalised" else torch.nn.Identity()
+
+
 def _module(name: str):
     import torch
 
@@ -66,7 +77,7 @@ def _module(name: str):
         def __init__(self) -> None:
             super().__init__()
             self.linear = torch.nn.Linear(8, 8)
-            self.norm = torch.nn.BatchNorm1d(8) if name == "normalised" else torch.nn.Identity()
+            self.norm = _after_linear(name)
 
         def forward(self, values):
             result = _forward(name, self, values)

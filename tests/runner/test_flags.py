@@ -7,6 +7,7 @@ import pytest
 import xlabench
 from runner import flags
 from runner.errors import UsageError
+from runner.flags import configuration
 from runner.plan import presets
 
 
@@ -66,6 +67,22 @@ def test_a_torchbench_folder_that_is_missing_is_exit_2(capsys, tmp_path):
 def test_a_plan_without_a_match_is_exit_2(capsys):
     assert xlabench.main(["plan", "--suite-name", "dummy", "--filter", "nothing"]) == 2
     assert "No experiment matches" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("mode", "instead"), [("reduce-overhead", "default"), ("max-autotune", "max-autotune-no-cudagraphs")]
+)
+def test_a_mode_that_turns_cuda_graphs_on_is_refused_beside_the_flag_against_them(mode, instead):
+    with pytest.raises(UsageError, match=rf"the mode {mode} turns CUDA graphs on; pass --compile-mode {instead}$"):
+        request("--disable-cudagraphs", "--compile-mode", mode)
+    assert request("--disable-cudagraphs", "--compile-mode", instead).requested["cudagraphs"] is False
+
+
+@pytest.mark.parametrize("mode", configuration.COMPILE_MODES)
+def test_the_modes_that_turn_cuda_graphs_on_are_torchs(mode):
+    torch = pytest.importorskip("torch")
+    options = torch._inductor.list_mode_options(mode)
+    assert options.get("triton.cudagraphs", False) == (mode in presets.WITHOUT_CUDAGRAPHS)
 
 
 def test_errors_of_flags_carry_their_exit_code(tmp_path):

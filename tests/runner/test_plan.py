@@ -358,6 +358,22 @@ def test_a_model_without_cudagraphs_says_so_where_they_are_asked_for():
     assert found == {"eager": (False, ()), "inductor": (False, ("without CUDA graphs: one: flaky",))}
 
 
+@pytest.mark.usefixtures("tabled")
+@pytest.mark.parametrize(
+    ("mode", "without"),
+    [
+        ("max-autotune", "max-autotune-no-cudagraphs"),
+        ("max-autotune-no-cudagraphs", "max-autotune-no-cudagraphs"),
+        ("reduce-overhead", "default"),
+        ("default", "default"),
+    ],
+)
+def test_a_model_without_cudagraphs_has_no_mode_that_turns_them_on(mode, without):
+    asked = {"accelerators": ("cuda",), "preset": "hud", "tests": ("train",), "dynamo": ("inductor",)}
+    (entry,) = planned(machine(accelerators=BOTH), xla=(None,), requested={"compile_mode": mode}, **asked)
+    assert (entry.config.cudagraphs, entry.config.compile_mode) == (False, without)
+
+
 def test_the_note_of_an_entry_is_a_warning_of_its_record():
     noted = make_entry(config(), "default", None, ("amp in place of bfloat16: one: overflows",))
     made = make_record(noted, facts(), ended())

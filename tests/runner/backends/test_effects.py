@@ -69,7 +69,8 @@ def test_overrides_hold_in_the_process(measure):
 
 
 def test_an_override_wins_over_the_setting_of_its_own_flag(measure):
-    assert told(measure, "inductor", cudagraphs=False)["cudagraphs"] is False
+    for cudagraphs in (True, False):
+        assert told(measure, "inductor", cudagraphs=cudagraphs)["cudagraphs"] is cudagraphs
     overrides = {"inductor.triton.cudagraphs": "True"}
     assert told(measure, "inductor", overrides=overrides)["cudagraphs"] is True
 

@@ -7,7 +7,7 @@ import pytest
 from real import load_of
 from runner_makers import config, settings
 
-from runner.instrument import memory_snapshot, xla_profile
+from runner.instrument import memory_snapshot, process, xla_profile
 from runner.instrument.base import Bench
 from runner.messages import Instrument
 
@@ -32,6 +32,34 @@ def test_memory_is_recorded_from_before_the_first_compilation(bench, monkeypatch
     tool.before_first()
     tool.finish()
     assert said == [{}, "memory-snapshot.pickle", {"enabled": None}]
+
+
+def test_a_snapshot_of_memory_is_listed_with_its_kind(bench, monkeypatch):
+    """It covers the whole run, and is written where the run fails, too."""
+    said = []
+
+    class Run:
+        def __init__(self, *_):
+            said.append("made")
+
+        def load(self):
+            said.append("loaded")
+
+        def run(self):
+            said.append("ran")
+            raise MemoryError("CUDA out of memory")
+
+    memory = types.SimpleNamespace(
+        _record_memory_history=lambda **arguments: said.append(arguments),
+        _dump_snapshot=lambda path: Path(path).write_bytes(b"12345"),
+    )
+    monkeypatch.setattr(memory_snapshot, "_memory", lambda: memory)
+    monkeypatch.setattr(process, "Session", Run)
+    found = process.instrument(bench("memory_snapshot").command)
+    assert said == ["made", "loaded", {}, "ran", {"enabled": None}]
+    (artifact,) = found.artifacts
+    assert (artifact.kind, artifact.path, artifact.bytes) == ("memory_snapshot", "memory-snapshot.pickle", 5)
+    assert found.warnings == ["the instrumented run failed: MemoryError: CUDA out of memory"]
 
 
 @pytest.fixture

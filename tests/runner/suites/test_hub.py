@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import threading
 
 import pytest
 
@@ -18,7 +17,6 @@ def hub(monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr("urllib.request.getproxies", dict)
     with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=server.listen, daemon=True).start()
         monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.getsockname()[1]}")
         yield server
 

@@ -9,6 +9,8 @@ import pytest
 from runner.verify.determinism import without_dropout
 
 torch = pytest.importorskip("torch")
+from functorch.compile import make_boxed_func  # noqa: E402 - after the check that torch is there
+from torch._dynamo.backends.common import aot_autograd  # noqa: E402 - as above
 
 
 def changes(module, *inputs):
@@ -60,6 +62,23 @@ def test_dropout_of_every_kind_is_off(make):
     assert changes(module, values)
     without_dropout(module)
     assert not changes(module, values)
+
+
+@pytest.mark.parametrize(("probability", "ops"), [(0.5, ["relu", "relu"]), (0.0, ["relu", "clone", "relu"])])
+def test_a_dropout_layer_is_no_part_of_the_captured_program(probability, ops):
+    """Dynamo makes a copy of one whose probability is 0; where it was so from the start, it is timed and stays."""
+    module = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Dropout(probability), torch.nn.ReLU())
+    without_dropout(module)
+    found = []
+
+    def capture(graph, _):
+        found.extend(node.target.name().partition("::")[2] for node in graph.graph.nodes if node.op == "call_function")
+        return make_boxed_func(graph.forward)
+
+    compiled = torch.compile(module, backend=aot_autograd(fw_compiler=capture), fullgraph=True)
+    assert compiled(torch.ones(4)).tolist() == [1.0] * 4
+    assert [op.removesuffix(".default") for op in found] == ops
+    torch._dynamo.reset()
 
 
 def test_other_numbers_stay():

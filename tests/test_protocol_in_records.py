@@ -1,0 +1,95 @@
+"""What a flag of the protocol or of the artifacts asks for stands in the record of a real run, and has its effect."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.command import ROOT, xlabench
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+
+CPU = ("--accelerator", "cpu", "--test", "eval", "--repeat", "6", "--xla", "None")
+DUMMY = ("--suite-name", "dummy", "--only", "dummy", *CPU)
+EAGER = (*DUMMY, "--dynamo", "None")
+PAIR = (*EAGER, "--xla", "PJRT")
+TELLING = ("--suite-name", "telling", "--only", "tell", *CPU, "--dynamo", "eager")
+
+
+def run(home: Path, *words: str) -> tuple[list[dict[str, Any]], str]:
+    """Run to the end; return the records, and what the command wrote to stderr."""
+    folder = home / "run"
+    done = xlabench("run", *words, "--home", home, "--output-dirname", folder, "--no-ingest")
+    return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "order", "rounds", "rewarmed"),
+    [
+        (("--rounds", "2"), "interleaved", [0, 1], True),
+        (("--rounds", "3", "--rewarm", "0"), "interleaved", [0, 1, 2], False),
+        (("--interleave", "rounds"), "rounds", [0], False),
+        (("--interleave", "off"), "sequence", [0], False),
+    ],
+)
+def test_processes_follow_each_other_as_asked(
+    tmp_path: Path, words: tuple[str, ...], order: str, rounds: list[int], *, rewarmed: bool
+) -> None:
+    """In turns, whose steady blocks are shared out and begin with blocks timed apart; or one after the other."""
+    records, _ = run(tmp_path, *PAIR, *words)
+    assert [record["variant"] for record in records] == ["eager", "openxla+lazytensor"]
+    for record in records:
+        blocks = record["measurement"]["blocks"]
+        steady = [turn for turn, kind in zip(blocks["round"], blocks["kind"], strict=True) if kind == "steady"]
+        assert (record["measurement"]["order"], sorted(set(steady)), len(steady)) == (order, rounds, 6)
+        assert bool(blocks["rewarm_time"]) == rewarmed
+
+
+def test_artifacts_beyond_the_limit_are_cut_with_a_note(tmp_path: Path) -> None:
+    [record], _ = run(tmp_path, *EAGER, "--save-output", "--artifact-limit", "50")
+    [artifact] = [each for each in record["artifacts"] if each["kind"] == "output"]
+    assert (artifact["bytes"], artifact["note"]) == (0, "cut at the byte limit")
+    assert record["status"] == "ok"
+
+
+def test_a_graph_break_fails_where_one_graph_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is not, this model raises `Told` in its step."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("XLABENCH_SUITES", "tests.runner.telling_suite:SUITE")
+    [record], _ = run(tmp_path, *TELLING, "--fullgraph")
+    assert (record["status"], record["error"]["type"]) == ("compile_error", "Unsupported")
+    assert record["variant"] == "eager+dynamo fullgraph"
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_what_the_processes_print_is_shown_where_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, shown: bool
+) -> None:
+    """It lies in the log of the record in any case."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("XLABENCH_SUITES", "tests.faults.faulty_suite:SUITE")
+    words = ("--suite-name", "faulty", "--only", "fine", *CPU, "--dynamo", "None")
+    [record], stderr = run(tmp_path, *words, *(["--print-subprocess"] if shown else []))
+    assert ("a word from fine" in stderr) == shown
+    [log] = [each["path"] for each in record["artifacts"] if each["kind"] == "log"]
+    assert "a word from fine" in (tmp_path / "run" / log).read_text()
+
+
+def test_time_of_a_device_without_events_is_a_skip_that_says_so(tmp_path: Path) -> None:
+    [record], _ = run(tmp_path, *EAGER, "--pure-wall-time")
+    assert (record["status"], record["experiment"]["pure_wall_time"]) == ("skipped", True)
+    assert record["error"]["message"].endswith(
+        "pure-wall-time is measured by events of the device, and the cpu has none"
+    )
+
+
+def test_a_snapshot_of_cuda_memory_is_refused_elsewhere_by_a_warning(tmp_path: Path) -> None:
+    """The experiment is measured all the same."""
+    [record], _ = run(tmp_path, *EAGER, "--memory-snapshot")
+    assert (record["status"], {each["kind"] for each in record["artifacts"]}) == ("ok", {"log"})
+    assert "memory_snapshot: only on cuda" in record["warnings"]
