@@ -23,7 +23,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     preset: str = "xlabench"
     purpose: Purpose = "benchmark"
-    """`calibration`: experiments are measured against themselves (`xlabench calibrate`)."""
+    """`calibration`: experiments are measured against themselves (`xlabench calibrate`); `confirmation`: both sides of
+    a comparison once more (`xlabench compare --confirm`). Neither is a result."""
     repeat: int = 10
     """Steady blocks to take; under the preset `peer` the number of all blocks."""
     iterations_per_run: int = 1

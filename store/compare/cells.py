@@ -41,6 +41,9 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     variant: str
     environment: str
     experiment_id: str
+    old_environment: str
+    old_experiment_id: str
+    """Of the old side; those above are the new side's."""
     old_s: float | None
     new_s: float | None
     verdict: Verdict
@@ -76,7 +79,17 @@ class _Series(msgspec.Struct):
 
 def compare(con: Connection, old: Side, new: Side) -> Comparison:
     """Compare two sides; noise floors come from A/A pairs of other runs."""
-    left, right = (_series(con, side, other) for side, other in ((old, new), (new, old)))
+    return compare_pairs(con, [(old, new)])
+
+
+def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Comparison:
+    """Compare several pairs of sides of the same two runs: all their cells are judged together.
+
+    The comparison is named after the first pair.
+    """
+    old, new = pairs[0]
+    left = {(number, *key): each for number, (a, b) in enumerate(pairs) for key, each in _series(con, a, b).items()}
+    right = {(number, *key): each for number, (a, b) in enumerate(pairs) for key, each in _series(con, b, a).items()}
     keys = [key for key in left if key in right]
     runs = sorted({old.run_id, new.run_id})
     floors = floors_without(con, runs)
@@ -175,6 +188,8 @@ def _cell(old: _Series, new: _Series, verdict: Verdict, floor: Floor) -> Cell:
         variant=facts["variant"],
         environment=facts["environment"],
         experiment_id=facts["experiment_id"],
+        old_environment=old.facts["environment"],
+        old_experiment_id=old.facts["experiment_id"],
         old_s=_time(old),
         new_s=_time(new),
         verdict=verdict,
