@@ -81,7 +81,7 @@ def _only(title: str, names: tuple[str, ...]) -> Table:
 def _notes(found: Comparison) -> tuple[str, ...]:
     notes = ["A verdict needs an interval clear of 1, an effect above the noise floor, and q below 5 %."]
     if not found.interleaved:
-        notes.append("The sides did not take turns: faster and slower are suspected, not confirmed.")
+        notes.append("The sides did not take turns: faster and slower are suspected; --confirm measures both again.")
     if any(cell.floor.pairs == 0 for cell in found.cells):
         notes.append("A floor on 0 A/A pairs is the default one: nobody has measured this machine against itself.")
     notes += [each.sentence() for each in found.false_alarms]
