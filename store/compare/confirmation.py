@@ -22,6 +22,7 @@ SAME_ENVIRONMENT = (
     "both sides are the same environment, so nothing differs but the day; to learn which of the two days was the odd "
     "one, measure again with `xlabench run`"
 )
+_OTHER_WAY = "; not in the direction that was suspected"
 _MOVED = ("slower", "faster")
 _ORDER = ("slower", "faster", "ambiguous", "not comparable", "same", NOT_REPRODUCIBLE)
 _COLUMNS = (
@@ -145,7 +146,7 @@ def _row(each: Confirmation) -> tuple[Value, ...]:
         verdict.processes,
         verdict.needed,
         verdict.q,
-        verdict.reason,
+        verdict.reason + (_OTHER_WAY if verdict.confirmed and not each.confirmed else ""),
     )
 
 

@@ -95,6 +95,7 @@ def test_the_other_direction_confirms_no_suspicion(suspected, opened):  # noqa: 
     _, measured = again(opened, ("resnet18", 0.5))
     report = told(found, to_confirm(found, "suspected"), measured)
     assert report["title"] == "a → b: 1 suspected: 0 confirmed, 1 not confirmed (faster 1)"
+    assert report["tables"][0]["rows"][0][-1].endswith("not in the direction that was suspected")
 
 
 def test_an_ambiguous_cell_may_turn_out_to_differ(suspected, opened):  # noqa: F811
