@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run smoke report serve test test-fast lint format bench clean
+.PHONY: help setup run smoke report serve test test-fast lint format bench trust clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -48,8 +48,11 @@ format: $(READY) ## put the sources into their form
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: $(READY) ## the benchmarks under tests/performance
-	@for each in tests/performance/*.py; do $(BIN)/python $$each || exit 1; done
+bench: $(READY) ## the benchmarks under tests/performance: minutes
+	@for each in tests/performance/overhead.py tests/performance/start.py; do $(BIN)/python $$each || exit 1; done
+
+trust: $(READY) ## how often verdicts are wrong: an hour and a half on an idle machine; measured parts are kept
+	@$(BIN)/python tests/performance/trust.py --home $(HOME_DIR)/trust
 
 clean: ## remove the environment; measured data stays
 	@rm -rf .venv .venv-latest .venv-plain

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from store.record import Artifact, Error, ExperimentConfig, FallbackOp, Graph, GraphBreak, Purpose, Verification
+from store.record import Artifact, Error, ExperimentConfig, FallbackOp, Graph, GraphBreak, Purpose, Until, Verification
 
 if TYPE_CHECKING:
     import socket
@@ -16,6 +16,8 @@ VerifyMode = Literal["off", "with", "only"]
 """No verification, beside the timing, or in place of it."""
 Interleave = Literal["processes", "rounds", "off"]
 """Processes of a group take turns while the others are stopped; run whole, in balanced order; or entry by entry."""
+TIME_BUDGET_S = 60.0
+"""Of a process that measures until it is stable, where nothing else is asked for."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +28,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """`calibration`: experiments are measured against themselves (`xlabench calibrate`); `confirmation`: both sides of
     a comparison once more (`xlabench compare --confirm`). Neither is a result."""
     repeat: int = 10
-    """Steady blocks to take; under the preset `peer` the number of all blocks."""
+    """Steady blocks to take, the least number of them where `until_stable`; under the preset `peer` all blocks."""
+    until_stable: float | None = None
+    """Blocks are taken until the 95 % interval of their median is within ± this share of it; None: `repeat` blocks."""
+    time_budget_s: float | None = None
+    """Running time of a process after its warm-up at which `until_stable` gives up; None: `TIME_BUDGET_S`."""
     iterations_per_run: int = 1
     processes: int = 3
     """Measuring processes of one experiment, each with a record of its own (its `replica`)."""
@@ -80,6 +86,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def records(self) -> int:
         """Return how many records an experiment gets."""
         return 2 * self.replicas if self.purpose == "calibration" else self.replicas
+
+    @property
+    def stable_budget_s(self) -> float:
+        """Return the time that a process has to become stable."""
+        return TIME_BUDGET_S if self.time_budget_s is None else self.time_budget_s
 
     def turns(self) -> tuple[int, ...]:
         """Return the blocks of each interleaved turn: `repeat` in all, lengths differ by one at most."""
@@ -171,6 +182,8 @@ class TurnDone(msgspec.Struct, tag="turn_done", frozen=True, kw_only=True):
     """The turn's blocks are taken; `steady` is false where a compilation spoilt them."""
 
     steady: bool
+    enough: bool = True
+    """Once `repeat` blocks are taken: no further turn is needed."""
 
 
 class Paused(msgspec.Struct, tag="paused", frozen=True):
@@ -193,6 +206,7 @@ class Report(msgspec.Struct, tag="report", frozen=True, kw_only=True):
     graphs: list[Graph] = []
     rewarm_times: list[float] = []
     """Seconds of the blocks at the begin of turns; they are no part of the metrics."""
+    until: Until | None = None
 
 
 class Verified(msgspec.Struct, tag="verified", frozen=True):

@@ -24,6 +24,11 @@ TABLE: Mapping[str, Advice] = {
         "only {n} steady blocks",
         "raise --repeat to at least {wanted}",
     ),
+    "not_stable": Advice(
+        "medians that are not known as well as asked for",
+        "after {spent_s:.0f} s and {n} steady blocks the interval of the median is {reached}, not ±{target:.2%}",
+        "raise --time-budget or --iterations-per-run, or let nothing else run on the machine",
+    ),
     "wide_spread": Advice(
         "steady blocks that differ much",
         "the middle half of the steady blocks spreads over {spread:.0%} of the median",

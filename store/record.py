@@ -34,6 +34,7 @@ FallbackClass = Literal["no_lowering", "opt_in_lowering", "host_read"]
 Purpose = Literal["benchmark", "calibration", "confirmation"]
 CacheState = Literal["cold", "warm"]
 StartMethod = Literal["fork", "interpreter"]
+UntilRule = Literal["stable"]
 Weights = Literal["random", "pretrained"]
 VerificationCode = Literal[
     "PASS",
@@ -215,6 +216,22 @@ class Blocks(msgspec.Struct, kw_only=True):
     """Of the blocks at the begin of interleaved turns, seconds; they stand in no other array."""
 
 
+class Until(msgspec.Struct, kw_only=True):
+    """How a process came to the end of its blocks, where their number was not fixed."""
+
+    rule: UntilRule = "stable"
+    """`stable`: until the median of its steady blocks was known well enough."""
+    target: float
+    """Half the width of the median's 95 % interval, as a share of the median, at which it stops."""
+    budget_s: float
+    half_width: float | None = None
+    """What was reached; None under six steady blocks, where there is no interval."""
+    spent_s: float = 0.0
+    """Running time since the warm-up, re-warming included."""
+    stable: bool = False
+    """Whether the target was reached."""
+
+
 class Measurement(msgspec.Struct, kw_only=True):
     """How the numbers were taken: the protocol settings, which are no part of the experiment's identity."""
 
@@ -229,6 +246,8 @@ class Measurement(msgspec.Struct, kw_only=True):
     processes: int = 1
     """Of the experiment; each has a record, its `replica`."""
     repeat: int | None = None
+    until: Until | None = None
+    """Where blocks beyond `repeat` were taken if need be; None: exactly `repeat`."""
     warmup_min: int | None = None
     warmup_max: int | None = None
     steady_blocks: int | None = None

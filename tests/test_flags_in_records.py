@@ -60,6 +60,41 @@ def test_a_seed_and_a_dtype_change_what_is_computed(tmp_path: Path) -> None:
     assert outputs(tmp_path / "d", half).dtype == torch.bfloat16
 
 
+def steady(record: dict[str, Any]) -> int:
+    count: int = record["measurement"]["blocks"]["kind"].count("steady")
+    return count
+
+
+@pytest.mark.parametrize("interleave", ["processes", "rounds", "off"])
+def test_blocks_are_taken_until_the_time_budget_is_spent(tmp_path: Path, interleave: str) -> None:
+    """No median of such short blocks is known to ± 0.001 %: each process goes on for its two seconds, and says so."""
+    words = ("--xla", "None", "--xla", "PJRT", "--dynamo", "None", "--test", "eval", "--interleave", interleave)
+    words += ("--until-stable", "0.001%", "--time-budget", "2")
+    records = run(tmp_path, *MODEL, *words)
+    assert [record["status"] for record in records] == ["ok"] * 2
+    for record in records:
+        until = record["measurement"]["until"]
+        assert (until["rule"], until["target"], until["budget_s"], until["stable"]) == ("stable", 1e-5, 2, False)
+        assert until["spent_s"] >= 2
+        assert until["half_width"] > 1e-5
+        assert steady(record) > record["measurement"]["repeat"] == 6
+        assert "not_stable" in [finding["code"] for finding in record["findings"]]
+        assert "--until-stable=0.001% --time-budget=2" in record["reproduce"]
+        rounds = max(record["measurement"]["blocks"]["round"])
+        assert (rounds >= 5) == (interleave == "processes")
+
+
+def test_a_median_that_is_known_well_enough_ends_at_the_least_number_of_blocks(tmp_path: Path) -> None:
+    """Not even a busy machine spreads the middle third of thirty blocks over twice their median."""
+    words = ("--repeat", "30", "--iterations-per-run", "50", "--threads", "1", "--until-stable", "99")
+    for record in run(tmp_path, *EAGER, "--test", "eval", *words, "--processes", "2"):
+        until = record["measurement"]["until"]
+        assert (steady(record), until["stable"], until["budget_s"]) == (30, True, 60)
+        assert 0 < until["half_width"] <= 0.99
+        assert 0 < until["spent_s"] < 60
+        assert "not_stable" not in [finding["code"] for finding in record["findings"]]
+
+
 def test_an_xla_baseline_is_measured_beside_what_is_asked_for(tmp_path: Path) -> None:
     words = ("--xla", "None", "--dynamo", "None", "--test", "eval", "--use-xla-baseline")
     assert [record["variant"] for record in run(tmp_path, *MODEL, *words)] == ["eager", "openxla+lazytensor"]

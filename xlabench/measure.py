@@ -54,9 +54,9 @@ def settings_of(parsed: argparse.Namespace) -> Settings:
     from runner.plan import plan_file
 
     found = flags.settings(parsed)
-    if parsed.plan is None:
-        return found
-    return plan_file.with_settings(parsed.plan, found, flags.given_settings(parsed.parser, parsed.words[1:]))
+    if parsed.plan is not None:
+        found = plan_file.with_settings(parsed.plan, found, flags.given_settings(parsed.parser, parsed.words[1:]))
+    return flags.agreeing(found)
 
 
 def measure(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from runner.flags.agreement import agreeing
 from runner.flags.artifacts import add_artifact_flags
 from runner.flags.configuration import add_configuration_flags
 from runner.flags.given import given_settings
@@ -15,7 +16,16 @@ from runner.flags.verification import add_verification_flags
 if TYPE_CHECKING:
     import argparse
 
-__all__ = ["SMOKE", "add_measure_flags", "add_plan_flags", "command_line", "given_settings", "plan_request", "settings"]
+__all__ = [
+    "SMOKE",
+    "add_measure_flags",
+    "add_plan_flags",
+    "agreeing",
+    "command_line",
+    "given_settings",
+    "plan_request",
+    "settings",
+]
 
 
 def add_plan_flags(parser: argparse.ArgumentParser) -> None:

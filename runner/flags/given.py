@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _FLAGS_OF = {
+    "time_budget_s": ("time_budget",),
     "timeout_s": ("subprocess_timeout",),
     "memory_limit_bytes": ("memory_limit",),
     "artifact_limit_bytes": ("artifact_limit",),

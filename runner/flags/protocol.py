@@ -10,11 +10,30 @@ if TYPE_CHECKING:
     import argparse
 
 
+STABLE_TARGET = 0.01
+"""Of `--until-stable`: a third of the default noise floor, so that a process's own noise hides no verdict."""
+
+
 def add_protocol_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags that say how a run measures; none is part of an experiment's identity."""
     group = parser.add_argument_group("measurement")
     add = group.add_argument
     add("--repeat", type=types.positive, metavar="N", help="timed blocks in the steady state (default 10)")
+    add(
+        "--until-stable",
+        type=types.percent,
+        nargs="?",
+        const=STABLE_TARGET,
+        metavar="TARGET%",
+        help="take more than --repeat blocks until the 95 %% interval of a process's median is within ± TARGET of it "
+        "(default 1%%), or the time budget is spent",
+    )
+    add(
+        "--time-budget",
+        type=types.above_zero,
+        metavar="S",
+        help="of --until-stable: running seconds of a process after its warm-up (default 60)",
+    )
     add("--iterations-per-run", type=types.positive, default=1, metavar="N", help="iterations of one timed block")
     add("--processes", type=types.positive, metavar="K", help="measuring processes of each experiment (default 3)")
     add(

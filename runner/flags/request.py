@@ -126,6 +126,8 @@ def settings(arguments: argparse.Namespace) -> Settings:
     return Settings(
         preset=arguments.preset,
         repeat=arguments.repeat or presets.REPEATS[arguments.preset],
+        until_stable=arguments.until_stable,
+        time_budget_s=arguments.time_budget,
         processes=arguments.processes or (1 if arguments.smoke else presets.PROCESSES[arguments.preset]),
         twins=arguments.twins,
         interleave=arguments.interleave,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 _TESTS = {"eval": "eval", "train": "train", "inference": "eval", "training": "train"}
@@ -84,7 +85,7 @@ def not_negative(text: str) -> int:
     return 0 if text.strip() == "0" else positive(text)
 
 
-def tolerance(text: str) -> float:
+def above_zero(text: str) -> float:
     """Read a number above 0."""
     try:
         value = float(text)
@@ -93,6 +94,23 @@ def tolerance(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
     return value
+
+
+def percent(text: str) -> float:
+    """Read percent, as `2`, `2%` or `0.5%`; return the share."""
+    try:
+        # Decimal, so that `percent_text` gives back what was typed.
+        value = float(Decimal(text.strip().removesuffix("%").strip()) / 100)
+    except InvalidOperation:
+        value = 0.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no percentage above 0 and below 100, such as 1 or 0.5%")
+    return value
+
+
+def percent_text(share: float) -> str:
+    """Return a share as `percent` reads it."""
+    return f"{(Decimal(repr(share)) * 100).normalize():f}%"
 
 
 def size(text: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,12 @@ _AT_LEAST_ONE = frozenset(
         "verify_iterations",
     }
 )
+
+_ABOVE_ZERO = {
+    "until_stable": (1, "a share above 0 and below 1, as 0.01 for 1 %"),
+    "time_budget_s": (math.inf, "a number of seconds above 0"),
+}
+"""Bounds of settings, and how they are said."""
 
 
 class FileEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -200,6 +207,9 @@ def _check_settings(settings: Mapping[str, Any], path: Path) -> None:
     for name in _AT_LEAST_ONE & set(settings):
         if settings[name] < 1:
             raise _bad(path, f"{name} is at least 1 - at `$.settings.{name}`")
+    for name, (below, what) in _ABOVE_ZERO.items():
+        if settings.get(name) is not None and not 0 < settings[name] < below:
+            raise _bad(path, f"{name} is {what} - at `$.settings.{name}`")
     if settings.get("preset", PRESETS[0]) not in PRESETS:
         raise _bad(path, f"preset is one of {', '.join(PRESETS)} - at `$.settings.preset`")
 

@@ -17,6 +17,7 @@ from runner.process import afterwards, fallbacks, memory, pausing, steps
 from runner.process.inputs import Inputs
 from runner.process.samples import Block, Samples, call_difference, difference
 from runner.process.steady import is_steady, steady_start
+from runner.process.until import Turns
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, SuiteContext
 
@@ -68,6 +69,7 @@ class Measurement:
         self._step: Callable[..., Any]
         self._base_bytes = 0
         self._spoilt_turns = 0
+        self._turns = Turns(command.settings)
         self._peak_is_steady = False
         self._rewarm_times: list[float] = []
 
@@ -146,16 +148,21 @@ class Measurement:
 
     def turn(self, command: Turn) -> TurnDone:
         """Take timed blocks; where a compilation falls among them, they were no steady state."""
-        taken = 0
+        began, taken = time.perf_counter(), 0
         changed = self._rewarm(command.rewarm) if command.rewarm else 0
         while taken < command.blocks and not changed:
             block = self._block()
             self._samples.add(block, "steady", command.round)
             taken, changed = taken + 1, block.changes
+        self._turns.took(taken, time.perf_counter() - began)
         if changed:
             self._samples.spoil_steady()
             self._spoilt_turns += 1
-        return TurnDone(steady=not changed)
+            self._turns.spoilt()
+        return TurnDone(steady=not changed, enough=self._turns.enough(self._steady_times))
+
+    def _steady_times(self) -> list[float]:
+        return [block.total_s for block in self._samples.of_kind("steady")]
 
     def _rewarm(self, least: int) -> int:
         """Take blocks that are timed apart, until caches and clocks are back; return compilations among them."""
@@ -206,6 +213,7 @@ class Measurement:
             invalid=self._invalid(),
             graphs=found.graphs,
             rewarm_times=self._rewarm_times,
+            until=self._turns.reached(self._steady_times()),
         )
 
     def _look(self, ops: list[str]) -> afterwards.Findings:

@@ -36,6 +36,8 @@ class Conversation:
     watch: Callable[[], None] | None = None
     """Called while an answer is due; it may raise to end the conversation."""
     loaded: Loaded | None = None
+    wants_turn: bool = True
+    """Whether what it goes on with is a turn, and not its report."""
     oom_kills_before: int = field(default_factory=failure.kernel_oom_kills)
 
     def ask(self, command: Any) -> Any:
@@ -76,25 +78,29 @@ class Timing:
         return _finished(talk, report)
 
     def _measure(self, talk: Conversation, settings: Settings) -> Generator[None, int, Failed | None]:
-        """Warm up and take the turns, all again where a compilation falls among them; return a failure."""
+        """Warm up and take the turns, all again where a compilation falls among them; return a failure.
+
+        A process that is not stable after them goes on with turns as long as the last one.
+        """
         if settings.preset == "peer":
             answer = talk.ask(Exactly(settings.repeat))
             return answer if isinstance(answer, Failed) else None
-        taken = 0
-        while taken < len(self.turns):
+        while talk.wants_turn:
             answer = talk.ask(WarmUp())
             if isinstance(answer, Failed):
                 return answer
             if not answer.steady:
                 return None
             round_number, taken = (yield), 0
-            while taken < len(self.turns):
-                answer = talk.ask(Turn(self.turns[taken], round_number, self.rewarm))
+            while talk.wants_turn:
+                blocks = self.turns[min(taken, len(self.turns) - 1)]
+                answer = talk.ask(Turn(blocks, round_number, self.rewarm))
                 if isinstance(answer, Failed):
                     return answer
                 if not answer.steady:
                     break
                 taken += 1
+                talk.wants_turn = taken < len(self.turns) or not answer.enough
                 round_number = yield
         return None
 

@@ -9,7 +9,7 @@ from store.advice import finding
 
 if TYPE_CHECKING:
     from runner.messages import Report
-    from store.record import Finding, MachineState
+    from store.record import Finding, MachineState, Until
 
 SHORT_BLOCK_S = 0.001
 """As pyperf: under a millisecond the clock and the loop around the step are part of the number."""
@@ -44,6 +44,7 @@ def of_report(report: Report) -> list[Finding]:
     found = []
     if count < FEW_BLOCKS:
         found.append(finding("few_blocks", n=count, wanted=FEW_BLOCKS))
+    found += of_until(report.until, count)
     low, high = times[count // 4], times[math.ceil(3 * count / 4) - 1]
     if high - low >= WIDE_SPREAD * middle:
         found.append(finding("wide_spread", spread=(high - low) / middle))
@@ -52,6 +53,14 @@ def of_report(report: Report) -> list[Finding]:
     if middle < SHORT_BLOCK_S:
         found.append(finding("short_block", ms=middle * 1e3))
     return found
+
+
+def of_until(until: Until | None, count: int) -> list[Finding]:
+    """Find that the time budget ended before the median of `count` blocks was known as well as asked for."""
+    if until is None or until.stable or until.spent_s < until.budget_s:
+        return []
+    reached = "unknown" if until.half_width is None else f"±{until.half_width:.2%}"
+    return [finding("not_stable", n=count, spent_s=until.spent_s, target=until.target, reached=reached)]
 
 
 def of_machine(machine: MachineState) -> list[Finding]:

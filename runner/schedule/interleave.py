@@ -143,8 +143,10 @@ class Table:
                 place = places[index]
                 if place.seat is not None and place.alive:
                     others = [each for each in places if each.alive and each is not place]
-                    if number < len(place.job.settings.turns()):
-                        self.progress.turn(place.job.member, replica, number)
+                    if place.seat.wants_turn:
+                        settings = place.job.settings
+                        further = settings.until_stable is not None and number >= len(settings.turns())
+                        self.progress.turn(place.job.member, replica, number, further=further)
                     place.seat.advance(number)
                     self._judge(place, others)
             number += 1

@@ -243,6 +243,7 @@ def _measurement(entry: PlanEntry, settings: Settings, report: Report | None, ho
         together=how.together,
         processes=settings.replicas,
         repeat=settings.repeat,
+        until=report.until if report else None,
         warmup_min=settings.warmup_min,
         warmup_max=settings.warmup_max,
         steady_blocks=settings.steady_blocks,

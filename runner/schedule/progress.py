@@ -90,13 +90,15 @@ class ProgressView:
     def phase(self, name: str) -> None:
         self._show(PHASES.get(name, name))
 
-    def turn(self, member: Member, replica: int, number: int) -> None:
-        """Say whose turn it is; off a terminal a round is told once."""
+    def turn(self, member: Member, replica: int, number: int, *, further: bool = False) -> None:
+        """Say whose turn it is; off a terminal a round is told once, and rounds until stable all together."""
         self._current = self._title(member, replica)
         text = f"taking turns, round {number + 1} of its group"
+        if further:
+            text += ", until stable"
         if self._live is not None:
             self._show(text)
-        elif (said := f"{member.entry.group} {replica} {number}") not in self._said:
+        elif (said := f"{member.entry.group} {replica} {'further' if further else number}") not in self._said:
             self._said.add(said)
             self.note(self._line(text))
 
@@ -171,7 +173,9 @@ def verdict(record: Record) -> str:
     median = steady[middle] if len(steady) % 2 else (steady[middle - 1] + steady[middle]) / 2
     first = times[0]
     verified = f"; {_answer(record)}" if record.verification else ""
-    return f"{median * 1e3:.3g} ms per iteration (median of {len(steady)}), first {first:.3g} s{verified}"
+    until = record.measurement.until
+    known = f" ± {until.half_width:.1%}" if until and until.half_width is not None else ""
+    return f"{median * 1e3:.3g} ms{known} per iteration (median of {len(steady)}), first {first:.3g} s{verified}"
 
 
 def _answer(record: Record) -> str:

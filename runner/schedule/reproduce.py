@@ -6,6 +6,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
+from runner.flags import types
 from runner.messages import Settings
 from runner.plan import presets
 from store.record import ExperimentConfig
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 _ENVIRONMENT = "default"
 _SETTINGS = {
+    "time_budget_s": "--time-budget",
     "threads": "--threads",
     "seed": "--seed",
     "warmup_max": "--warmup-max",
@@ -87,6 +89,8 @@ def _setting_words(settings: Settings) -> list[str]:
     usual = Settings()
     words = ["--preset", settings.preset, "--repeat", str(settings.repeat)]
     words += ["--processes", str(settings.processes), "--iterations-per-run", str(settings.iterations_per_run)]
+    if settings.until_stable is not None:
+        words.append(f"--until-stable={types.percent_text(settings.until_stable)}")
     for name, flag in _SETTINGS.items():
         if getattr(settings, name) != getattr(usual, name):
             words += _flag(flag, getattr(settings, name))

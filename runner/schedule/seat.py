@@ -64,6 +64,11 @@ class Seat:
             return self.outcome.loaded
         return self._running.talk.loaded if self._running else None
 
+    @property
+    def wants_turn(self) -> bool:
+        """Say whether it goes on with a turn, and not with its report."""
+        return self._running is not None and self._running.talk.wants_turn
+
     def run(self) -> Outcome:
         """Lead it to its end without a stop."""
         while self.outcome is None:

@@ -56,7 +56,17 @@ def _called(con: Connection, run_id: str, cells: list[list[dict[str, Any]]]) -> 
     floors = floors_without(con, {run_id})
     used = [floor_for(floors, rows[0]) for rows in cells]
     width = max(len(rows) for rows in cells)
-    ratios = [[row["log_ratio"] for row in rows] + [np.nan] * (width - len(rows)) for rows in cells]
-    found = effects(ratios, [floor.variance for floor in used], [floor.freedom for floor in used])
+    found = effects(
+        _padded(cells, "log_ratio", width),
+        [floor.variance for floor in used],
+        [floor.freedom for floor in used],
+        within=_padded(cells, "round_variance", width),
+    )
     verdicts = judge(found, [floor.floor for floor in used], [None] * len(cells), interleaved=True)
     return sum(verdict.word in ("faster", "slower") for verdict in verdicts)
+
+
+def _padded(cells: list[list[dict[str, Any]]], column: str, width: int) -> list[list[float]]:
+    """Return one row per cell, one value per pair of processes; NaN where there is none."""
+    known = [[np.nan if row[column] is None else float(row[column]) for row in rows] for rows in cells]
+    return [row + [np.nan] * (width - len(row)) for row in known]

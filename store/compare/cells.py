@@ -14,7 +14,7 @@ from store.query import fetch, named
 from store.report.findings import findings_table
 from store.report.table import Table
 from store.stats.differences import Difference, differences, incomparable
-from store.stats.effects import effects, paired_log_ratios
+from store.stats.effects import effects, paired_log_ratios, round_variance, variance_of_median
 from store.stats.floors import Floor
 from store.stats.verdicts import Verdict, judge
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from store.query import Connection
 
 Row = dict[str, Any]
+Grid = np.ndarray[Any, Any]
+"""Seconds or log-ratios, shape (processes, rounds) or (processes,)."""
 FACTS = (
     *("machine_id", "accelerator_model", "threads", "dtype", "batch_size", "requested_batch_size", "optimizer"),
     *("loss", "matmul_precision", "workload", "start", "iterations_per_run", "torch", "torch_xla"),
@@ -96,12 +98,13 @@ def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Compar
     same_run = old.run_id == new.run_id
     interleaved = same_run and all(left[key].facts["order"] == "interleaved" for key in keys)
     used = [floor_for(floors, left[key].facts) for key in keys]
-    ratios = _stack([_log_ratios(left[key], right[key], paired=interleaved) for key in keys])
+    grids = [_grids(left[key], right[key], paired=interleaved) for key in keys]
     found = effects(
-        ratios,
+        _stack([_log_ratios(*both, paired=interleaved) for both in grids]),
         np.array([floor.variance for floor in used]),
         np.array([floor.freedom for floor in used]),
         0.0 if same_run else DEFAULT_BETWEEN_RUNS**2,
+        _stack([_within(*both, paired=interleaved) for both in grids]),
     )
     reasons = [_reason(left[key], right[key]) for key in keys]
     verdicts = judge(found, np.array([floor.floor for floor in used]), reasons, interleaved=interleaved)
@@ -140,22 +143,36 @@ def _key(row: Row, side: Side, other: Side) -> tuple[Any, ...]:
     return (row["experiment_id"],) if by_environment else (row["experiment_id"], row["environment"])
 
 
-def _log_ratios(old: _Series, new: _Series, *, paired: bool) -> np.ndarray[Any, Any]:
-    """Return one log-ratio per process: over common rounds where both took turns, else of the processes' medians."""
+def _grids(old: _Series, new: _Series, *, paired: bool) -> tuple[Grid, Grid]:
+    """Return the round medians of both sides: over common rounds where both took turns, else of as many processes."""
     if paired:
         common = [key for key in old.rounds if key in new.rounds]
-        return paired_log_ratios(_grid(old.rounds, common), _grid(new.rounds, common))
+        return _grid(old.rounds, common), _grid(new.rounds, common)
     base, other = _array(old), _array(new)
     processes = min(len(base), len(other))
-    medians = [np.array([[_median(row)] for row in side[:processes]]) for side in (base, other)]
+    return base[:processes], other[:processes]
+
+
+def _log_ratios(base: Grid, new: Grid, *, paired: bool) -> Grid:
+    """Return one log-ratio per process: the median over rounds that both took in turn, else that of their medians."""
+    if paired:
+        return paired_log_ratios(base, new)
+    medians = [np.array([[_median(row)] for row in side]) for side in (base, new)]
     return paired_log_ratios(*medians)
 
 
-def _array(series: _Series) -> np.ndarray[Any, Any]:
+def _within(base: Grid, new: Grid, *, paired: bool) -> Grid:
+    """Return what the rounds inside the processes say of the variance of each log-ratio."""
+    if paired:
+        return round_variance(base, new)
+    return variance_of_median(np.log(base)) + variance_of_median(np.log(new))
+
+
+def _array(series: _Series) -> Grid:
     return _grid(series.rounds, list(series.rounds))
 
 
-def _grid(medians: Mapping[tuple[int, int], float], keys: Sequence[tuple[int, int]]) -> np.ndarray[Any, Any]:
+def _grid(medians: Mapping[tuple[int, int], float], keys: Sequence[tuple[int, int]]) -> Grid:
     """Return the round medians of `keys` in shape (processes, rounds), NaN where there is none."""
     processes = sorted({process for process, _ in keys}) or [0]
     rounds = sorted({number for _, number in keys}) or [0]
@@ -165,7 +182,7 @@ def _grid(medians: Mapping[tuple[int, int], float], keys: Sequence[tuple[int, in
     )
 
 
-def _stack(rows: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+def _stack(rows: Sequence[Grid]) -> Grid:
     width = max((len(row) for row in rows), default=1)
     return np.array([np.pad(row, (0, width - len(row)), constant_values=np.nan) for row in rows]).reshape(-1, width)
 
@@ -203,7 +220,7 @@ def _time(series: _Series) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _median(values: np.ndarray[Any, Any]) -> float:
+def _median(values: Grid) -> float:
     known = values[np.isfinite(values)]
     return float(np.median(known)) if known.size else float("nan")
 

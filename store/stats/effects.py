@@ -4,12 +4,15 @@ The unit of replication is the process: layout, code generation and thread place
 and no number of repeats inside one of them shows it. A few processes alone estimate their own scatter badly, so the
 scatter that A/A records of other runs have shown is added as prior knowledge (the moderated t of Smyth, "Linear
 models and empirical Bayes methods", 2004, equations 1 and 2): variance and degrees of freedom are those of both.
+
+That knowledge holds for a machine like the one it comes from. Where a cell's own scatter refutes it, as on a machine
+that was disturbed, it is left out; and no cell is known better than the rounds inside its processes allow.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 LEVEL = 0.95
+REFUTED = 0.05
+"""A cell whose scatter would be as large in under one of twenty cells, if the prior were right, does not use it."""
+_MEDIAN_VARIANCE = np.pi / 2
+"""Variance of a median over that of a mean (normal samples)."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +54,34 @@ def paired_log_ratios(base: ArrayLike, new: ArrayLike) -> Floats:
     return _nanmedian(differences)
 
 
+def round_variance(base: ArrayLike, new: ArrayLike) -> Floats:
+    """Return the variance of each process's median log-ratio as its rounds tell it; NaN under two common rounds.
+
+    Args:
+        base: round medians, shape (..., processes, rounds), seconds; NaN marks a missing round.
+        new: the same of the other side.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.log(np.asarray(base, float)) - np.log(np.asarray(new, float))
+    return variance_of_median(np.where(np.isfinite(ratios), ratios, np.nan))
+
+
+def variance_of_median(values: ArrayLike) -> Floats:
+    """Return the variance of the median over the last axis, from the scatter of its values; NaN under two."""
+    known = np.asarray(values, float)
+    count = np.isfinite(known).sum(axis=-1)
+    mean = np.nansum(known, axis=-1) / np.maximum(count, 1)
+    squares = np.nansum((known - mean[..., None]) ** 2, axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(count > 1, _MEDIAN_VARIANCE * squares / (count - 1) / count, np.nan)
+
+
 def effects(
     log_ratios: ArrayLike,
     prior_variance: ArrayLike,
     prior_freedom: ArrayLike,
     between_runs: ArrayLike = 0.0,
+    within: ArrayLike = np.nan,
 ) -> Effects:
     """Return mean log-ratio, 95 % interval and two-sided p per cell.
 
@@ -60,6 +90,7 @@ def effects(
         prior_variance: of a process's log-ratio, from A/A records of other runs (or a named default), shape (cells,).
         prior_freedom: on how many degrees of freedom that rests; 0 ignores it.
         between_runs: variance of a log-ratio between runs of different days; 0 where both sides were interleaved.
+        within: variance of each process's log-ratio as its rounds tell it, shape (cells, processes); NaN is unknown.
     """
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415 (measuring environments need no scipy)
 
@@ -67,16 +98,28 @@ def effects(
     count = np.isfinite(values).sum(axis=1)
     mean = np.where(count > 0, np.nansum(values, axis=1) / np.maximum(count, 1), np.nan)
     squares = np.nansum((values - mean[:, None]) ** 2, axis=1)
-    prior = np.broadcast_to(np.asarray(prior_freedom, float), mean.shape)
+    prior = _believed(squares, count, np.asarray(prior_variance, float), np.asarray(prior_freedom, float))
     freedom = np.maximum(count - 1, 0) + prior
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = (prior * np.asarray(prior_variance, float) + squares) / freedom
+        variance = np.fmax(variance, _nanmean(np.broadcast_to(np.asarray(within, float), values.shape)))
         error = np.sqrt(variance / count + np.asarray(between_runs, float))
         half = stdtrit(freedom, (1 + LEVEL) / 2) * error
         p = 2 * stdtr(freedom, -np.abs(mean) / error)
     known = (count > 0) & (freedom > 0)
     blank = np.where(known, 0.0, np.nan)
     return Effects(mean, error + blank, freedom, mean - half + blank, mean + half + blank, p + blank, count)
+
+
+def _believed(squares: Floats, count: Any, variance: Floats, freedom: Floats) -> Floats:
+    """Return the prior's degrees of freedom; 0 where the cell's own scatter refutes it (F-test)."""
+    from scipy.special import fdtrc  # noqa: PLC0415 (measuring environments need no scipy)
+
+    own = np.maximum(count - 1, 0)
+    prior = np.broadcast_to(freedom, squares.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unlikely = fdtrc(own, prior, squares / own / variance) < REFUTED
+    return np.where(unlikely, 0.0, prior)
 
 
 def false_discovery(p: ArrayLike) -> Floats:
@@ -89,6 +132,12 @@ def false_discovery(p: ArrayLike) -> Floats:
     if known.any():
         adjusted[known] = false_discovery_control(values[known], method="bh")
     return adjusted
+
+
+def _nanmean(values: Floats) -> Floats:
+    """Return the mean over the last axis, NaN of none, without numpy's warning."""
+    count = np.isfinite(values).sum(axis=-1)
+    return np.where(count > 0, np.nansum(values, axis=-1) / np.maximum(count, 1), np.nan)
 
 
 def _nanmedian(values: Floats) -> Floats:

@@ -32,12 +32,22 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
     return ordered[rank - 1], ordered[count - rank]
 
 
+def half_width(values: Sequence[float]) -> float | None:
+    """Return half the width of the median's interval as a share of the median; None where there is no interval."""
+    interval = median_interval(values)
+    middle = median(values)
+    return (interval[1] - interval[0]) / 2 / middle if interval and middle else None
+
+
 def _lower_rank(count: int) -> int:
     """Return the largest k with P(Binomial(n, ½) < k) ≤ 2.5 %."""
-    budget = 2**count // 40  # integers: 0.025 · 2ⁿ without rounding trouble
-    below, rank = 0, 0
-    while below + math.comb(count, rank) <= budget:
-        below += math.comb(count, rank)
+    # What lies ten deviations off adds less than 10⁻²¹; a process may have taken tens of thousands of blocks.
+    rank = max(0, math.floor(count / 2 - 5 * math.sqrt(count)))
+    below, ways = 0.0, math.lgamma(count + 1) - math.lgamma(rank + 1) - math.lgamma(count - rank + 1)
+    term = math.exp(ways - count * math.log(2))
+    while below + term <= 0.025:  # noqa: PLR2004 - half of what 95 % leave
+        below += term
+        term *= (count - rank) / (rank + 1)
         rank += 1
     return rank
 

@@ -1,6 +1,7 @@
 -- Grain: one row per pair of processes that measured the same experiment in one run on purpose: neighbours among the
 -- replicas of a calibration (0 with 1, 2 with 3, …), or a hidden twin with the record it is a twin of. `log_ratio` is the
--- median over their common rounds of ln(first / second): what remains where nothing differs.
+-- median over their common rounds of ln(first / second): what remains where nothing differs; `round_variance` is that
+-- median's variance as the rounds tell it (NULL of one round).
 CREATE OR REPLACE VIEW aa_pairs AS
 WITH rounds AS (
     SELECT record_id, round, median(per_iter_s) AS round_s
@@ -25,7 +26,8 @@ SELECT
     r.run_id, r.machine_id, r.experiment_id, r.environment, r.suite, r.model, r.test, r.variant, r.attempt, p.origin,
     p.first_id, p.second_id,
     count(*) AS rounds_n,
-    median(ln(x.round_s / y.round_s)) AS log_ratio
+    median(ln(x.round_s / y.round_s)) AS log_ratio,
+    pi() / 2 * var_samp(ln(x.round_s / y.round_s)) / count(*) AS round_variance
 FROM pairs AS p
 JOIN records AS r ON r.record_id = p.first_id AND r.ran
 JOIN records AS s ON s.record_id = p.second_id AND s.ran

@@ -6,7 +6,7 @@ from runner_makers import report
 
 from runner.schedule import findings
 from store import advice
-from store.record import MachineState
+from store.record import MachineState, Until
 
 
 def told(times, warm=1):
@@ -23,6 +23,22 @@ def test_quiet_blocks_of_good_length_give_no_finding():
 
 def test_few_steady_blocks_are_told():
     assert told((1.0, 0.5, 0.1, 0.1)) == ["only 2 steady blocks: raise --repeat to at least 5"]
+
+
+@pytest.mark.parametrize(("half_width", "reached"), [(0.0312, "±3.12%"), (None, "unknown")])
+def test_a_median_that_is_not_known_well_when_the_budget_ends_is_told(half_width, reached):
+    until = Until(target=0.01, budget_s=5.0, spent_s=5.2, half_width=half_width)
+    (found,) = findings.of_report(report((1.0, 0.5, *[0.1, 0.101] * 4), until=until))
+    assert (found.code, found.text) == (
+        "not_stable",
+        f"after 5 s and 8 steady blocks the interval of the median is {reached}, not ±1.00%",
+    )
+    assert "raise --time-budget" in found.next_step
+
+
+def test_a_median_that_is_known_well_is_no_finding():
+    until = Until(target=0.01, budget_s=5.0, spent_s=5.2, half_width=0.01, stable=True)
+    assert findings.of_report(report((1.0, 0.5, *[0.1, 0.101] * 4), until=until)) == []
 
 
 def test_a_wide_spread_is_told_with_its_size():
@@ -77,6 +93,7 @@ def test_a_quiet_machine_and_one_that_tells_nothing_are_no_finding():
 def test_every_code_says_what_and_what_to_do():
     """A code without words would be a record that nobody can read."""
     values = dict.fromkeys(("n", "wanted", "spread", "far", "off", "ms", "share", "events", "mib"), 1)
+    values |= {"spent_s": 1, "target": 0.01, "reached": "unknown"}
     for code, entry in advice.TABLE.items():
         found = advice.finding(code, **values, governor="powersave", places="metrics.x")
         assert "{" not in found.text + found.next_step

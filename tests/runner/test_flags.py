@@ -42,6 +42,11 @@ def request(*words):
         (["--preset", "fast"], "invalid choice: 'fast'"),
         (["--unknown"], "unrecognized arguments: --unknown"),
         (["--seed", "x"], "invalid int value: 'x'"),
+        (["--until-stable", "0"], "'0' is no percentage above 0 and below 100, such as 1 or 0.5%"),
+        (["--until-stable", "100%"], "'100%' is no percentage"),
+        (["--until-stable", "little"], "'little' is no percentage"),
+        (["--until-stable", "nan"], "'nan' is no percentage"),
+        (["--time-budget", "0"], "'0' is not a number above 0"),
     ],
 )
 def test_bad_input_is_answered_with_one_sentence_and_exit_2(capsys, words, says):
@@ -132,6 +137,35 @@ def test_processes_come_from_preset_and_smoke_plan_unless_they_are_typed(words, 
 def test_a_verdict_about_the_answer_takes_one_process():
     assert flags.settings(parse("--verify-only")).replicas == 1
     assert flags.settings(parse("--verify")).replicas == 3
+
+
+@pytest.mark.parametrize(
+    ("typed", "share"), [([], 0.01), (["2"], 0.02), (["2%"], 0.02), (["0.5%"], 0.005), (["0.7 %"], 0.007)]
+)
+def test_a_target_is_typed_in_percent(typed, share):
+    found = flags.settings(parse("--until-stable", *typed))
+    assert (found.until_stable, found.time_budget_s, found.stable_budget_s) == (share, None, 60.0)
+    assert flags.settings(parse("--until-stable", "--time-budget", "1.5")).stable_budget_s == 1.5
+    assert flags.settings(parse()).until_stable is None
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--time-budget", "5"], "--time-budget is spent by --until-stable; pass both, or neither"),
+        (["--preset", "peer", "--until-stable"], "the preset peer takes exactly --repeat blocks"),
+        (["--until-stable", "--time-budget", "1800"], "may measure for 1800 s, and a process is ended after 1800 s"),
+        (["--until-stable", "--subprocess-timeout", "60"], "choose a smaller --time-budget, or a larger"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_exit_2(capsys, tmp_path, words, says):
+    """Before anything is measured or written."""
+    command = ["run", "--suite-name", "dummy", "--accelerator", "cpu", "--home", str(tmp_path / "home")]
+    assert xlabench.main([*command, *words]) == 2
+    err = capsys.readouterr().err
+    assert says in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "home" / "runs").exists()
 
 
 def test_measurement_flags_become_settings():

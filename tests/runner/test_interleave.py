@@ -134,6 +134,9 @@ def measure(tmp_path, memory):
     return run
 
 
+BOTH = ("eager", "inductor")
+
+
 def order(number, replica=0, count=2, seed=1337):
     return [("eager", "inductor", "lazy")[index] for index in turn_order(count, number, seed, replica)]
 
@@ -261,6 +264,40 @@ def test_a_spoilt_turn_costs_the_round_and_all_turns_are_taken_again(measure):
         "inductor turn 2",
         "inductor turn 3",
     ]
+
+
+WANTING, ENOUGH = TurnDone(steady=True, enough=False), TurnDone(steady=True)
+
+
+def test_a_process_that_is_not_stable_takes_further_turns_and_each_decides_for_itself(measure):
+    """Two turns are due; the one that knows its median reports, the other goes on with turns as long as the last."""
+    pool = Pool({("inductor", 0): {f"turn {number}": WANTING for number in range(4)}})
+    shown = io.StringIO()
+    records = measure(pool, repeat=5, until_stable=0.01, shown=shown)
+    turns = {name: [each.blocks for who, each in pool.asked if who == name and isinstance(each, Turn)] for name in BOTH}
+    assert turns == {"eager": [3, 2], "inductor": [3, 2, 2, 2, 2]}
+    assert [each.status for each in records] == ["ok", "ok"]
+    told = [line for line in shown.getvalue().splitlines() if "taking turns" in line]
+    assert [line.partition("taking ")[2].partition(" of")[0] for line in told] == [
+        f"turns, round {n}" for n in (1, 2, 3)
+    ]
+    assert "until stable" in told[2]
+
+
+def test_a_process_that_is_stable_early_takes_all_its_turns(measure):
+    pool = Pool({("eager", 0): {"turn 0": ENOUGH, "turn 1": ENOUGH}})
+    measure(pool, until_stable=0.01)
+    assert [line for line in pool.story if line.startswith("eager turn")] == ["eager turn 0", "eager turn 1"]
+
+
+def test_a_further_turn_that_is_spoilt_is_warmed_up_and_all_turns_are_due_again(measure):
+    misdeeds = {"turn 0": WANTING, "turn 1": WANTING, "turn 2": TurnDone(steady=False)}
+    pool = Pool({("inductor", 0): misdeeds})
+    assert [each.status for each in measure(pool, until_stable=0.01)] == ["ok", "ok"]
+    assert [line.partition(" ")[2] for line in pool.story if line.startswith("inductor") and "turn" in line] == [
+        f"turn {number}" for number in range(5)
+    ]
+    assert pool.story.count("inductor warm") == 2
 
 
 def test_the_death_of_the_server_starts_each_of_its_processes_again_once(measure):

@@ -343,6 +343,66 @@ def test_a_compilation_while_rewarming_spoils_the_turn(begin):
     assert measurement.report().kinds == ["first", *["warmup"] * 6]
 
 
+def until(measurement, *, blocks=2, rewarm=0, between=0.0):
+    """Lead it through turns until it says that they are enough; return what each answered, and its report."""
+    measurement.first()
+    measurement.warm_up()
+    answers = []
+    while not (answers and answers[-1].enough):
+        answers.append(measurement.turn(Turn(blocks, len(answers), rewarm)))
+        measurement.device.now += between
+    return [answer.enough for answer in answers], measurement.report().until
+
+
+WARM_UP = [Step()] * 5
+BLOCK_S = 641.0
+"""What a block of one second takes with its preparation: seeding, and reading counters before and after."""
+
+
+def test_it_stops_at_the_first_turn_after_which_the_median_is_known_well_enough(begin):
+    """Sixth of six: the interval is the whole range, 1 to 1.2. Of nine it leaves out one at either end: 1 to 1."""
+    steady = [Step(run_s=seconds) for seconds in (1.0, 1.2, *[1.0] * 5, 0.9, 1.0)]
+    enough, found = until(begin(*WARM_UP, *steady, repeat=3, until_stable=0.05, time_budget_s=1e6), blocks=3)
+    assert enough == [False, False, True]
+    assert (found.rule, found.target, found.half_width, found.stable) == ("stable", 0.05, 0.0, True)
+    enough, found = until(begin(*WARM_UP, *steady, repeat=3, until_stable=0.11, time_budget_s=1e6), blocks=3)
+    assert (enough, found.half_width) == ([False, True], pytest.approx(0.1))
+
+
+def test_under_six_blocks_nothing_is_stable(begin):
+    """Equal as they are: no interval exists."""
+    enough, found = until(begin(Step(), repeat=2, until_stable=0.5, time_budget_s=1e6), blocks=1)
+    assert (len(enough), found.half_width) == (6, 0.0)
+
+
+def test_the_budget_is_running_time_of_the_turns_alone(begin):
+    """Each process pays its blocks with their preparation and re-warming; the warm-up and stops are free."""
+    steps = [Step(run_s=1.0), Step(run_s=2.0)] * 20
+    measurement = begin(*WARM_UP, *steps, until_stable=0.01, time_budget_s=4 * BLOCK_S)
+    enough, found = until(measurement, blocks=1, rewarm=1, between=1e5)
+    assert (enough, found.stable, found.budget_s) == ([False, True], False, 4 * BLOCK_S)
+    assert found.spent_s == pytest.approx(4 * BLOCK_S + 2)
+    assert found.half_width is None
+    more = begin(*WARM_UP, *steps, until_stable=0.01, time_budget_s=4 * BLOCK_S + 3)
+    assert until(more, blocks=1, rewarm=1, between=1e5)[0] == [False, False, True]
+
+
+def test_a_spoilt_turn_is_no_part_of_what_was_spent(begin):
+    """It is warm-up, as the blocks before it are."""
+    measurement = begin(*WARM_UP, *[Step()] * 2, Step(compiles=1), Step(), until_stable=0.01)
+    measurement.first()
+    measurement.warm_up()
+    measurement.turn(Turn(2, 0))
+    assert not measurement.turn(Turn(2, 1)).steady
+    assert (measurement.report().until.spent_s, measurement.report().until.half_width) == (0.0, None)
+
+
+@pytest.mark.parametrize("chosen", [{}, {"until_stable": 0.01, "preset": "peer"}])
+def test_where_the_number_of_blocks_is_fixed_any_turn_is_enough(begin, chosen):
+    enough, found = until(begin(Step(), **chosen), blocks=1)
+    assert (enough, found) == ([True], None)
+
+
 def test_before_a_stop_the_device_has_finished_and_held_locks_are_told(begin, monkeypatch):
     measurement = begin(Step())
     monkeypatch.setattr(measure.pausing, "settle", lambda: 2)

@@ -60,6 +60,7 @@ def test_commands_arrive_as_they_were_sent(pair, message):
         loaded(),
         WarmedUp(steady=True, blocks=5),
         TurnDone(steady=False),
+        TurnDone(steady=True, enough=False),
         Paused(),
         report(),
         Failed(status="oom", error=ERROR, report=report()),

@@ -6,12 +6,14 @@ import pytest
 import yaml
 from runner_makers import machine, request
 
+import xlabench as command
 from runner.errors import UsageError
 from runner.messages import Settings
 from runner.plan import make_plan, plan_file
 from runner.plan.plan_view import as_yaml
 from runner.plan.presets import REPEATS
 from tests.command import xlabench
+from xlabench import measure
 
 RICH = {
     "preset": "peer",
@@ -170,6 +172,8 @@ def test_an_environment_without_an_interpreter_is_asked_for(write):
         ({"schema_version": 1, "settings": {"repeats": 3}, "experiments": []}, "settings: there is no 'repeats'"),
         ({"schema_version": 1, "settings": {"repeat": "3"}, "experiments": []}, "at `$.settings.repeat`"),
         ({"schema_version": 1, "settings": {"repeat": 0}, "experiments": []}, "repeat is at least 1"),
+        ({"schema_version": 1, "settings": {"until_stable": 1}, "experiments": []}, "a share above 0 and below 1"),
+        ({"schema_version": 1, "settings": {"time_budget_s": 0}, "experiments": []}, "a number of seconds above 0"),
         ({"schema_version": 1, "settings": {"preset": "fast"}, "experiments": []}, "preset is one of xlabench, peer"),
     ],
 )
@@ -198,6 +202,23 @@ def test_a_file_that_is_missing_is_one_sentence(tmp_path):
 def test_flags_that_would_change_the_experiments_are_refused_beside_it(printed, beside, flag):
     with pytest.raises(UsageError, match=f"^--plan fixes the experiments; leave out {flag} "):
         make_plan(request(**({"suites": ()} | beside), plan_file=printed()), machine())
+
+
+def settings_of(*words):
+    """Return the settings as the command works them out."""
+    parsed = command._parser().parse_args(words)
+    parsed.words = list(words)
+    return measure.settings_of(parsed)
+
+
+def test_a_flag_and_the_file_are_judged_together(write):
+    """What each leaves open the other may say."""
+    path = write({"schema_version": 1, "settings": {"until_stable": 0.02}, "experiments": []})
+    found = settings_of("run", "--plan", str(path), "--time-budget", "5")
+    assert (found.until_stable, found.time_budget_s) == (0.02, 5)
+    path = write({"schema_version": 1, "settings": {"preset": "peer"}, "experiments": []})
+    with pytest.raises(UsageError, match="the preset peer takes exactly"):
+        settings_of("run", "--plan", str(path), "--until-stable")
 
 
 def test_settings_of_the_file_hold_where_no_flag_is_given(write):

@@ -11,7 +11,7 @@ from runner.schedule.extras import Extras
 from runner.schedule.outcome import Outcome, make_record
 from runner.schedule.progress import ProgressView, duration, title, verdict
 from runner.schedule.resume import Member
-from store.record import Verification
+from store.record import Until, Verification
 
 ENTRIES = [entry("eager"), entry("inductor"), entry("inductor", "dummy_nonzero")]
 MEMBERS = [Member(each) for each in ENTRIES]
@@ -52,6 +52,14 @@ def test_off_a_terminal_every_event_is_one_plain_line(view, clock):
         "[1/3] dummy/dummy eval eager on cpu: measuring",
         "[1/3] dummy/dummy eval eager on cpu: 100 ms per iteration (median of 6), first 1 s",
     ]
+
+
+def test_how_well_the_median_is_known_stands_beside_it(view, clock):
+    of = record(ENTRIES[0])
+    of.measurement.until = Until(target=0.01, budget_s=60, half_width=0.0123)
+    assert verdict(of) == "100 ms ± 1.2% per iteration (median of 6), first 1 s"
+    of.measurement.until.half_width = None
+    assert verdict(of) == "100 ms per iteration (median of 6), first 1 s"
 
 
 def test_a_long_line_stays_one_line_and_brackets_stay(view):

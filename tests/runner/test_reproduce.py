@@ -62,6 +62,8 @@ AGAINST_THE_PRESET = {
 PROTOCOL = {
     "preset": ["--preset", "peer"],
     "repeat": ["--repeat", "4"],
+    "until_stable": ["--until-stable", "0.7%"],
+    "time_budget_s": ["--until-stable", "--time-budget", "7.5"],
     "processes": ["--processes", "2"],
     "interleave": ["--interleave", "rounds"],
     "rounds": ["--rounds", "2"],
@@ -182,6 +184,13 @@ def test_the_environment_is_named_with_its_interpreter():
     request, _ = parsed(words)
     assert [(name, str(python)) for name, python in request.environments] == [("old", "/venvs/old/bin/python")]
     assert "--env" not in words_of(reproduce(entry(), settings(), sys.executable))
+
+
+@given(share=st.floats(1e-6, 1, exclude_max=True))
+@examples(max_examples=100, deadline=None, derandomize=True)
+def test_any_target_comes_back_to_the_last_digit(share):
+    chosen = settings(until_stable=share)
+    assert parsed(words_of(reproduce(entry(), chosen)))[1] == chosen
 
 
 def test_the_record_carries_the_command():

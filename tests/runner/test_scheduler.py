@@ -116,6 +116,14 @@ def test_a_conversation_is_load_warm_up_turn_finish(measure):
     assert (len(pool.ended), pool.killed) == (1, [])
 
 
+def test_without_interleaving_a_process_that_is_not_stable_goes_on_too(measure):
+    wanting = TurnDone(steady=True, enough=False)
+    pool = FakePool((loaded(), WARM, wanting, wanting, STEADY, report()))
+    (record,) = measure(pool, repeat=10, until_stable=0.01)
+    assert record.status == "ok"
+    assert [each for each in pool.asked if isinstance(each, Turn)] == [Turn(10, 0)] * 3
+
+
 def test_a_spoilt_turn_is_warmed_up_and_taken_again(measure):
     pool = FakePool((loaded(), WARM, SPOILT, WARM, STEADY, report()))
     assert measure(pool)[0].status == "ok"

@@ -11,7 +11,7 @@ from scipy import stats as scipy_stats
 
 from store.stats import peer, warmup
 from store.stats.geomean import geomean, t_quantile
-from store.stats.median import median, median_interval, quantile, spread
+from store.stats.median import half_width, median, median_interval, quantile, spread
 from store.stats.ratio import Estimate, speedup
 
 seconds = st.floats(min_value=1e-6, max_value=1e3)
@@ -20,6 +20,12 @@ seconds = st.floats(min_value=1e-6, max_value=1e3)
 def test_median_of_none_is_unknown():
     assert median([]) is None
     assert median([3.0, 1.0, 2.0, 10.0]) == 2.5
+
+
+def test_half_width_is_a_share_of_the_median():
+    assert half_width([8.0, 9.0, 10.0, 10.0, 10.0, 12.0]) == pytest.approx(0.2)
+    assert half_width([1.0] * 5) is None
+    assert half_width([0.0] * 6) is None
 
 
 @pytest.mark.parametrize(
@@ -31,7 +37,7 @@ def test_median_interval_has_the_ranks_of_the_published_table(count, expected):
     assert median_interval(list(range(1, count + 1))) == expected
 
 
-@given(st.integers(min_value=6, max_value=300))
+@given(st.integers(min_value=6, max_value=300) | st.integers(min_value=301, max_value=50_000))
 def test_median_interval_covers_95_percent_and_is_the_narrowest_such(count):
     low, high = median_interval(list(range(1, count + 1)))
     assert 1 - 2 * scipy_stats.binom.cdf(low - 1, count, 0.5) >= 0.95

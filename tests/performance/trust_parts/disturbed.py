@@ -1,0 +1,43 @@
+"""A/A beside a process that bursts on a core: interleaved against in sequence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.performance.trust_parts import identical
+from tests.performance.trust_parts.lab import bursts
+from tests.performance.trust_parts.pairs import PROCESSES, called, cells_of, others
+
+if TYPE_CHECKING:
+    from tests.performance.trust_parts.lab import Lab
+
+MODELS = ("dummy", "test_vit2", "BertTiny")
+BACKENDS = {"torch": ("--xla", "None", "--dynamo", "None"), "xla": ("--xla", "PJRT", "--dynamo", "None")}
+ONE_THREAD = ("--threads", "1")
+"""Eager's two threads wait for each other at every op, so that beside a busy core a model of 5 ms takes a second; XLA
+has its own pool, which this does not change.
+"""
+COMMON = (*identical.common(MODELS), *ONE_THREAD)
+CELLS = 10
+"""Of each of the six experiments: 60 together, for each arrangement."""
+ARRANGEMENTS = {"processes": "interleaved", "off": "in sequence"}
+
+
+def gather(lab: Lab) -> None:
+    """Take the floors of the quiet machine, then pairs while it is disturbed."""
+    processes = str(2 * PROCESSES * lab.times(CELLS))
+    lab.calibrate("quiet-floors", *COMMON, "--processes", "12", backends=BACKENDS)
+    for how in ARRANGEMENTS:
+        with bursts():
+            lab.calibrate(f"bursts-{how}", *COMMON, "--processes", processes, "--interleave", how, backends=BACKENDS)
+
+
+def tell(lab: Lab) -> list[str]:
+    """Return a table of arrangements."""
+    lines = ["| arrangement, beside bursts | rule | called different (95 % bounds) |", "|---|---|---|"]
+    for how, name in ARRANGEMENTS.items():
+        folders = lab.folders(f"bursts-{how}", BACKENDS)
+        verdicts = [verdict for _, verdict in cells_of(lab.home, folders)]
+        lines.append(f"| {name} | xlabench | {called(verdicts)} |")
+        lines += [f"| {name} | {rule} | {rate} |" for rule, rate in others(folders).items()]
+    return lines

@@ -1,0 +1,58 @@
+"""A/A: identical experiments compared as different ones are; how often is a difference seen that is not there?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from tests.performance.trust_parts.pairs import PROCESSES, Rate, called, cells_of, others
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from store.stats.verdicts import Verdict
+    from tests.performance.trust_parts.lab import Lab
+
+MODELS = ("dummy", "test_vit2", "test_resnet", "BertTiny")
+WHAT = ("--suite-name", "dummy", "--suite-name", "timm_models", "--suite-name", "huggingface")
+BACKENDS = {
+    "torch": ("--xla", "None", "--dynamo", "None", "--dynamo", "inductor", "--cache", "warm"),
+    "xla": ("--xla", "PJRT", "--dynamo", "None"),
+}
+"""Inductor finds what a sibling has compiled, which saves most of the time; XLA's cache cannot be read on a CPU."""
+CELLS = 13
+"""Of each of the twelve experiments: 156 together."""
+FLOOR_PAIRS = 6
+
+
+def common(models: Sequence[str]) -> tuple[str, ...]:
+    """Return the flags that select models; each is small."""
+    return (*WHAT, "--filter", f"^({'|'.join(models)})$", "--test", "eval", "--accelerator", "cpu")
+
+
+def gather(lab: Lab) -> None:
+    """Calibrate the floors, then the pairs that are judged by them."""
+    floors, pairs = 2 * lab.times(FLOOR_PAIRS, 3), 2 * PROCESSES * lab.times(CELLS)
+    lab.calibrate("aa-floors", *common(MODELS), "--processes", str(floors), backends=BACKENDS)
+    lab.calibrate("aa", *common(MODELS), "--processes", str(pairs), backends=BACKENDS)
+
+
+def tell(lab: Lab) -> list[str]:
+    """Return a table of rules, and one of backends."""
+    folders = lab.folders("aa", BACKENDS)
+    cells = cells_of(lab.home, folders)
+    verdicts = [verdict for _, verdict in cells]
+    by_backend: dict[str, list[Verdict]] = defaultdict(list)
+    for row, verdict in cells:
+        by_backend[row["variant"]].append(verdict)
+    lines = ["| rule | called different, of identical pairs (95 % bounds) |", "|---|---|"]
+    lines.append(f"| xlabench: {PROCESSES} processes a side, floors of other runs | {called(verdicts)} |")
+    lines += [f"| {name} | {rate} |" for name, rate in others(folders).items()]
+    lines += ["", "| backend | cells | called different | same | ambiguous |", "|---|---|---|---|---|"]
+    for backend, each in sorted(by_backend.items()):
+        words = [verdict.word for verdict in each]
+        lines.append(
+            f"| {backend} | {len(each)} | {Rate(sum(w in ('faster', 'slower') for w in words), len(words))} "
+            f"| {words.count('same')} | {words.count('ambiguous')} |"
+        )
+    return lines

@@ -1,0 +1,40 @@
+"""Two versions of torch and torch_xla: measured one after the other, then what is suspected measured interleaved."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from tests.performance.trust_parts import identical
+
+if TYPE_CHECKING:
+    from tests.performance.trust_parts.lab import Lab
+
+OTHER = "XLABENCH_OTHER_PYTHON"
+"""Variable with an interpreter that has torch 2.8 and torch_xla 2.8 and the runner's packages."""
+MODELS = ("dummy", "dummy_nonzero", "test_vit2", "test_resnet", "BertTiny", "LlamaForCausalLM_tiny")
+BACKENDS = ("--xla", "None", "--xla", "PJRT", "--dynamo", "None", "--dynamo", "inductor")
+_TOLD = "confirmed.md"
+
+
+def gather(lab: Lab) -> None:
+    """Measure both versions in runs of their own, then have the suspicions confirmed."""
+    other = os.environ.get(OTHER)
+    if other is None:
+        return
+    what = (*identical.common(MODELS), *BACKENDS, "--twins", "0")
+    lab.measure("run", "torch-old", *what, "--env", f"torch={other}")
+    lab.measure("run", "torch-new", *what, "--env", f"torch={sys.executable}")
+    sides = ("compare", "torch-old", "torch-new", "--format", "markdown")
+    said = lab.xlabench(*sides, log="compare")
+    said += lab.xlabench(*sides, "--confirm", "all", log="confirm")
+    (lab.home / _TOLD).write_text(said)
+
+
+def tell(lab: Lab) -> list[str]:
+    """Return what both commands said."""
+    told = lab.home / _TOLD
+    if not told.exists():
+        return [f"Not measured: {OTHER} names no interpreter with another torch and torch_xla."]
+    return [told.read_text()]

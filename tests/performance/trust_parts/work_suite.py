@@ -1,0 +1,60 @@
+"""A suite of one model whose work is a parameter: a package of its environment says how many products it takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+WIDTH = 128
+BATCH_SIZE = 64
+
+
+class WorkSuite:
+    """`products` multiplies by one matrix as often as `work_amount.STEPS` of the environment says."""
+
+    name: str = "work"
+    preload: Sequence[str] = ("torch",)
+
+    def unavailable(self, context: SuiteContext) -> str | None:
+        return None
+
+    def models(self, context: SuiteContext) -> Sequence[ModelInfo]:
+        return [ModelInfo(name="products")]
+
+    def versions(self, context: SuiteContext) -> Mapping[str, str]:
+        return {}
+
+    def build(self, request: BuildRequest) -> Workload:
+        import torch
+        import work_amount
+
+        from runner.suites import losses
+
+        class Products(torch.nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                # Orthogonal, so that no number of products overflows.
+                self.matrix = torch.nn.Parameter(torch.linalg.qr(torch.randn(WIDTH, WIDTH))[0])
+
+            def forward(self, values: torch.Tensor) -> torch.Tensor:
+                for _ in range(work_amount.STEPS):
+                    values = values @ self.matrix
+                return values
+
+        torch.manual_seed(request.seed)
+        loss, loss_name = losses.choose(request.loss, {"sum": losses.sum_of_outputs}, suite=self.name)
+        return Workload(
+            module=Products().eval(),
+            args=(torch.rand(BATCH_SIZE, WIDTH),),
+            kwargs={},
+            batch_size=BATCH_SIZE,
+            loss=loss,
+            loss_name=loss_name,
+        )
+
+
+SUITE = WorkSuite()
