@@ -29,7 +29,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     preset: str = "xlabench"
     purpose: Purpose = "benchmark"
-    """`calibration`: experiments are measured against themselves (`xlabench calibrate`)."""
+    """`calibration`: experiments are measured against themselves (`xlabench calibrate`); `confirmation`: both sides of
+    a comparison once more (`xlabench compare --confirm`). Neither is a result."""
     repeat: int = 10
     """Steady blocks to take, the least number of them where `until_stable`; under the preset `peer` all blocks."""
     until_stable: float | None = None

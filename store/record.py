@@ -31,7 +31,7 @@ Status = Literal[
 Phase = Literal["load", "compile", "warmup", "measure", "verify", "profile"]
 BlockKind = Literal["first", "warmup", "steady"]
 FallbackClass = Literal["no_lowering", "opt_in_lowering", "host_read"]
-Purpose = Literal["benchmark", "calibration"]
+Purpose = Literal["benchmark", "calibration", "confirmation"]
 CacheState = Literal["cold", "warm"]
 StartMethod = Literal["fork", "interpreter"]
 UntilRule = Literal["stable"]
@@ -177,6 +177,8 @@ class Environment(msgspec.Struct, kw_only=True, frozen=True):
     """The interpreter, packages and machine that measured; `machine_id` leaves the host name out."""
 
     name: str
+    executable: str | None = None
+    """Path of the interpreter, by which `compare --confirm` finds it again; no part of any identity."""
     python: str | None = None
     torch: str | None = None
     torch_git: str | None = None

@@ -1,16 +1,20 @@
-"""`xlabench compare`: judge what two sides have in common."""
+"""`xlabench compare`: judge what two sides have in common, and measure again what is suspected."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_DONE, EXIT_FINDINGS, add_database, store_of, verb
+from xlabench.command import EXIT_DONE, EXIT_FINDINGS, EXIT_USAGE, add_database, say, store_of, verb
+from xlabench.confirm import add_confirm_flags, confirm, files_of
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
+    from store.compare import Cell, Comparison
     from xlabench.command import Verbs
+    from xlabench.confirm import Files
 
 
 def add(verbs: Verbs) -> None:
@@ -30,17 +34,41 @@ def add(verbs: Verbs) -> None:
         "--fail-on", choices=["regression", "suspected"], help="exit 1 on a confirmed (or also a suspected) slower"
     )
     add_database(parser)
+    add_confirm_flags(parser)
 
 
 def _compare(parsed: argparse.Namespace) -> int:
     from store.choose import newest_snapshot
-    from store.compare import compare, comparison_report, resolve
+    from store.compare import compare, comparison_report, resolve, to_confirm
     from store.query import connect
     from store.report import render
 
+    if parsed.confirm is None and (parsed.env or parsed.processes or parsed.torchbench_dir):
+        return say(
+            "--env, --processes and --torchbench-dir belong to --confirm; without it nothing is measured.", EXIT_USAGE
+        )
+    files = None
     with connect(newest_snapshot(store_of(parsed))) as con:
         run = resolve(con, parsed.run).run_id if parsed.run else None
         found = compare(con, resolve(con, parsed.old, run), resolve(con, parsed.new, run))
+        cells = to_confirm(found, parsed.confirm) if parsed.confirm else ()
+        if cells:
+            files = files_of(con, found)
+    if parsed.confirm:
+        return _confirm(parsed, found, files, cells)
     sys.stdout.write(render(comparison_report(found), parsed.format))
     slower = [cell for cell in found.of("slower") if cell.verdict.confirmed or parsed.fail_on == "suspected"]
+    return EXIT_FINDINGS if slower and parsed.fail_on else EXIT_DONE
+
+
+def _confirm(parsed: argparse.Namespace, found: Comparison, files: Files | None, cells: Sequence[Cell]) -> int:
+    """Print what became of the suspicions; what was confirmed before counts as well."""
+    from store.compare import confirmation_report
+    from store.report import render
+
+    results, again = confirm(parsed, found, files, cells) if files else ([], None)
+    sys.stdout.write(render(confirmation_report(found, results, again), parsed.format))
+    verdicts = [each.again.verdict for each in results if each.again and each.word == "slower"]
+    slower = [verdict for verdict in verdicts if verdict.confirmed or parsed.fail_on == "suspected"]
+    slower += [cell.verdict for cell in found.of("slower") if cell.verdict.confirmed]
     return EXIT_FINDINGS if slower and parsed.fail_on else EXIT_DONE

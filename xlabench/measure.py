@@ -1,10 +1,10 @@
-"""Measure a plan and ingest its records: what `run` and `calibrate` do alike."""
+"""Measure a plan and ingest its records: what `run`, `calibrate` and `compare --confirm` do alike."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from xlabench.asked import asked, asked_but_missing
 from xlabench.command import EXIT_FINDINGS, EXIT_USAGE, add_database, home_of, store_of
@@ -12,12 +12,23 @@ from xlabench.until_verdict import UntilVerdict
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from typing import TextIO, Unpack
 
+    from runner.environments.machine import Machine
     from runner.messages import Settings
+    from runner.schedule.execute import Result
     from runner.schedule.history import History
-    from store.follow import Follower
+    from runner.schedule.run_folder import RunFolder
     from xlabench.command import Parser
+
+
+class How(TypedDict, total=False):
+    """What `carry_out` passes on to `execute`."""
+
+    torchbench_dir: Path | None
+    retry_failed: bool
+    history: History | None
 
 
 def add_run_flags(parser: Parser) -> None:
@@ -58,7 +69,7 @@ def measure(
     from runner import flags, plan
     from runner.environments import interpreters
     from runner.plan import plan_view
-    from runner.schedule import execute, run_folder
+    from runner.schedule import run_folder
 
     request, found = asked(parsed)
     made = interpreters.make_plan(request, found)
@@ -83,28 +94,47 @@ def measure(
         retry_failed=parsed.retry_failed,
     )
     print(f"{plan_view.summary(made)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}")
-    follower = _follower(parsed, folder.path)
+    result = carry_out(
+        folder,
+        {each.name: each.machine for each in found},
+        None if parsed.no_ingest else store_of(parsed),
+        sys.stdout,
+        torchbench_dir=request.context.torchbench_dir,
+        retry_failed=parsed.retry_failed,
+        history=_history(parsed, folder.file.run.run_id),
+    )
+    if afterwards is not None and not parsed.no_ingest:
+        afterwards(parsed, folder.file.run.run_id)
+    return EXIT_FINDINGS if (result.failed or result.wrong) and parsed.strict else code
+
+
+def carry_out(
+    folder: RunFolder, machines: Mapping[str, Machine], store: Path | None, out: TextIO, **how: Unpack[How]
+) -> Result:
+    """Measure what a run lacks, bring its records into the store on the way, and say on `out` what was done.
+
+    Args:
+        folder: of the run.
+        machines: what each environment offers, by its name.
+        store: folder of the store; None: it is left alone.
+        out: where to say it.
+        how: what else `execute` takes.
+    """
+    from runner.schedule import execute
+    from store.follow import Follower
+
+    follower = Follower(folder.path, store) if store else None
     until = UntilVerdict(folder=folder, follower=follower) if follower and folder.settings.until_verdict else None
     try:
-        result = execute.execute(
-            folder,
-            {each.name: each.machine for each in found},
-            torchbench_dir=request.context.torchbench_dir,
-            retry_failed=parsed.retry_failed,
-            history=_history(parsed, folder.file.run.run_id),
-            on_record=follower.tell if follower else None,
-            further=until,
-        )
+        result = execute.execute(folder, machines, on_record=follower.tell if follower else None, further=until, **how)
     finally:
         ingested = follower.finish() if follower else None
-    print(result.sentence())
+    print(result.sentence(), file=out)
     if follower and ingested:
-        print(f"Ingested {follower.records_n} new records; index {ingested.snapshot}")
+        print(f"Ingested {follower.records_n} new records; index {ingested.snapshot}", file=out)
         if until is not None:
-            print(until.report())
-        if afterwards is not None:
-            afterwards(parsed, folder.file.run.run_id)
-    return EXIT_FINDINGS if (result.failed or result.wrong) and parsed.strict else code
+            print(until.report(), file=out)
+    return result
 
 
 def _history(parsed: argparse.Namespace, run_id: str) -> History:
@@ -123,11 +153,3 @@ def _history(parsed: argparse.Namespace, run_id: str) -> History:
         return History()
     passed = frozenset((row["experiment_id"], row["environment"]) for row in rows)
     return History(passed, parsed.retry_new_failures)
-
-
-def _follower(parsed: argparse.Namespace, folder: Path) -> Follower | None:
-    if parsed.no_ingest:
-        return None
-    from store.follow import Follower
-
-    return Follower(folder, store_of(parsed))

@@ -152,6 +152,7 @@ def describe(name: str, machine: Machine, sources: Mapping[str, str], threads: i
     accelerator = machine.accelerators[kind] if kind else None
     return Environment(
         name=name,
+        executable=machine.python,
         python=platform.python_version(),
         torch=machine.packages.get("torch"),
         torch_git=_revision("torch", "git_version"),

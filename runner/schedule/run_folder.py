@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from runner.environments.again import IDENTITY
 from runner.errors import PlanMismatch
 from runner.schedule.resume import remaining
 from store.errors import RunFileError
@@ -26,19 +27,6 @@ if TYPE_CHECKING:
     from runner.plan import Plan
     from store.record import Environment
 
-_IDENTITY = (
-    "python",
-    "torch",
-    "torch_git",
-    "torch_xla",
-    "torch_xla_git",
-    "torchvision",
-    "transformers",
-    "timm",
-    "torchbench_commit",
-    "machine_id",
-)
-"""What has to be equal for a run to be resumed."""
 _FREE_SETTINGS = frozenset({"timeout_s", "memory_limit_bytes", "artifact_limit_bytes", "print_subprocess"})
 """Settings that change no number, so that a resumed run may be given others: limits, and what is shown."""
 
@@ -122,7 +110,7 @@ def _other_environment(before: Sequence[Environment], after: Sequence[Environmen
     now = {environment.name: environment for environment in after}
     for old in before:
         new = now.get(old.name)
-        for field in _IDENTITY:
+        for field in IDENTITY:
             was, is_now = getattr(old, field), getattr(new, field, None)
             if was != is_now:
                 where = f"environment {old.name}: " if len(before) > 1 else ""

@@ -1,7 +1,19 @@
 """Compare two sides: runs, environments or backends; each cell gets a verdict with its evidence."""
 
-from store.compare.cells import Cell, Comparison, compare
+from store.compare.cells import Cell, Comparison, compare, compare_pairs
+from store.compare.confirmation import Confirmation, confirmation_report, to_confirm
 from store.compare.report import comparison_report
 from store.compare.sides import Side, resolve
 
-__all__ = ["Cell", "Comparison", "Side", "compare", "comparison_report", "resolve"]
+__all__ = [
+    "Cell",
+    "Comparison",
+    "Confirmation",
+    "Side",
+    "compare",
+    "compare_pairs",
+    "comparison_report",
+    "confirmation_report",
+    "resolve",
+    "to_confirm",
+]

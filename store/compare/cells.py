@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from store.calibration.between_runs import between_runs, unknown_history
 from store.calibration.false_alarms import FalseAlarms, false_alarms
 from store.calibration.floors import floor_for, floors_without
 from store.compare.sides import Side
@@ -30,8 +31,6 @@ FACTS = (
     *("machine_id", "accelerator_model", "threads", "dtype", "batch_size", "requested_batch_size", "optimizer"),
     *("loss", "matmul_precision", "workload", "start", "iterations_per_run", "torch", "torch_xla"),
 )
-DEFAULT_BETWEEN_RUNS = 0.015
-"""Standard deviation of a log-ratio between runs of different days where the history shows none."""
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +42,9 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     variant: str
     environment: str
     experiment_id: str
+    old_environment: str
+    old_experiment_id: str
+    """Of the old side; those above are the new side's."""
     old_s: float | None
     new_s: float | None
     verdict: Verdict
@@ -80,7 +82,17 @@ class _Series(msgspec.Struct):
 
 def compare(con: Connection, old: Side, new: Side) -> Comparison:
     """Compare two sides; noise floors come from A/A pairs of other runs."""
-    left, right = (_series(con, side, other) for side, other in ((old, new), (new, old)))
+    return compare_pairs(con, [(old, new)])
+
+
+def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Comparison:
+    """Compare several pairs of sides of the same two runs: all their cells are judged together.
+
+    The comparison is named after the first pair.
+    """
+    old, new = pairs[0]
+    left = {(number, *key): each for number, (a, b) in enumerate(pairs) for key, each in _series(con, a, b).items()}
+    right = {(number, *key): each for number, (a, b) in enumerate(pairs) for key, each in _series(con, b, a).items()}
     keys = [key for key in left if key in right]
     runs = sorted({old.run_id, new.run_id})
     floors = floors_without(con, runs)
@@ -93,7 +105,7 @@ def compare(con: Connection, old: Side, new: Side) -> Comparison:
         _stack([_log_ratios(*both, paired=interleaved) for both in grids]),
         np.array([floor.variance for floor in used]),
         np.array([floor.freedom for floor in used]),
-        0.0 if same_run else DEFAULT_BETWEEN_RUNS**2,
+        0.0 if same_run else _days(con, runs, [left[key].facts["machine_id"] for key in keys]),
         _stack([_within(*both, paired=interleaved) for both in grids]),
         level_of(looked),
     )
@@ -113,6 +125,12 @@ def compare(con: Connection, old: Side, new: Side) -> Comparison:
         false_alarms=tuple(false_alarms(con, run) for run in runs),
         findings=findings_table(con, runs),
     )
+
+
+def _days(con: Connection, runs: Sequence[str], machines: Sequence[Any]) -> Grid:
+    """Return what the history of each cell's machine says of the variance of a log-ratio between runs."""
+    known = between_runs(con, runs)
+    return np.array([known.get(machine, unknown_history()) for machine in machines])
 
 
 def _series(con: Connection, side: Side, other: Side) -> dict[tuple[Any, ...], _Series]:
@@ -197,6 +215,8 @@ def _cell(old: _Series, new: _Series, verdict: Verdict, floor: Floor) -> Cell:
         variant=facts["variant"],
         environment=facts["environment"],
         experiment_id=facts["experiment_id"],
+        old_environment=old.facts["environment"],
+        old_experiment_id=old.facts["experiment_id"],
         old_s=_time(old),
         new_s=_time(new),
         verdict=verdict,

@@ -181,6 +181,14 @@ def test_another_host_of_the_same_kind_may_resume(tmp_path):
     assert open_folder(tmp_path, tmp_path / "mine", other(host="elsewhere")).resumed
 
 
+@pytest.mark.parametrize("before", [None, "/venvs/old/bin/python"])
+def test_an_interpreter_that_has_moved_may_resume(tmp_path, before):
+    """Nor do runs of earlier versions, which did not write down where it lay, lose what they measured."""
+    first = open_folder(tmp_path, tmp_path / "mine", other(executable=before))
+    assert first.file.environments[0].executable == before
+    assert open_folder(tmp_path, tmp_path / "mine", other(executable="/venvs/new/bin/python")).resumed
+
+
 def test_results_without_a_run_json_are_not_touched(tmp_path):
     """They may be a foreign file that someone wants to keep."""
     (tmp_path / "mine").mkdir()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from store import query
+from store.calibration.between_runs import between_runs
 from store.compare import compare, comparison_report, resolve
 from store.errors import UsageError
 from store.ingest import ingest
@@ -131,3 +132,22 @@ def test_the_report_says_the_answer_first_and_that_the_floor_is_a_default(opened
     text = render(comparison_report(sides(con, "a", "b")), "text")
     assert text.startswith("a → b: 1 same")
     assert "A floor on 0 A/A pairs is the default one" in text
+
+
+def test_days_that_lie_far_apart_in_the_history_widen_the_interval(opened):
+    """Four earlier runs of one torch went up and down by a fifth: 20 % between two days prove nothing here."""
+    calm = [replicas(), replicas(0.8, run_id="run-2")]
+    days = [replicas(factor, run_id=f"day-{number}") for number, factor in enumerate((1.0, 1.2, 0.9, 1.15))]
+    [[near], [far]] = [sides(opened(*each), "run-1", "run-2").cells for each in (calm, calm + days)]
+    assert (near.verdict.word, far.verdict.word) == ("faster", "ambiguous")
+    assert far.verdict.ratio == pytest.approx(near.verdict.ratio)
+
+
+def test_a_new_torch_is_no_day(opened):
+    """What another version changed is not the machine's restlessness."""
+    history = [
+        replicas(factor, run_id=f"day-{number}", environment=make_environment(torch=f"2.{number}"))
+        for number, factor in enumerate((1.0, 1.2, 0.9, 1.15))
+    ]
+    con = opened(replicas(), replicas(0.8, run_id="run-2"), *history)
+    assert between_runs(con, ["run-1", "run-2"]) == {}

@@ -1,0 +1,165 @@
+"""Suspected differences and what measuring both sides again, interleaved, has made of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from store.compare.cells import Cell
+from store.report.table import Column, Report, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from store.compare.cells import Comparison
+    from store.report.table import Cell as Value
+
+Which = Literal["suspected", "all"]
+NOT_REPRODUCIBLE = "not reproducible"
+SAME_ENVIRONMENT = (
+    "both sides are the same environment, so nothing differs but the day; to learn which of the two days was the odd "
+    "one, measure again with `xlabench run`"
+)
+_OTHER_WAY = "; not in the direction that was suspected"
+_MOVED = ("slower", "faster")
+_ORDER = ("slower", "faster", "ambiguous", "not comparable", "same", NOT_REPRODUCIBLE)
+_COLUMNS = (
+    Column(title="suite"),
+    Column(title="model"),
+    Column(title="test"),
+    Column(title="variant"),
+    Column(title="environment"),
+    Column(title="suspected", definition="The verdict before; `ambiguous` where that was measured again, too."),
+    Column(title="old / new before", digits=3, numeric=True),
+    Column(title="verdict", definition="After measuring both sides again."),
+    Column(title="confirmed"),
+    Column(title="old", unit="ms", digits=3, numeric=True, definition="Measured again."),
+    Column(title="new", unit="ms", digits=3, numeric=True, definition="Measured again."),
+    Column(title="old / new", digits=3, numeric=True, definition="Above 1 the new side is faster."),
+    Column(title="low", digits=3, numeric=True, definition="Lower end of the 95 % interval."),
+    Column(title="high", digits=3, numeric=True, definition="Upper end of the 95 % interval."),
+    Column(title="floor", unit="%", digits=1, numeric=True, definition="Noise floor of this experiment here."),
+    Column(title="A/A pairs", numeric=True, definition="What the floor rests on; 0 is the default floor."),
+    Column(title="processes", numeric=True),
+    Column(title="needed", numeric=True, definition="Processes that would settle an ambiguous cell: --processes."),
+    Column(title="q", digits=4, numeric=True, definition="p adjusted for all cells (Benjamini-Hochberg)."),
+    Column(title="reason"),
+)
+
+
+class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell as it was, and as both sides measured again have it."""
+
+    before: Cell
+    again: Cell | None
+    same_environment: bool = False
+    """The sides cannot be told apart, so neither was measured."""
+
+    @property
+    def word(self) -> str:
+        """Return the verdict."""
+        if self.again is not None:
+            return self.again.verdict.word
+        return NOT_REPRODUCIBLE if self.same_environment else "not comparable"
+
+    @property
+    def confirmed(self) -> bool:
+        """Say whether a difference is beyond doubt now, in the direction that was suspected, if one was."""
+        if self.again is None or not self.again.verdict.confirmed:
+            return False
+        return self.before.verdict.word in (self.word, "ambiguous")
+
+
+def to_confirm(found: Comparison, which: Which) -> tuple[Cell, ...]:
+    """Return the cells that deserve to be measured again: the suspected ones, of `all` the ambiguous ones, too."""
+    words = (*_MOVED, "ambiguous") if which == "all" else _MOVED
+    return tuple(cell for cell in found.of(*words) if not cell.verdict.confirmed)
+
+
+def confirmation_report(found: Comparison, cells: Sequence[Confirmation], again: Comparison | None) -> Report:
+    """Return what became of each suspicion, the answer first.
+
+    Args:
+        found: the comparison that raised them.
+        cells: what was to be confirmed.
+        again: the comparison of both sides measured again; None where nothing was measured.
+    """
+    ordered = sorted(
+        cells,
+        key=lambda each: (_ORDER.index(each.word), each.before.suite, each.before.model, each.before.test),
+    )
+    tables = (Table(title="Measured again", columns=_COLUMNS, rows=tuple(_row(each) for each in ordered)),)
+    doubts = (again.findings,) if again and again.findings else ()
+    return Report(
+        title=f"{found.old.text} → {found.new.text}: {_summary(found, cells)}",
+        tables=(*tables, *doubts),
+        notes=_notes(found, cells, again),
+    )
+
+
+def _summary(found: Comparison, cells: Sequence[Confirmation]) -> str:
+    if not cells:
+        said = _counted(cell.verdict.word for cell in found.cells) or "nothing in common"
+        return f"nothing is suspected ({said}), so nothing was measured."
+    ambiguous = sum(each.before.verdict.word == "ambiguous" for each in cells)
+    asked = f"{len(cells) - ambiguous} suspected" + (f" and {ambiguous} ambiguous" if ambiguous else "")
+    confirmed = [each.word for each in cells if each.confirmed]
+    others = [each.word for each in cells if not each.confirmed]
+    return f"{asked}: {_with(len(confirmed), 'confirmed', confirmed)}, {_with(len(others), 'not confirmed', others)}"
+
+
+def _with(count: int, what: str, words: Iterable[str]) -> str:
+    """Return `2 confirmed (slower 2)`; without brackets where there is none."""
+    return f"{count} {what}" + (f" ({', '.join(f'{word} {n}' for word, n in _counts(words))})" if count else "")
+
+
+def _counted(words: Iterable[str]) -> str:
+    return ", ".join(f"{count} {word}" for word, count in _counts(words))
+
+
+def _counts(words: Iterable[str]) -> list[tuple[str, int]]:
+    return sorted(Counter(words).items(), key=lambda item: _ORDER.index(item[0]))
+
+
+def _row(each: Confirmation) -> tuple[Value, ...]:
+    before, again = each.before, each.again
+    head = (before.suite, before.model, before.test, before.variant, before.environment)
+    suspicion = (before.verdict.word, before.verdict.ratio)
+    if again is None:
+        reason = SAME_ENVIRONMENT if each.same_environment else "measuring both sides again gave no result"
+        return (*head, *suspicion, each.word, "no", *(None,) * 10, reason)
+    verdict = again.verdict
+    return (
+        *head,
+        *suspicion,
+        verdict.word,
+        "yes" if each.confirmed else "no",
+        None if again.old_s is None else again.old_s * 1e3,
+        None if again.new_s is None else again.new_s * 1e3,
+        verdict.ratio,
+        verdict.low,
+        verdict.high,
+        None if verdict.floor is None else verdict.floor * 100,
+        again.floor.pairs,
+        verdict.processes,
+        verdict.needed,
+        verdict.q,
+        verdict.reason + (_OTHER_WAY if verdict.confirmed and not each.confirmed else ""),
+    )
+
+
+def _notes(found: Comparison, cells: Sequence[Confirmation], again: Comparison | None) -> tuple[str, ...]:
+    notes = []
+    if again is not None:
+        notes.append(f"Both sides were measured again in run {again.new.run_id}, which is no result of its own.")
+        if not again.interleaved:
+            notes.append("The sides did not take turns there either, so that nothing is confirmed.")
+        if any(cell.floor.pairs == 0 for cell in again.cells):
+            notes.append("A floor on 0 A/A pairs is the default one: nobody has measured this machine against itself.")
+    if before := sum(cell.verdict.confirmed for cell in found.cells):
+        notes.append(f"{before} differences were confirmed before; they stand in the comparison without --confirm.")
+    if cells and (ambiguous := len(found.of("ambiguous")) - sum(c.before.verdict.word == "ambiguous" for c in cells)):
+        notes.append(f"{ambiguous} ambiguous cells were left alone; --confirm all measures them again, too.")
+    return tuple(notes)

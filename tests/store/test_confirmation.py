@@ -1,0 +1,209 @@
+"""Which cells are measured again, and what is said of them; a confirmation's records are no results."""
+
+import json
+
+import numpy as np
+import pytest
+
+from store import query
+from store.compare import Confirmation, compare_pairs, confirmation_report, resolve, to_confirm
+from store.compare.sides import Side
+from store.errors import UsageError
+from store.ingest import ingest
+from store.report import render
+from tests.store.factory import make_environment, make_record, write_run
+from tests.store.test_compare import opened, replicas, sides  # noqa: F401 - a fixture
+
+LATER = 1.8e9
+
+
+@pytest.fixture
+def suspected(opened):  # noqa: F811
+    """A store with two runs of different days: one model is slower, of the other 2 % prove nothing."""
+    later = {"run_id": "b", "timestamp": LATER}
+    con = opened(
+        [*replicas(run_id="a"), *replicas(run_id="a", model="alexnet")],
+        [*replicas(1.5, **later), *replicas(1.02, model="alexnet", **later)],
+    )
+    return con, compare_pairs(con, [(Side(text="a", run_id="a"), Side(text="b", run_id="b"))])
+
+
+def again(opened, *factors, run="c", **changes):  # noqa: F811
+    """Return a confirming run's comparison: of each model (factor by name) in environments old and new."""
+    records = []
+    for model, factor in factors:
+        for name, by in (("old", 1.0), ("new", factor)):
+            environment = make_environment(name=name)
+            records += replicas(
+                by, model=model, environment=environment, purpose="confirmation", run_id=run, label="confirm", **changes
+            )
+    con = opened(records)
+    named = [Side(text=name, run_id=run, environment=name) for name in ("old", "new")]
+    return con, compare_pairs(con, [tuple(named)])
+
+
+def told(found, cells, measured, form="json"):
+    by_model = {cell.model: cell for cell in measured.cells} if measured else {}
+    results = [
+        Confirmation(before=cell, again=by_model.get(cell.model), same_environment=measured is None) for cell in cells
+    ]
+    text = render(confirmation_report(found, results, measured), form)
+    return json.loads(text) if form == "json" else text
+
+
+def test_suspected_cells_are_measured_again_and_ambiguous_ones_where_all_are_asked_for(suspected):
+    _, found = suspected
+    words = {cell.model: cell.verdict.word for cell in found.cells}
+    assert (words["resnet18"], words["alexnet"]) == ("slower", "ambiguous")
+    assert [cell.model for cell in to_confirm(found, "suspected")] == ["resnet18"]
+    assert [cell.model for cell in to_confirm(found, "all")] == ["alexnet", "resnet18"]
+
+
+def test_what_is_confirmed_already_is_left_alone(opened):  # noqa: F811
+    con = opened(
+        [*replicas(environment=make_environment(name="a")), *replicas(0.5, environment=make_environment(name="b"))]
+    )
+    found = sides(con, "a", "b")
+    assert found.of("faster")[0].verdict.confirmed
+    assert to_confirm(found, "all") == ()
+    told_again = told(found, (), None)
+    assert told_again["title"] == "a → b: nothing is suspected (1 faster), so nothing was measured."
+    assert told_again["notes"][0].startswith("1 differences were confirmed before")
+
+
+def test_a_slower_side_is_confirmed_with_its_evidence(suspected, opened):  # noqa: F811
+    _, found = suspected
+    _, measured = again(opened, ("resnet18", 1.5))
+    report = told(found, to_confirm(found, "suspected"), measured)
+    assert report["title"] == "a → b: 1 suspected: 1 confirmed (slower 1), 0 not confirmed"
+    titles = [column["title"] for column in report["tables"][0]["columns"]]
+    (row,) = [dict(zip(titles, row, strict=True)) for row in report["tables"][0]["rows"]]
+    assert (row["suspected"], row["verdict"], row["confirmed"], row["processes"]) == ("slower", "slower", "yes", 3)
+    assert row["low"] < row["old / new"] < row["high"] < 1
+    assert row["old / new"] == pytest.approx(1 / 1.5, rel=0.01)
+
+
+def test_what_is_the_same_measured_side_by_side_is_not_confirmed(suspected, opened):  # noqa: F811
+    _, found = suspected
+    _, measured = again(opened, ("resnet18", 1.0), ("alexnet", 1.0))
+    report = told(found, to_confirm(found, "all"), measured)
+    assert report["title"] == "a → b: 1 suspected and 1 ambiguous: 0 confirmed, 2 not confirmed (same 2)"
+
+
+def test_the_other_direction_confirms_no_suspicion(suspected, opened):  # noqa: F811
+    _, found = suspected
+    _, measured = again(opened, ("resnet18", 0.5))
+    report = told(found, to_confirm(found, "suspected"), measured)
+    assert report["title"] == "a → b: 1 suspected: 0 confirmed, 1 not confirmed (faster 1)"
+    assert report["tables"][0]["rows"][0][-1].endswith("not in the direction that was suspected")
+
+
+def test_an_ambiguous_cell_may_turn_out_to_differ(suspected, opened):  # noqa: F811
+    _, found = suspected
+    (cell,) = [cell for cell in to_confirm(found, "all") if cell.model == "alexnet"]
+    _, measured = again(opened, ("alexnet", 1.2))
+    assert (
+        told(found, [cell], measured)["title"]
+        == "a → b: 0 suspected and 1 ambiguous: 1 confirmed (slower 1), 0 not confirmed"
+    )
+
+
+def test_too_few_processes_confirm_nothing(suspected, opened):  # noqa: F811
+    _, found = suspected
+    _, measured = again(opened, ("resnet18", 1.5), processes=2)
+    report = told(found, to_confirm(found, "suspected"), measured)
+    assert report["title"] == "a → b: 1 suspected: 0 confirmed, 1 not confirmed (slower 1)"
+
+
+def test_equal_environments_are_said_to_be_not_reproducible(suspected):
+    _, found = suspected
+    text = told(found, to_confirm(found, "suspected"), None, "text")
+    assert text.startswith("a → b: 1 suspected: 0 confirmed, 1 not confirmed (not reproducible 1)")
+    assert "nothing differs but the day" in text
+    assert "1 ambiguous cells were left alone" in text
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "json", "markdown"])
+def test_every_format_holds_the_verdict(suspected, opened, form):  # noqa: F811
+    _, found = suspected
+    _, measured = again(opened, ("resnet18", 1.5))
+    text = told(found, to_confirm(found, "suspected"), measured, form)
+    assert "resnet18" in str(text)
+    assert "above the noise floor" in str(text)
+
+
+def test_a_confirmation_is_no_result_and_no_newest_run(tmp_path):
+    """Nor after a rebuild; but it can be named and looked at again."""
+    confirming = [
+        record
+        for name in ("old", "new")
+        for record in replicas(
+            environment=make_environment(name=name),
+            purpose="confirmation",
+            run_id="conf",
+            label="confirm",
+            timestamp=2e9,
+        )
+    ]
+    write_run(tmp_path / "a", replicas(run_id="run-a"))
+    folder = write_run(tmp_path / "c", confirming)
+    file = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**file, "settings": {"purpose": "confirmation"}}))
+    for rebuild in (False, True):
+        report = ingest([tmp_path], tmp_path / "store", rebuild=rebuild)
+        with query.connect(report.snapshot) as con:
+            assert [row["run_id"] for row in query.fetch(con, "SELECT run_id FROM runs")] == ["run-a"]
+            assert {row["run_id"] for row in query.fetch(con, "SELECT run_id FROM results")} == {"run-a"}
+            assert resolve(con, "latest").run_id == "run-a"
+            named = resolve(con, "confirm")
+            assert named.run_id == "conf"
+            found = sides_of(con, named.run_id)
+            assert [cell.verdict.word for cell in found.cells] == ["same"]
+            assert found.cells[0].verdict.processes == 3
+            with pytest.raises(UsageError, match="There is no previous run"):
+                resolve(con, "previous")
+
+
+def sides_of(con, run):
+    return compare_pairs(con, [(resolve(con, "old", run), resolve(con, "new", run))])
+
+
+def test_of_a_confirmations_attempts_the_newest_counts(opened):  # noqa: F811
+    old = [*replicas(3.0, attempt=1, **of("old")), *replicas(1.0, attempt=2, **of("old"))]
+    new = [*replicas(1.0, attempt=1, **of("new")), *replicas(1.0, attempt=2, **of("new"))]
+    (cell,) = sides_of(opened([*old, *new]), "conf").cells
+    assert cell.verdict.word == "same"
+
+
+def of(name):
+    return {"environment": make_environment(name=name), "purpose": "confirmation", "run_id": "conf"}
+
+
+def test_a_confirmation_that_failed_says_why(opened):  # noqa: F811
+    failed = make_record(status="crashed", message="killed by signal 11", **of("new"))
+    con = opened([*replicas(**of("old")), failed])
+    pair = tuple(Side(text=name, run_id="conf", environment=name) for name in ("old", "new"))
+    (cell,) = compare_pairs(con, [pair]).cells
+    assert cell.verdict.word == "not comparable"
+    assert cell.verdict.reason.startswith("new side: ")
+
+
+def test_several_pairs_of_environments_are_judged_together(opened):  # noqa: F811
+    """Each cell keeps to its own pair: the second one's new side is slower, the first one's is not."""
+    records = [
+        *replicas(**of("old-a")),
+        *replicas(**of("new-a")),
+        *replicas(**of("old-b")),
+        *replicas(2.0, **of("new-b")),
+    ]
+    con = opened(records)
+    pairs = [
+        tuple(Side(text=side, run_id="conf", environment=f"{side}-{name}") for side in ("old", "new")) for name in "ab"
+    ]
+    found = compare_pairs(con, pairs)
+    assert {cell.environment: cell.verdict.word for cell in found.cells} == {"new-a": "same", "new-b": "slower"}
+    assert {cell.old_environment for cell in found.cells} == {"old-a", "old-b"}
+    slower = next(cell for cell in found.cells if cell.verdict.word == "slower")
+    alone = compare_pairs(con, pairs[1:]).cells[0]
+    assert slower.verdict.q == pytest.approx(min(1.0, 2 * alone.verdict.p), rel=1e-6)
+    assert np.isclose(alone.verdict.q, alone.verdict.p)

@@ -1,0 +1,216 @@
+"""`xlabench compare --confirm`, from a suspicion in the history to both sides measured again: real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+import venv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command import ROOT, xlabench
+from tests.test_two_environments import VARIABLE, torch_of
+
+pytestmark = pytest.mark.slow
+
+EVAL = ("--only", "dummy/dummy", "--test", "eval", "--accelerator", "cpu", "--xla", "None", "--dynamo", "None")
+QUICK = ("--repeat", "3", "--iterations-per-run", "20", "--threads", "1")
+BRIGHTER = 0.02
+"""What the records of the first day say against what was measured: fifty times as fast."""
+PATIENCE_S = 300
+
+
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A second virtual environment with the very packages of this one: another interpreter of the same versions."""
+    folder = tmp_path_factory.mktemp("twin") / "venv"
+    venv.create(folder, symlinks=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (packages / "same.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    return str(folder / "bin" / "python")
+
+
+def two_days(home: Path, old: str, new: str) -> None:
+    """Measure on a first and on a second day; what is kept of the first one is faster than anything can be."""
+    for label, python in (("first", old), ("second", new)):
+        words = ("--env", f"side={python}", "--label", label, "--no-ingest")
+        xlabench("run", "--home", home, *EVAL, *QUICK, *words)
+    (results,) = home.glob("runs/*-first/results.jsonl")
+    record = json.loads(results.read_text())
+    for times in ("total_time", "per_iter_time"):
+        record["metrics"][times] = [BRIGHTER * seconds for seconds in record["metrics"][times]]
+    results.write_text(json.dumps(record) + "\n")
+    xlabench("ingest", "--home", home)
+
+
+def answer(*words: str | Path, code: int = 0) -> dict[str, Any]:
+    """Return a comparison as data; its rows by column."""
+    report = json.loads(xlabench("compare", *words, "--format", "json", code=code).stdout)
+    table = report["tables"][0]
+    titles = [column["title"] for column in table["columns"]]
+    return {**report, "rows": [dict(zip(titles, row, strict=True)) for row in table["rows"]]}
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+
+
+def confirming(home: Path) -> list[Path]:
+    return sorted(home.glob("runs/*-confirm-*"))
+
+
+@pytest.fixture(scope="module")
+def home(twin: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("home")
+    two_days(made, twin, sys.executable)
+    return made
+
+
+@pytest.fixture(scope="module")
+def confirmed(home: Path) -> dict[str, Any]:
+    """The history says that the second day is fifty times slower; both sides are equal."""
+    return answer("--home", home, "first", "second", "--confirm")
+
+
+def test_a_suspicion_of_the_history_does_not_stand_side_by_side(confirmed: dict[str, Any]) -> None:
+    (row,) = confirmed["rows"]
+    assert row["suspected"] == "slower"
+    assert row["old / new before"] < 0.1
+    assert 0.2 < row["old / new"] < 5, "measured again, not read again"
+    assert row["processes"] == 3
+    assert row["floor"] == pytest.approx(3.0)
+    assert row["q"] is not None
+    assert confirmed["title"].startswith("first → second: 1 suspected: ")
+
+
+def test_both_interpreters_were_found_in_their_runs_and_took_turns(
+    home: Path, twin: str, confirmed: dict[str, Any]
+) -> None:
+    (folder,) = confirming(home)
+    file = json.loads((folder / "run.json").read_text())
+    places = {"old": twin, "new": sys.executable}
+    assert {each["name"]: each["executable"] for each in file["environments"]} == places
+    found = records(folder)
+    assert sorted((each["environment"]["name"], each["replica"]) for each in found) == [
+        (name, replica) for name in ("new", "old") for replica in range(3)
+    ]
+    assert {each["measurement"]["order"] for each in found} == {"interleaved"}
+    assert {each["measurement"]["repeat"] for each in found} == {10}, "three blocks are not enough to confirm by"
+    assert {each["environment"]["threads"] for each in found} == {1}, "the settings of the run that is confirmed"
+    assert {each["purpose"] for each in found} == {"confirmation"}
+    assert len({each["experiment_id"] for each in found}) == 1
+
+
+def test_a_confirmation_is_no_newest_run_but_can_be_looked_at_again(home: Path, confirmed: dict[str, Any]) -> None:
+    """The same words name the same two runs; the confirming one is named by its id."""
+    (folder,) = confirming(home)
+    run = json.loads((folder / "run.json").read_text())["run"]["run_id"]
+    assert run in " ".join(confirmed["notes"])
+    (before,) = answer("--home", home, "previous", "latest")["rows"]
+    assert before["old / new"] == pytest.approx(confirmed["rows"][0]["old / new before"])
+    (again,) = answer("--home", home, "old", "new", "--run", run)["rows"]
+    assert again["old / new"] == pytest.approx(confirmed["rows"][0]["old / new"])
+
+
+def test_one_environment_on_two_days_is_not_reproducible_and_not_measured(
+    home: Path, confirmed: dict[str, Any]
+) -> None:
+    """No regression is confirmed: with --fail-on regression the suspicion alone does not fail."""
+    before = confirming(home)
+    words = ("--confirm", "--env", f"old={sys.executable}", "--fail-on", "regression")
+    found = answer("--home", home, "first", "second", *words)
+    assert found["title"] == "first → second: 1 suspected: 0 confirmed, 1 not confirmed (not reproducible 1)"
+    assert "nothing differs but the day" in found["rows"][0]["reason"]
+    assert confirming(home) == before
+
+
+def test_what_cannot_be_measured_as_it_was_is_refused_in_one_sentence(home: Path, tmp_path: Path) -> None:
+    """An upgrade in place leaves an interpreter that is no longer the old one."""
+    (path,) = home.glob("runs/*-first/run.json")
+    kept = path.read_text()
+    file = json.loads(kept)
+    file["environments"][0]["torch"] = "2.0.0"
+    path.write_text(json.dumps(file))
+    try:
+        done = xlabench("compare", "--home", home, "first", "second", "--confirm", code=2)
+    finally:
+        path.write_text(kept)
+    assert "Environment old (side of run first): torch was 2.0.0, and is " in done.stderr
+    assert "pass --env old=PYTHON" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--env", "old=/nowhere"), "belong to --confirm"),
+        (("--confirm", "--env", "elsewhere=/nowhere"), "NAME one of old, new"),
+        (("--confirm", "--env", "old=/nowhere"), "/nowhere is no interpreter"),
+        (("--confirm", "--processes", "2"), "a confirmation rests on 3 or more"),
+    ],
+)
+def test_flags_that_lead_nowhere_are_refused_in_one_sentence(home: Path, words: tuple[str, ...], says: str) -> None:
+    done = xlabench("compare", "--home", home, "first", "second", *words, code=2)
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_nothing_suspected_measures_nothing(home: Path) -> None:
+    before = list(home.glob("runs/*"))
+    found = answer("--home", home, "second", "second", "--confirm")
+    assert "nothing is suspected" in found["title"]
+    assert list(home.glob("runs/*")) == before
+
+
+def test_backends_of_one_run_are_confirmed_and_an_interrupted_confirmation_goes_on(tmp_path: Path) -> None:
+    """Lazy tensors are many times slower than eager on a model of two layers: one process suspects it, three know."""
+    backends = ("--xla", "None", "--xla", "PJRT", "--dynamo", "None")
+    model = ("--only", "dummy/dummy", "--accelerator", "cpu", "--repeat", "3", "--threads", "1")
+    xlabench("run", "--home", tmp_path, *model, *backends)
+    words = ("--home", tmp_path, "eager", "openxla+lazytensor", "--confirm", "--fail-on", "regression")
+    _interrupt_after_first_group(tmp_path, words)
+    (folder,) = confirming(tmp_path)
+    finished = len(records(folder))
+    found = answer(*words, code=1)
+    assert confirming(tmp_path) == [folder]
+    assert {each["attempt"] for each in records(folder)[:finished]} == {1}
+    assert found["title"].endswith("2 suspected: 2 confirmed (slower 2), 0 not confirmed")
+    assert {(row["confirmed"], row["processes"]) for row in found["rows"]} == {("yes", 3)}
+    assert {row["environment"] for row in found["rows"]} == {"default"}
+
+
+def _interrupt_after_first_group(home: Path, words: tuple[str | Path, ...]) -> None:
+    """Start the command, and press Ctrl-C once the six processes of one of its two groups are finished."""
+    command = [sys.executable, "-m", "xlabench", "compare", *map(str, words)]
+    started = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline and started.poll() is None:
+        if any(len(records(folder)) >= 6 for folder in confirming(home) if (folder / "results.jsonl").exists()):
+            break
+        time.sleep(0.1)
+    started.send_signal(signal.SIGINT)
+    _, said = started.communicate(timeout=PATIENCE_S)
+    assert started.returncode == 130, said
+    assert "the same command goes on" in said
+
+
+@pytest.mark.venv
+def test_another_torch_is_measured_beside_todays(tmp_path: Path) -> None:
+    """Each side in its own interpreter, which only its run has named."""
+    if VARIABLE not in os.environ:
+        pytest.skip(f"{VARIABLE} names no interpreter with another torch and torch_xla")
+    python = os.environ[VARIABLE]
+    two_days(tmp_path, python, sys.executable)
+    (row,) = answer("--home", tmp_path, "first", "second", "--confirm")["rows"]
+    assert row["old / new"] > 0.2
+    (folder,) = confirming(tmp_path)
+    versions = {(each["environment"]["name"], each["environment"]["torch"]) for each in records(folder)}
+    assert versions == {("old", torch_of(python)), ("new", torch_of(sys.executable))}
+    assert {each["measurement"]["order"] for each in records(folder)} == {"interleaved"}

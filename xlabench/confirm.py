@@ -1,0 +1,259 @@
+"""`xlabench compare A B --confirm`: measure the suspected cells of both sides again, interleaved, and judge them."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xlabench.command import home_of, store_of
+from xlabench.measure import carry_out
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from runner.environments.interpreters import Interpreter
+    from runner.schedule.run_folder import RunFolder
+    from runner.suites.base import SuiteContext
+    from store.compare import Cell, Comparison, Confirmation, Side
+    from store.query import Connection
+    from store.record import Environment, PlanEntry, RunFile
+    from xlabench.command import Parser
+
+_FOLDER = "SELECT path FROM runs WHERE run_id = $run"
+
+
+@dataclass(frozen=True)
+class Files:
+    """What both runs of a comparison planned, in which environments."""
+
+    old: RunFile
+    new: RunFile
+
+
+def add_confirm_flags(parser: Parser) -> None:
+    """Add the flags that belong to `--confirm`."""
+    from runner.flags import types
+
+    group = parser.add_argument_group("confirmation")
+    group.add_argument(
+        "--confirm",
+        nargs="?",
+        const="suspected",
+        choices=["suspected", "all"],
+        help="measure the suspected cells (all: the ambiguous ones, too) of both sides again, interleaved",
+    )
+    group.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        type=types.environment,
+        metavar="NAME=PYTHON",
+        help="interpreter of `old` or `new`, where their runs do not name it or it has moved",
+    )
+    group.add_argument("--processes", type=types.positive, metavar="K", help="of each side and experiment (3 or more)")
+    group.add_argument(
+        "--torchbench-dir", type=Path, metavar="DIR", help="checkout of github.com/pytorch/benchmark ($TORCHBENCH_DIR)"
+    )
+
+
+def files_of(con: Connection, found: Comparison) -> Files:
+    """Return the `run.json` of both sides.
+
+    Raises:
+        UsageError: a run has none: what it measured is not known well enough to be measured again.
+    """
+    return Files(old=_file(con, found.old), new=_file(con, found.new))
+
+
+def _file(con: Connection, side: Side) -> RunFile:
+    from store.errors import RunFileError, UsageError
+    from store.query import fetch
+    from store.run_file import read_run_file
+
+    rows = fetch(con, _FOLDER, {"run": side.run_id})
+    if not rows:
+        raise UsageError(f"Run {side.run_id} is a confirmation itself; name the runs that it confirmed.")
+    try:
+        return read_run_file(str(rows[0]["path"]))
+    except RunFileError as error:
+        raise UsageError(f"Run {side.run_id} cannot be measured again: {error}") from None
+
+
+def confirm(
+    parsed: argparse.Namespace, found: Comparison, files: Files, cells: Sequence[Cell]
+) -> tuple[list[Confirmation], Comparison | None]:
+    """Measure these cells again; return what became of each, and the comparison of both sides as measured again.
+
+    Raises:
+        UsageError: a side cannot be measured as it was.
+    """
+    from store.compare import Confirmation
+
+    names = _names(found, cells)
+    interpreters = _interpreters(parsed, found, files, names, _context(parsed, cells))
+    telling = [cell for cell in cells if _differ(found, interpreters, *_named(cell, names))]
+    again: dict[tuple[str, str], Cell] = {}
+    measured = None
+    if telling:
+        folder = _measure(parsed, found, files, _entries(files, names, telling), interpreters)
+        measured = _judge(parsed, found, folder, {_named(cell, names): None for cell in telling})
+        again = {(cell.experiment_id, cell.environment): cell for cell in measured.cells}
+    results = [
+        Confirmation(
+            before=cell,
+            again=again.get((cell.experiment_id, _named(cell, names)[1])),
+            same_environment=cell not in telling,
+        )
+        for cell in cells
+    ]
+    return results, measured
+
+
+Names = dict[tuple[str, str], tuple[str, str]]
+"""Environments of a pair of sides in their runs, and what they are called in the confirming run."""
+
+
+def _names(found: Comparison, cells: Sequence[Cell]) -> Names:
+    """Name the environments of the confirming run: old and new, with their own names where there are several pairs."""
+    pairs = list(dict.fromkeys((cell.old_environment, cell.environment) for cell in cells))
+    if found.new.variant is not None:
+        return {pair: pair for pair in pairs}
+    if len(pairs) == 1:
+        return {pairs[0]: ("old", "new")}
+    return {(old, new): (f"old-{old}", f"new-{new}") for old, new in pairs}
+
+
+def _named(cell: Cell, names: Names) -> tuple[str, str]:
+    return names[cell.old_environment, cell.environment]
+
+
+def _context(parsed: argparse.Namespace, cells: Sequence[Cell]) -> SuiteContext | None:
+    """Return where torchbench is; None where no cell needs it.
+
+    Raises:
+        UsageError: it is not there.
+    """
+    from runner.errors import UsageError
+    from runner.suites import torchbench_checkout
+    from runner.suites.base import SuiteContext
+
+    if all(cell.suite != "torchbench" for cell in cells):
+        return None
+    if torchbench_checkout.find(parsed.torchbench_dir) is None:
+        raise UsageError(torchbench_checkout.advice(parsed.torchbench_dir))
+    return SuiteContext(torchbench_dir=parsed.torchbench_dir)
+
+
+def _interpreters(
+    parsed: argparse.Namespace, found: Comparison, files: Files, names: Names, context: SuiteContext | None
+) -> dict[str, Interpreter]:
+    """Find the interpreters of both sides, by the names in the confirming run, and check that they are what they were.
+
+    Raises:
+        UsageError: one is not to be found, or no longer what it was; or a name that is none of theirs.
+    """
+    from runner.environments import again, settings_file
+    from runner.errors import UsageError
+    from runner.suites import get_suite
+
+    home = home_of(parsed)
+    named = settings_file.interpreters(home, settings_file.read(home))
+    sides = ((found.old, files.old), (found.new, files.new))
+    wanted = {
+        name: again.Before(name=name, was=_environment(file, before), run=side.text)
+        for pair, pair_names in names.items()
+        for (side, file), before, name in zip(sides, pair, pair_names, strict=True)
+    }
+    if unknown := [name for name, python in parsed.env if name not in wanted or python is None]:
+        raise UsageError(f"--env {unknown[0]}: pass NAME=PYTHON, NAME one of {', '.join(wanted)}.")
+    sources = {} if context is None else {"torchbench_commit": None, **get_suite("torchbench").versions(context)}
+    given = dict(parsed.env)
+    return {name: again.find(before, given, named, sources) for name, before in wanted.items()}
+
+
+def _environment(file: RunFile, name: str) -> Environment:
+    from runner.errors import UsageError
+
+    for environment in file.environments:
+        if environment.name == name:
+            return environment
+    raise UsageError(f"Run {file.run.run_id} does not describe its environment {name}, so it cannot be measured again.")
+
+
+def _differ(found: Comparison, interpreters: Mapping[str, Interpreter], old: str, new: str) -> bool:
+    """Say whether a new measurement can tell the sides apart: by what compiles, or by where it runs."""
+    from runner.environments.again import same_interpreter
+
+    backends = (found.old.variant, found.new.variant)
+    return backends[0] != backends[1] or not same_interpreter(interpreters[old], interpreters[new])
+
+
+def _entries(files: Files, names: Names, cells: Sequence[Cell]) -> list[tuple[PlanEntry, PlanEntry]]:
+    """Return the planned experiments of both sides of each cell, under the names of the confirming run."""
+    import msgspec
+
+    from runner.plan import again
+
+    found = []
+    for cell in cells:
+        old, new = _named(cell, names)
+        before = again.planned(files.old, cell.old_experiment_id, cell.old_environment)
+        after = again.planned(files.new, cell.experiment_id, cell.environment)
+        found.append(
+            (msgspec.structs.replace(before, environment=old), msgspec.structs.replace(after, environment=new))
+        )
+    return found
+
+
+def _measure(
+    parsed: argparse.Namespace,
+    found: Comparison,
+    files: Files,
+    entries: Sequence[tuple[PlanEntry, PlanEntry]],
+    interpreters: Mapping[str, Interpreter],
+) -> RunFolder:
+    """Measure both sides in a run of its own; the same command goes on with it where it was interrupted."""
+    from runner import flags
+    from runner.plan import again, plan_view
+    from runner.schedule import run_folder
+
+    made = again.side_by_side(entries)
+    used = {entry.environment for entry in made.entries}
+    chosen = [each for name, each in interpreters.items() if name in used]
+    identity = run_folder.RunIdentity(
+        plan=made,
+        environments=tuple(each.description for each in chosen),
+        settings=again.confirming(files.new.settings, parsed.processes),
+        label=f"confirm {found.old.text} {found.new.text}",
+        command=flags.command_line(parsed.words),
+    )
+    folder = run_folder.open_folder(home_of(parsed), None, identity)
+    # What a program reads from standard output is the verdicts alone.
+    said = f"{plan_view.summary(made)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}"
+    print(said, file=sys.stderr)
+    machines = {each.name: each.machine for each in chosen}
+    carry_out(folder, machines, store_of(parsed), sys.stderr, torchbench_dir=parsed.torchbench_dir)
+    return folder
+
+
+def _judge(
+    parsed: argparse.Namespace, found: Comparison, folder: RunFolder, pairs: Mapping[tuple[str, str], None]
+) -> Comparison:
+    """Compare both sides as the confirming run has them."""
+    import msgspec
+
+    from store.choose import newest_snapshot
+    from store.compare import compare_pairs
+    from store.query import connect
+
+    run = folder.file.run.run_id
+    old, new = (msgspec.structs.replace(side, run_id=run, environment=None) for side in (found.old, found.new))
+    sides = [(old, new)]
+    if found.new.variant is None:
+        named = msgspec.structs.replace
+        sides = [(named(old, environment=before), named(new, environment=after)) for before, after in pairs]
+    with connect(newest_snapshot(store_of(parsed))) as con:
+        return compare_pairs(con, sides)
