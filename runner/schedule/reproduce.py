@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 _ENVIRONMENT = "default"
 _SETTINGS = {
-    "time_budget_s": "--time-budget",
     "threads": "--threads",
     "seed": "--seed",
     "warmup_max": "--warmup-max",
@@ -91,6 +90,8 @@ def _setting_words(settings: Settings) -> list[str]:
     words += ["--processes", str(settings.processes), "--iterations-per-run", str(settings.iterations_per_run)]
     if settings.until_stable is not None:
         words.append(f"--until-stable={types.percent_text(settings.until_stable)}")
+        # Alone it belongs to the whole run.
+        words += _flag("--time-budget", settings.time_budget_s) if settings.time_budget_s is not None else []
     for name, flag in _SETTINGS.items():
         if getattr(settings, name) != getattr(usual, name):
             words += _flag(flag, getattr(settings, name))
