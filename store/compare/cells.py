@@ -61,6 +61,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     only_old: tuple[str, ...]
     only_new: tuple[str, ...]
     interleaved: bool
+    """Both sides of every cell took turns."""
     looks: int = 1
     """How often the runs' verdicts may have been asked for while processes were added."""
     false_alarms: tuple[FalseAlarms, ...] = ()
@@ -97,20 +98,20 @@ def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Compar
     runs = sorted({old.run_id, new.run_id})
     floors = floors_without(con, runs)
     same_run = old.run_id == new.run_id
-    interleaved = same_run and all(left[key].facts["order"] == "interleaved" for key in keys)
+    paired = [same_run and _took_turns(left[key], right[key]) for key in keys]
     used = [floor_for(floors, left[key].facts) for key in keys]
-    grids = [_grids(left[key], right[key], paired=interleaved) for key in keys]
+    grids = [_grids(left[key], right[key], paired=turns) for key, turns in zip(keys, paired, strict=True)]
     looked = looks(con, runs)
     found = effects(
-        _stack([_log_ratios(*both, paired=interleaved) for both in grids]),
+        _stack([_log_ratios(*both, paired=turns) for both, turns in zip(grids, paired, strict=True)]),
         np.array([floor.variance for floor in used]),
         np.array([floor.freedom for floor in used]),
         0.0 if same_run else _days(con, runs, [left[key].facts["machine_id"] for key in keys]),
-        _stack([_within(*both, paired=interleaved) for both in grids]),
+        _stack([_within(*both, paired=turns) for both, turns in zip(grids, paired, strict=True)]),
         level_of(looked),
     )
     reasons = [_reason(left[key], right[key]) for key in keys]
-    verdicts = judge(found, np.array([floor.floor for floor in used]), reasons, interleaved=interleaved)
+    verdicts = judge(found, np.array([floor.floor for floor in used]), reasons, interleaved=paired)
     cells = [
         _cell(left[key], right[key], verdict, floor) for key, verdict, floor in zip(keys, verdicts, used, strict=True)
     ]
@@ -120,11 +121,15 @@ def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Compar
         cells=tuple(cells),
         only_old=tuple(_name(left[key].facts) for key in left if key not in right),
         only_new=tuple(_name(right[key].facts) for key in right if key not in left),
-        interleaved=interleaved,
+        interleaved=all(paired),
         looks=looked,
         false_alarms=tuple(false_alarms(con, run) for run in runs),
         findings=findings_table(con, runs),
     )
+
+
+def _took_turns(old: _Series, new: _Series) -> bool:
+    return all(side.facts["order"] == "interleaved" for side in (old, new))
 
 
 def _days(con: Connection, runs: Sequence[str], machines: Sequence[Any]) -> Grid:

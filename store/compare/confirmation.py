@@ -155,7 +155,7 @@ def _notes(found: Comparison, cells: Sequence[Confirmation], again: Comparison |
     if again is not None:
         notes.append(f"Both sides were measured again in run {again.new.run_id}, which is no result of its own.")
         if not again.interleaved:
-            notes.append("The sides did not take turns there either, so that nothing is confirmed.")
+            notes.append("Some sides did not take turns there either: theirs are not confirmed.")
         if any(cell.floor.pairs == 0 for cell in again.cells):
             notes.append("A floor on 0 A/A pairs is the default one: nobody has measured this machine against itself.")
     if before := sum(cell.verdict.confirmed for cell in found.cells):

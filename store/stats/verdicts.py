@@ -47,7 +47,7 @@ def judge(
     floors: ArrayLike,
     incomparable: Sequence[str | None],
     *,
-    interleaved: bool,
+    interleaved: bool | Sequence[bool],
 ) -> list[Verdict]:
     """Judge all cells of one comparison together.
 
@@ -59,9 +59,10 @@ def judge(
         found: effects of the cells.
         floors: noise floor of each cell, ratio minus one.
         incomparable: per cell the reason why the sides must not be compared, or None.
-        interleaved: both sides took turns in one run; between runs a difference is suspected at most.
+        interleaved: of all or of each cell: both sides took turns in one run; else a difference is suspected at most.
     """
     floor = np.broadcast_to(np.asarray(floors, float), found.log_ratio.shape)
+    turns = np.broadcast_to(np.asarray(interleaved, bool), found.log_ratio.shape)
     usable = np.array([reason is None for reason in incomparable], bool)
     adjusted = false_discovery(np.where(usable, found.p, np.nan))
     verdicts = []
@@ -69,7 +70,8 @@ def judge(
         if reason is not None or not math.isfinite(found.low[cell]):
             verdicts.append(Verdict("not comparable", reason or "one side has no steady samples"))
         else:
-            verdicts.append(_judge(found, cell, float(adjusted[cell]), float(floor[cell]), interleaved=interleaved))
+            took_turns = bool(turns[cell])
+            verdicts.append(_judge(found, cell, float(adjusted[cell]), float(floor[cell]), interleaved=took_turns))
     return verdicts
 
 

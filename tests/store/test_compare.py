@@ -62,6 +62,21 @@ def test_environments_of_one_interleaved_run_are_confirmed(opened):
     assert [found.field for found in cell.differs if found.field == "torch"] == ["torch"]
 
 
+def test_a_group_that_could_not_take_turns_spoils_no_other(opened):
+    """One model had no room for all its processes: it is suspected only, its neighbour confirmed."""
+    old, new = make_environment(name="old"), make_environment(name="new")
+    alone = [*replicas(environment=old, model="vgg16"), *replicas(0.8, environment=new, model="vgg16")]
+    for record in alone:
+        record.measurement.order = "rounds"
+    con = opened([*replicas(environment=old), *replicas(0.8, environment=new), *alone])
+    found = sides(con, "old", "new")
+    assert {cell.model: (cell.verdict.word, cell.verdict.confirmed) for cell in found.cells} == {
+        "resnet18": ("faster", True),
+        "vgg16": ("faster", False),
+    }
+    assert not found.interleaved
+
+
 def test_rounds_are_paired_by_their_number(opened):
     """A process that was spoilt at first has later rounds; what drifted meanwhile must not look like a difference."""
     old = replicas(environment=make_environment(name="a"))
