@@ -94,7 +94,7 @@ def _rule(found: Comparison) -> str:
 def _notes(found: Comparison) -> tuple[str, ...]:
     notes = [_rule(found)]
     if not found.interleaved:
-        notes.append("Where the sides did not take turns, faster and slower are suspected; --confirm measures both again.")
+        notes.append("Where sides did not take turns, faster and slower are suspected; --confirm measures both again.")
     if any(cell.floor.pairs == 0 for cell in found.cells):
         notes.append("A floor on 0 A/A pairs is the default one: nobody has measured this machine against itself.")
     notes += [each.sentence() for each in found.false_alarms]
