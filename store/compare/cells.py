@@ -10,6 +10,7 @@ import numpy as np
 from store.calibration.between_runs import between_runs, unknown_history
 from store.calibration.false_alarms import FalseAlarms, false_alarms
 from store.calibration.floors import floor_for, floors_without
+from store.compare.consequences import break_evens, speedup_changes
 from store.compare.sides import Side
 from store.query import fetch, looks, named
 from store.report.findings import findings_table
@@ -33,6 +34,13 @@ FACTS = (
 )
 
 
+ALIKE = (
+    *("suite", "model", "test", "accelerator", "dtype", "requested_batch_size", "optimizer", "loss", "workload"),
+    "environment",
+)
+"""What two variants have in common that may be compared."""
+
+
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """One experiment on both sides; times are medians over processes of their medians, seconds per iteration."""
 
@@ -45,6 +53,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     old_environment: str
     old_experiment_id: str
     """Of the old side; those above are the new side's."""
+    alike: tuple[Any, ...]
+    """What cells have in common whose variants alone differ."""
     old_s: float | None
     new_s: float | None
     verdict: Verdict
@@ -66,6 +76,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """How often the runs' verdicts may have been asked for while processes were added."""
     false_alarms: tuple[FalseAlarms, ...] = ()
     """Of the runs behind the sides."""
+    speedup_changes: Table | None = None
+    break_even: Table | None = None
     findings: Table | None = None
 
     def of(self, *words: str) -> tuple[Cell, ...]:
@@ -124,6 +136,8 @@ def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Compar
         interleaved=all(paired),
         looks=looked,
         false_alarms=tuple(false_alarms(con, run) for run in runs),
+        speedup_changes=None if old.variant or new.variant else speedup_changes(cells),
+        break_even=break_evens(con, cells, old, new),
         findings=findings_table(con, runs),
     )
 
@@ -152,8 +166,7 @@ def _series(con: Connection, side: Side, other: Side) -> dict[tuple[Any, ...], _
 
 def _key(row: Row, side: Side, other: Side) -> tuple[Any, ...]:
     if side.variant or other.variant:
-        settings = ("dtype", "requested_batch_size", "optimizer", "loss", "workload", "environment")
-        return tuple(row[name] for name in ("suite", "model", "test", "accelerator", *settings))
+        return tuple(row[name] for name in ALIKE)
     by_environment = side.environment or other.environment
     return (row["experiment_id"],) if by_environment else (row["experiment_id"], row["environment"])
 
@@ -222,6 +235,7 @@ def _cell(old: _Series, new: _Series, verdict: Verdict, floor: Floor) -> Cell:
         experiment_id=facts["experiment_id"],
         old_environment=old.facts["environment"],
         old_experiment_id=old.facts["experiment_id"],
+        alike=tuple(facts[name] for name in ALIKE),
         old_s=_time(old),
         new_s=_time(new),
         verdict=verdict,

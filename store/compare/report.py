@@ -47,7 +47,7 @@ def comparison_report(found: Comparison) -> Report:
             Table(title="Cells", columns=_COLUMNS, rows=tuple(_row(cell) for cell in cells)),
             _only("Only old", found.only_old),
             _only("Only new", found.only_new),
-            *([found.findings] if found.findings else ()),
+            *(each for each in (found.speedup_changes, found.break_even, found.findings) if each),
         ),
         notes=_notes(found),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -31,14 +30,14 @@ def split_change(old_base: ArrayLike, old_time: ArrayLike, new_base: ArrayLike, 
 
 
 class BreakEven(NamedTuple):
-    """`iterations` is None unless the outcome is `after`."""
+    """Arrays over cases; `iterations` is NaN unless the outcome is `after`."""
 
-    outcome: str
+    outcome: NDArray[np.str_]
     """`ahead from the start`, `after` or `never` (also where it starts ahead and loses it again)."""
-    iterations: int | None = None
+    iterations: Floats
 
 
-def break_even(wait_s: float, time_s: float, base_wait_s: float, base_time_s: float) -> BreakEven:
+def break_even(wait_s: ArrayLike, time_s: ArrayLike, base_wait_s: ArrayLike, base_time_s: ArrayLike) -> BreakEven:
     """Say from which iteration on the whole work is done earlier than with the baseline.
 
     Args:
@@ -47,9 +46,10 @@ def break_even(wait_s: float, time_s: float, base_wait_s: float, base_time_s: fl
         base_wait_s: the same of the baseline.
         base_time_s: the same of the baseline.
     """
-    behind, gain = wait_s - base_wait_s, base_time_s - time_s
-    if behind <= 0 and gain >= 0:
-        return BreakEven("ahead from the start")
-    if gain <= 0:
-        return BreakEven("never")
-    return BreakEven("after", math.floor(behind / gain) + 1)
+    wait, time, base_wait, base_time = (np.asarray(each, float) for each in (wait_s, time_s, base_wait_s, base_time_s))
+    behind, gain = wait - base_wait, base_time - time
+    ahead = (behind <= 0) & (gain >= 0)
+    after = ~ahead & (gain > 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        iterations = np.where(after, np.floor(behind / gain) + 1, np.nan)
+    return BreakEven(np.where(ahead, "ahead from the start", np.where(after, "after", "never")), iterations)

@@ -166,3 +166,37 @@ def test_a_new_torch_is_no_day(opened):
     ]
     con = opened(replicas(), replicas(0.8, run_id="run-2"), *history)
     assert between_runs(con, ["run-1", "run-2"]) == {}
+
+
+def rows_of(table):
+    return [dict(zip([column.title for column in table.columns], row, strict=True)) for row in table.rows]
+
+
+def test_a_speedup_that_only_its_baseline_moved_says_so(opened):
+    """Inductor takes a fifth less in the new run, lazy tensors as long as before: their speedup falls by as much."""
+    lazy = {"backend": "openxla+lazytensor"}
+    con = opened(
+        [*replicas(), *replicas(0.5, **lazy)],
+        [*replicas(0.8, run_id="run-2"), *replicas(0.5, run_id="run-2", **lazy)],
+    )
+    [row] = rows_of(sides(con, "run-1", "run-2").speedup_changes)
+    assert (row["speedup old"], row["speedup new"]) == pytest.approx((2.0, 1.6), rel=0.01)
+    assert (row["by the backend"], row["by the baseline"]) == pytest.approx((1.0, 0.8), rel=0.01)
+    assert row["new / old"] == pytest.approx(row["by the backend"] * row["by the baseline"])
+
+
+def test_backends_say_from_when_on_the_new_one_is_ahead(opened):
+    """It compiles for longer and takes half the time of an iteration."""
+    con = opened([*replicas(backend="eager"), *replicas(0.5)])
+    found = sides(con, "eager", "inductor")
+    waits = dict(con.sql("SELECT backend, time_to_steady_s FROM results").fetchall())
+    [row] = rows_of(found.break_even)
+    assert (row["wait old"], row["wait new"]) == pytest.approx((waits["eager"], waits["inductor"]))
+    [cell] = found.cells
+    if waits["inductor"] <= waits["eager"]:
+        assert row["ahead"] == "ahead from the start"
+    else:
+        behind, gain = waits["inductor"] - waits["eager"], cell.old_s - cell.new_s
+        assert (row["ahead"], row["iterations"]) == ("after", int(behind / gain) + 1)
+    assert found.speedup_changes is None
+    assert "Break-even" in render(comparison_report(found), "text")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from store.stats.binomial import clopper_pearson
-from store.stats.change import BreakEven, break_even, split_change
+from store.stats.change import break_even, split_change
 from store.stats.differences import differences, incomparable
 from store.stats.effects import effects
 from store.stats.floors import DEFAULT_FLOOR, default_floor, floor_of
@@ -100,24 +100,23 @@ def test_a_speedup_that_moves_because_of_its_baseline_says_so():
     assert split.baseline == pytest.approx([1.1])
 
 
-@pytest.mark.parametrize(
-    ("case", "expected"),
-    [
-        ((0.0, 1.0, 0.0, 2.0), BreakEven("ahead from the start")),
-        ((10.0, 1.0, 0.0, 2.0), BreakEven("after", 11)),
-        ((10.0, 2.0, 0.0, 2.0), BreakEven("never")),
-        ((10.0, 3.0, 0.0, 2.0), BreakEven("never")),
-        ((0.0, 3.0, 10.0, 2.0), BreakEven("never")),
-    ],
-)
-def test_break_even_has_three_outcomes(case, expected):
-    """After n iterations: the first n at which the whole work is done earlier."""
-    assert break_even(*case) == expected
-    if expected.iterations:
-        wait, time, base_wait, base_time = case
-        n = expected.iterations
-        assert wait + n * time < base_wait + n * base_time
-        assert wait + (n - 1) * time >= base_wait + (n - 1) * base_time
+CASES = {
+    (0.0, 1.0, 0.0, 2.0): ("ahead from the start", None),
+    (10.0, 1.0, 0.0, 2.0): ("after", 11),
+    (10.0, 2.0, 0.0, 2.0): ("never", None),
+    (10.0, 3.0, 0.0, 2.0): ("never", None),
+    (0.0, 3.0, 10.0, 2.0): ("never", None),
+}
+
+
+def test_break_even_has_three_outcomes():
+    """After n iterations: the first n at which the whole work is done earlier. All cases at once."""
+    found = break_even(*np.transpose(list(CASES)))
+    assert list(found.outcome) == [outcome for outcome, _ in CASES.values()]
+    assert [None if np.isnan(n) else int(n) for n in found.iterations] == [n for _, n in CASES.values()]
+    [(wait, time, base_wait, base_time)] = [case for case, (outcome, _) in CASES.items() if outcome == "after"]
+    assert wait + 11 * time < base_wait + 11 * base_time
+    assert not wait + 10 * time < base_wait + 10 * base_time
 
 
 def test_unknown_is_never_equal_and_versions_may_differ():
