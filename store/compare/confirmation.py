@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from store.compare.cells import Cell
+from store.compare.report import EVIDENCE, evidence
 from store.report.table import Column, Report, Table
 
 if TYPE_CHECKING:
@@ -35,17 +36,7 @@ _COLUMNS = (
     Column(title="old / new before", digits=3, numeric=True),
     Column(title="verdict", definition="After measuring both sides again."),
     Column(title="confirmed"),
-    Column(title="old", unit="ms", digits=3, numeric=True, definition="Measured again."),
-    Column(title="new", unit="ms", digits=3, numeric=True, definition="Measured again."),
-    Column(title="old / new", digits=3, numeric=True, definition="Above 1 the new side is faster."),
-    Column(title="low", digits=3, numeric=True, definition="Lower end of the 95 % interval."),
-    Column(title="high", digits=3, numeric=True, definition="Upper end of the 95 % interval."),
-    Column(title="floor", unit="%", digits=1, numeric=True, definition="Noise floor of this experiment here."),
-    Column(title="A/A pairs", numeric=True, definition="What the floor rests on; 0 is the default floor."),
-    Column(title="processes", numeric=True),
-    Column(title="needed", numeric=True, definition="Processes that would settle an ambiguous cell: --processes."),
-    Column(title="q", digits=4, numeric=True, definition="p adjusted for all cells (Benjamini-Hochberg)."),
-    Column(title="reason"),
+    *EVIDENCE,
 )
 
 
@@ -129,24 +120,15 @@ def _row(each: Confirmation) -> tuple[Value, ...]:
     suspicion = (before.verdict.word, before.verdict.ratio)
     if again is None:
         reason = SAME_ENVIRONMENT if each.same_environment else "measuring both sides again gave no result"
-        return (*head, *suspicion, each.word, "no", *(None,) * 10, reason)
-    verdict = again.verdict
+        return (*head, *suspicion, each.word, "no", *(None,) * (len(EVIDENCE) - 1), reason)
+    *values, why = evidence(again)
     return (
         *head,
         *suspicion,
-        verdict.word,
+        again.verdict.word,
         "yes" if each.confirmed else "no",
-        None if again.old_s is None else again.old_s * 1e3,
-        None if again.new_s is None else again.new_s * 1e3,
-        verdict.ratio,
-        verdict.low,
-        verdict.high,
-        None if verdict.floor is None else verdict.floor * 100,
-        again.floor.pairs,
-        verdict.processes,
-        verdict.needed,
-        verdict.q,
-        verdict.reason + (_OTHER_WAY if verdict.confirmed and not each.confirmed else ""),
+        *values,
+        f"{why}" + (_OTHER_WAY if again.verdict.confirmed and not each.confirmed else ""),
     )
 
 

@@ -15,13 +15,7 @@ if TYPE_CHECKING:
     from store.stats.verdicts import Word
 
 _ORDER: tuple[Word, ...] = ("slower", "faster", "ambiguous", "not comparable", "same")
-_COLUMNS = (
-    Column(title="suite"),
-    Column(title="model"),
-    Column(title="test"),
-    Column(title="variant"),
-    Column(title="verdict"),
-    Column(title="confirmed"),
+EVIDENCE = (
     Column(title="old", unit="ms", digits=3, numeric=True, definition="Median over processes of their medians."),
     Column(title="new", unit="ms", digits=3, numeric=True, definition="Median over processes of their medians."),
     Column(title="old / new", digits=3, numeric=True, definition="Above 1 the new side is faster."),
@@ -33,6 +27,16 @@ _COLUMNS = (
     Column(title="needed", numeric=True, definition="Processes that would settle an ambiguous cell."),
     Column(title="q", digits=4, numeric=True, definition="p adjusted for all cells (Benjamini-Hochberg)."),
     Column(title="reason"),
+)
+"""What a verdict rests on: `evidence` gives its values."""
+_COLUMNS = (
+    Column(title="suite"),
+    Column(title="model"),
+    Column(title="test"),
+    Column(title="variant"),
+    Column(title="verdict"),
+    Column(title="confirmed"),
+    *EVIDENCE,
 )
 
 
@@ -53,15 +57,10 @@ def comparison_report(found: Comparison) -> Report:
     )
 
 
-def _row(cell: Cell) -> tuple[Value, ...]:
+def evidence(cell: Cell) -> tuple[Value, ...]:
+    """Return what the cell's verdict rests on."""
     verdict = cell.verdict
     return (
-        cell.suite,
-        cell.model,
-        cell.test,
-        cell.variant,
-        verdict.word,
-        "yes" if verdict.confirmed else "suspected" if verdict.word in ("faster", "slower") else None,
         None if cell.old_s is None else cell.old_s * 1e3,
         None if cell.new_s is None else cell.new_s * 1e3,
         verdict.ratio,
@@ -73,6 +72,19 @@ def _row(cell: Cell) -> tuple[Value, ...]:
         verdict.needed,
         verdict.q,
         verdict.reason,
+    )
+
+
+def _row(cell: Cell) -> tuple[Value, ...]:
+    verdict = cell.verdict
+    return (
+        cell.suite,
+        cell.model,
+        cell.test,
+        cell.variant,
+        verdict.word,
+        "yes" if verdict.confirmed else "suspected" if verdict.word in ("faster", "slower") else None,
+        *evidence(cell),
     )
 
 
