@@ -38,9 +38,11 @@ def main() -> None:
     if unknown := set(parsed.parts) - set(PARTS):
         parser.error(f"there is no part {', '.join(sorted(unknown))}; choose of {', '.join(PARTS)}")
     with tempfile.TemporaryDirectory() as scratch:
-        lab = Lab((parsed.home or Path(scratch)).absolute(), parsed.scale)
+        home = (parsed.home or Path(scratch)).absolute()
         for name in parsed.parts or PARTS:
             part, title = PARTS[name]
+            # A home for each: floors of one part, from a machine in another state, are none of the next.
+            lab = Lab(home / name, parsed.scale)
             began = time.monotonic()
             if not parsed.no_gather:
                 part.gather(lab)
