@@ -51,7 +51,7 @@ def gather(lab: Lab) -> None:
     """Take the blocks."""
     packages = lab.home / "one-millisecond"
     packages.mkdir(parents=True, exist_ok=True)
-    (packages / "work_amount.py").write_text("STEPS = 70\n")
+    (packages / "work_amount.py").write_text("STEPS = 18\n")
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(packages)]),

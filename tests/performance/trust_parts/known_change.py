@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 STEPS = 100
 MORE = (2, 5, 10, 20)
 """Percent of work."""
-TRIALS = 20
-FLOOR_PAIRS = 12
+TRIALS = 40
+FLOOR_PAIRS = 20
 SUITE = {"XLABENCH_SUITES": "tests.performance.trust_parts.work_suite:SUITE"}
 COMMON = ("--suite-name", "work", "--accelerator", "cpu", "--test", "eval", "--threads", "1")
 BACKEND = ("--xla", "None", "--dynamo", "None")

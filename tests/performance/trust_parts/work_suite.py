@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 WIDTH = 128
-BATCH_SIZE = 64
+BATCH_SIZE = 256
 
 
 class WorkSuite:
