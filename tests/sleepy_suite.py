@@ -1,4 +1,4 @@
-"""A suite whose processes take times that are known before: each sleeps as its place in a list says."""
+"""A suite whose processes take times that are known before: each sleeps as its place in a list says, or ever longer."""
 
 from __future__ import annotations
 
@@ -35,6 +35,22 @@ def _module(seconds: float):
     return Sleepy()
 
 
+def _tiring_module():
+    import torch
+
+    class Tiring(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.seconds = 0.02
+
+        def forward(self, values):
+            self.seconds *= 1.3
+            time.sleep(self.seconds)
+            return values
+
+    return Tiring()
+
+
 class SleepySuite:
     name = "sleepy"
     preload = ()
@@ -43,7 +59,7 @@ class SleepySuite:
         return None
 
     def models(self, context: SuiteContext) -> list[ModelInfo]:
-        return [ModelInfo(name="sleepy")]
+        return [ModelInfo(name="sleepy"), ModelInfo(name="tiring")]
 
     def versions(self, context: SuiteContext) -> dict[str, str]:
         return {}
@@ -52,7 +68,7 @@ class SleepySuite:
         import torch
 
         return Workload(
-            module=_module(_own_seconds()),
+            module=_tiring_module() if request.model_name == "tiring" else _module(_own_seconds()),
             args=(torch.ones(2, 8),),
             kwargs={},
             batch_size=2,

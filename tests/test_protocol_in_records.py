@@ -93,3 +93,21 @@ def test_a_snapshot_of_cuda_memory_is_refused_elsewhere_by_a_warning(tmp_path: P
     [record], _ = run(tmp_path, *EAGER, "--memory-snapshot")
     assert (record["status"], {each["kind"] for each in record["artifacts"]}) == ("ok", {"log"})
     assert "memory_snapshot: only on cuda" in record["warnings"]
+
+
+def test_what_never_settles_ends_after_as_many_blocks_as_are_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each call takes 30 % longer than the one before it."""
+    monkeypatch.setenv("XLABENCH_SUITES", "tests.sleepy_suite:SUITE")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    [record], _ = run(
+        tmp_path, "--suite-name", "sleepy", "--only", "tiring", *CPU, "--dynamo", "None", "--warmup-max", "8"
+    )
+    assert (record["status"], len(record["metrics"]["total_time"])) == ("never_steady", 8)
+
+
+def test_the_smoke_plan_can_be_narrowed_to_one_of_its_models(tmp_path: Path) -> None:
+    narrow = ("--suite-name", "huggingface", "--test", "eval", "--xla", "None", "--dynamo", "None")
+    [record], _ = run(tmp_path, "--smoke", *narrow)
+    assert (record["model"]["model_name"], record["status"]) == ("BertTiny", "ok")

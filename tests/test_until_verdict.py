@@ -40,6 +40,8 @@ def command(home: Path, *words: str) -> tuple[str | Path, ...]:
     selection = (
         "--suite-name",
         "sleepy",
+        "--only",
+        "sleepy",
         "--test",
         "eval",
         "--accelerator",
