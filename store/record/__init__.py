@@ -1,0 +1,116 @@
+"""The record contract: what one line of `results.jsonl` and a `run.json` hold.
+
+A record is a superset of what PyTorch/XLA's `experiment_runner.py` writes, so its readers keep working.
+Times are seconds, sizes are bytes; a unit stands in the name except where the peer's key has none.
+`None` means unknown or not measurable, never zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from store.record.environment import Environment, MachineState
+from store.record.experiment import Experiment, ExperimentConfig, ModelRef
+from store.record.findings import Artifact, Error, FallbackOp, Finding, Graph, GraphBreak, Verification
+from store.record.measurement import Blocks, Measurement, Until
+from store.record.run import PlanEntry, Run, RunFile
+from store.record.words import (
+    FAILED,
+    SCHEMA_VERSION,
+    SKIP,
+    Accelerator,
+    BlockKind,
+    CacheState,
+    FallbackClass,
+    Phase,
+    Purpose,
+    StartMethod,
+    Status,
+    Test,
+    UntilRule,
+    VerificationCode,
+    Weights,
+)
+
+__all__ = [
+    "FAILED",
+    "SCHEMA_VERSION",
+    "SKIP",
+    "Accelerator",
+    "Artifact",
+    "BlockKind",
+    "Blocks",
+    "CacheState",
+    "Environment",
+    "Error",
+    "Experiment",
+    "ExperimentConfig",
+    "FallbackClass",
+    "FallbackOp",
+    "Finding",
+    "Graph",
+    "GraphBreak",
+    "MachineState",
+    "Measurement",
+    "ModelRef",
+    "Phase",
+    "PlanEntry",
+    "Purpose",
+    "Record",
+    "Run",
+    "RunFile",
+    "StartMethod",
+    "Status",
+    "Test",
+    "Until",
+    "UntilRule",
+    "Verification",
+    "VerificationCode",
+    "Weights",
+]
+
+
+class Record(msgspec.Struct, kw_only=True):
+    """One line of `results.jsonl`: what one experiment of a run produced, also when it failed.
+
+    `metrics` holds the peer's keys and numeric lists only (and `error`, a text, on failure), because the
+    peer's analyzer turns each value into an array. Keys of ours there, each a list of one value:
+    `dynamo_compile_time_s`, `graphs_number`, `peak_memory_bytes` (over the steady part),
+    `setup_peak_memory_bytes` (set-up and compilation), `load_time_s`, `runtime_start_s`, and
+    `start_time_s` (request of the process to the begin of its first iteration).
+    """
+
+    model: ModelRef
+    experiment: Experiment
+    repeat: int
+    iterations_per_run: int
+    metrics: dict[str, Any]
+    timestamp: float
+    verification_code: str = "VERIFIER_SKIPPED"
+    verification: Verification | None = None
+    outputs_file: str | None = None
+    schema_version: int = SCHEMA_VERSION
+    record_id: str
+    experiment_id: str
+    variant: str
+    run: Run
+    purpose: Purpose = "benchmark"
+    twin_of: str | None = None
+    replica: int = 0
+    attempt: int = 1
+    status: Status
+    error: Error | None = None
+    environment: Environment
+    measurement: Measurement = msgspec.field(default_factory=Measurement)
+    fallback_ops: list[FallbackOp] = msgspec.field(default_factory=list)
+    graph_breaks: list[GraphBreak] = msgspec.field(default_factory=list)
+    graphs: list[Graph] = msgspec.field(default_factory=list)
+    artifacts: list[Artifact] = msgspec.field(default_factory=list)
+    warnings: list[str] = msgspec.field(default_factory=list)
+    """Everything that a reader should know, as text; the findings among it."""
+    findings: list[Finding] = msgspec.field(default_factory=list)
+    machine: MachineState | None = None
+    finished_at: float
+    reproduce: str

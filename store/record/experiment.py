@@ -1,0 +1,107 @@
+"""What an experiment is: its model and the configuration that was asked for and resolved."""
+
+from __future__ import annotations
+
+import msgspec
+
+from store.record.words import Accelerator, CacheState, Test, Weights
+
+
+class ModelRef(msgspec.Struct, frozen=True, kw_only=True):
+    """A named workload of a suite."""
+
+    suite_name: str
+    model_name: str
+
+
+class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The *requested* configuration of an experiment; its canonical form gives `experiment_id`.
+
+    Every field has a default that is left out of the canonical form, so a field added later does not change
+    the identity of experiments that do not use it.
+    """
+
+    suite_name: str
+    model_name: str
+    test: Test
+    accelerator: Accelerator
+    xla: str | None = None
+    dynamo: str | None = None
+    dtype: str = "float32"
+    batch_size: int | None = None
+    xla_flags: tuple[str, ...] = ()
+    torch_xla2: str | None = None
+    enable_functionalization: bool = True
+    keep_model_data_on_cuda: bool = False
+    """Model and data stay on the host device (theirs: CUDA); the dynamo bridge moves them at each call."""
+    amp_dtype: str | None = None
+    """Under dtype `amp`: what autocast lowers to; None: bfloat16, on CUDA float16."""
+    disable_tf32: bool = False
+    weights: Weights = "random"
+    """`pretrained` downloads where a model offers them; `random` never does."""
+    randomize_input: bool = False
+    """New floating inputs for each iteration; integers are kept, they are indices."""
+    collect_full_output: bool = False
+    """Train returns predictions, loss and gradients, as the peer's `--collect-full-output`."""
+    include_transfers: bool = False
+    """The timed iteration brings its inputs to the device and its result back."""
+    pure_wall_time: bool = False
+    """Device time of an iteration by events, without launch overhead (CUDA), as the peer's `--pure-wall-time`."""
+    optimizer: str | None = None
+    """Name of a `torch.optim` class stepped in train, or None: no optimizer step (as TorchDynamo defines train)."""
+    loss: str | None = None
+    """Loss of train; None: the suite's own."""
+    matmul_precision: str = "highest"
+    compile_mode: str | None = None
+    cudagraphs: bool = False
+    dynamic_shapes: bool = False
+    dynamic_batch_only: bool = False
+    """With `dynamic_shapes`: only the batch dimension is dynamic."""
+    fullgraph: bool = False
+    freezing: bool = False
+    """Inductor folds parameters into the program (inference only)."""
+    cache: CacheState = "cold"
+    overrides: dict[str, str] = msgspec.field(default_factory=dict)
+    """Configuration overrides by dotted name, as `inductor.max_autotune` → `"True"`."""
+
+
+class Experiment(msgspec.Struct, kw_only=True):
+    """`experiment` of a record: the peer's keys, then ours; batch size as resolved by the model."""
+
+    accelerator: str
+    accelerator_model: str | None = None
+    device_index: int | None = None
+    """Of the device that was asked for; None: the first."""
+    xla: str | None = None
+    xla_flags: str | None = None
+    dynamo: str | None = None
+    torch_xla2: str | None = None
+    test: str
+    batch_size: int | None = None
+    enable_functionalization: bool | None = None
+    keep_model_data_on_cuda: bool | None = None
+    experiment_name: str = "run_all"
+    outputs_file: str | None = None
+    """Where the peer's analyzer looks for it; the same as the record's."""
+    requested_batch_size: int | None = None
+    dtype: str | None = None
+    optimizer: str | None = None
+    loss: str | None = None
+    """As requested; None: the suite's own, which `resolved_loss` names where the model was built."""
+    resolved_loss: str | None = None
+    matmul_precision: str | None = None
+    compile_mode: str | None = None
+    cudagraphs: bool | None = None
+    dynamic_shapes: bool | None = None
+    dynamic_batch_only: bool | None = None
+    fullgraph: bool | None = None
+    freezing: bool | None = None
+    amp_dtype: str | None = None
+    disable_tf32: bool | None = None
+    weights: str | None = None
+    """As resolved: `random` also where pretrained ones were asked for and could not be had."""
+    randomize_input: bool | None = None
+    collect_full_output: bool | None = None
+    include_transfers: bool | None = None
+    pure_wall_time: bool | None = None
+    overrides: dict[str, str] = msgspec.field(default_factory=dict)

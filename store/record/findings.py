@@ -1,0 +1,101 @@
+"""What a process found beside its times: fallback ops, graphs, artifacts, verification, doubts, errors."""
+
+from __future__ import annotations
+
+import msgspec
+
+from store.record.words import FallbackClass, Phase, VerificationCode
+
+
+class Error(msgspec.Struct, kw_only=True):
+    """Why an experiment gave no number; `phase` says how far it came."""
+
+    phase: Phase
+    type: str
+    message: str
+    traceback: str | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+
+
+class FallbackOp(msgspec.Struct, kw_only=True):
+    """An op that XLA did not lower: `op` without its `aten::` prefix."""
+
+    op: str
+    klass: FallbackClass
+    calls_per_iteration: float | None
+    """Over the steady blocks; None where there are none."""
+    calls_compile: int
+    time_s: float | None = None
+    call_site: str | None = None
+
+
+class GraphBreak(msgspec.Struct, kw_only=True):
+    """A place where dynamo split the graph, and why."""
+
+    reason: str
+    count: int
+
+
+class Verification(msgspec.Struct, kw_only=True):
+    """What comparing the backend's results with eager's found; `verification_code` of the record is its verdict."""
+
+    code: VerificationCode
+    decided_by: str | None = None
+    """The check that decided: `bitwise`, `allclose`, `rmse`, `cosine`, `shape`, `dtype`, `control` …"""
+    tolerance: float | None = None
+    iterations: int = 1
+    batch_size: int | None = None
+    reference: str | None = None
+    """`float64`, or `eager` where float64 could not run: then the check was weaker, and `notes` says so."""
+    max_abs_error: float | None = None
+    max_rel_error: float | None = None
+    rmse: float | None = None
+    """Against the float64 reference: of the backend's result, and of eager's."""
+    rmse_eager: float | None = None
+    cosine: float | None = None
+    first_failed: str | None = None
+    """Name of the first tensor that failed, as `output[0]`, `loss`, `grad.fc.weight`."""
+    tensors: int = 0
+    """How many tensors were compared."""
+    control: str | None = None
+    """Negative control: `noticed`, `vacuous` (the check did not see perturbed weights), or why there was none."""
+    notes: list[str] = msgspec.field(default_factory=list)
+    error: Error | None = None
+    seconds: float | None = None
+
+
+class Graph(msgspec.Struct, kw_only=True):
+    """One compiled program as its compiler saw it: no noise, so a change here explains a change of time."""
+
+    kind: str
+    """`fx` (dynamo's capture), `hlo` (XLA, before its passes), `hlo_optimized`, `inductor`."""
+    fingerprint: str
+    """Hash of the program with its names and locations taken out: equal programs, equal fingerprints."""
+    ops: int
+    """Operations in it."""
+    op_histogram: dict[str, int] = msgspec.field(default_factory=dict)
+    fusions: int | None = None
+    flops: float | None = None
+    bytes_accessed: float | None = None
+
+
+class Artifact(msgspec.Struct, kw_only=True):
+    """A file beside the record; `path` is relative to the run folder."""
+
+    kind: str
+    path: str
+    repeat: int | None = None
+    bytes: int | None = None
+    note: str | None = None
+    """Why it is not whole: cut at the byte limit, or not to be had here."""
+
+
+class Finding(msgspec.Struct, kw_only=True):
+    """A reason to doubt a number, as data: `code` and `values` for programs, the rest for people."""
+
+    code: str
+    """A key of the table in `store.advice`."""
+    text: str
+    next_step: str
+    values: dict[str, float | int | str] = msgspec.field(default_factory=dict)
