@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 
 from store.identity import backend_name, digest, workload
-from store.ingest import foreign, measures
+from store.ingest import foreign
 from store.ingest.decode import TESTS, Line, ReadEnvironment, ReadExperiment, ReadRecord
-from store.ingest.verdict import judge
+from tests.store.oracle import measures
+from tests.store.oracle.verdict import judge
 
 Row = dict[str, Any]
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 (columns are TIMESTAMP in UTC, which take a naive datetime)

@@ -1,0 +1,82 @@
+-- Grain: one row per line of the relation `lines`: validated records, `line` the text to read, with its newline, and `raw` the
+-- text to keep where they differ. What a record lacks (its identity, if it is not ours) stands beside it.
+-- `kinds`, `totals`, `per_iter` and `traces` have one entry per timed block.
+CREATE OR REPLACE TABLE parsed AS
+WITH typed AS (
+    SELECT *, from_json(line, '{
+        "model": {"suite_name": "VARCHAR", "model_name": "VARCHAR"},
+        "experiment": {
+            "accelerator": "VARCHAR", "accelerator_model": "VARCHAR", "xla": "VARCHAR", "dynamo": "VARCHAR",
+            "torch_xla2": "VARCHAR", "test": "VARCHAR", "batch_size": "BIGINT", "requested_batch_size": "BIGINT",
+            "dtype": "VARCHAR", "optimizer": "VARCHAR", "loss": "VARCHAR", "matmul_precision": "VARCHAR",
+            "amp_dtype": "VARCHAR", "disable_tf32": "BOOLEAN", "randomize_input": "BOOLEAN",
+            "collect_full_output": "BOOLEAN", "include_transfers": "BOOLEAN", "pure_wall_time": "BOOLEAN",
+            "weights": "VARCHAR"
+        },
+        "timestamp": "DOUBLE", "repeat": "BIGINT", "iterations_per_run": "BIGINT", "verification_code": "VARCHAR",
+        "metrics": {
+            "total_time": ["DOUBLE"], "per_iter_time": ["DOUBLE"], "trace_per_iter_time": ["DOUBLE"],
+            "xla_CompileTime_time_s": ["DOUBLE"], "dynamo_compile_time_s": ["DOUBLE"], "graphs_number": ["DOUBLE"],
+            "runtime_start_s": ["DOUBLE"], "load_time_s": ["DOUBLE"], "start_time_s": ["DOUBLE"],
+            "peak_memory_bytes": ["DOUBLE"], "setup_peak_memory_bytes": ["DOUBLE"], "eager_memory_bytes": ["DOUBLE"],
+            "error": "VARCHAR"
+        },
+        "record_id": "VARCHAR", "source": "VARCHAR", "experiment_id": "VARCHAR", "variant": "VARCHAR",
+        "run": {"run_id": "VARCHAR", "label": "VARCHAR", "command": "VARCHAR"},
+        "purpose": "VARCHAR", "twin_of": "VARCHAR", "replica": "INTEGER", "attempt": "INTEGER", "status": "VARCHAR",
+        "error": {"phase": "VARCHAR", "type": "VARCHAR", "message": "VARCHAR"},
+        "environment": {
+            "name": "VARCHAR", "torch": "VARCHAR", "torch_xla": "VARCHAR", "host": "VARCHAR", "machine_id": "VARCHAR",
+            "accelerator": "VARCHAR", "threads": "INTEGER"
+        },
+        "measurement": {
+            "cache": "VARCHAR", "start": "VARCHAR", "instrumented": "BOOLEAN",
+            "blocks": {"kind": ["VARCHAR"], "compiles": ["BIGINT"], "executions": ["BIGINT"], "round": ["INTEGER"]}
+        },
+        "fallback_ops": [{
+            "op": "VARCHAR", "klass": "VARCHAR", "calls_per_iteration": "DOUBLE", "calls_compile": "BIGINT",
+            "time_s": "DOUBLE", "call_site": "VARCHAR"
+        }],
+        "graph_breaks": [{"reason": "VARCHAR", "count": "BIGINT"}],
+        "graphs": [{
+            "kind": "VARCHAR", "fingerprint": "VARCHAR", "ops": "BIGINT", "fusions": "BIGINT", "flops": "DOUBLE",
+            "bytes_accessed": "DOUBLE", "op_histogram": "JSON"
+        }],
+        "artifacts": [{"kind": "VARCHAR", "path": "VARCHAR", "repeat": "INTEGER", "bytes": "BIGINT"}],
+        "findings": [{"code": "VARCHAR", "text": "VARCHAR", "next_step": "VARCHAR"}],
+        "warnings": ["VARCHAR"], "finished_at": "DOUBLE", "reproduce": "VARCHAR"
+    }') AS r
+    FROM lines
+),
+counted AS (
+    SELECT *, coalesce(r.metrics.total_time, []) AS totals, coalesce(len(r.metrics.total_time), 0) AS blocks_n
+    FROM typed
+),
+blocks AS (
+    SELECT
+        coalesce(r.record_id, identity.record_id) AS record_id,
+        r.record_id IS NULL AS peer,
+        coalesce(r.run.run_id, identity.run_id) AS run_id,
+        CASE WHEN r.record_id IS NULL THEN 'peer' ELSE coalesce(nullif(r.source, ''), 'xlabench') END AS source,
+        path, line_number, byte_offset, identity, notes,
+        coalesce(content_hash, md5(line[:-2])) AS content_hash,
+        coalesce(raw, line[:-2]) AS record,
+        r, totals, blocks_n,
+        CASE
+            WHEN r.record_id IS NULL THEN
+                list_transform(range(blocks_n), lambda i: CASE WHEN i = 0 THEN 'first' WHEN i < 3 THEN 'warmup' ELSE 'steady' END)
+            WHEN coalesce(len(r.measurement.blocks.kind), 0) = blocks_n THEN coalesce(r.measurement.blocks.kind, [])
+            ELSE list_transform(range(blocks_n), lambda i: 'unknown')
+        END AS kinds,
+        list_transform(
+            list_zip(totals, parallel(r.metrics.per_iter_time, blocks_n)),
+            lambda z: coalesce(z[1] / nullif(r.iterations_per_run, 0), z[2])
+        ) AS per_iter,
+        parallel(r.metrics.trace_per_iter_time, blocks_n) AS traces
+    FROM counted
+)
+SELECT
+    *,
+    list_transform(list_filter(list_zip(kinds, per_iter), lambda z: z[1] = 'steady' AND z[2] IS NOT NULL), lambda z: z[2])
+        AS steady_s
+FROM blocks;
