@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-_STEPS = ("planned", "benchmark_records", "shown_records", "measured", "results_now")
+_TABLES = ("planned", "benchmark_records")
+"""Steps that are kept while the others, which are views, ask for them more than once."""
+_STEPS = (*_TABLES, "shown_records", "measured", "results_now")
 
 
 def scripts() -> list[str]:
@@ -36,6 +38,8 @@ def refresh(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("INSERT INTO result_rows BY NAME SELECT * FROM results_now")
     con.execute("DELETE FROM stale_runs")
     con.execute("COMMIT")
+    for table in _TABLES:
+        con.execute(f"DROP TABLE {table}")
 
 
 def _define(con: duckdb.DuckDBPyConnection) -> None:

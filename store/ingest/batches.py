@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Connection = duckdb.DuckDBPyConnection
 
-BATCH_BYTES = 2**26
+BATCH_BYTES = 2**25
 """A transaction costs a write of its own, a batch memory."""
 BATCH_PIECES = 1000
 
@@ -65,8 +65,8 @@ def _batches(found: Iterator[Piece]) -> Iterator[list[Piece]]:
 
 def _write(con: Connection, batch: load.Batch, tally: Tally) -> None:
     load.forget(con, [piece.mark.path for piece in batch.pieces if piece.forget])
-    load.load_runs(con, batch.pieces)
-    loaded = load.load_records(con, batch.slot) if batch.slot else load.Loaded(0, 0, [])
+    load.load_runs(con, batch)
+    loaded = load.load_records(con, batch)
     rejected = [each for piece in batch.pieces for each in piece.rejected] + loaded.rejected
     load.load_rejected(con, rejected)
     load.save_watermarks(con, batch.pieces, datetime.now(UTC).replace(tzinfo=None))

@@ -37,17 +37,19 @@ TABLES = (
 )
 """What a record's rows stand in, each with a file of SQL."""
 _RUN_TABLES = ("run_files", "run_environments", "plan_entries")
-_RANKS_N = 1000
+_RANKS_N = 100
 """Samples for which the ranks of the median's interval are made beforehand."""
 _SLOTS = ("scratch.even", "scratch.odd")
 _NO_JSON = (duckdb.InvalidInputException, duckdb.ConversionException)
 
 
 class Batch(msgspec.Struct):
-    """Pieces whose lines stand parsed in a schema of the scratch database; None: they have no lines."""
+    """Pieces whose content stands parsed in a schema of the scratch database."""
 
     pieces: list[Piece]
-    slot: str | None
+    slot: str
+    has_lines: bool = False
+    has_runs: bool = False
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -70,9 +72,6 @@ def prepare(con: Connection) -> None:
     for slot in _SLOTS:
         con.execute(f"CREATE SCHEMA IF NOT EXISTS {slot}")
     con.execute(sql("macros"))
-    con.execute("CREATE OR REPLACE TEMP TABLE dropped (line_id BIGINT)")
-    con.execute("CREATE OR REPLACE TEMP TABLE median_ranks (n BIGINT, rank BIGINT)")
-    _add_ranks(con, range(MIN_INTERVAL_N, _RANKS_N))
 
 
 def parsed(con: Connection, batches: Iterator[list[Piece]]) -> Iterator[Batch]:
@@ -80,58 +79,80 @@ def parsed(con: Connection, batches: Iterator[list[Piece]]) -> Iterator[Batch]:
     cursor = con.cursor()
     try:
         cursor.execute(sql("macros"))
+        cursor.execute("CREATE OR REPLACE TEMP TABLE median_ranks (n BIGINT, rank BIGINT)")
+        _add_ranks(cursor, range(MIN_INTERVAL_N, _RANKS_N))
         for number, pieces in enumerate(batches):
-            yield _parse(cursor, pieces, _SLOTS[number % len(_SLOTS)])
+            yield _parse(cursor, Batch(pieces, _SLOTS[number % len(_SLOTS)]))
     finally:
         cursor.close()
 
 
-def _parse(cursor: Connection, pieces: list[Piece], slot: str) -> Batch:
-    tables = [piece.lines for piece in pieces if piece.lines is not None and piece.lines.num_rows]
-    if not tables:
-        return Batch(pieces, None)
-    cursor.execute(f"USE {slot}")
-    cursor.register("lines", pa.concat_tables(tables))
+def _parse(cursor: Connection, batch: Batch) -> Batch:
+    cursor.execute(f"USE {batch.slot}")
+    runs = [{"path": piece.mark.path, "text": piece.run} for piece in batch.pieces if piece.run is not None]
+    if runs:
+        _over(cursor, "runs", pa.Table.from_pylist(runs), "run_texts")
+    batch.has_runs = bool(runs)
+    batch.has_lines = any(piece.lines is not None and piece.lines.num_rows for piece in batch.pieces)
+    if batch.has_lines:
+        try:
+            _over(cursor, "lines", _lines(batch.pieces), "parsed")
+        except _NO_JSON:
+            batch.pieces = [read_again(piece) for piece in batch.pieces]
+            _over(cursor, "lines", _lines(batch.pieces), "parsed")
+        _complete_ranks(cursor)
+        cursor.execute(sql("made"))
+    return batch
+
+
+def _over(cursor: Connection, name: str, rows: pa.Table, query: str) -> None:
+    """Run a query over Arrow rows that it knows by a name."""
+    cursor.register(name, rows)
     try:
-        cursor.execute(sql("parsed"))
-    except _NO_JSON:
-        again = [read_again(piece) for piece in pieces]
-        cursor.register("lines", pa.concat_tables([piece.lines for piece in again if piece.lines is not None]))
-        cursor.execute(sql("parsed"))
-        return Batch(again, slot)
+        cursor.execute(sql(query))
     finally:
-        cursor.unregister("lines")
-    return Batch(pieces, slot)
+        cursor.unregister(name)
 
 
-def load_records(con: Connection, slot: str) -> Loaded:
+def _lines(pieces: Sequence[Piece]) -> pa.Table:
+    lines = pa.concat_tables([piece.lines for piece in pieces if piece.lines is not None])
+    return lines.append_column("line_id", pa.array(range(lines.num_rows), pa.int64()))
+
+
+def load_records(con: Connection, batch: Batch) -> Loaded:
     """Write the parsed records of a batch, inside the caller's transaction."""
-    con.execute("DELETE FROM dropped")
-    con.execute(f"CREATE OR REPLACE TEMP VIEW parsed AS SELECT rowid AS line_id, * FROM {slot}.parsed")  # noqa: S608
+    if not batch.has_lines:
+        return Loaded(0, 0, [])
+    con.execute("CREATE OR REPLACE TEMP TABLE dropped (line_id BIGINT)")
+    _see(con, batch.slot, "")
     con.execute("INSERT INTO stale_runs SELECT DISTINCT run_id FROM parsed")
     con.execute(sql("known"))
     lines_n, records_n, known_n = con.execute(sql("doubles")).fetchall()[0]
     doubled = known_n > 0 or records_n < lines_n
-    conflicts = _drop_conflicts(con, slot) if doubled else []
+    conflicts: list[Rejected] = []
+    if doubled:
+        conflicts = _drop_conflicts(con)
+        _see(con, batch.slot, "WHERE line_id NOT IN (SELECT line_id FROM dropped)")
     con.execute(sql("record_sources"))
     if doubled:
         con.execute(sql("dropped"))
-    _complete_ranks(con)
     for table in TABLES:
         con.execute(sql(table))
     new_n = records_n - known_n
     return Loaded(new_n, lines_n - new_n - len(conflicts), conflicts)
 
 
-def _drop_conflicts(con: Connection, slot: str) -> list[Rejected]:
-    """Take out of `parsed` the lines whose record_id another content has taken; the order of keys is no content."""
+def _see(con: Connection, slot: str, which: str) -> None:
+    """Let the SQL see what was parsed of a batch."""
+    for table in ("parsed", "made"):
+        con.execute(f"CREATE OR REPLACE TEMP VIEW {table} AS SELECT * FROM {slot}.{table} {which}")  # noqa: S608
+
+
+def _drop_conflicts(con: Connection) -> list[Rejected]:
+    """Drop the lines whose record_id another content has taken; the order of keys is no content."""
     found = con.execute(sql("claims")).fetchall()
     taken = [row for row in found if _content(row[4]) != _content(row[5])]
     con.execute("INSERT INTO dropped SELECT unnest($lines::BIGINT[])", {"lines": [row[0] for row in taken]})
-    con.execute(
-        f"CREATE OR REPLACE TEMP VIEW parsed AS SELECT rowid AS line_id, * FROM {slot}.parsed "  # noqa: S608
-        "WHERE rowid NOT IN (SELECT line_id FROM dropped)"
-    )
     reason = "its record_id is taken by a record of other content"
     return [rejection(path, number, offset, reason, record.encode()) for _, path, number, offset, record, _ in taken]
 
@@ -156,14 +177,11 @@ def _add_ranks(con: Connection, counts: Sequence[int]) -> None:
     _insert(con, "median_ranks", pa.table(ranks))
 
 
-def load_runs(con: Connection, pieces: Sequence[Piece]) -> None:
+def load_runs(con: Connection, batch: Batch) -> None:
     """Write what run.json files say, after what they said before was forgotten."""
-    runs = [{"path": piece.mark.path, "text": piece.run} for piece in pieces if piece.run is not None]
-    if not runs:
+    if not batch.has_runs:
         return
-    con.register("runs", pa.Table.from_pylist(runs))
-    con.execute(sql("run_texts"))
-    con.unregister("runs")
+    con.execute(f"CREATE OR REPLACE TEMP VIEW run_texts AS SELECT * FROM {batch.slot}.run_texts")  # noqa: S608
     for table in _RUN_TABLES:
         con.execute(sql(table))
     con.execute("INSERT INTO stale_runs SELECT DISTINCT r.run.run_id FROM run_texts")

@@ -1,6 +1,6 @@
 -- Grain: one row per line of the relation `lines`: validated records, `line` the text to read, with its newline, and `raw` the
 -- text to keep where they differ. What a record lacks (its identity, if it is not ours) stands beside it.
--- `kinds`, `totals`, `per_iter` and `traces` have one entry per timed block.
+-- Of the lists, `kinds`, `totals` and `per_iter` have one entry per timed block, the others that or none.
 CREATE OR REPLACE TABLE parsed AS
 WITH typed AS (
     SELECT *, from_json(line, '{
@@ -58,7 +58,7 @@ blocks AS (
         r.record_id IS NULL AS peer,
         coalesce(r.run.run_id, identity.run_id) AS run_id,
         CASE WHEN r.record_id IS NULL THEN 'peer' ELSE coalesce(nullif(r.source, ''), 'xlabench') END AS source,
-        path, line_number, byte_offset, identity, notes,
+        line_id, path, line_number, byte_offset, identity, notes,
         coalesce(content_hash, md5(line[:-2])) AS content_hash,
         coalesce(raw, line[:-2]) AS record,
         r, totals, blocks_n,
@@ -72,7 +72,19 @@ blocks AS (
             list_zip(totals, parallel(r.metrics.per_iter_time, blocks_n)),
             lambda z: coalesce(z[1] / nullif(r.iterations_per_run, 0), z[2])
         ) AS per_iter,
-        parallel(r.metrics.trace_per_iter_time, blocks_n) AS traces
+        parallel(r.metrics.trace_per_iter_time, blocks_n) AS traces,
+        parallel(r.measurement.blocks.round, blocks_n) AS rounds,
+        parallel(r.measurement.blocks.compiles, blocks_n) AS compiles,
+        parallel(r.measurement.blocks.executions, blocks_n) AS executions,
+        -- Looked for in the text to keep: there a metric stands as it came.
+        list_filter(
+            map_entries(from_json(coalesce(raw, line), '{"metrics": "MAP(VARCHAR, JSON)"}').metrics),
+            lambda e: e.key NOT IN (
+                'total_time', 'per_iter_time', 'trace_per_iter_time', 'xla_CompileTime_time_s', 'dynamo_compile_time_s',
+                'graphs_number', 'runtime_start_s', 'load_time_s', 'start_time_s', 'peak_memory_bytes',
+                'setup_peak_memory_bytes', 'eager_memory_bytes', 'error'
+            )
+        ) AS further
     FROM counted
 )
 SELECT

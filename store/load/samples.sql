@@ -4,11 +4,11 @@ SELECT
     record_id,
     (generate_subscripts(totals, 1) - 1)::INTEGER AS block,
     unnest(kinds) AS kind,
-    unnest(parallel(r.measurement.blocks.round, blocks_n)) AS round,
+    unnest(rounds) AS round,
     unnest(totals) AS total_s,
     unnest(per_iter) AS per_iter_s,
     unnest(traces) AS trace_s,
-    unnest(parallel(r.measurement.blocks.compiles, blocks_n)) AS compiles,
-    unnest(parallel(r.measurement.blocks.executions, blocks_n)) AS executions
+    unnest(compiles) AS compiles,
+    unnest(executions) AS executions
 FROM parsed
 WHERE blocks_n > 0;

@@ -1,4 +1,4 @@
-"""Turn one decoded line into rows of the base tables."""
+"""Turn one decoded line into rows of the base tables, in Python: what the SQL of store/load has to give."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class Rows(msgspec.Struct, frozen=True):
     artifacts: list[Row]
     findings: list[Row]
     metrics: list[Row]
+    graphs: list[Row]
 
 
 def utc(seconds: float) -> datetime:
@@ -39,20 +40,10 @@ def now() -> datetime:
     return datetime.now(UTC).replace(tzinfo=None)
 
 
-def is_foreign(record: ReadRecord) -> bool:
-    """Tell a record of the peer's runner, which has no identity of ours."""
-    return record.record_id is None
-
-
-def content_of(line: Line) -> str:
-    """Return the hash of the whole object, whatever the order of its keys."""
-    return digest(line.raw)
-
-
 def rows_of(line: Line, content: str, ordinal: int) -> Rows:
     """Return the rows of a record; `ordinal` counts equal records before it in its file."""
     record = line.record
-    peer = is_foreign(record)
+    peer = is_foreign(line)
     identity = _foreign_identity(line, content, ordinal) if peer else _own_identity(record)
     found = measures.blocks(record, foreign=peer)
     steady = measures.steady_per_iter(found)
@@ -68,8 +59,6 @@ def rows_of(line: Line, content: str, ordinal: int) -> Rows:
         "finished_at": None if record.finished_at is None else utc(record.finished_at),
         "warnings": record.warnings + line.notes,
         "reproduce": record.reproduce,
-        "content_hash": content,
-        "record": msgspec.json.encode(line.raw).decode(),
     }
     key = {"record_id": row["record_id"]}
     return Rows(
@@ -79,6 +68,9 @@ def rows_of(line: Line, content: str, ordinal: int) -> Rows:
         graph_breaks=[key | msgspec.to_builtins(graph_break) for graph_break in record.graph_breaks],
         artifacts=[key | msgspec.to_builtins(artifact) for artifact in record.artifacts],
         findings=[key | msgspec.to_builtins(finding) for finding in record.findings],
+        graphs=[
+            key | {"position": position} | msgspec.to_builtins(graph) for position, graph in enumerate(record.graphs)
+        ],
         metrics=[key | {"name": name, "value": value} for name, value in measures.further(record).items()],
     )
 
