@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from store import query
 from store.ingest import ingest
 from store.ingest.decode import BadLine, decode
+from store.ingest.odd import content_of, is_foreign
 from tests.store.factory import demo_records, make_record
-from tests.store.oracle.rows import content_of, is_foreign, rows_of
+from tests.store.oracle.rows import rows_of
 from tests.store.peer_records import peer_record
 
 TABLES = {
@@ -24,9 +25,11 @@ TABLES = {
     "record_metrics": "metrics",
 }
 
-times = st.one_of(st.none(), st.floats(min_value=-1e-3, max_value=1e4, allow_nan=False, width=32))
+times = st.one_of(st.none(), st.floats(min_value=-0.125, max_value=16384.0, allow_nan=False, width=32))
 series = st.one_of(st.none(), st.lists(times, max_size=12))
-texts = st.one_of(st.none(), st.text(alphabet=st.sampled_from("ab \n\r\t\x0b\x0c\x1c\x85\u2028\u2003é'\"\\"), max_size=12))
+texts = st.one_of(
+    st.none(), st.text(alphabet=st.sampled_from("ab \n\r\t\x0b\x0c\x1c\x85\u2028\u2003é'\"\\"), max_size=12)
+)
 counts = st.one_of(st.none(), st.integers(min_value=-3, max_value=9))
 
 
@@ -74,7 +77,9 @@ def own(draw):
     count = len(record["metrics"]["total_time"] or [])
     record["measurement"]["blocks"] = draw(blocks(count))
     record["iterations_per_run"] = draw(st.sampled_from([1, 1, 2, 3, 0, None]))
-    record["status"] = draw(st.sampled_from(["ok", "ok", "ok", "never_steady", "oom", "timeout", "skipped", "reported", "x"]))
+    record["status"] = draw(
+        st.sampled_from(["ok", "ok", "ok", "never_steady", "oom", "timeout", "skipped", "reported", "x"])
+    )
     message = draw(texts)
     record["error"] = None if message is None else {"phase": "measure", "type": "T", "message": message}
     record["experiment"] |= {
@@ -88,7 +93,9 @@ def own(draw):
     }
     record["variant"] = draw(st.sampled_from([None, "", "inductor"]))
     record["timestamp"] = draw(st.floats(min_value=0, max_value=4e9, allow_nan=False))
-    record["graphs"] = draw(st.sampled_from([[], [{"kind": "fx", "fingerprint": "f", "ops": 3, "op_histogram": {"add": 2}}]]))
+    record["graphs"] = draw(
+        st.sampled_from([[], [{"kind": "fx", "fingerprint": "f", "ops": 3, "op_histogram": {"add": 2}}]])
+    )
     return record
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 
-from store.identity import backend_name, digest, workload
+from store.identity import backend_name, workload
 from store.ingest import foreign
 from store.ingest.decode import TESTS, Line, ReadEnvironment, ReadExperiment, ReadRecord
+from store.ingest.odd import is_foreign
 from tests.store.oracle import measures
 from tests.store.oracle.verdict import judge
 
@@ -35,11 +36,6 @@ def utc(seconds: float) -> datetime:
     return _EPOCH + timedelta(seconds=seconds)
 
 
-def now() -> datetime:
-    """Return the present as a naive UTC datetime."""
-    return datetime.now(UTC).replace(tzinfo=None)
-
-
 def rows_of(line: Line, content: str, ordinal: int) -> Rows:
     """Return the rows of a record; `ordinal` counts equal records before it in its file."""
     record = line.record
@@ -52,6 +48,8 @@ def rows_of(line: Line, content: str, ordinal: int) -> Rows:
         **_configuration(record),
         **_environment(record.environment, record.experiment.accelerator_model),
         **_verdict(record, found, steady, peer=peer),
+        "error_type": record.error.type if record.error else None,
+        "error_message": _message(record),
         **measures.compile_times(found),
         **measures.compiler(record),
         **measures.scalars(record),
@@ -73,6 +71,11 @@ def rows_of(line: Line, content: str, ordinal: int) -> Rows:
         ],
         metrics=[key | {"name": name, "value": value} for name, value in measures.further(record).items()],
     )
+
+
+def _message(record: ReadRecord) -> str | None:
+    error = (record.metrics or {}).get("error")
+    return record.error.message if record.error else error
 
 
 def _own_identity(record: ReadRecord) -> Row:
