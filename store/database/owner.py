@@ -125,6 +125,7 @@ def _open(store_dir: Path, work: Path) -> Connection:
 def _connect(work: Path) -> Connection:
     con = duckdb.connect(str(work), config={"storage_compatibility_version": STORAGE_VERSION})
     try:
+        con.execute("SET enable_progress_bar = false")
         con.execute("SELECT count(*) FROM duckdb_tables()").fetchall()
     except duckdb.Error:
         con.close()

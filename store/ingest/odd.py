@@ -34,7 +34,7 @@ def odd_row(data: bytes, ordinals: Ordinals | None) -> Row:
     """
     line = decode(data)
     try:
-        text = msgspec.json.encode(_listed(line.known)).decode() + "\n"
+        text = msgspec.json.encode(_listed(line.known)).decode()
         kept = msgspec.json.encode(line.raw).decode() if line.notes else data.decode()
         content = content_of(line) if is_foreign(line) else None
     except (OverflowError, ValueError, msgspec.MsgspecError) as error:

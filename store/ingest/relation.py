@@ -87,7 +87,7 @@ def anew(lines: pa.Table) -> Portion:
     good: list[dict[str, Any]] = []
     bad: list[Rejected] = []
     for row in lines.to_pylist():
-        data = row["line"].rstrip("\n").encode()
+        data = row["line"].encode()
         try:
             good.append(row if row["raw"] is not None else row | odd_row(data, None))
         except BadLine as error:
@@ -110,14 +110,16 @@ def _split(lines: Lines) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _bulk(path: str, lines: Lines) -> pa.Table:
-    """Return lines without touching each: their text is the block that was read, cut at the newlines."""
+    """Return lines without touching each: their text is the block that was read without its newlines."""
     count = len(lines.ends)
-    cuts = np.concatenate((np.zeros(1, np.int32), lines.ends.astype(np.int32)))
+    ends = lines.ends - np.arange(1, count + 1)
+    cuts = np.concatenate((np.zeros(1, np.int32), ends.astype(np.int32)))
+    text = lines.data.replace(b"\n", b"")
     columns: dict[str, Any] = {
         "path": pa.repeat(path, count),
         "line_number": np.arange(lines.number, lines.next_number),
         "byte_offset": lines.starts + lines.offset,
-        "line": pa.StringArray.from_buffers(count, pa.py_buffer(cuts), pa.py_buffer(lines.data)),
+        "line": pa.StringArray.from_buffers(count, pa.py_buffer(cuts), pa.py_buffer(text)),
     }
     absent = {field.name: pa.nulls(count, field.type) for field in SCHEMA if field.name not in columns}
     return pa.table(columns | absent, schema=SCHEMA)
@@ -139,5 +141,5 @@ def _row(data: bytes, ordinals: Ordinals) -> dict[str, Any]:
     if len(data) > MAX_LINE_BYTES:
         raise BadLine(TOO_LONG)
     if own.is_own(data):
-        return {"line": data.decode() + "\n"}
+        return {"line": data.decode()}
     return odd_row(data, ordinals)

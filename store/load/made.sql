@@ -23,8 +23,8 @@ ordered AS (
         list_contains(kinds, 'unknown') AS kinds_unknown,
         CASE
             WHEN NOT peer THEN coalesce(r.status, 'invalid')
-            WHEN r.metrics.error = 'SKIP' THEN 'skipped'
-            WHEN r.metrics.error IS NOT NULL THEN 'run_error'
+            WHEN m.error = 'SKIP' THEN 'skipped'
+            WHEN m.error IS NOT NULL THEN 'run_error'
             WHEN blocks_n > 3 THEN 'ok'
             ELSE 'invalid'
         END AS said
@@ -91,12 +91,12 @@ SELECT
         WHEN said = 'ok' AND steady_n = 0 THEN 'no steady block was recorded'
         WHEN said = 'ok' THEN 'a steady block took no time or less'
         WHEN peer AND said = 'skipped' THEN 'skipped by the peer''s runner'
-        WHEN peer AND said = 'run_error' THEN coalesce(last_line(r.metrics.error), 'no message')
+        WHEN peer AND said = 'run_error' THEN coalesce(last_line(m.error), 'no message')
         WHEN peer AND blocks_n = 0 THEN 'no total_time in the record'
         WHEN peer THEN format('{} timed blocks; the peer''s rule needs more than 3', blocks_n)
         ELSE coalesce(
             first_line(r.error.message),
-            CASE WHEN r.metrics.error <> 'SKIP' THEN first_line(r.metrics.error) END,
+            CASE WHEN m.error <> 'SKIP' THEN first_line(m.error) END,
             CASE said
                 WHEN 'never_steady' THEN 'its times never became steady'
                 WHEN 'skipped' THEN 'skipped without a reason'
@@ -108,7 +108,7 @@ SELECT
         )
     END AS reason,
     r.error.type AS error_type,
-    coalesce(r.error.message, r.metrics.error) AS error_message,
+    coalesce(r.error.message, m.error) AS error_message,
     r.verification_code AS verification_code,
     r.iterations_per_run AS iterations_per_run,
     r.repeat AS repeat,
@@ -125,19 +125,19 @@ SELECT
     CASE WHEN len(whole_totals) > 1 THEN whole_totals[1] - list_avg(whole_totals[2:]) END AS compile_peer_s,
     list_avg(whole_totals[4:]) AS peer_exec_s,
     CASE WHEN len(whole_totals) > 3 THEN coalesce(list_stddev_samp(whole_totals[4:]), 0) END AS peer_exec_std_s,
-    CASE WHEN r.experiment.dynamo <> '' THEN list_sum(r.metrics.dynamo_compile_time_s)
-        WHEN r.experiment.xla <> '' THEN list_sum(r.metrics.xla_CompileTime_time_s) END AS compiler_time_s,
-    CASE WHEN r.experiment.dynamo <> '' AND list_count(r.metrics.dynamo_compile_time_s) > 0 THEN 'dynamo'
+    CASE WHEN r.experiment.dynamo <> '' THEN list_sum(m.dynamo_compile_time_s)
+        WHEN r.experiment.xla <> '' THEN list_sum(m.xla_CompileTime_time_s) END AS compiler_time_s,
+    CASE WHEN r.experiment.dynamo <> '' AND list_count(m.dynamo_compile_time_s) > 0 THEN 'dynamo'
         WHEN coalesce(r.experiment.dynamo, '') = '' AND r.experiment.xla <> ''
-            AND list_count(r.metrics.xla_CompileTime_time_s) > 0 THEN 'XLA CompileTime' END AS compiler_source,
-    present(r.metrics.graphs_number)[-1] AS graphs_number,
+            AND list_count(m.xla_CompileTime_time_s) > 0 THEN 'XLA CompileTime' END AS compiler_source,
+    present(m.graphs_number)[-1] AS graphs_number,
     CASE WHEN len(steady_traces) > 0 THEN middle(steady_traces) END AS trace_s,
-    present(r.metrics.runtime_start_s)[-1] AS runtime_start_s,
-    present(r.metrics.load_time_s)[-1] AS load_time_s,
-    present(r.metrics.start_time_s)[-1] AS start_time_s,
-    list_max(r.metrics.peak_memory_bytes) AS peak_memory_bytes,
-    list_max(r.metrics.setup_peak_memory_bytes) AS setup_peak_memory_bytes,
-    present(r.metrics.eager_memory_bytes)[-1] AS eager_memory_bytes,
+    present(m.runtime_start_s)[-1] AS runtime_start_s,
+    present(m.load_time_s)[-1] AS load_time_s,
+    present(m.start_time_s)[-1] AS start_time_s,
+    list_max(m.peak_memory_bytes) AS peak_memory_bytes,
+    list_max(m.setup_peak_memory_bytes) AS setup_peak_memory_bytes,
+    present(m.eager_memory_bytes)[-1] AS eager_memory_bytes,
     utc(r.finished_at) AS finished_at,
     list_concat(r.warnings, notes) AS warnings,
     r.reproduce AS reproduce,

@@ -1,5 +1,5 @@
--- Grain: one row per line of the relation `lines`: validated records, `line` the text to read, with its newline, and `raw` the
--- text to keep where they differ. What a record lacks (its identity, if it is not ours) stands beside it.
+-- Grain: one row per line of the relation `lines`: validated records, `line` the text to read, and `raw` the text to keep
+-- where they differ. What a record lacks (its identity, if it is not ours) stands beside it.
 -- Of the lists, `kinds`, `totals` and `per_iter` have one entry per timed block, the others that or none.
 CREATE OR REPLACE TABLE parsed AS
 WITH typed AS (
@@ -14,13 +14,7 @@ WITH typed AS (
             "weights": "VARCHAR"
         },
         "timestamp": "DOUBLE", "repeat": "BIGINT", "iterations_per_run": "BIGINT", "verification_code": "VARCHAR",
-        "metrics": {
-            "total_time": ["DOUBLE"], "per_iter_time": ["DOUBLE"], "trace_per_iter_time": ["DOUBLE"],
-            "xla_CompileTime_time_s": ["DOUBLE"], "dynamo_compile_time_s": ["DOUBLE"], "graphs_number": ["DOUBLE"],
-            "runtime_start_s": ["DOUBLE"], "load_time_s": ["DOUBLE"], "start_time_s": ["DOUBLE"],
-            "peak_memory_bytes": ["DOUBLE"], "setup_peak_memory_bytes": ["DOUBLE"], "eager_memory_bytes": ["DOUBLE"],
-            "error": "VARCHAR"
-        },
+        "metrics": "JSON",
         "record_id": "VARCHAR", "source": "VARCHAR", "experiment_id": "VARCHAR", "variant": "VARCHAR",
         "run": {"run_id": "VARCHAR", "label": "VARCHAR", "command": "VARCHAR"},
         "purpose": "VARCHAR", "twin_of": "VARCHAR", "replica": "INTEGER", "attempt": "INTEGER", "status": "VARCHAR",
@@ -48,9 +42,19 @@ WITH typed AS (
     }') AS r
     FROM lines
 ),
-counted AS (
-    SELECT *, coalesce(r.metrics.total_time, []) AS totals, coalesce(len(r.metrics.total_time), 0) AS blocks_n
+measured AS (
+    SELECT *, from_json(r.metrics, '{
+        "total_time": ["DOUBLE"], "per_iter_time": ["DOUBLE"], "trace_per_iter_time": ["DOUBLE"],
+        "xla_CompileTime_time_s": ["DOUBLE"], "dynamo_compile_time_s": ["DOUBLE"], "graphs_number": ["DOUBLE"],
+        "runtime_start_s": ["DOUBLE"], "load_time_s": ["DOUBLE"], "start_time_s": ["DOUBLE"],
+        "peak_memory_bytes": ["DOUBLE"], "setup_peak_memory_bytes": ["DOUBLE"], "eager_memory_bytes": ["DOUBLE"],
+        "error": "VARCHAR"
+    }') AS m
     FROM typed
+),
+counted AS (
+    SELECT *, coalesce(m.total_time, []) AS totals, coalesce(len(m.total_time), 0) AS blocks_n
+    FROM measured
 ),
 blocks AS (
     SELECT
@@ -59,9 +63,9 @@ blocks AS (
         coalesce(r.run.run_id, identity.run_id) AS run_id,
         CASE WHEN r.record_id IS NULL THEN 'peer' ELSE coalesce(nullif(r.source, ''), 'xlabench') END AS source,
         line_id, path, line_number, byte_offset, identity, notes,
-        coalesce(content_hash, md5(line[:-2])) AS content_hash,
-        coalesce(raw, line[:-2]) AS record,
-        r, totals, blocks_n,
+        coalesce(content_hash, md5(line)) AS content_hash,
+        coalesce(raw, line) AS record,
+        r, m, totals, blocks_n,
         CASE
             WHEN r.record_id IS NULL THEN
                 list_transform(range(blocks_n), lambda i: CASE WHEN i = 0 THEN 'first' WHEN i < 3 THEN 'warmup' ELSE 'steady' END)
@@ -69,16 +73,15 @@ blocks AS (
             ELSE list_transform(range(blocks_n), lambda i: 'unknown')
         END AS kinds,
         list_transform(
-            list_zip(totals, parallel(r.metrics.per_iter_time, blocks_n)),
+            list_zip(totals, parallel(m.per_iter_time, blocks_n)),
             lambda z: coalesce(z[1] / nullif(r.iterations_per_run, 0), z[2])
         ) AS per_iter,
-        parallel(r.metrics.trace_per_iter_time, blocks_n) AS traces,
+        parallel(m.trace_per_iter_time, blocks_n) AS traces,
         parallel(r.measurement.blocks.round, blocks_n) AS rounds,
         parallel(r.measurement.blocks.compiles, blocks_n) AS compiles,
         parallel(r.measurement.blocks.executions, blocks_n) AS executions,
-        -- Looked for in the text to keep: there a metric stands as it came.
         list_filter(
-            map_entries(from_json(coalesce(raw, line), '{"metrics": "MAP(VARCHAR, JSON)"}').metrics),
+            map_entries(from_json(r.metrics, '"MAP(VARCHAR, JSON)"')),
             lambda e: e.key NOT IN (
                 'total_time', 'per_iter_time', 'trace_per_iter_time', 'xla_CompileTime_time_s', 'dynamo_compile_time_s',
                 'graphs_number', 'runtime_start_s', 'load_time_s', 'start_time_s', 'peak_memory_bytes',
