@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from xlabench.command import EXIT_PARTIAL, add_database, home_of, say, store_of, verb
 
@@ -14,17 +14,23 @@ if TYPE_CHECKING:
     from xlabench.command import Verbs
 
 
+LISTED_N = 20
+"""Rejected lines that are printed."""
+
+
 def add(verbs: Verbs) -> None:
     """Add the verb and its flags."""
     parser = verb(
         verbs,
         "ingest",
         _ingest,
-        "Bring run folders and JSONL files into the store. Repeating it adds nothing; an unterminated last line is "
+        "Bring run folders and result files into the store: JSONL, also rotated or compressed (.gz, .zst), files of "
+        "other tools, folders of them, and patterns. Repeating it adds nothing; an unterminated last line is "
         "left for later; lines that are no records are listed and make the exit code 3.",
     )
     parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="default: the runs of the home")
-    parser.add_argument("--rebuild", action="store_true", help="start from an empty index")
+    parser.add_argument("--rebuild", action="store_true", help="make the index anew from every file that it knows")
+    parser.add_argument("--watch", action="store_true", help="go on with what is written to the files, until Ctrl-C")
     add_database(parser)
 
 
@@ -33,10 +39,28 @@ def _ingest(parsed: argparse.Namespace) -> int:
 
     paths = parsed.paths or [home_of(parsed) / "runs"]
     report = ingest(paths, store_of(parsed), rebuild=parsed.rebuild)
-    print(_ingest_sentence(report))
-    for line in report.rejected:
+    _tell(report)
+    return _watch(paths, store_of(parsed)) if parsed.watch else report.exit_code
+
+
+def _watch(paths: list[Path], store: Path) -> NoReturn:
+    """Ingest again and again; what is not ingested when it is interrupted, the next ingest finds in the files."""
+    from store.follow import Follower
+
+    follower = Follower(paths, store)
+    while True:
+        report = follower.finish()
+        if report.changed_files_n or report.rejected:
+            _tell(report)
+        follower.wait()
+
+
+def _tell(report: IngestReport) -> None:
+    print(_ingest_sentence(report), flush=True)
+    for line in report.rejected[:LISTED_N]:
         say(f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", EXIT_PARTIAL)
-    return report.exit_code
+    if len(report.rejected) > LISTED_N:
+        say(f"… and {len(report.rejected) - LISTED_N} more; table rejected_lines has all of them.", EXIT_PARTIAL)
 
 
 def _ingest_sentence(report: IngestReport) -> str:
