@@ -27,6 +27,12 @@ REBUILT = "rebuilt.duckdb"
 LOCK = "owner.lock"
 STORAGE_VERSION = "v1.5.0"
 """Readers of the version before this one can open the files."""
+SETTINGS = {
+    "enable_progress_bar": "false",
+    "memory_limit": "1GB",
+    # A checkpoint compresses a table's last row group again; by default each batch of an ingest would end in one.
+    "checkpoint_threshold": "1GB",
+}
 
 
 class Index(msgspec.Struct):
@@ -125,7 +131,8 @@ def _open(store_dir: Path, work: Path) -> Connection:
 def _connect(work: Path) -> Connection:
     con = duckdb.connect(str(work), config={"storage_compatibility_version": STORAGE_VERSION})
     try:
-        con.execute("SET enable_progress_bar = false")
+        for name, value in SETTINGS.items():
+            con.execute(f"SET {name} = '{value}'")
         con.execute("SELECT count(*) FROM duckdb_tables()").fetchall()
     except duckdb.Error:
         con.close()
