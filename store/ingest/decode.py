@@ -127,6 +127,18 @@ class ReadFinding(msgspec.Struct):
     next_step: str | None = None
 
 
+class ReadGraph(msgspec.Struct):
+    """A compiled program as read."""
+
+    kind: str
+    fingerprint: str
+    ops: int
+    op_histogram: dict[str, int] = {}
+    fusions: int | None = None
+    flops: float | None = None
+    bytes_accessed: float | None = None
+
+
 class ReadRecord(msgspec.Struct, kw_only=True):
     """A record as read: the peer's keys are required, ours are optional, unknown keys are ignored here."""
 
@@ -152,6 +164,7 @@ class ReadRecord(msgspec.Struct, kw_only=True):
     measurement: ReadMeasurement = msgspec.field(default_factory=ReadMeasurement)
     fallback_ops: list[ReadFallbackOp] = msgspec.field(default_factory=list)
     graph_breaks: list[ReadGraphBreak] = msgspec.field(default_factory=list)
+    graphs: list[ReadGraph] = []
     artifacts: list[ReadArtifact] = msgspec.field(default_factory=list)
     warnings: list[str] = msgspec.field(default_factory=list)
     findings: list[ReadFinding] = msgspec.field(default_factory=list)

@@ -25,6 +25,7 @@ class Rows(msgspec.Struct, frozen=True):
     graph_breaks: list[Row]
     artifacts: list[Row]
     findings: list[Row]
+    graphs: list[Row]
 
 
 def utc(seconds: float) -> datetime:
@@ -77,6 +78,12 @@ def rows_of(line: Line, content: str, ordinal: int) -> Rows:
         graph_breaks=[key | msgspec.to_builtins(graph_break) for graph_break in record.graph_breaks],
         artifacts=[key | msgspec.to_builtins(artifact) for artifact in record.artifacts],
         findings=[key | msgspec.to_builtins(finding) for finding in record.findings],
+        graphs=[
+            key
+            | msgspec.structs.asdict(graph)
+            | {"position": position, "op_histogram": msgspec.json.encode(graph.op_histogram).decode()}
+            for position, graph in enumerate(record.graphs)
+        ],
     )
 
 
