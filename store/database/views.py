@@ -1,7 +1,15 @@
 """The views of the index, in the order in which they build on each other."""
 
-VIEWS = (
+BEFORE_RESULTS = (
     "latest_run_files",
+    "outcome",
+    "series_of",
+    "error_signature",
+)
+"""What table `result_rows` is made with."""
+
+VIEWS = (
+    *BEFORE_RESULTS,
     "results",
     "comparable",
     "differs",
@@ -9,7 +17,13 @@ VIEWS = (
     "geomeans",
     "compile_times",
     "fallback_ops",
+    "fallback_by_op",
+    "fallback_by_model",
     "graph_breaks",
+    "structural_differences",
+    "what_differs",
+    "failure_states",
+    "error_signatures",
     "run_status",
     "runs",
     "aa_pairs",
