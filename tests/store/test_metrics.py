@@ -17,6 +17,11 @@ RELATIONS = (
     "graph_breaks",
     "run_status",
     "runs",
+    "hud_reported",
+    "hud_rows",
+    "hud_summary('inductor', NULL)",
+    "reported_speedups",
+    "reported_geomeans",
 )
 NUMERIC = re.compile(r"(BIGINT|INTEGER|HUGEINT|DOUBLE|FLOAT|DECIMAL.*)")
 
