@@ -37,4 +37,9 @@ VIEWS = (
     "aa_pairs",
     "noise_floors",
     "findings",
+    "hud_reported",
+    "hud_rows",
+    "hud_summary",
+    "reported_speedups",
+    "reported_geomeans",
 )

@@ -154,6 +154,8 @@ class ReadRecord(msgspec.Struct, kw_only=True):
     experiment_id: str | None = None
     variant: str | None = None
     run: ReadRun | None = None
+    source: str | None = None
+    """Which importer made it; None: our own runner, or the peer's."""
     purpose: str = "benchmark"
     twin_of: str | None = None
     replica: SmallInt = 0
@@ -194,7 +196,15 @@ def decode(line: bytes) -> Line:
     Raises:
         BadLine: not UTF-8, not JSON, no object, or a known key of a wrong type.
     """
-    raw, notes = _parse(line)
+    return decoded(*_parse(line))
+
+
+def decoded(raw: dict[str, Any], notes: list[str]) -> Line:
+    """Return the record of an object.
+
+    Raises:
+        BadLine: a known key of a wrong type.
+    """
     try:
         record, left_out = _convert(raw)
         _check(record)

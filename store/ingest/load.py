@@ -37,6 +37,7 @@ _CHILDREN = (
     "record_artifacts",
     "record_findings",
     "record_graphs",
+    "record_metrics",
 )
 
 
@@ -90,6 +91,7 @@ def load_records(con: Connection, path: str, batch: Sequence[tuple[RawLine, Rows
     insert(con, "record_artifacts", [row for rows in fresh for row in rows.artifacts])
     insert(con, "record_findings", [row for rows in fresh for row in rows.findings])
     insert(con, "record_graphs", [row for rows in fresh for row in rows.graphs])
+    insert(con, "record_metrics", [row for rows in fresh for row in rows.metrics])
     insert(con, "record_sources", sources)
     return Loaded(len(fresh), conflicts)
 

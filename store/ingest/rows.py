@@ -26,6 +26,7 @@ class Rows(msgspec.Struct, frozen=True):
     artifacts: list[Row]
     findings: list[Row]
     graphs: list[Row]
+    metrics: list[Row]
 
 
 def utc(seconds: float) -> datetime:
@@ -84,6 +85,7 @@ def rows_of(line: Line, content: str, ordinal: int) -> Rows:
             | {"position": position, "op_histogram": msgspec.json.encode(graph.op_histogram).decode()}
             for position, graph in enumerate(record.graphs)
         ],
+        metrics=[key | {"name": name, "value": value} for name, value in measures.further(record).items()],
     )
 
 
@@ -93,7 +95,7 @@ def _own_identity(record: ReadRecord) -> Row:
         "record_id": record.record_id,
         "run_id": run.run_id if run else None,
         "experiment_id": record.experiment_id,
-        "source": "xlabench",
+        "source": record.source or "xlabench",
         "run_label": run.label if run else None,
         "command": run.command if run else None,
         "variant": record.variant or _backend(record.experiment),

@@ -9,6 +9,7 @@ _CALLS = {
     "speedups": "speedups('inductor', NULL)",
     "geomeans": "geomeans('inductor', NULL)",
     "baselines": "baselines('inductor', 'latest', NULL, NULL)",
+    "hud_summary": "hud_summary('inductor', NULL)",
     "pair_lists": "pair_lists('inductor', NULL)",
     "structural_differences": "structural_differences('11111111-aaaa', '22222222-bbbb')",
     "what_differs": "what_differs('11111111-aaaa', '22222222-bbbb')",

@@ -53,14 +53,11 @@ def test_what_a_run_did_not_reach_is_no_latest_result(stored_runs):
 
 
 def test_a_dropped_configuration_is_told_with_its_last_run(stored_runs):
-    con = stored_runs(
-        [later(), later(model="vgg16")], [later(), later(model="vgg16", status="oom")], [later()], [later()]
-    )
-    found = query.fetch(con, "SELECT * FROM dropped")
-    assert [
-        (row["model"], row["seen_n"], row["missing_n"], row["last_run_id"], row["last_status"]) for row in found
-    ] == [("vgg16", 2, 2, "run-2", "oom")]
-    assert (found[0]["newest_run_id"], found[0]["run_label"]) == ("run-4", "nightly")
+    vgg, gone = later(model="vgg16"), later(model="vgg16", status="oom")
+    [row] = query.fetch(stored_runs([later(), vgg], [later(), gone], [later()], [later()]), "SELECT * FROM dropped")
+    assert (row["model"], row["last_run_id"], row["last_status"]) == ("vgg16", "run-2", "oom")
+    assert (row["seen_n"], row["missing_n"]) == (2, 2)
+    assert (row["newest_run_id"], row["run_label"]) == ("run-4", "nightly")
 
 
 def test_what_is_planned_and_not_reached_is_not_dropped(stored_runs):
