@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
+_TOUCHED = """
+INSERT INTO stale_series
+SELECT DISTINCT series_id FROM result_rows WHERE run_id IN (SELECT run_id FROM stale_runs)
+"""
+"""Series that lost or gained a result: their change points are computed anew."""
 _STEPS = ("planned", "benchmark_records", "shown_records", "measured", "results_now")
 
 
@@ -32,8 +37,10 @@ def refresh(con: duckdb.DuckDBPyConnection) -> None:
         return
     _define(con)
     con.execute("BEGIN")
+    con.execute(_TOUCHED)
     con.execute("DELETE FROM result_rows WHERE run_id IN (SELECT run_id FROM stale_runs)")
     con.execute("INSERT INTO result_rows BY NAME SELECT * FROM results_now")
+    con.execute(_TOUCHED)
     con.execute("DELETE FROM stale_runs")
     con.execute("COMMIT")
 

@@ -127,6 +127,18 @@ class ReadFinding(msgspec.Struct):
     next_step: str | None = None
 
 
+class ReadGraph(msgspec.Struct):
+    """A compiled program as read."""
+
+    kind: str
+    fingerprint: str
+    ops: int
+    op_histogram: dict[str, int] = {}
+    fusions: int | None = None
+    flops: float | None = None
+    bytes_accessed: float | None = None
+
+
 class ReadRecord(msgspec.Struct, kw_only=True):
     """A record as read: the peer's keys are required, ours are optional, unknown keys are ignored here."""
 
@@ -142,6 +154,8 @@ class ReadRecord(msgspec.Struct, kw_only=True):
     experiment_id: str | None = None
     variant: str | None = None
     run: ReadRun | None = None
+    source: str | None = None
+    """Which importer made it; None: our own runner, or the peer's."""
     purpose: str = "benchmark"
     twin_of: str | None = None
     replica: SmallInt = 0
@@ -152,6 +166,7 @@ class ReadRecord(msgspec.Struct, kw_only=True):
     measurement: ReadMeasurement = msgspec.field(default_factory=ReadMeasurement)
     fallback_ops: list[ReadFallbackOp] = msgspec.field(default_factory=list)
     graph_breaks: list[ReadGraphBreak] = msgspec.field(default_factory=list)
+    graphs: list[ReadGraph] = []
     artifacts: list[ReadArtifact] = msgspec.field(default_factory=list)
     warnings: list[str] = msgspec.field(default_factory=list)
     findings: list[ReadFinding] = msgspec.field(default_factory=list)
@@ -181,7 +196,15 @@ def decode(line: bytes) -> Line:
     Raises:
         BadLine: not UTF-8, not JSON, no object, or a known key of a wrong type.
     """
-    raw, notes = _parse(line)
+    return decoded(*_parse(line))
+
+
+def decoded(raw: dict[str, Any], notes: list[str]) -> Line:
+    """Return the record of an object.
+
+    Raises:
+        BadLine: a known key of a wrong type.
+    """
     try:
         record, left_out = _convert(raw)
         _check(record)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from store.errors import NoSuchSource
+from store.importers import importer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,7 +17,7 @@ _DEPTH = 2  # home/runs/<run>
 
 
 class Source(NamedTuple):
-    """A file to ingest: `kind` is 'run' for a run.json, else 'jsonl'."""
+    """A file to ingest: `kind` is 'run' for a run.json, the importer's name for other tools' files, else 'jsonl'."""
 
     path: Path
     kind: str
@@ -25,8 +26,8 @@ class Source(NamedTuple):
 def discover(paths: Iterable[Path]) -> list[Source]:
     """Return the source files under the given paths, each once, run.json files first.
 
-    A file is taken as JSONL unless it is called run.json. A folder gives its own JSONL files (of a run folder only
-    results.jsonl) and the run folders up to two levels below.
+    A file is taken as JSONL unless it is called run.json or an importer knows it. A folder gives its own JSONL files
+    and those that importers know (of a run folder only results.jsonl), and the run folders up to two levels below.
 
     Raises:
         NoSuchSource: a path does not exist.
@@ -43,7 +44,10 @@ def discover(paths: Iterable[Path]) -> list[Source]:
 
 
 def _of_file(path: Path) -> Source:
-    return Source(path, "run" if path.name == RUN_FILE else "jsonl")
+    if path.name == RUN_FILE:
+        return Source(path, "run")
+    importer = importer_of(path)
+    return Source(path, importer.name if importer else "jsonl")
 
 
 def _of_folder(folder: Path, depth: int) -> Iterator[Source]:
@@ -53,7 +57,7 @@ def _of_folder(folder: Path, depth: int) -> Iterator[Source]:
     if own[0] in run_parts:
         return
     for path in folder.iterdir():
-        if path.suffix == ".jsonl" and path.is_file():
+        if path.is_file() and (path.suffix == ".jsonl" or importer_of(path, named=False)):
             yield _of_file(path)
         elif depth and path.is_dir() and not path.name.startswith("."):
             yield from _of_folder(path, depth - 1)

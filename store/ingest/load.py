@@ -30,7 +30,15 @@ _ARROW = {
     "VARCHAR[]": pa.list_(pa.string()),
     "DOUBLE[]": pa.list_(pa.float64()),
 }
-_CHILDREN = ("samples", "record_fallback_ops", "record_graph_breaks", "record_artifacts", "record_findings")
+_CHILDREN = (
+    "samples",
+    "record_fallback_ops",
+    "record_graph_breaks",
+    "record_artifacts",
+    "record_findings",
+    "record_graphs",
+    "record_metrics",
+)
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -82,6 +90,8 @@ def load_records(con: Connection, path: str, batch: Sequence[tuple[RawLine, Rows
     insert(con, "record_graph_breaks", [row for rows in fresh for row in rows.graph_breaks])
     insert(con, "record_artifacts", [row for rows in fresh for row in rows.artifacts])
     insert(con, "record_findings", [row for rows in fresh for row in rows.findings])
+    insert(con, "record_graphs", [row for rows in fresh for row in rows.graphs])
+    insert(con, "record_metrics", [row for rows in fresh for row in rows.metrics])
     insert(con, "record_sources", sources)
     return Loaded(len(fresh), conflicts)
 

@@ -110,6 +110,7 @@ def compiler(record: ReadRecord) -> dict[str, Any]:
     return {"compiler_time_s": sum(values), "compiler_source": source}
 
 
+BLOCK_METRICS = ("total_time", "per_iter_time", "trace_per_iter_time", "xla_CompileTime_time_s")
 _LAST = ("graphs_number", "runtime_start_s", "load_time_s", "start_time_s", "eager_memory_bytes")
 _LARGEST = ("peak_memory_bytes", "setup_peak_memory_bytes")
 
@@ -126,3 +127,16 @@ def scalars(record: ReadRecord) -> dict[str, float | None]:
 def trace(found: Sequence[Block]) -> float | None:
     """Return the median tracing seconds per iteration over steady blocks."""
     return median([block.trace_s for block in found if block.kind == "steady" and block.trace_s is not None])
+
+
+_WITH_COLUMN = frozenset({*_LAST, *_LARGEST, *BLOCK_METRICS, "dynamo_compile_time_s", "error"})
+
+
+def further(record: ReadRecord) -> dict[str, float]:
+    """Return the scalar metrics, a number or a list of one, that have no column of their own."""
+    found = {}
+    for name, value in (record.metrics or {}).items():
+        only = value[0] if isinstance(value, list) and len(value) == 1 else value
+        if name not in _WITH_COLUMN and isinstance(only, int | float) and not isinstance(only, bool):
+            found[name] = float(only)
+    return found

@@ -25,6 +25,8 @@ class Rows(msgspec.Struct, frozen=True):
     graph_breaks: list[Row]
     artifacts: list[Row]
     findings: list[Row]
+    graphs: list[Row]
+    metrics: list[Row]
 
 
 def utc(seconds: float) -> datetime:
@@ -77,6 +79,13 @@ def rows_of(line: Line, content: str, ordinal: int) -> Rows:
         graph_breaks=[key | msgspec.to_builtins(graph_break) for graph_break in record.graph_breaks],
         artifacts=[key | msgspec.to_builtins(artifact) for artifact in record.artifacts],
         findings=[key | msgspec.to_builtins(finding) for finding in record.findings],
+        graphs=[
+            key
+            | msgspec.structs.asdict(graph)
+            | {"position": position, "op_histogram": msgspec.json.encode(graph.op_histogram).decode()}
+            for position, graph in enumerate(record.graphs)
+        ],
+        metrics=[key | {"name": name, "value": value} for name, value in measures.further(record).items()],
     )
 
 
@@ -86,7 +95,7 @@ def _own_identity(record: ReadRecord) -> Row:
         "record_id": record.record_id,
         "run_id": run.run_id if run else None,
         "experiment_id": record.experiment_id,
-        "source": "xlabench",
+        "source": record.source or "xlabench",
         "run_label": run.label if run else None,
         "command": run.command if run else None,
         "variant": record.variant or _backend(record.experiment),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -11,8 +12,9 @@ import msgspec
 
 from store.database import snapshot
 from store.database.owner import mark_changed, owner
+from store.importers import IMPORTERS, Imported, Unreadable
 from store.ingest import load
-from store.ingest.decode import BadLine, decode
+from store.ingest.decode import BadLine, decode, decoded
 from store.ingest.discover import Source, discover
 from store.ingest.ordinals import Ordinals
 from store.ingest.report import IngestReport, Rejected
@@ -100,6 +102,9 @@ def _ingest_file(con: Connection, source: Source, mark: Watermark | None, tally:
                 if source.kind == "run":
                     new_mark = _ingest_run(con, source, file, tally)
                     changed = mark is None or mark.tail_hash != new_mark.tail_hash
+                elif source.kind != "jsonl":
+                    new_mark = _ingest_import(con, source, file, mark, tally)
+                    changed = mark is None or mark.tail_hash != new_mark.tail_hash
                 else:
                     known = mark if appended(mark, stat, file) else None
                     if mark is not None and known is None:
@@ -144,6 +149,37 @@ def _ingest_results(
     return mark_of(source.path, source.kind, file, stat, consumed, lines_n)
 
 
+def _ingest_import(con: Connection, source: Source, file: BinaryIO, mark: Watermark | None, tally: _Tally) -> Watermark:
+    """Read the whole of another tool's file, and forget what it gave before."""
+    path, stat = str(source.path), os.fstat(file.fileno())
+    if mark is not None:
+        load.forget_results(con, mark.path)
+    found, seen, read_n = IMPORTERS[source.kind].records(file, source.path), Counter[str](), 0
+    while batch := list(islice(found, _BATCH_LINES)):
+        _import_batch(con, path, batch, seen, tally)
+        read_n += len(batch)
+    return mark_of(source.path, source.kind, file, stat, stat.st_size, read_n)
+
+
+def _import_batch(
+    con: Connection, path: str, batch: Sequence[Imported | Unreadable], seen: Counter[str], tally: _Tally
+) -> None:
+    good: list[tuple[RawLine, Rows]] = []
+    bad: list[tuple[RawLine, str]] = []
+    for each in batch:
+        place = RawLine(each.line_number, each.byte_offset, each.byte_offset, b"")
+        try:
+            if isinstance(each, Unreadable):
+                raise BadLine(each.reason)  # noqa: TRY301 (one way for both kinds of bad lines)
+            line = decoded(each.record, [])
+            content = content_of(line)
+            good.append((place, rows_of(line, content, seen[content])))
+            seen[content] += is_foreign(line.record)
+        except (BadLine, OverflowError, ValueError, msgspec.MsgspecError) as error:
+            bad.append((place, str(error)))
+    _load_batch(con, path, good, bad, tally)
+
+
 def _ingest_batch(con: Connection, path: str, batch: Sequence[RawLine], ordinals: Ordinals, tally: _Tally) -> None:
     good: list[tuple[RawLine, Rows]] = []
     bad: list[tuple[RawLine, str]] = []
@@ -152,6 +188,16 @@ def _ingest_batch(con: Connection, path: str, batch: Sequence[RawLine], ordinals
             good.append((raw, _rows(raw, ordinals)))
         except BadLine as error:
             bad.append((raw, str(error)))
+    _load_batch(con, path, good, bad, tally)
+
+
+def _load_batch(
+    con: Connection,
+    path: str,
+    good: Sequence[tuple[RawLine, Rows]],
+    bad: list[tuple[RawLine, str]],
+    tally: _Tally,
+) -> None:
     loaded = load.load_records(con, path, good)
     bad += [(raw, "its record_id is taken by a record of other content") for raw in loaded.conflicts]
     _reject(con, path, bad, tally)

@@ -91,5 +91,5 @@ def mark_of(path: Path, kind: str, file: BinaryIO, stat: os.stat_result, consume
         modified_ns=stat.st_mtime_ns,
         consumed_bytes=consumed,
         lines_n=lines,
-        tail_hash=tail_hash(file, consumed, consumed if kind == "run" else _TAIL_BYTES),
+        tail_hash=tail_hash(file, consumed, _TAIL_BYTES if kind == "jsonl" else consumed),
     )

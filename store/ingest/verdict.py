@@ -53,6 +53,7 @@ _DEFAULTS = {
     "never_steady": "its times never became steady",
     "skipped": "skipped without a reason",
     "verify_only": "it was verified, not timed",
+    "reported": "its source gives numbers without samples",
     "oom": "out of memory",
     "timeout": "timed out",
 }

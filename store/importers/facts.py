@@ -1,0 +1,93 @@
+"""What a person says about a file that does not say it itself: a small JSON file beside it.
+
+It lies on disk and not in the index, so that an index that is made again says the same.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from store.errors import UsageError
+from store.folder import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+SUFFIX = ".facts.json"
+TESTS = {"eval": "eval", "train": "train", "inference": "eval", "training": "train"}
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What may be said about a file; None: what the file says."""
+
+    suite: str | None = None
+    dtype: str | None = None
+    test: str | None = None
+    backend: str | None = None
+    accelerator: str | None = None
+    accelerator_model: str | None = None
+    label: str | None = None
+    """Of the run that its rows belong to."""
+    time: datetime | None = None
+    """When it was measured; without it, when the file was last written."""
+    origin: str | None = None
+    """Where a published table stands."""
+    baseline: str | None = None
+    """What a published table's speedups are against, in its own words."""
+
+    def started(self, path: Path) -> float:
+        """Return when the file's numbers were measured, as Unix seconds."""
+        return path.stat().st_mtime if self.time is None else seconds(self.time)
+
+
+NAMES = Facts.__struct_fields__
+
+
+def seconds(moment: datetime) -> float:
+    """Return Unix seconds; a time without a zone is UTC."""
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def beside(path: Path) -> Path:
+    """Return where the facts about a file stand."""
+    return path.with_name(path.name + SUFFIX)
+
+
+def of(path: Path) -> Facts:
+    """Return what is said about a file.
+
+    Raises:
+        UsageError: the facts cannot be read.
+    """
+    place = beside(path)
+    try:
+        return _checked(msgspec.json.decode(place.read_bytes(), type=Facts))
+    except FileNotFoundError:
+        return Facts()
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{place} cannot be read: {error}. Correct it, or delete it.") from None
+
+
+def write(path: Path, said: Mapping[str, str]) -> None:
+    """Add to what is said about a file, and make it look changed, so that the next ingest reads it again.
+
+    Raises:
+        UsageError: there is no such fact, or a value cannot be one.
+    """
+    try:
+        facts = msgspec.convert({**msgspec.to_builtins(of(path)), **said}, Facts)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{error}. The facts are {', '.join(NAMES)}; time is as 2026-01-31T12:00:00Z.") from None
+    write_whole(beside(path), msgspec.json.encode(_checked(facts)) + b"\n")
+    os.utime(path, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns + 1))
+
+
+def _checked(facts: Facts) -> Facts:
+    if facts.test is not None and facts.test not in TESTS:
+        raise UsageError(f"There is no test {facts.test!r}. Choose eval or train.")
+    return facts

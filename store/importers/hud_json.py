@@ -1,0 +1,193 @@
+"""The HUD's JSON benchmark format (v3): one object per metric, the harness's own and those of other benchmarks."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import msgspec
+
+from store.errors import UsageError
+from store.identity import canonical
+from store.importers import facts as said
+from store.importers import hud_names, hud_words, text
+from store.importers.base import Imported, Unreadable
+from store.importers.shape import UNKNOWN, Origin, Series, record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from store.importers.facts import Facts
+
+_NOT_RUN = ("benchmark", "model", "metric", "inputs", "dependencies")
+"""Keys that do not say which run an object belongs to."""
+
+
+class _Benchmark(msgspec.Struct):
+    name: str | None = None
+    mode: str | None = None
+    dtype: str | None = None
+    extra_info: dict[str, Any] | None = None
+
+
+class _Model(msgspec.Struct):
+    name: str
+    type: str | None = None
+    backend: str | None = None
+    origins: list[str] | None = None
+
+
+class _Metric(msgspec.Struct):
+    name: str
+    benchmark_values: list[Any] | None = None
+    extra_info: dict[str, Any] | None = None
+
+
+class _Object(msgspec.Struct):
+    benchmark: _Benchmark
+    model: _Model
+    metric: _Metric
+    timestamp: float | str | None = None
+    workflow_id: int | str | None = None
+    runners: Any = None
+
+
+class _Row(msgspec.Struct, kw_only=True):
+    """The metrics of one model and configuration."""
+
+    line_number: int
+    byte_offset: int
+    first: _Object
+    ordinal: int
+    numbers: dict[str, float] = msgspec.field(default_factory=dict)
+    accuracy: str | None = None
+
+
+class HudJson:
+    """One record per model, configuration and kind of run; its metrics are gathered over the file."""
+
+    name = "hud-json"
+    suffixes: tuple[str, ...] = (".json", ".jsonl")
+
+    def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002 (the name may be anything)
+        return all(f'"{key}"'.encode() in head for key in ("benchmark", "model", "metric", "benchmark_values"))
+
+    def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | Unreadable]:
+        try:
+            facts = said.of(path)
+        except UsageError as error:
+            yield Unreadable(1, 0, str(error))
+            return
+        rows: dict[bytes, list[_Row]] = {}
+        for found in text.objects(file):
+            if isinstance(found, Unreadable):
+                yield found
+            elif (reason := _gather(rows, found)) is not None:
+                yield Unreadable(found.line_number, found.byte_offset, reason)
+        for same in rows.values():
+            for row in same:
+                yield _imported(self.name, row, path, facts)
+
+
+def _gather(rows: dict[bytes, list[_Row]], found: text.Found) -> str | None:
+    """Put a metric to its row; returns why it cannot be."""
+    try:
+        parsed = msgspec.convert(found.value, _Object)
+    except msgspec.ValidationError as error:
+        return str(error)
+    name = hud_words.METRICS.get(parsed.metric.name, parsed.metric.name)
+    value = _value(parsed.metric)
+    if value is None:
+        return f"metric {parsed.metric.name} has no value"
+    key = canonical({key: part for key, part in found.value.items() if key != "metric"})
+    same = rows.setdefault(key, [])
+    taken = not same or (name in same[-1].numbers if isinstance(value, float) else same[-1].accuracy is not None)
+    if taken:  # the first, or a metric that repeats: another row of the same configuration
+        same.append(_Row(line_number=found.line_number, byte_offset=found.byte_offset, first=parsed, ordinal=len(same)))
+    if isinstance(value, float):
+        same[-1].numbers[name] = value
+    else:
+        same[-1].accuracy = value
+    return None
+
+
+def _value(metric: _Metric) -> float | str | None:
+    """Return the mean of the values, as the HUD does; text stands in `extra_info`."""
+    numbers = [value for each in metric.benchmark_values or [] if (value := text.number(each)) is not None]
+    if numbers:
+        return sum(numbers) / len(numbers)
+    words = (metric.extra_info or {}).get("benchmark_values")
+    return str(words[0]) if isinstance(words, list) and words else None
+
+
+def _imported(source: str, row: _Row, path: Path, facts: Facts) -> Imported | Unreadable:
+    parsed, info = row.first, row.first.benchmark.extra_info or {}
+    name = hud_names.parse(path.name)
+    test = said.TESTS.get(facts.test or parsed.benchmark.mode or "") or (name.test if name else None)
+    if test is None:
+        reason = f"benchmark.mode is {parsed.benchmark.mode!r}, not inference or training"
+        return Unreadable(row.line_number, row.byte_offset, reason)
+    series = Series(
+        suite=facts.suite or next(iter(parsed.model.origins or []), None) or (name.suite if name else UNKNOWN),
+        model=parsed.model.name,
+        test=test,
+        variant=facts.backend or parsed.model.backend or (name.variant if name else UNKNOWN),
+        accelerator=facts.accelerator or str(info.get("device") or (name.accelerator if name else UNKNOWN)),
+        accelerator_model=facts.accelerator_model or _accelerator_model(parsed, info),
+        dtype=facts.dtype or parsed.benchmark.dtype,
+        batch_size=_whole(info.get("batch_size")),
+    )
+    kind = "accuracy" if row.accuracy is not None else "performance"
+    if kind == "accuracy":
+        code, failure = hud_words.judged(row.accuracy or "")
+        numbers = hud_words.of_accuracy(row.numbers)
+    else:
+        speedup = row.numbers.get("hud_speedup")
+        code, failure, numbers = None, None if speedup is None else hud_words.not_measured(speedup), row.numbers
+    words = {"kind": kind, "accuracy": row.accuracy, "benchmark": parsed.benchmark.name, "tag": info.get("tag")}
+    made = record(
+        _origin(source, parsed, path, facts),
+        series,
+        numbers,
+        ordinal=row.ordinal,
+        failure=failure,
+        verification_code=code,
+        reported={key: word for key, word in words.items() if word is not None},
+    )
+    return Imported(row.line_number, row.byte_offset, made)
+
+
+def _origin(source: str, parsed: _Object, path: Path, facts: Facts) -> Origin:
+    info = parsed.benchmark.extra_info or {}
+    run = info.get("run_id") or parsed.workflow_id
+    return Origin(
+        source=source,
+        run_key=[run] if run else str(path.parent),
+        label=facts.label or str(info.get("run_label") or run or path.parent.name),
+        started=facts.started(path) if facts.time else (_seconds(parsed.timestamp) or facts.started(path)),
+    )
+
+
+def _seconds(value: float | str | None) -> float | None:
+    if isinstance(value, str):
+        try:
+            return said.seconds(datetime.fromisoformat(value))
+        except ValueError:
+            return None
+    return value
+
+
+def _accelerator_model(parsed: _Object, info: dict[str, Any]) -> str | None:
+    """Return the accelerator's name: the producer's own word, or the first runner's."""
+    if info.get("arch"):
+        return str(info["arch"])
+    runners = parsed.runners if isinstance(parsed.runners, list) else []
+    first = runners[0] if runners and isinstance(runners[0], dict) else {}
+    found = first.get("gpu_info") or first.get("type")
+    return str(found) if isinstance(found, str) and found else None
+
+
+def _whole(value: Any) -> int | None:
+    found = text.number(value)
+    return int(found) if found else None

@@ -1,0 +1,176 @@
+"""PARAM's compute microbenchmarks: one line per operator and input, with every measured time in milliseconds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import msgspec
+
+from store.errors import UsageError
+from store.identity import digest
+from store.importers import facts as said
+from store.importers import text
+from store.importers.base import Imported, Unreadable
+from store.importers.shape import Origin, Series, frame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from store.importers.facts import Facts
+
+SUITE = "operators"
+_NAME_CHARS = 120
+_PASSES = {"forward": ("eval", ""), "backward": ("train", " backward")}
+"""Of PARAM → test, and what follows the operator's name: a backward pass is timed alone, without its forward."""
+
+
+class _Line(msgspec.Struct):
+    op_name: str
+    id: str
+    metric: dict[str, dict[str, list[float | None]]]
+    config: dict[str, Any] | None = None
+
+
+class _Setup(msgspec.Struct):
+    """The file's first line."""
+
+    run_options: dict[str, Any]
+    sys_info: dict[str, Any]
+    start_time: str | None = None
+
+
+class Param:
+    """One record per operator, input and pass, with its samples: the backend is eager."""
+
+    name = "param"
+    suffixes: tuple[str, ...] = (".json", ".jsonl")
+
+    def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002 (the name may be anything)
+        first = head.partition(b"\n")[0]
+        keys = (b'"run_options"', b'"sys_info"') if b'"run_options"' in first else (b'"op_name"', b'"metric"')
+        return first.startswith(b"{") and all(key in first for key in keys)
+
+    def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | Unreadable]:
+        try:
+            facts = said.of(path)
+        except UsageError as error:
+            yield Unreadable(1, 0, str(error))
+            return
+        setup, seen = _Setup({}, {}), Counter[Series]()
+        for found in text.objects(file):
+            if isinstance(found, Unreadable):
+                yield found
+            elif "run_options" in found.value:
+                setup = _setup(found.value)
+            elif "op_name" in found.value:
+                yield from _of_line(self.name, found, setup, path, facts, seen)
+
+
+def _setup(value: dict[str, Any]) -> _Setup:
+    try:
+        return msgspec.convert(value, _Setup)
+    except msgspec.ValidationError:
+        return _Setup({}, {})
+
+
+def _of_line(
+    source: str, found: text.Found, setup: _Setup, path: Path, facts: Facts, seen: Counter[Series]
+) -> Iterator[Imported | Unreadable]:
+    try:
+        line = msgspec.convert(found.value, _Line)
+    except msgspec.ValidationError as error:
+        yield Unreadable(found.line_number, found.byte_offset, str(error))
+        return
+    origin = _origin(source, setup, path, facts)
+    device = facts.accelerator or str(setup.run_options.get("device") or "cpu").partition(":")[0]
+    model = facts.accelerator_model or setup.sys_info.get("cuda_device_name")
+    for name, metrics in line.metric.items():
+        test, suffix = _PASSES.get(name, ("eval", f" {name}"))
+        series = Series(
+            suite=facts.suite or SUITE,
+            model=operator_name(line.op_name, line.config or {}) + suffix,
+            test=test,
+            variant=facts.backend or "eager",
+            accelerator=device,
+            accelerator_model=None if model is None else str(model),
+            dtype=facts.dtype,
+        )
+        made = _record(origin, series, metrics, setup, seen[series])
+        seen[series] += 1
+        yield Imported(found.line_number, found.byte_offset, made | {"reported": {"param_id": line.id}})
+
+
+def _origin(source: str, setup: _Setup, path: Path, facts: Facts) -> Origin:
+    started = facts.started(path)
+    if facts.time is None and setup.start_time is not None:
+        with suppress(ValueError):  # not a time: when the file was written
+            started = said.seconds(datetime.fromisoformat(setup.start_time))
+    run_key = [str(path), setup.start_time]
+    return Origin(source=source, run_key=run_key, label=facts.label or path.stem, started=started)
+
+
+def _record(
+    origin: Origin, series: Series, metrics: dict[str, list[float | None]], setup: _Setup, ordinal: int
+) -> dict[str, Any]:
+    warm = [_seconds(value) for value in metrics.get("warmup.time", [])]
+    timed = [_seconds(value) for value in metrics.get("measure.time", [])]
+    kinds = ["first", *["warmup"] * (len(warm) - 1)][: len(warm)] + ["steady"] * len(timed)
+    wanted = setup.run_options.get("iteration")
+    means = len(timed) == 1 and isinstance(wanted, int) and wanted > 1
+    note = [f"its one time is the mean of {wanted} iterations that PARAM did not time apart"] if means else []
+    environment = {"torch": setup.sys_info.get("pytorch_version"), "host": setup.sys_info.get("hostname")}
+    made = frame(origin, series, ordinal=ordinal, environment=environment, warnings=note)
+    made |= {"status": "ok", "repeat": len(kinds), "iterations_per_run": 1}
+    made["metrics"] = {"total_time": [*warm, *timed], "per_iter_time": [*warm, *timed], **_memory(metrics)}
+    made["measurement"] = {"blocks": {"kind": kinds}}
+    return made
+
+
+def _memory(metrics: dict[str, list[float | None]]) -> dict[str, list[float]]:
+    """Return the peak of the measured part; PARAM's MB are 2^20 bytes, and 0 where it did not look (CPU)."""
+    found = [value for value in metrics.get("measure.gpu.memory", []) if value]
+    return {"peak_memory_bytes": [max(found) * 2**20]} if found else {}
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000
+
+
+def operator_name(op: str, config: dict[str, Any]) -> str:
+    """Name a workload by its operator and inputs, as `aten::mm(float[128,64], float[64,8])`.
+
+    PARAM's own ids count the inputs of one configuration file; a name made of the inputs is the same in every file.
+    """
+    words = [_argument(each) for part in ("build", "input") for each in _arguments(config.get(part))]
+    name = f"{op}({', '.join(words)})"
+    return name if len(name) <= _NAME_CHARS else f"{name[:_NAME_CHARS]}… {digest(words)[:8]}"
+
+
+def _arguments(config: Any) -> list[Any]:
+    """Return positional arguments, then those by name; a list of configurations is taken one after the other."""
+    if isinstance(config, list):
+        return [argument for each in config for argument in _arguments(each)]
+    if not isinstance(config, dict):
+        return []
+    by_name = config.get("kwargs")
+    named = [{"name": name, "of": of} for name, of in by_name.items()] if isinstance(by_name, dict) else []
+    positional = config.get("args")
+    return [*(positional if isinstance(positional, list) else []), *named]
+
+
+def _argument(argument: Any) -> str:
+    if not isinstance(argument, dict):
+        return str(argument)
+    if "of" in argument:
+        return f"{argument['name']}={_argument(argument['of'])}"
+    if argument.get("type") == "tensor":
+        shape = ",".join(str(size) for size in argument.get("shape") or [])
+        return f"{argument.get('dtype', 'float')}[{shape}]"
+    value = argument.get("value")
+    if isinstance(value, list):
+        return "[" + ", ".join(_argument(each) for each in value) + "]"
+    return str(value)

@@ -1,0 +1,40 @@
+"""All importers, and which of them reads a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from store.importers import facts
+from store.importers.base import HEAD_BYTES
+from store.importers.hud_csv import HudCsv
+from store.importers.hud_json import HudJson
+from store.importers.param import Param
+from store.importers.parquet import Parquet
+from store.importers.table import PublishedTable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from store.importers.base import Importer
+
+IMPORTERS: dict[str, Importer] = {
+    importer.name: importer for importer in (HudCsv(), HudJson(), Param(), PublishedTable(), Parquet())
+}
+"""By name."""
+
+_OURS = "results.jsonl"
+
+
+def importer_of(path: Path, *, named: bool = True) -> Importer | None:
+    """Return who reads a file; None: it is lines of records, ours or the peer's, or nothing that we know.
+
+    `named`: somebody named the very file, so that its suffix does not matter.
+    """
+    if path.name == _OURS or path.name.endswith(facts.SUFFIX):
+        return None
+    asked = [each for each in IMPORTERS.values() if named or path.suffix in each.suffixes]
+    if not asked:
+        return None
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    return next((each for each in asked if each.recognises(path, head)), None)

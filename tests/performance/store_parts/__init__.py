@@ -1,0 +1,1 @@
+"""Parts of the store's benchmarks."""
