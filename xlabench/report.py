@@ -226,4 +226,8 @@ def _peer(parsed: argparse.Namespace, con: Connection, options: PeerOptions) -> 
 
 
 def _weekly(parsed: argparse.Namespace, con: Connection) -> bytes:
-    raise NotImplementedError
+    from store.query import DEFAULT_BASELINE
+    from store.weekly import weekly_report
+
+    baseline = parsed.backends[0] if parsed.backends else DEFAULT_BASELINE
+    return weekly_report(con, parsed.run, parsed.since, baseline).render(parsed.format).encode()
