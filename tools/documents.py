@@ -43,7 +43,7 @@ def schema() -> str:
         parts = [
             "# The index, table by table",
             _MADE,
-            "A DuckDB file, made from the run folders. Times are seconds and sizes bytes; a TIMESTAMP is UTC.\n"
+            "A DuckDB file, made from the run folders. Times are seconds and sizes bytes; a TIMESTAMP is UTC.",
             "`xlabench sql` answers queries about it; [definitions.md](definitions.md) says what the numbers mean.",
             "## Views and macros",
             *(_view(con, name, grains) for name in VIEWS),
