@@ -28,8 +28,9 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """What a report says: tables, and notes on how to read them."""
+    """What a report says: the answer in sentences, the tables that it rests on, and notes on how to read them."""
 
     title: str
     tables: tuple[Table, ...]
     notes: tuple[str, ...] = ()
+    answer: tuple[str, ...] = ()

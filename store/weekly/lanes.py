@@ -1,0 +1,149 @@
+"""Which runs the review compares: on each machine the newest of a label, and the one of a week before."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from store.compare.sides import resolve
+from store.errors import UsageError
+from store.query import fetch, named
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from store.query import Connection
+
+WEEK = timedelta(days=7)
+_SLACK = timedelta(hours=12)
+"""The nightly run of a week before may have begun some hours later in the day."""
+_HISTORY = 12
+"""Runs that a chart shows at most."""
+
+
+class RunRef(msgspec.Struct, frozen=True):
+    """A run; `started` is UTC."""
+
+    run_id: str
+    label: str
+    started: datetime
+
+    def text(self) -> str:
+        """Return it as people name it."""
+        return f"{self.label} of {self.started:%Y-%m-%d %H:%M} UTC ({self.run_id})"
+
+
+class Lane(msgspec.Struct, frozen=True, kw_only=True):
+    """One machine's accelerator, and its two runs; `last` is None where there is nothing to compare with."""
+
+    accelerator: str
+    accelerator_model: str | None
+    machine_id: str | None
+    host: str | None
+    now: RunRef
+    last: RunRef | None
+    history: tuple[RunRef, ...]
+    """Runs of this label here, the oldest first; `now` is the last of them."""
+    note: str = ""
+    """Why `last` is not what was asked for."""
+
+    @property
+    def name(self) -> str:
+        """Return the accelerator as people know it."""
+        return self.accelerator_model or self.accelerator
+
+    @property
+    def runs(self) -> list[str]:
+        """Return the ids of both runs."""
+        return [run.run_id for run in (self.last, self.now) if run is not None]
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """A run on one accelerator."""
+
+    run: RunRef
+    key: tuple[str | None, ...]
+    host: str | None
+
+
+def lanes(con: Connection, runs: Sequence[str] = (), since: str | None = None) -> tuple[Lane, ...]:
+    """Return what to review, one lane per accelerator and machine.
+
+    Args:
+        con: a snapshot.
+        runs: the runs of this week, as `compare` names them; none: of the label of the newest run the newest in each
+            place, if it is no older than a week before that.
+        since: what to compare with: a time (the newest run of the same label at or before it) or a run; None: a week
+            before.
+
+    Raises:
+        UsageError: there is no run, or none of that name.
+    """
+    places = [_place(row) for row in fetch(con, named("weekly_runs"))]
+    if not places:
+        raise UsageError("The store has no run. Measure with `xlabench run`, or `xlabench ingest PATH`.")
+    moment, run = _since(con, since)
+    found = [_lane(now, places, moment, run) for now in _newest(con, places, runs)]
+    return tuple(sorted(found, key=lambda lane: (lane.accelerator, lane.name, lane.now.label, lane.host or "")))
+
+
+def _place(row: dict[str, Any]) -> _Place:
+    key = (row["accelerator"], row["accelerator_model"], row["machine_id"])
+    return _Place(RunRef(row["run_id"], row["label"], row["started"]), key, row["host"])
+
+
+def _newest(con: Connection, places: Sequence[_Place], runs: Sequence[str]) -> list[_Place]:
+    if runs:
+        wanted = {resolve(con, text).run_id for text in runs}
+        if not (found := [place for place in places if place.run.run_id in wanted]):
+            raise UsageError(f"{', '.join(runs)} measured nothing that can be reviewed. Name a run with results.")
+        return found
+    newest = places[0].run
+    by_place: dict[tuple[str | None, ...], _Place] = {}
+    for place in places:
+        if place.run.label == newest.label and place.run.started > newest.started - WEEK:
+            by_place.setdefault(place.key, place)
+    return list(by_place.values())
+
+
+def _since(con: Connection, text: str | None) -> tuple[datetime | None, str | None]:
+    """Return the moment, or the run, that the word names."""
+    if text is None:
+        return None, None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None, resolve(con, text).run_id
+    return (moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment), None
+
+
+def _lane(now: _Place, places: Sequence[_Place], moment: datetime | None, run: str | None) -> Lane:
+    here = [place.run for place in places if place.key == now.key and place.run.started < now.run.started]
+    alike = [each for each in here if each.label == now.run.label]
+    if run is not None:
+        last = next((each for each in here if each.run_id == run), None)
+        note = "" if last else f"Run {run} is no earlier run on this machine, so nothing is compared."
+    else:
+        last, note = _at_or_before(alike, moment or now.run.started - WEEK + _SLACK)
+    return Lane(
+        accelerator=str(now.key[0]),
+        accelerator_model=now.key[1],
+        machine_id=now.key[2],
+        host=now.host,
+        now=now.run,
+        last=last,
+        history=tuple(reversed([now.run, *alike][:_HISTORY])),
+        note=note,
+    )
+
+
+def _at_or_before(runs: Sequence[RunRef], moment: datetime) -> tuple[RunRef | None, str]:
+    """Return the newest run that is old enough, else the oldest there is."""
+    if not runs:
+        return None, "There is no earlier run of this label on this machine, so nothing is compared."
+    old_enough = [run for run in runs if run.started <= moment]
+    if old_enough:
+        return old_enough[0], ""
+    return runs[-1], f"No run is as old as {moment:%Y-%m-%d %H:%M} UTC; the oldest later one is compared with."
