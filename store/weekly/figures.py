@@ -38,7 +38,7 @@ def _passing(con: Connection, lane: Lane) -> list[Figure]:
     parameters = {"runs": [run.run_id for run in lane.history], "accelerator": lane.accelerator}
     rows = fetch(con, named("weekly_history"), parameters)
     made = []
-    for test, ours in _by_test(rows).items():
+    for (test,), ours in _grouped(rows, "test").items():
         most = max(row["planned_n"] for row in ours)
         title = f"Passing, {test}, {lane.name}"
         drawn = svg.lines(title, _days(lane), _lines(lane, ours, "passed_n"), whole=True)
@@ -51,8 +51,9 @@ def _speedups(con: Connection, lane: Lane, baseline: str) -> list[Figure]:
     rows = fetch(con, named("geomeans"), with_baseline(chosen, baseline, None))
     rows = [row for row in rows if row["variant"] != baseline and row["geomean"] is not None]
     made = []
-    for test, ours in _by_test(rows).items():
-        title = f"Speedup over {baseline}, {test}, {lane.name}"
+    several = len({row["suite"] for row in rows}) > 1
+    for (test, suite), ours in _grouped(rows, "test", "suite").items():
+        title = ", ".join([f"Speedup over {baseline}", test, *([suite] if several else []), lane.name])
         counts = sorted({row["n"] for row in ours})
         n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
         drawn = svg.lines(title, _days(lane), _lines(lane, ours, "geomean"), log=True)
@@ -60,10 +61,10 @@ def _speedups(con: Connection, lane: Lane, baseline: str) -> list[Figure]:
     return made
 
 
-def _by_test(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = defaultdict(list)
+def _grouped(rows: Iterable[Row], *names: str) -> dict[tuple[str, ...], list[Row]]:
+    found: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in rows:
-        found[row["test"]].append(row)
+        found[tuple(str(row[name]) for name in names)].append(row)
     return dict(sorted(found.items()))
 
 
@@ -72,8 +73,8 @@ def _days(lane: Lane) -> list[str]:
 
 
 def _lines(lane: Lane, rows: Sequence[Row], column: str) -> list[svg.Line]:
-    """Return one line per variant (and suite, environment … where a variant has several)."""
-    names = [name for name in ("suite", "environment") if len({row.get(name) for row in rows}) > 1]
+    """Return one line per variant, and environment where a variant has several."""
+    names = [name for name in ("environment",) if len({row.get(name) for row in rows}) > 1]
     series: dict[tuple[str, ...], dict[str, float]] = defaultdict(dict)
     backends = {}
     for row in rows:

@@ -48,7 +48,7 @@ class Flips(msgspec.Struct, frozen=True, kw_only=True):
     failing: tuple[Flip, ...]
     passing: tuple[Flip, ...]
     flaky: tuple[Flip, ...]
-    """Pass, but on a retry only, or not in each of the last runs."""
+    """Pass, but on a retry only, or passed last time and failed in between."""
     gone: tuple[Flip, ...]
     """Passed or failed last time, and were not tried this time."""
     added: tuple[Flip, ...]
@@ -74,7 +74,8 @@ def _of_lane(con: Connection, sides: Sides, found: dict[str, list[Flip]]) -> Non
         before, after = sides.outcome_before(key), sides.outcome(key)
         last = sides.last.get(key)
         state = states.get(now["series_id"], {})
-        if after == PASSED and (tries.get(key, {}).get("failed_n") or state.get("state") == "flaky"):
+        failed_since = set(state.get("pattern", "")[: sides.lane.since_n]) & set("FR")
+        if after == PASSED and (failed_since if before == PASSED else tries.get(key, {}).get("failed_n")):
             found["flaky"].append(Flip(place=place, now=now, last=last, state=_state(state)))
         if sides.lane.last is None:
             continue

@@ -110,10 +110,20 @@ def test_what_passes_again_says_why_it_failed(told):
     assert {row["failed because"] for row in rows} == {"compile_error (measure): unsupported: data dependent shape"}
 
 
-def test_what_passed_on_a_retry_is_flaky_and_no_new_failure(told):
+def test_what_passed_on_a_retry_or_failed_in_between_is_flaky_and_no_new_failure(told):
     rows = table(told, "Flaky: passes now, but not always")
-    assert names(rows) == [("vgg16", test, "inductor") for test in ("eval", "train")]
-    assert {(row["attempt that passed"], row["last runs"]) for row in rows} == {(2, "flaky, failed 1 of 3 (RPP)")}
+    assert names(rows) == [("alexnet", "train", "eager"), *(("vgg16", test, "inductor") for test in ("eval", "train"))]
+    assert [(row["attempt that passed"], row["last runs"]) for row in rows] == [
+        (1, "flaky, failed 1 of 3 (PFP)"),
+        (2, "flaky, failed 1 of 3 (RPP)"),
+        (2, "flaky, failed 1 of 3 (RPP)"),
+    ]
+
+
+def test_what_failed_before_last_time_is_not_told_again(con):
+    told = json.loads(weekly_report(con, since=BETWEEN).render("json"))
+    assert ("alexnet", "train", "eager") in names(table(told, "Newly passing"))
+    assert {row["model"] for row in table(told, "Flaky: passes now, but not always")} == {"vgg16"}
 
 
 def test_what_is_no_longer_planned_is_told_and_no_failure(told):
