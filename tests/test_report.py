@@ -81,6 +81,39 @@ def test_a_report_goes_to_a_file(report, home, tmp_path):
     assert (tmp_path / "a.md").read_text().startswith("# Speedup over inductor")
 
 
+def test_the_baseline_may_be_of_another_time_or_run(report, home):
+    """The second run of the demonstration takes 0.9 of the first one's times."""
+
+    def geomean(*words):
+        found = json.loads(report("--home", home, "--format", "json", *words)[1])
+        [table] = [table for table in found["tables"] if table["title"] == "Geometric means"]
+        titles = [column["title"] for column in table["columns"]]
+        rows = [dict(zip(titles, row, strict=True)) for row in table["rows"]]
+        [own] = [row for row in rows if (row["variant"], row["test"]) == ("inductor", "eval")]
+        return found["title"], own["Geomean speedup"]
+
+    assert geomean()[1] == geomean("--baseline", "same")[1] == pytest.approx(1)
+    title, value = geomean("--baseline", "oldest")
+    assert title.startswith("Speedup over inductor (its oldest results)")
+    assert value == pytest.approx(1 / 0.9)
+    title, value = geomean("--baseline", "1111")
+    assert title.startswith("Speedup over inductor of run 11111111-aaaa")
+    assert value == pytest.approx(1 / 0.9)
+
+
+def test_the_huds_rule_is_one_of_three(report, home):
+    code, out, _ = report("--home", home, "--rule", "hud", "--format", "markdown")
+    assert code == 0
+    assert out.decode().startswith("# HUD rule, run 22222222-bbbb")
+
+
+def test_the_review_of_files_is_written_to_a_file(report, home, tmp_path):
+    code, out, _ = report("weekly", home / "runs", "--format", "html", "--output", tmp_path / "a.html")
+    assert (code, out) == (0, b"")
+    assert "<h2>Passing on Example CPU" in (tmp_path / "a.html").read_text()
+    assert report("weekly", home / "runs")[1].startswith(b"# Review of 2025-10-10: nightly")
+
+
 def test_a_picture_is_written(report, peer_file, tmp_path):
     pytest.importorskip("matplotlib", reason="pictures need the extra `plots`")
     assert report("latest", peer_file, "--format", "svg", "-o", tmp_path / "a.svg")[0] == 0
@@ -93,7 +126,9 @@ def test_a_picture_is_written(report, peer_file, tmp_path):
     [
         (["nothing"], "nothing is no report (speedup, latest, latest-grouped, histogram, weekly) and no file"),
         (["latest", "--rule", "paired"], "belong to --rule peer"),
-        (["--baseline", "latest"], "belong to --rule peer"),
+        (["latest", "--baseline", "same"], "oldest or latest"),
+        (["weekly", "--baseline", "latest"], "compares with --since"),
+        (["weekly", "--filter", "a"], "whole runs"),
         (["weekly", "--rule", "peer"], "leave --rule away"),
         (["--format", "png"], "add --rule peer"),
         (["--since", "2026-01-01"], "belongs to the report weekly"),

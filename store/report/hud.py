@@ -10,6 +10,7 @@ from store.errors import UsageError
 from store.filters import ALL, Filters
 from store.metrics import metric
 from store.query import DEFAULT_BASELINE, fetch, named
+from store.report.paired import point_text
 from store.report.table import Cell, Column, Report, Table
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def hud_report(
         means += fetch(con, named("hud_summary"), summary | baseline)
     if not rows:
         raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")
-    at = f" of run {baseline_run}" if baseline_run else ""
+    at = point_text(baseline_run)
     names = "; ".join(f"run {run['run_id']} ({run['run_label']}, {run['run_started']} UTC)" for run in runs)
     return Report(
         title=f"HUD rule, {names}",

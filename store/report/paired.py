@@ -45,7 +45,7 @@ def paired_report(
         raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")
     means = fetch(con, named("geomeans"), parameters)
     runs = sorted({str(row["run_id"]) for row in rows if row["source"] == "xlabench"})
-    at = f" of run {baseline_run}" if baseline_run else ""
+    at = point_text(baseline_run)
     return Report(
         title=f"Speedup over {baseline_backend}{at}, {_run_name(rows)}",
         tables=(
@@ -62,6 +62,12 @@ def paired_report(
             *(false_alarms(con, run).sentence() for run in runs),
         ),
     )
+
+
+def point_text(baseline_run: str | None) -> str:
+    """Return which results the baseline is, as words after its name."""
+    points = {None: "", "same": "", "latest": " (its latest results)", "oldest": " (its oldest results)"}
+    return points.get(baseline_run, f" of run {baseline_run}")
 
 
 def _newest_run(con: Connection, filters: Filters) -> str:
