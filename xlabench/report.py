@@ -144,4 +144,4 @@ def _weekly(parsed: argparse.Namespace, con: Connection) -> bytes:
     from store.weekly import weekly_report
 
     baseline = parsed.backends[0] if parsed.backends else DEFAULT_BASELINE
-    return weekly_report(con, parsed.run, parsed.since, baseline).render(parsed.format).encode()
+    return weekly_report(con, parsed.run, parsed.since, baseline, parsed.dashboard).render(parsed.format).encode()

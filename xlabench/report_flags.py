@@ -45,6 +45,7 @@ def add_flags(parser: Parser) -> None:
         metavar="DATE|RUN",
         help="weekly: what to compare with: the newest run at or before DATE (UTC), or RUN (default: a week before)",
     )
+    parser.add_argument("--dashboard", metavar="URL", help="weekly: address of `xlabench serve`, to link its pages")
     add_database(parser)
 
 
@@ -110,7 +111,7 @@ def wrong(parsed: argparse.Namespace, files: Sequence[Path]) -> str | None:
         f"A picture is not for a terminal: add --output FILE.{parsed.format}.": (
             picture and parsed.output is None and sys.stdout.isatty()
         ),
-        "--since belongs to the report weekly.": parsed.since and not weekly,
+        "--since and --dashboard belong to the report weekly.": (parsed.since or parsed.dashboard) and not weekly,
         "The peer rule takes every run; leave --run away, or name files.": peer and parsed.run,
         "The peer rule reports one test at a time: name --test once.": peer and len(set(tests_of(parsed))) > 1,
         f"{' '.join(swallowed)} stands among the --backends: name files before that flag, or after another one.": (

@@ -18,7 +18,7 @@ _BAD = {"slower", "failing", "crashed", "timeout", "oom"}
 _GOOD = {"faster", "gone"}
 _PROSE = 40
 """Longer texts are broken into lines."""
-_LINK = "https://github.com/"
+_COMMITS = "https://github.com/"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -89,8 +89,8 @@ def _head(column: Column) -> str:
 
 def _cell(cell: Cell, column: Column) -> str:
     text = escape(shown(cell, column))
-    if text.startswith(_LINK):
-        text = f'<a href="{text}" rel="noreferrer">{text.removeprefix(_LINK)}</a>'
+    if column.link and text.startswith(("https://", "http://")):
+        text = f'<a href="{text}" rel="noreferrer">{text.removeprefix(_COMMITS) if _COMMITS in text else "open"}</a>'
     kind = "number" if column.numeric else "prose" if len(text) > _PROSE else "name"
     tone = "bad" if cell in _BAD else "good" if cell in _GOOD else ""
     return f"""<td class="{kind}">{f'<span class="{tone}">{text}</span>' if tone else text}</td>"""

@@ -17,6 +17,8 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     definition: str = ""
     digits: int = 2
     numeric: bool = False
+    link: bool = False
+    """Its cells are addresses of ours, which a page may make links of."""
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):

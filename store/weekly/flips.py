@@ -8,6 +8,7 @@ import msgspec
 
 from store.query import fetch, named
 from store.report.table import Column, Table
+from store.weekly.pages import PAGE
 from store.weekly.results import FAILED, PASSED, Key, Row
 
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
     from store.query import Connection
     from store.report.table import Cell
-    from store.weekly.results import Sides
+    from store.weekly.pages import Pages
+from store.weekly.results import Sides
 
 COUNTS = "yes"
 """A new failure counts when the automatic retry failed, too."""
@@ -118,14 +120,21 @@ def cause(row: Row) -> str:
     return f"{row['status']}{where}: {row['reason']}" if row["reason"] else f"{row['status']}{where}"
 
 
-def tables(flips: Flips) -> tuple[Table, ...]:
+def tables(flips: Flips, pages: Pages) -> tuple[Table, ...]:
     """Return all of it, what a reader acts on first."""
     return (
         _table(
             "Newly failing",
             flips.failing,
-            ("counts", "cause", "last runs", "failing since", "reproduce"),
-            lambda flip: (flip.counts, cause(flip.now), flip.state, flip.since, flip.now["reproduce"]),
+            ("counts", "cause", "last runs", "failing since", "reproduce", PAGE),
+            lambda flip: (
+                flip.counts,
+                cause(flip.now),
+                flip.state,
+                flip.since,
+                flip.now["reproduce"],
+                pages.of(flip.now["run_id"], flip.now["model"], flip.now["test"]),
+            ),
         ),
         _table("Newly passing", flips.passing, ("failed because",), lambda flip: (cause(flip.last),)),
         _table(
@@ -140,9 +149,10 @@ def tables(flips: Flips) -> tuple[Table, ...]:
     )
 
 
-def _table(title: str, flips: Sequence[Flip], columns: Sequence[str], cells: Any) -> Table:
+def _table(title: str, flips: Sequence[Flip], columns: Sequence[str | Column], cells: Any) -> Table:
     rows = tuple((*flip.what(), *cells(flip)) for flip in flips)
-    return Table(title=title, columns=(*_WHAT, *(Column(title=each) for each in columns)), rows=rows)
+    more = (each if isinstance(each, Column) else Column(title=each) for each in columns)
+    return Table(title=title, columns=(*_WHAT, *more), rows=rows)
 
 
 def _gone_because(flip: Flip) -> str:

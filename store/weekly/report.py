@@ -14,6 +14,7 @@ from store.report.table import Report
 from store.weekly import counts, flips, programs, speed
 from store.weekly.figures import figures
 from store.weekly.lanes import lanes
+from store.weekly.pages import PAGE, Pages
 from store.weekly.results import sides_of
 from store.weekly.speed import CONFIRMED, NOT_CONFIRMED, SUSPECTED
 from store.weekly.speedups import speedups_table
@@ -48,7 +49,11 @@ class Weekly(msgspec.Struct, frozen=True):
 
 
 def weekly_report(
-    con: Connection, runs: Sequence[str] = (), since: str | None = None, baseline: str = DEFAULT_BASELINE
+    con: Connection,
+    runs: Sequence[str] = (),
+    since: str | None = None,
+    baseline: str = DEFAULT_BASELINE,
+    dashboard: str | None = None,
 ) -> Weekly:
     """Review runs against those of a week before: what passes, fails, moved and why.
 
@@ -57,10 +62,12 @@ def weekly_report(
         runs: see `store.weekly.lanes.lanes`.
         since: the same.
         baseline: variant that speedups are over.
+        dashboard: its address, for links.
 
     Raises:
-        UsageError: there is no run, or none of that name.
+        UsageError: there is no run, or none of that name; or the dashboard's address is none.
     """
+    pages = Pages(dashboard)
     found = lanes(con, runs, since)
     sides = [sides_of(con, lane) for lane in found]
     flipped, moved = flips.flips_of(con, sides), speed.speed_of(con, found)
@@ -72,9 +79,10 @@ def weekly_report(
         answer=_answer(found, flipped, moved, (fallbacks, structure[0])),
         tables=_telling(
             sides,
+            pages,
             *(counts.passing_table(each) for each in sides),
-            *flips.tables(flipped),
-            speed.changes_table(moved),
+            *flips.tables(flipped, pages),
+            speed.changes_table(moved, pages),
             speedups_table(con, found, baseline),
             fallbacks,
             *structure,
@@ -88,10 +96,12 @@ def weekly_report(
     return Weekly(report, figures(con, found, moved, baseline), first=len(sides))
 
 
-def _telling(sides: Sequence[Sides], *tables: Table) -> tuple[Table, ...]:
-    """Return the tables without the accelerator or the suite where the whole review has one only."""
+def _telling(sides: Sequence[Sides], pages: Pages, *tables: Table) -> tuple[Table, ...]:
+    """Return the tables without the accelerator or the suite where all have the same, and without links to nowhere."""
     suites = {row["suite"] for each in sides for rows in (each.now, each.last) for row in rows.values()}
     equal = {name for name, count in (("accelerator", len(sides)), ("suite", len(suites))) if count == 1}
+    if pages.address is None:
+        equal.add(PAGE.title)
     return tuple(_without(table, equal) for table in tables)
 
 

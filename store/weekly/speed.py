@@ -12,6 +12,7 @@ from store.compare.cells import ALIKE
 from store.compare.report import EVIDENCE, evidence
 from store.query import fetch, named
 from store.report.table import Column, Table
+from store.weekly.pages import PAGE
 from store.weekly.versions import VERSIONS
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from store.query import Connection
     from store.report.table import Cell as Value
     from store.weekly.lanes import Lane, RunRef
+    from store.weekly.pages import Pages
 
 CONFIRMED, SUSPECTED, NOT_CONFIRMED = "confirmed", "suspected", "not confirmed"
 _ORDER = (CONFIRMED, SUSPECTED, NOT_CONFIRMED)
@@ -30,6 +32,7 @@ _COLUMNS = (
     *(Column(title=title) for title in ("accelerator", "suite", "model", "test", "variant")),
     *EVIDENCE,
     Column(title="confirming run"),
+    PAGE,
 )
 
 
@@ -37,6 +40,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """A cell that moved; `again` is the same cell in a confirming run."""
 
     place: str
+    now: str
+    """The run of this week."""
     before: Cell
     again: Cell | None = None
     run: str | None = None
@@ -87,7 +92,7 @@ def speed_of(con: Connection, lanes: Iterable[Lane]) -> Speed:
         for cell in comparison.of("slower", "faster"):
             run, other = again.get((cell.experiment_id, cell.environment), (None, None))
             place = places.get(str(cell.alike[ALIKE.index("accelerator")]), "")
-            changes.append(Change(place=place, before=cell, again=other, run=run))
+            changes.append(Change(place=place, now=now.run_id, before=cell, again=other, run=run))
     return Speed(comparisons=tuple(found), changes=tuple(sorted(changes, key=_rank)))
 
 
@@ -144,15 +149,17 @@ def _cells(con: Connection, run: str, old: str, new: str) -> tuple[Cell, ...]:
     return compare_pairs(con, [(next(sides), next(sides))]).cells
 
 
-def changes_table(speed: Speed) -> Table:
+def changes_table(speed: Speed, pages: Pages) -> Table:
     """Return one row per change, with its evidence."""
-    return Table(title="Slower and faster", columns=_COLUMNS, rows=tuple(map(_row, speed.changes)))
+    rows = tuple(_row(change, pages) for change in speed.changes)
+    return Table(title="Slower and faster", columns=_COLUMNS, rows=rows)
 
 
-def _row(change: Change) -> tuple[Value, ...]:
+def _row(change: Change, pages: Pages) -> tuple[Value, ...]:
     cell = change.before
     what = (cell.suite, cell.model, cell.test, cell.variant)
-    return (cell.verdict.word, change.certainty, change.place, *what, *evidence(change.shown), change.run)
+    page = pages.of(change.now, cell.model, cell.test)
+    return (cell.verdict.word, change.certainty, change.place, *what, *evidence(change.shown), change.run, page)
 
 
 def reasons_table(speed: Speed) -> Table:

@@ -41,7 +41,10 @@ _REPOSITORIES = {
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 _SHORT = 12
 _RELEASE = re.compile(r"(\d+\.\d+(?:\.\d+)*)(?:\+[\w.]+)?")
-_COLUMNS = tuple(Column(title=title) for title in ("accelerator", "environment", "what", "last", "now", "changes"))
+_COLUMNS = (
+    *(Column(title=title) for title in ("accelerator", "environment", "what", "last", "now")),
+    Column(title="changes", link=True),
+)
 
 
 def versions_table(con: Connection, lanes: Iterable[Lane]) -> Table:

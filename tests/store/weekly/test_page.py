@@ -90,10 +90,17 @@ def test_names_are_text():
         title=EVIL,
         answer=(EVIL,),
         notes=(EVIL,),
-        tables=(Table(title=EVIL, columns=(column,), rows=((EVIL,), (f"https://github.com/{EVIL}",))),),
+        tables=(
+            Table(
+                title=EVIL,
+                columns=(column, Column(title="link", link=True)),
+                rows=((EVIL, f"https://github.com/{EVIL}"), (f"https://example.org/{EVIL}", f"javascript:{EVIL}")),
+            ),
+        ),
     )
     found = parsed(html_page(report))
     assert "script" not in found.seen
+    assert found.addresses == [f"https://github.com/{EVIL}"]
     drawn = svg.lines(EVIL, [EVIL, "b"], [svg.Line(EVIL, "#000000", [1.0, 2.0])])
     drawn += svg.ratios(EVIL, [svg.Ratio(EVIL, 0.5, 0.7, 0.9, "bad", certain=True)])
     assert "script" not in parsed(drawn).seen
