@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -101,6 +102,17 @@ def test_the_baseline_may_be_of_another_time_or_run(report, home):
     assert value == pytest.approx(1 / 0.9)
 
 
+def test_every_rule_has_a_picture(report, home):
+    pytest.importorskip("matplotlib", reason="pictures need the extra `plots`")
+    for rule, says in (("paired", "Speedup over inductor"), ("hud", "Speedup vs eager")):
+        code, out, _ = report("--home", home, "--rule", rule, "--format", "svg", "--title", "second line")
+        assert code == 0
+        texts = re.findall(r"<!-- (.*?) -->", out.decode())
+        assert f"{says}; above 1 is faster" in texts
+        assert {"second line", "dcgan eval", "n = 6"} <= set(texts)
+        assert ("openxla+dynamo" in texts, "inductor" in texts) == (True, rule == "hud")
+
+
 def test_the_huds_rule_is_one_of_three(report, home):
     code, out, _ = report("--home", home, "--rule", "hud", "--format", "markdown")
     assert code == 0
@@ -131,7 +143,7 @@ def test_a_picture_is_written(report, peer_file, tmp_path):
         (["weekly", "--filter", "a"], "whole runs"),
         (["--dashboard", "http://a"], "belong to the report weekly"),
         (["weekly", "--rule", "peer"], "leave --rule away"),
-        (["--format", "png"], "add --rule peer"),
+        (["weekly", "--format", "png"], "draws with --format html"),
         (["--since", "2026-01-01"], "belong to the report weekly"),
         (["latest", "--run", "a"], "leave --run away"),
         (["latest", "--test", "eval", "--test", "training"], "one test at a time"),

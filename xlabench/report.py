@@ -70,12 +70,10 @@ def _opened(parsed: argparse.Namespace, files: Sequence[Path]) -> Iterator[tuple
 
 def _made(parsed: argparse.Namespace, con: Connection, files: Sequence[Path]) -> bytes:
     """Return the report in its format."""
-    from store.report import render
-
     if parsed.kind == "weekly":
         return _weekly(parsed, con)
     if not parsed.peer:
-        return render(_own_report(parsed, con), parsed.format).encode()
+        return _drawn(parsed, _own_report(parsed, con))
     return _peer(parsed, con, _peer_options(parsed, files))
 
 
@@ -108,6 +106,19 @@ def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
     at = resolve(con, parsed.baseline).run_id if named else parsed.baseline
     report = hud_report if parsed.rule == "hud" else paired_report
     return report(con, filters, baseline_backend=backend, baseline_run=at)
+
+
+def _drawn(parsed: argparse.Namespace, made: Report) -> bytes:
+    """Return one of our own reports in its format."""
+    from store.report import render
+    from store.report.peer_plot import Size
+    from store.report.ratio_plot import plot_ratios
+
+    if parsed.format not in PICTURES or made.picture is None:
+        return render(made, parsed.format).encode()
+    size = Size(parsed.fig_width, parsed.fig_height)
+    title = f"{made.title}\n{parsed.title}" if parsed.title else made.title
+    return plot_ratios(made.picture, title, parsed.format, size)
 
 
 def _peer_options(parsed: argparse.Namespace, files: Sequence[Path]) -> PeerOptions:

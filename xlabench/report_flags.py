@@ -105,9 +105,7 @@ def wrong(parsed: argparse.Namespace, files: Sequence[Path]) -> str | None:
             weekly and narrowed
         ),
         "The weekly report compares with --since; leave --baseline away.": weekly and parsed.baseline,
-        "png and svg are pictures of the peer's reports: add --rule peer; weekly draws with --format html.": (
-            picture and not peer
-        ),
+        "The weekly report draws with --format html; png and svg are of the other reports.": picture and weekly,
         f"A picture is not for a terminal: add --output FILE.{parsed.format}.": (
             picture and parsed.output is None and sys.stdout.isatty()
         ),

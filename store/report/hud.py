@@ -11,7 +11,7 @@ from store.filters import ALL, Filters
 from store.metrics import metric
 from store.query import DEFAULT_BASELINE, fetch, named
 from store.report.paired import point_text
-from store.report.table import Cell, Column, Report, Table
+from store.report.table import Cell, Column, Mark, Picture, Report, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,6 +69,26 @@ def hud_report(
         title=f"HUD rule, {names}",
         tables=(_means(means, f"{baseline_backend}{at}"), _models(rows)),
         notes=_notes(means, f"{baseline_backend}{at}"),
+        picture=Picture(axis="Speedup vs eager", marks=_marks(means, rows)),
+    )
+
+
+def _marks(means: Sequence[Row], rows: Sequence[Row]) -> tuple[Mark, ...]:
+    """Return the HUD's speedups of models, then its geometric means; eager over itself only fills the picture."""
+    models, groups = (
+        _telling(each, ("run_id", *_GROUP), always=always)
+        for each, always in ((rows, ("test",)), (means, ("suite", "test")))
+    )
+    marks = [(row, " ".join(str(row[key]) for key in ("model", *models)), row["hud_speedup"], None) for row in rows]
+    marks += [
+        (row, " ".join(["GEOMEAN", *(str(row[key]) for key in groups)]), row[name], row[n])
+        for name, n, _ in _MEANS[:1]
+        for row in means
+    ]
+    return tuple(
+        Mark(label=label, variant=row["variant"], backend=row["backend"], value=value, n=n)
+        for row, label, value, n in marks
+        if value and row["backend"] != "eager"
     )
 
 

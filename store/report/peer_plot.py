@@ -51,9 +51,8 @@ def plot(
     """
     if not report.tables or not report.tables[0].rows:
         raise UsageError("There is nothing to draw: no result fits. Widen --filter, --accelerator or --test.")
-    figure_class = _figure_class()
     grouped = options.kind == "latest_grouped"
-    figure = figure_class(figsize=size, **({"layout": "constrained"} if grouped else {}))
+    figure = figure_class()(figsize=size, **({"layout": "constrained"} if grouped else {}))
     axes = figure.subplots()
     over = f"Speedup over {options.baseline.capitalize()} Benchmarked {names[0]}"
     said = f"Histogram of {over}" if options.kind == "histogram" else over
@@ -64,7 +63,12 @@ def plot(
     return out.getvalue()
 
 
-def _figure_class() -> Any:
+def figure_class() -> Any:
+    """Return matplotlib's figure.
+
+    Raises:
+        MissingPackage: it is not installed.
+    """
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 (the extra `plots`)
     except ImportError:

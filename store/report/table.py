@@ -29,6 +29,26 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[tuple[Cell, ...], ...]
 
 
+class Mark(msgspec.Struct, frozen=True, kw_only=True):
+    """A ratio above 0 and its interval, if it has one, as a picture shows it."""
+
+    label: str
+    variant: str
+    backend: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    """Of a mean: over how many."""
+
+
+class Picture(msgspec.Struct, frozen=True, kw_only=True):
+    """What a picture of a report shows: marks in the order of their labels; `axis` says what the ratios are."""
+
+    axis: str
+    marks: tuple[Mark, ...]
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """What a report says: the answer in sentences, the tables that it rests on, and notes on how to read them."""
 
@@ -36,3 +56,4 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     tables: tuple[Table, ...]
     notes: tuple[str, ...] = ()
     answer: tuple[str, ...] = ()
+    picture: Picture | None = None
