@@ -104,7 +104,7 @@ def _ingest_file(con: Connection, source: Source, mark: Watermark | None, tally:
                     changed = mark is None or mark.tail_hash != new_mark.tail_hash
                 elif source.kind != "jsonl":
                     new_mark = _ingest_import(con, source, file, mark, tally)
-                    changed = mark is None or mark.tail_hash != new_mark.tail_hash
+                    changed = True  # what is said about a file may have, where its content has not
                 else:
                     known = mark if appended(mark, stat, file) else None
                     if mark is not None and known is None:

@@ -73,7 +73,7 @@ from_results AS (
         END AS answer,
         e.latency_s / r.latency_s AS hud_speedup,
         r.latency_s * coalesce(r.iterations_per_run, 1) * 1000 AS abs_latency_ms,
-        CASE WHEN e.ran THEN w.warm_up_s - v.warm_up_s END AS compilation_latency_s,
+        nullif(w.warm_up_s - v.warm_up_s, 0) AS compilation_latency_s,
         CASE WHEN r.setup_peak_memory_bytes > 0 THEN e.setup_peak_memory_bytes / r.setup_peak_memory_bytes END
             AS compression_ratio,
         e.setup_peak_memory_bytes / 1e9 AS eager_peak_gb,
@@ -99,7 +99,7 @@ both_kinds AS (
     SELECT
         run_id, run_label, run_started, source, suite, model, test, dtype, accelerator, accelerator_model, machine_id,
         environment, requested_batch_size, optimizer, loss, matmul_precision, workload, backend, variant, batch_size,
-        record_id AS performance_record_id, detail_record_id AS accuracy_record_id, answer AS accuracy,
+        CASE WHEN status <> 'verify_only' THEN record_id END AS performance_record_id, detail_record_id AS accuracy_record_id, answer AS accuracy,
         verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN') OR answer = 'pass_due_to_skip' AS judged,
         hud_speedup, abs_latency_ms, compilation_latency_s, compression_ratio, eager_peak_gb, dynamo_peak_gb
     FROM from_results
@@ -114,4 +114,5 @@ both_kinds AS (
 )
 SELECT * REPLACE (coalesce(judged, false) AS judged),
     coalesce(accuracy IN ('pass', 'pass_due_to_skip', 'eager_variation'), false) OR backend = 'eager' AS passed
-FROM both_kinds;
+FROM both_kinds
+WHERE performance_record_id IS NOT NULL OR accuracy IS NOT NULL;
