@@ -33,6 +33,7 @@ VIEWS = (
     "rates",
     "memory",
     "dropped",
+    "series_changes",
     "runs",
     "aa_pairs",
     "noise_floors",
