@@ -50,6 +50,7 @@ format: $(READY) ## put the sources into their form
 
 bench: $(READY) ## the benchmarks under tests/performance: minutes
 	@for each in tests/performance/overhead.py tests/performance/start.py; do $(BIN)/python $$each || exit 1; done
+	@$(BIN)/python tests/performance/queries.py --home $(HOME_DIR)/bench
 
 trust: $(READY) ## how often verdicts are wrong: an hour and a half on an idle machine; measured parts are kept
 	@$(BIN)/python tests/performance/trust.py --home $(HOME_DIR)/trust

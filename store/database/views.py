@@ -44,3 +44,6 @@ VIEWS = (
     "reported_speedups",
     "reported_geomeans",
 )
+
+SCALARS = ("differs", "outcome", "series_of", "error_signature")
+"""Macros that give a value and no rows."""
