@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_PARTIAL, add_database, home_of, say, store_of, verb
+from xlabench.command import EXIT_PARTIAL, add_database, home_of, say, state_of, store_of, verb
 
 if TYPE_CHECKING:
     import argparse
@@ -29,11 +29,14 @@ def add(verbs: Verbs) -> None:
 
 
 def _ingest(parsed: argparse.Namespace) -> int:
+    from store import changepoints
     from store.ingest import ingest
 
     paths = parsed.paths or [home_of(parsed) / "runs"]
     report = ingest(paths, store_of(parsed), rebuild=parsed.rebuild)
     print(_ingest_sentence(report))
+    if report.published:
+        changepoints.update(store_of(parsed), state_of(parsed))
     for line in report.rejected:
         say(f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", EXIT_PARTIAL)
     return report.exit_code
