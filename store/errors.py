@@ -3,13 +3,15 @@
 StoreError                  exit code 2
 ├── UsageError              a path, name or value that cannot be used
 │   ├── NoSuchSource        nothing to ingest at a path
-│   └── NoSnapshot          no index to read yet
+│   ├── NoSnapshot          no index to read yet
+│   └── MissingPackage      an optional package that was asked for is not installed
 ├── WriterBusy              another process writes the same results.jsonl
 ├── WriteFailed             a record could not be written whole
 ├── RunFileError            run.json is missing or unreadable
 ├── OwnerBusy               another ingest holds the store for too long
 ├── NoRoom                  the disk is too full for the index
-└── StorageError            the working database cannot be used
+├── StorageError            the working database cannot be used
+└── StateError              state.sqlite, or what it is asked for, cannot be used
 """
 
 from __future__ import annotations
@@ -31,6 +33,10 @@ class NoSuchSource(UsageError):
 
 class NoSnapshot(UsageError):
     """There is no index to read yet."""
+
+
+class MissingPackage(UsageError):
+    """An optional package that was asked for is not installed."""
 
 
 class WriterBusy(StoreError):
@@ -59,3 +65,7 @@ class NoRoom(StoreError):
 
 class StorageError(StoreError):
     """The working database cannot be used."""
+
+
+class StateError(StoreError):
+    """`state.sqlite`, or what it is asked for, cannot be used."""

@@ -2,71 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from store.derived_metrics import DERIVED
+from store.metric import Metric
+from store.metric import count as _count
+from store.metric import gigabytes as _gigabytes
+from store.metric import milliseconds as _ms
+from store.metric import ratio as _ratio
+from store.metric import seconds as _time
+from store.metric import size as _bytes
 
-import msgspec
-
-Direction = Literal["higher", "lower", "none"]
-
-
-class Metric(msgspec.Struct, frozen=True, kw_only=True):
-    """One number of the views and how to read it.
-
-    A stored value times `scale` is in `display_unit`. `threshold` is the relative change that a table colours.
-    """
-
-    name: str
-    label: str
-    unit: str
-    definition: str
-    direction: Direction = "none"
-    aggregation: str = "none"
-    failure: str = "no value"
-    display_unit: str = ""
-    scale: float = 1.0
-    threshold: float | None = None
-
-    def shown(self, value: float) -> float:
-        """Return a stored value in the display unit."""
-        return value * self.scale
-
-    @property
-    def header(self) -> str:
-        """Return label and unit for a table header."""
-        unit = self.display_unit or self.unit
-        return f"{self.label} ({unit})" if unit else self.label
-
-
-def _ms(name: str, label: str, definition: str, **rules: str | float) -> Metric:
-    return _time(name, label, definition, display_unit="ms", scale=1e3, **rules)
-
-
-def _time(name: str, label: str, definition: str, **rules: str | float) -> Metric:
-    known: dict[str, object] = {"unit": "s", "direction": "lower", "threshold": 0.05, **rules}
-    return msgspec.convert({"name": name, "label": label, "definition": definition, **known}, Metric)
-
-
-def _bytes(name: str, label: str, definition: str) -> Metric:
-    return Metric(
-        name=name,
-        label=label,
-        definition=definition,
-        unit="bytes",
-        display_unit="MiB",
-        scale=2.0**-20,
-        direction="lower",
-        threshold=0.2,
-    )
-
-
-def _ratio(name: str, label: str, definition: str, **rules: str | float) -> Metric:
-    known: dict[str, object] = {"unit": "x", "direction": "higher", **rules}
-    return msgspec.convert({"name": name, "label": label, "definition": definition, **known}, Metric)
-
-
-def _count(name: str, label: str, definition: str, direction: Direction = "none") -> Metric:
-    return Metric(name=name, label=label, definition=definition, unit="", direction=direction, aggregation="sum")
-
+__all__ = ["METRICS", "Metric", "metric"]
 
 _UNSTEADY = "no value unless the experiment ran"
 
@@ -202,7 +147,134 @@ _METRICS = (
     _count("not_run_n", "Not run", "Planned experiments that the run did not reach.", "lower"),
 )
 
-METRICS: dict[str, Metric] = {metric.name: metric for metric in _METRICS}
+_THEIRS = "0 where the harness has none, which is no value here"
+
+_REPORTED_METRICS = (
+    _ratio(
+        "hud_speedup",
+        "Speedup vs eager",
+        "Median time of eager over median time of the backend, as the TorchDynamo harness measures it.",
+        aggregation="geometric mean over models that passed",
+        failure=_THEIRS,
+        threshold=0.05,
+    ),
+    Metric(
+        name="abs_latency_ms",
+        label="Absolute latency",
+        unit="ms",
+        direction="lower",
+        aggregation="mean over models that passed",
+        failure=_THEIRS,
+        threshold=0.05,
+        definition="Median time of one timed block of the backend, in milliseconds, as the TorchDynamo harness.",
+    ),
+    _time(
+        "compilation_latency_s",
+        "Compilation latency",
+        "Wall time of the first five iterations of the backend minus that of eager's; may be below 0.",
+        aggregation="mean over models that passed",
+        failure=_THEIRS,
+    ),
+    _ratio(
+        "compression_ratio",
+        "Memory compression",
+        "Peak memory of eager over peak memory of the backend: above 1 needs less.",
+        aggregation="arithmetic mean over models that passed",
+        failure=_THEIRS,
+        threshold=0.05,
+    ),
+    _gigabytes("eager_peak_gb", "Eager peak", "Peak memory of eager while it was warmed up, in 10^9 bytes."),
+    _gigabytes("dynamo_peak_gb", "Backend peak", "Peak memory of the backend while it compiled, in 10^9 bytes."),
+    _count("models_n", "Models", "Models behind the row; by the HUD's rule those with any row, failed ones, too."),
+    _count("judged_n", "Models checked", "Models whose answer was compared, or skipped by the tables."),
+    _count("passed_n", "Models passed", "Models that the HUD's rule counts as passed.", "higher"),
+    Metric(
+        name="pass_rate",
+        label="Pass rate, HUD",
+        unit="",
+        display_unit="%",
+        scale=100.0,
+        direction="higher",
+        threshold=0.05,
+        definition="Models passed over models with a row; a model without a row is in neither.",
+    ),
+    Metric(
+        name="pass_percent",
+        label="Pass rate, whole %",
+        unit="%",
+        direction="higher",
+        definition="The pass rate rounded to whole percents: what the HUD compares between two runs.",
+    ),
+    _ratio(
+        "geomean_vs_eager",
+        "Geomean vs eager",
+        "Geometric mean of the speedups vs eager that are not 0, over models that passed: the HUD's speedup.",
+        failure="0 with n = 0, as in the HUD; shown as no value",
+        threshold=0.05,
+    ),
+    _count("geomean_vs_eager_n", "n vs eager", "Speedups vs eager in the geometric mean."),
+    _ratio(
+        "geomean_vs_baseline",
+        "Geomean vs baseline",
+        "The same mean of baseline latency over latency, for a chosen baseline that passed itself; not the HUD's.",
+        threshold=0.05,
+    ),
+    _count("geomean_vs_baseline_n", "n vs baseline", "Speedups over the chosen baseline in the geometric mean."),
+    _time(
+        "compilation_mean_s",
+        "Mean compilation",
+        "Arithmetic mean of the compilation latencies that are not 0, over models that passed.",
+    ),
+    _count("compilation_n", "n, compilation", "Compilation latencies in their mean."),
+    Metric(
+        name="execution_mean_ms",
+        label="Mean execution",
+        unit="ms",
+        direction="lower",
+        threshold=0.05,
+        definition="Arithmetic mean of the absolute latencies that are not 0, over models that passed.",
+    ),
+    _count("execution_n", "n, execution", "Absolute latencies in their mean."),
+    _ratio(
+        "compression_mean",
+        "Mean compression",
+        "Arithmetic mean of the memory compressions that are not 0, over models that passed.",
+        threshold=0.05,
+    ),
+    _count("compression_n", "n, compression", "Memory compressions in their mean."),
+    _gigabytes(
+        "dynamo_peak_mean_gb",
+        "Mean peak",
+        "Arithmetic mean of the backend's peaks over models that passed; one without a peak counts as 0.",
+    ),
+    _count("dynamo_peak_n", "n, peak", "Models in the mean of peaks."),
+    _ratio(
+        "reported_speedup",
+        "Published speedup",
+        "Speedup as published, over the baseline that its table names; its number of samples is not known.",
+    ),
+    _ms("reported_latency_s", "Published latency", "Time of an iteration as published beside a speedup."),
+    _ms("reported_baseline_latency_s", "Published baseline latency", "The baseline's time as published beside it."),
+    _ratio("published_geomean", "Published geomean", "Geometric mean of a table's column as published with it."),
+    _time("time_baseline_s", "Eager, --xla", "Median time of eager in a run of the harness against lazy XLA."),
+    _time("time_xla_s", "Lazy XLA, --xla", "Median time of lazy XLA in a run of the harness against it."),
+    _ratio("prior_speedup", "Earlier speedup", "Speedup of the CSV that a run of the harness was compared with."),
+    _ratio("speedup_vs_prior", "Speedup vs earlier", "Speedup over that of the CSV it was compared with."),
+    _time(
+        "cache_lookup_latency_s", "Cache lookup", "Time of dynamo's look into its cache, as the harness measures it."
+    ),
+    _count("calls_captured", "Calls captured", "Calls in the graphs that dynamo captured.", "higher"),
+    _count("unique_graphs", "Unique graphs", "Graphs that dynamo gave to the backend.", "lower"),
+    _count("fallbacks_to_eager", "Frames in eager", "Frames that dynamo left to eager.", "lower"),
+    _count("graph_breaks", "Breaks counted", "Graph breaks as dynamo counts them.", "lower"),
+    _count("unique_graph_breaks", "Break reasons", "Different reasons of graph breaks.", "lower"),
+    _count("autograd_captures", "Autograd captures", "Backward passes that compiled autograd captured."),
+    _count("autograd_compiles", "Autograd compiles", "Backward passes that compiled autograd compiled."),
+    _count("cudagraph_skips", "CUDA graph skips", "Graphs that were not put into CUDA graphs.", "lower"),
+)
+"""Numbers of the views of what other tools report, and of the HUD's rule."""
+
+METRICS: dict[str, Metric] = {metric.name: metric for metric in (*_METRICS, *_REPORTED_METRICS, *DERIVED)}
 """Every number of the views, by column name."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from xlabench.command import EXIT_PARTIAL, add_database, home_of, say, store_of, verb
+from xlabench.command import EXIT_PARTIAL, add_database, home_of, say, state_of, store_of, verb
 
 if TYPE_CHECKING:
     import argparse
@@ -40,18 +40,27 @@ def _ingest(parsed: argparse.Namespace) -> int:
     paths = parsed.paths or [home_of(parsed) / "runs"]
     report = ingest(paths, store_of(parsed), rebuild=parsed.rebuild)
     _tell(report)
-    return _watch(paths, store_of(parsed)) if parsed.watch else report.exit_code
+    _after(report, parsed)
+    return _watch(paths, parsed) if parsed.watch else report.exit_code
 
 
-def _watch(paths: list[Path], store: Path) -> NoReturn:
+def _after(report: IngestReport, parsed: argparse.Namespace) -> None:
+    from store import changepoints
+
+    if report.published:
+        changepoints.update(store_of(parsed), state_of(parsed))
+
+
+def _watch(paths: list[Path], parsed: argparse.Namespace) -> NoReturn:
     """Ingest again and again; what is not ingested when it is interrupted, the next ingest finds in the files."""
     from store.follow import Follower
 
-    follower = Follower(paths, store)
+    follower = Follower(paths, store_of(parsed))
     while True:
         report = follower.finish()
         if report.changed_files_n or report.rejected:
             _tell(report)
+            _after(report, parsed)
         follower.wait()
 
 

@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from store.database import refresh
-from store.database.views import VIEWS
+from store.database.views import BEFORE_RESULTS, VIEWS
 from store.errors import StorageError
 from store.stats.geomean import t_quantile
 
@@ -57,9 +57,9 @@ def _apply_views(con: duckdb.DuckDBPyConnection) -> None:
         return
     con.execute("BEGIN")
     _fill_quantiles(con)
-    for script in scripts:
+    for name, script in zip(VIEWS, scripts, strict=True):
         con.execute(script)
-        if script is scripts[0]:  # the results build on the first view, all others on the results
+        if name == BEFORE_RESULTS[-1]:  # the results build on these, all others on the results
             refresh.recreate(con)
     con.execute("DELETE FROM index_facts")  # the snapshot's number too: none has these views
     con.execute("INSERT INTO index_facts VALUES ('views', $version)", {"version": version})

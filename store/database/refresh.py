@@ -11,6 +11,24 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
+_RECORDS_AT_ONCE = 200_000
+_STALE_NOW = """
+CREATE OR REPLACE TEMP TABLE stale_now AS
+WITH counts AS (
+    SELECT s.run_id, count(r.run_id) AS records_n
+    FROM (SELECT DISTINCT run_id FROM stale_runs) AS s
+    LEFT JOIN records AS r ON r.run_id = s.run_id
+    GROUP BY s.run_id
+)
+SELECT run_id FROM counts WHERE $records > 0
+QUALIFY sum(records_n) OVER (ORDER BY run_id) - records_n < $records
+"""
+"""As many stale runs as have so many records; one at least."""
+_TOUCHED = """
+INSERT INTO stale_series
+SELECT DISTINCT series_id FROM result_rows WHERE run_id IN (SELECT run_id FROM stale_now)
+"""
+"""Series that lost or gained a result: their change points are computed anew."""
 _TABLES = ("planned", "benchmark_records")
 """Steps that are kept while the others, which are views, ask for them more than once."""
 _STEPS = (*_TABLES, "shown_records", "measured", "results_now")
@@ -23,25 +41,32 @@ def scripts() -> list[str]:
 
 def recreate(con: duckdb.DuckDBPyConnection) -> None:
     """Make the table again with the columns of this version, and every run stale."""
-    _define(con)
+    _define(con, at_once=0)
     con.execute("CREATE OR REPLACE TABLE result_rows AS SELECT * FROM results_now LIMIT 0")
     con.execute("INSERT INTO stale_runs SELECT run_id FROM records UNION SELECT run_id FROM run_files")
+    _clear(con)
 
 
 def refresh(con: duckdb.DuckDBPyConnection) -> None:
-    """Replace the results of all stale runs, in one transaction."""
-    if not con.execute("SELECT run_id FROM stale_runs LIMIT 1").fetchall():
-        return
-    _define(con)
-    con.execute("BEGIN")
-    con.execute("DELETE FROM result_rows WHERE run_id IN (SELECT run_id FROM stale_runs)")
-    con.execute("INSERT INTO result_rows BY NAME SELECT * FROM results_now")
-    con.execute("DELETE FROM stale_runs")
-    con.execute("COMMIT")
-    for table in _TABLES:
-        con.execute(f"DROP TABLE {table}")
+    """Replace the results of all stale runs, some runs a transaction: the memory that it takes is bounded."""
+    while con.execute("SELECT run_id FROM stale_runs LIMIT 1").fetchall():
+        con.execute("BEGIN")
+        _define(con, at_once=_RECORDS_AT_ONCE)
+        con.execute(_TOUCHED)
+        con.execute("DELETE FROM result_rows WHERE run_id IN (SELECT run_id FROM stale_now)")
+        con.execute("INSERT INTO result_rows BY NAME SELECT * FROM results_now")
+        con.execute(_TOUCHED)
+        con.execute("DELETE FROM stale_runs WHERE run_id IN (SELECT run_id FROM stale_now)")
+        _clear(con)
+        con.execute("COMMIT")
 
 
-def _define(con: duckdb.DuckDBPyConnection) -> None:
+def _define(con: duckdb.DuckDBPyConnection, *, at_once: int) -> None:
+    con.execute(_STALE_NOW, {"records": at_once})
     for script in scripts():
         con.execute(script)
+
+
+def _clear(con: duckdb.DuckDBPyConnection) -> None:
+    for table in (*_TABLES, "stale_now"):
+        con.execute(f"DROP TABLE {table}")

@@ -44,7 +44,8 @@ class Piece(msgspec.Struct, kw_only=True):
 
     @property
     def bytes_n(self) -> int:
-        return self.lines.nbytes if self.lines is not None else 0
+        # The plan of a run takes several times its text while it is read.
+        return (self.lines.nbytes if self.lines is not None else 0) + 4 * len(self.run or "")
 
 
 def read_again(piece: Piece) -> Piece:

@@ -79,7 +79,7 @@ def imported(path: str, found: Iterable[Imported | Unreadable], ordinals: Ordina
         else:
             good.append((number, offset, msgspec.json.encode(what)))
     part = _each(path, good, ordinals)
-    return Portion(part.lines, bad + part.rejected, plain=False)
+    return Portion(part.lines, sorted(bad + part.rejected, key=lambda each: each.line_number), plain=False)
 
 
 def anew(lines: pa.Table) -> Portion:

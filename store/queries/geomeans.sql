@@ -3,7 +3,8 @@ SELECT *
 FROM geomeans(
     $baseline_backend::VARCHAR,
     $baseline_run::VARCHAR,
-    models := CASE WHEN len($model::VARCHAR[]) > 0 THEN $model::VARCHAR[] END
+    models := CASE WHEN len($model::VARCHAR[]) > 0 THEN $model::VARCHAR[] END,
+    runs := CASE WHEN len($run::VARCHAR[]) > 0 THEN $run::VARCHAR[] END
 )
 WHERE (len($suite::VARCHAR[]) = 0 OR list_contains($suite::VARCHAR[], suite))
     AND (len($backend::VARCHAR[]) = 0 OR list_contains($backend::VARCHAR[], backend))

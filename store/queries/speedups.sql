@@ -1,6 +1,10 @@
 -- Grain: as macro speedups.
 SELECT *
-FROM speedups($baseline_backend::VARCHAR, $baseline_run::VARCHAR)
+FROM speedups(
+    $baseline_backend::VARCHAR,
+    $baseline_run::VARCHAR,
+    runs := CASE WHEN len($run::VARCHAR[]) > 0 THEN $run::VARCHAR[] END
+)
 WHERE (len($suite::VARCHAR[]) = 0 OR list_contains($suite::VARCHAR[], suite))
     AND (len($model::VARCHAR[]) = 0 OR list_contains($model::VARCHAR[], model))
     AND (len($backend::VARCHAR[]) = 0 OR list_contains($backend::VARCHAR[], backend))

@@ -10,7 +10,7 @@ WITH placed AS (
     FROM records AS r
     JOIN record_sources AS s ON s.record_id = r.record_id
     WHERE r.purpose = 'benchmark' AND r.twin_of IS NULL
-        AND r.run_id IN (SELECT run_id FROM stale_runs)
+        AND r.run_id IN (SELECT run_id FROM stale_now)
     GROUP BY ALL
 )
 SELECT * EXCLUDE (path, byte_offset), count(*) OVER same AS equals_n

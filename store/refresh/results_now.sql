@@ -9,6 +9,10 @@ SELECT
     coalesce(m.source, 'xlabench') AS source,
     f.run_id IS NOT NULL AS plan_known,
     coalesce(m.experiment_id, p.experiment_id) AS experiment_id,
+    series_of(
+        coalesce(m.experiment_id, p.experiment_id), coalesce(m.environment, p.environment),
+        coalesce(m.accelerator_model, p.accelerator_model), coalesce(m.machine_id, p.machine_id)
+    ) AS series_id,
     m.record_id,
     m.detail_record_id,
     coalesce(m.suite, p.suite) AS suite,
@@ -40,6 +44,7 @@ SELECT
             ELSE m.reason END
         WHEN p.skip_reason IS NOT NULL THEN p.skip_reason
         ELSE 'planned, but the run ended before it was measured' END AS reason,
+    CASE WHEN outcome(m.status, m.ran, NULL) = 'F' THEN error_signature(m.reason, m.model) END AS error_signature,
     m.verification_code,
     m.iterations_per_run,
     m.repeat,

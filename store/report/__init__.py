@@ -1,6 +1,7 @@
 """Reports over a snapshot: tables as data, and how to print them."""
 
 from store.report.floors import floors_report
+from store.report.hud import hud_report
 from store.report.paired import paired_report
 from store.report.peer import PeerOptions, peer_report
 from store.report.render import FORMATS, render
@@ -13,6 +14,7 @@ __all__ = [
     "Report",
     "Table",
     "floors_report",
+    "hud_report",
     "paired_report",
     "peer_report",
     "render",

@@ -2,7 +2,7 @@
 -- NULL is unknown. Ours writes NULL for a setting that is not used, which is a known value.
 CREATE OR REPLACE VIEW comparable AS
 SELECT
-    run_id, experiment_id, environment, record_id, suite, model, test, accelerator, backend, variant, status, reason,
+    run_id, run_started, series_id, experiment_id, environment, record_id, suite, model, test, accelerator, backend, variant, status, reason,
     dtype, requested_batch_size, optimizer, loss, matmul_precision, workload,
     steady_n, latency_s, latency_low_s, latency_high_s, verification_code,
     ran AND verification_code IS DISTINCT FROM 'FAIL' AS valid,

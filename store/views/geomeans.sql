@@ -1,9 +1,9 @@
--- Grain of geomeans(baseline_backend, baseline_run, models): one row per run and series without the model: suite, test,
+-- Grain of geomeans(baseline_backend, baseline_run, models, runs): one row per run and series without the model: suite, test,
 -- accelerator (and its model, machine), environment, dtype, requested batch size, train settings, backend and variant.
--- `models` (NULL: all) narrows what is averaged and counted.
+-- `models` (NULL: all) narrows what is averaged and counted, `runs` (NULL: all) the runs.
 -- `geomean` is over the `n` models that are valid on both sides and comparable (several batch sizes of a model count as
 -- their geomean); the interval is exp of the 95 % t interval of the mean log, from three models on.
-CREATE OR REPLACE MACRO geomeans(baseline_backend, baseline_run, models := NULL) AS TABLE
+CREATE OR REPLACE MACRO geomeans(baseline_backend, baseline_run, models := NULL, runs := NULL) AS TABLE
 WITH per_model AS (
     SELECT
         run_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
@@ -21,7 +21,7 @@ WITH per_model AS (
         count(*) FILTER (ran OR status = 'verify_only') AS answered_n,
         count(*) FILTER ((ran OR status = 'verify_only') AND verification_code = 'PASS') AS verified_n,
         coalesce(bool_or(verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN')), false) AS verify_asked
-    FROM speedups(baseline_backend, baseline_run)
+    FROM speedups(baseline_backend, baseline_run, runs := runs)
     WHERE models IS NULL OR list_contains(models::VARCHAR[], model)
     GROUP BY
         run_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
@@ -56,12 +56,12 @@ grouped AS (
 ),
 baselines AS (
     SELECT
-        run_id, suite, test, accelerator, environment, dtype, requested_batch_size, optimizer, loss, matmul_precision, workload,
-        list(DISTINCT model ORDER BY model) AS baseline_models
-    FROM comparable
-    WHERE variant IN (baseline_backend, baseline_backend || ' cudagraphs') AND valid AND (models IS NULL OR list_contains(models::VARCHAR[], model))
+        run_key, suite, test, accelerator, environment, dtype, requested_batch_size, optimizer, loss, matmul_precision,
+        workload, list(DISTINCT model ORDER BY model) AS baseline_models
+    FROM baselines(baseline_backend, baseline_run, NULL, runs)
+    WHERE valid AND (models IS NULL OR list_contains(models::VARCHAR[], model))
     GROUP BY
-        run_id, suite, test, accelerator, environment, dtype, requested_batch_size, optimizer, loss, matmul_precision, workload
+        run_key, suite, test, accelerator, environment, dtype, requested_batch_size, optimizer, loss, matmul_precision, workload
 )
 SELECT
     g.* EXCLUDE (mean_log, sd_log, valid_models),
@@ -72,7 +72,7 @@ SELECT
     list_filter(coalesce(b.baseline_models, []), lambda m: NOT list_contains(g.valid_models, m)) AS only_baseline
 FROM grouped AS g
 LEFT JOIN baselines AS b
-    ON b.run_id = coalesce(baseline_run, g.run_id)
+    ON b.run_key = coalesce(nullif(baseline_run, 'same'), g.run_id)
     AND b.suite = g.suite AND b.test = g.test AND b.accelerator = g.accelerator
     AND b.environment IS NOT DISTINCT FROM g.environment
     AND b.dtype IS NOT DISTINCT FROM g.dtype

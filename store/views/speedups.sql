@@ -1,8 +1,11 @@
--- Grain of speedups(baseline_backend, baseline_run): one row per row of results, with its baseline: the result of the
--- variant `baseline_backend` in `baseline_run` (NULL: in its own run) for the same model, test and accelerator that
--- agrees in most requested settings; where a preset has CUDA graphs on, that variant with them. `speedup` is baseline latency / latency, with the 95 % interval of Zou and Donner
--- (2008) on the log scale; where it is NULL, `speedup_reason` says why.
-CREATE OR REPLACE MACRO pairs(baseline_backend, baseline_run) AS TABLE
+-- Grain of speedups(baseline_backend, baseline_run, baseline_accelerator, runs): one row per row of results (of `runs`;
+-- NULL: all), with its baseline: the result of the variant `baseline_backend` at the point `baseline_run` (NULL or 'same':
+-- its own run, 'latest', 'oldest', or a run_id: macro baselines) for the same model, test and accelerator that agrees in
+-- most requested settings; where a preset has CUDA graphs on, that variant with them. `speedup` is baseline latency /
+-- latency, with the 95 % interval of Zou and Donner (2008) on the log scale; where it is NULL, `speedup_reason` says why.
+-- With `baseline_accelerator` the baseline may be of another device: such a pair is `cross_device` and has no interval,
+-- hence no verdict.
+CREATE OR REPLACE MACRO pairs(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL) AS TABLE
 WITH candidates AS (
     SELECT
         o.run_id, o.experiment_id, o.environment, o.valid, o.reason, o.status, o.verification_code,
@@ -19,6 +22,11 @@ WITH candidates AS (
         b.latency_low_s AS baseline_latency_low_s,
         b.latency_high_s AS baseline_latency_high_s,
         b.steady_n AS baseline_steady_n,
+        b.accelerator_model_key AS baseline_accelerator_model,
+        b.run_started AS baseline_started,
+        baseline_accelerator IS NOT NULL
+            AND (b.accelerator, b.accelerator_model_key) IS DISTINCT FROM (o.accelerator, o.accelerator_model_key)
+            AS other_device,
         list_filter([
             differs('environment', o.environment_key, b.environment_key, o.run_id = b.run_id),
             differs('dtype', o.dtype_key, b.dtype_key, o.run_id = b.run_id),
@@ -27,25 +35,28 @@ WITH candidates AS (
             differs('loss', o.loss_key, b.loss_key, o.run_id = b.run_id),
             differs('matmul precision', o.precision_key, b.precision_key, o.run_id = b.run_id),
             differs('what is timed', o.workload_key, b.workload_key, o.run_id = b.run_id),
-            differs('accelerator model', o.accelerator_model_key, b.accelerator_model_key, o.run_id = b.run_id),
-            differs('machine', o.machine_key, b.machine_key, o.run_id = b.run_id)
+            CASE WHEN NOT other_device
+                THEN differs('accelerator model', o.accelerator_model_key, b.accelerator_model_key, o.run_id = b.run_id)
+                END,
+            CASE WHEN NOT other_device THEN differs('machine', o.machine_key, b.machine_key, o.run_id = b.run_id) END
         ], lambda x: x IS NOT NULL) AS requested_diffs,
         list_filter([
             differs('batch size', o.batch_key, b.batch_key, o.run_id = b.run_id),
-            differs('threads', o.threads_key, b.threads_key, o.run_id = b.run_id),
+            CASE WHEN NOT other_device THEN differs('threads', o.threads_key, b.threads_key, o.run_id = b.run_id) END,
             differs('start method', o.start_key, b.start_key, o.run_id = b.run_id),
             differs('instrumentation', o.instrumented_key, b.instrumented_key, o.run_id = b.run_id)
         ], lambda x: x IS NOT NULL) AS measured_diffs
     FROM comparable AS o
-    LEFT JOIN comparable AS b
-        ON b.variant IN (baseline_backend, baseline_backend || ' cudagraphs')
-        AND b.run_id = coalesce(baseline_run, o.run_id)
+    LEFT JOIN baselines(baseline_backend, baseline_run, baseline_accelerator, runs) AS b
+        ON b.run_key = coalesce(nullif(baseline_run, 'same'), o.run_id)
         AND b.suite = o.suite
         AND b.model = o.model
         AND b.test = o.test
-        AND b.accelerator = o.accelerator
+        AND (b.accelerator = o.accelerator OR baseline_accelerator IS NOT NULL)
+    WHERE runs IS NULL OR list_contains(runs::VARCHAR[], o.run_id)
 )
 SELECT *,
+    baseline_run_id IS NOT NULL AND other_device AS cross_device,
     valid AND baseline_valid AND len(requested_diffs) = 0 AND len(measured_diffs) = 0 AS paired,
     CASE
         WHEN NOT valid THEN coalesce(reason, 'wrong answer: verification ' || verification_code)
@@ -59,10 +70,10 @@ FROM candidates
 QUALIFY row_number() OVER (
     PARTITION BY run_id, experiment_id, environment
     ORDER BY len(requested_diffs), baseline_variant = baseline_backend DESC, len(measured_diffs), baseline_valid DESC,
-        baseline_experiment_id
+        baseline_started DESC, baseline_run_id, baseline_experiment_id
 ) = 1;
 
-CREATE OR REPLACE MACRO speedups(baseline_backend, baseline_run) AS TABLE
+CREATE OR REPLACE MACRO speedups(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL) AS TABLE
 SELECT
     r.*,
     baseline_backend AS baseline_backend,
@@ -72,20 +83,23 @@ SELECT
     p.baseline_status,
     p.baseline_latency_s,
     p.baseline_steady_n,
+    p.baseline_accelerator_model,
+    p.cross_device,
     p.valid,
     p.baseline_valid,
     CASE WHEN p.paired THEN p.baseline_latency_s / p.latency_s END AS speedup,
-    CASE WHEN p.paired AND p.record_id <> p.baseline_record_id THEN
+    CASE WHEN p.paired AND NOT p.cross_device AND p.record_id <> p.baseline_record_id THEN
         p.baseline_latency_s / p.latency_s * exp(-sqrt(
             pow(ln(p.baseline_latency_s / nullif(p.baseline_latency_low_s, 0)), 2)
             + pow(ln(p.latency_high_s / p.latency_s), 2)))
     END AS speedup_low,
-    CASE WHEN p.paired AND p.record_id <> p.baseline_record_id THEN
+    CASE WHEN p.paired AND NOT p.cross_device AND p.record_id <> p.baseline_record_id THEN
         p.baseline_latency_s / p.latency_s * exp(sqrt(
             pow(ln(p.baseline_latency_high_s / p.baseline_latency_s), 2)
             + pow(ln(p.latency_s / nullif(p.latency_low_s, 0)), 2)))
     END AS speedup_high,
     p.speedup_reason
 FROM result_rows AS r
-JOIN pairs(baseline_backend, baseline_run) AS p
-    ON p.run_id = r.run_id AND p.experiment_id = r.experiment_id AND p.environment IS NOT DISTINCT FROM r.environment;
+JOIN pairs(baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs) AS p
+    ON p.run_id = r.run_id AND p.experiment_id = r.experiment_id AND p.environment IS NOT DISTINCT FROM r.environment
+WHERE runs IS NULL OR list_contains(runs::VARCHAR[], r.run_id);

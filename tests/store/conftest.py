@@ -33,6 +33,21 @@ def peer_files():
 
 
 @pytest.fixture
+def stored_runs(tmp_path, stored):
+    """Ingest several runs: the first day's records, the second's … as `run-1`, `run-2` …; open the snapshot."""
+
+    def make(*days, label="nightly", planned=()):
+        paths = []
+        for number, made in enumerate(days, start=1):
+            start = factory.RUN_START + number * factory.DAY
+            records = [make_one(run_id=f"run-{number}", timestamp=start, label=label) for make_one in made]
+            paths.append(factory.write_run(tmp_path / f"day-{number}", records, planned))
+        return stored(paths=paths)
+
+    return make
+
+
+@pytest.fixture
 def stored(tmp_path):
     """Ingest records as one run, or paths, and open the snapshot; closes it at the end."""
     from store.ingest import ingest

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _APART = {"ingested_at", "device", "inode", "modified_ns"}
 """Columns that say when and where a file was read, not what it holds."""
-_OWN = {"migrations", "index_facts", "t_quantiles", "stale_runs", "ingested_files"}
+_OWN = {"migrations", "index_facts", "t_quantiles", "stale_runs", "stale_series", "ingested_files"}
 """Tables about the index itself."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from store.record import (
     Experiment,
     ExperimentConfig,
     FallbackOp,
+    Graph,
     GraphBreak,
     Measurement,
     ModelRef,
@@ -98,6 +100,7 @@ def make_record(
     metrics: dict[str, Any] | None = None,
     fallback_ops: Iterable[FallbackOp] = (),
     graph_breaks: Iterable[GraphBreak] = (),
+    graphs: Iterable[Graph] = (),
     start: str = "fork",
     label: str = "nightly",
     **config_changes: Any,
@@ -142,9 +145,15 @@ def make_record(
         ),
         fallback_ops=list(fallback_ops),
         graph_breaks=list(graph_breaks),
+        graphs=list(graphs),
         finished_at=timestamp + 60.0 * attempt,
         reproduce=f"xlabench run --filter '^{model}$' --backend {backend} --test {test}",
     )
+
+
+def later(**facts: Any) -> Any:
+    """Return a record's maker that takes the run's facts later, as fixture `stored_runs` gives them."""
+    return functools.partial(make_record, **facts)
 
 
 def _experiment(config: ExperimentConfig, env: Environment, batch_size: int | None) -> Experiment:

@@ -14,15 +14,13 @@ from store import query
 from store.calibration.false_alarms import false_alarms
 from store.compare import compare, comparison_report, resolve
 from store.database.migrate import migrate
-from store.database.views import VIEWS
 from store.ingest import ingest
 from store.report import floors_report, paired_report, render
 from store.stats.floors import floor_of
 from tests.store.factory import demo_runs, make_record, write_run
+from tests.store.relations import RELATIONS
 
 OF_CALIBRATION = {"aa_pairs", "noise_floors"}
-MACROS = {"differs"}
-CALLS = {"speedups": "speedups('inductor', NULL)", "geomeans": "geomeans('inductor', NULL)"}
 
 
 def a_second(factor=1.0):
@@ -186,7 +184,7 @@ def test_a_calibration_is_told_by_its_floors(opened):
 
 
 def _rows(con, view):
-    return sorted(map(repr, con.execute(f"FROM {CALLS.get(view, view)}").fetchall()))
+    return sorted(map(repr, con.execute(f"FROM {RELATIONS[view]}").fetchall()))
 
 
 @pytest.mark.parametrize("source", ["twins", "calibration"])
@@ -201,9 +199,7 @@ def test_no_other_view_sees_a_calibration_or_a_twin(tmp_path, source):
         _mark(runs[-1])
     after = ingest(runs, tmp_path / "after").snapshot
     with query.connect(before) as old, query.connect(after) as new:
-        for view in VIEWS:
-            if view in MACROS:
-                continue
+        for view in RELATIONS:
             same = _without_ingest_time(old, view) == _without_ingest_time(new, view)
             assert same == (view not in OF_CALIBRATION), view
 

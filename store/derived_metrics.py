@@ -1,0 +1,161 @@
+"""Numbers that the views derive from several results: states, differences, shares, changes, noise."""
+
+from __future__ import annotations
+
+from store.metric import Metric, count, milliseconds, ratio, size
+
+_NO_PROFILE = "no value without a profile"
+
+
+def _share(name: str, label: str, definition: str, failure: str = "no value") -> Metric:
+    return Metric(
+        name=name, label=label, unit="", display_unit="%", scale=100.0, definition=definition, failure=failure
+    )
+
+
+def _sides(name: str, label: str, definition: str, unit: str = "") -> list[Metric]:
+    """Return a number of two runs that are compared."""
+    return [
+        Metric(
+            name=f"{name}_{side.lower()}",
+            label=f"{label}, {side}",
+            unit=unit,
+            definition=f"{definition}, run {side}.",
+        )
+        for side in "AB"
+    ]
+
+
+_RATES = (
+    count("load_error_n", "Not loaded", "Experiments whose model could not be built.", "lower"),
+    count("compile_error_n", "Not compiled", "Experiments that failed to compile.", "lower"),
+    count("run_error_n", "Run errors", "Experiments that raised an error while they ran.", "lower"),
+    count("wrong_n", "Wrong answers", "Experiments that ran, and whose verification failed.", "lower"),
+    Metric(
+        name="ran_rate",
+        label="Ran",
+        unit="",
+        display_unit="%",
+        scale=100.0,
+        direction="higher",
+        threshold=0.05,
+        definition="Experiments that finished with steady samples, over those of the plan.",
+    ),
+    Metric(
+        name="verified_rate",
+        label="Verified",
+        unit="",
+        display_unit="%",
+        scale=100.0,
+        direction="higher",
+        threshold=0.05,
+        definition="Experiments whose answer was verified, over those that answered.",
+        failure="no value where verification was not asked for",
+    ),
+)
+
+_FALLBACK = (
+    count("results_n", "Results", "Results behind the row."),
+    count("steady_models_n", "Models, steady", "Models that call the op in steady iterations.", "lower"),
+    count("blocked_n", "Blocked by it alone", "Models that call no other fallback op in steady iterations.", "lower"),
+    count("time_n", "Profiled", "Results whose profile has the time of the op."),
+    _share("time_share", "Share of time", "Time of fallback ops from the profile pass, over the latency.", _NO_PROFILE),
+    count("steady_ops_n", "Ops, steady", "Fallback ops that are called in steady iterations.", "lower"),
+    count("no_lowering_n", "No lowering", "Ops that XLA has no lowering for.", "lower"),
+    count("opt_in_lowering_n", "Opt-in lowering", "Ops whose lowering is off unless it is asked for.", "lower"),
+    count("host_read_n", "Host reads", "Ops that bring a value to the host; nothing to lower.", "lower"),
+)
+
+_MEMORY = (
+    size("eager_peak_memory_bytes", "Eager peak, same run", "Peak memory of eager's result of the same run."),
+    ratio(
+        "memory_ratio",
+        "Memory vs eager",
+        "Peak memory of eager over the own one: above 1 needs less.",
+        failure="no value without eager's result of the same run and settings",
+        threshold=0.05,
+    ),
+)
+
+_STRUCTURE = (
+    *_sides("graphs", "Programs", "Compiled programs"),
+    *_sides("ops", "Operations", "Operations of the programs"),
+    *_sides("fusions", "Fusions", "Fusions of the programs"),
+    *_sides("flops", "FLOP", "Floating-point operations of the programs"),
+    *_sides("bytes_accessed", "Bytes accessed", "Bytes that the programs read and write", "bytes"),
+    count("changed_n", "Programs changed", "Programs of run B whose fingerprint run A has not."),
+)
+
+_SERIES = (
+    count("epoch", "Epoch", "Marks of people before the result; latencies of two epochs are not compared."),
+    count("streak_n", "In a row", "Newest answers of a series that say the same."),
+    count("seen_n", "Runs with it", "Runs of the label that had the configuration."),
+    count("missing_n", "Runs without it", "Runs of the label since the last one that had the configuration.", "lower"),
+    count("runs_n", "Runs", "Runs behind the row."),
+    count("processes_n", "Processes", "Processes of the result that the finding is about."),
+)
+
+_CHANGES = (
+    milliseconds("latency_before_s", "Before", "Median latency of the runs before the change, up to the one before."),
+    milliseconds("latency_after_s", "After", "Median latency of the runs after the change, up to the next one."),
+    Metric(
+        name="change_ratio",
+        label="Change",
+        unit="x",
+        direction="lower",
+        threshold=0.05,
+        definition="Latency after the change over latency before: above 1 is slower.",
+    ),
+    Metric(
+        name="change_low", label="Change, low", unit="x", definition="Lower end of the 95 % interval of the change."
+    ),
+    Metric(
+        name="change_high", label="Change, high", unit="x", definition="Upper end of the 95 % interval of the change."
+    ),
+    count("before_n", "Runs before", "Runs that the latency before the change rests on."),
+    count("after_n", "Runs after", "Runs that the latency after the change rests on."),
+    Metric(
+        name="p_value",
+        label="p",
+        unit="",
+        definition="Two-sided Mann-Whitney test of the runs before against those after the change.",
+    ),
+)
+
+_NOISE = (
+    count("rounds_n", "Rounds", "Rounds that two processes have in common."),
+    count("pairs_n", "Pairs", "Pairs of processes that measured the same."),
+    Metric(
+        name="log_ratio",
+        label="Log ratio",
+        unit="",
+        definition="Median over rounds of ln of one process's time over that of another that measured the same.",
+    ),
+    Metric(
+        name="round_variance",
+        label="Variance, rounds",
+        unit="",
+        direction="lower",
+        definition="Variance of the log ratio as the rounds of its two processes tell it.",
+        failure="no value of one round",
+    ),
+    Metric(
+        name="floor",
+        label="Noise floor",
+        unit="",
+        display_unit="%",
+        scale=100.0,
+        direction="lower",
+        definition="The ratio minus one within which 95 % of identical pairs lie.",
+    ),
+    Metric(
+        name="variance",
+        label="Variance",
+        unit="",
+        direction="lower",
+        definition="Variance of the log ratio of identical pairs, that of the default mixed in under five pairs.",
+    ),
+    count("freedom", "Degrees of freedom", "Of the variance: pairs, and four for the default where it is mixed in."),
+)
+
+DERIVED = (*_RATES, *_FALLBACK, *_MEMORY, *_STRUCTURE, *_SERIES, *_CHANGES, *_NOISE)

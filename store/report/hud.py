@@ -1,0 +1,156 @@
+"""The report under the PyTorch HUD's rule: its pass rate and means of each compiler, and its table of models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from store.errors import UsageError
+from store.filters import ALL, Filters
+from store.metrics import metric
+from store.query import DEFAULT_BASELINE, fetch, named
+from store.report.paired import point_text
+from store.report.table import Cell, Column, Mark, Picture, Report, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from store.query import Connection
+
+Row = dict[str, Any]
+
+_GROUP = ("suite", "test", "dtype", "accelerator", "accelerator_model", "environment", "requested_batch_size")
+_MEANS = (
+    ("geomean_vs_eager", "geomean_vs_eager_n", 2),
+    ("geomean_vs_baseline", "geomean_vs_baseline_n", 2),
+    ("compilation_mean_s", "compilation_n", 2),
+    ("execution_mean_ms", "execution_n", 2),
+    ("compression_mean", "compression_n", 2),
+    ("dynamo_peak_mean_gb", "dynamo_peak_n", 2),
+)
+_NUMBERS = (
+    ("hud_speedup", 3),
+    ("abs_latency_ms", 3),
+    ("compilation_latency_s", 2),
+    ("compression_ratio", 2),
+    ("eager_peak_gb", 3),
+    ("dynamo_peak_gb", 3),
+)
+NOT_VERIFIED = "not verified"
+
+
+def hud_report(
+    con: Connection,
+    filters: Filters = ALL,
+    *,
+    baseline_backend: str = DEFAULT_BASELINE,
+    baseline_run: str | None = None,
+) -> Report:
+    """Sum up each backend of a run as the HUD does; without a run in the filters, of the newest one.
+
+    Raises:
+        UsageError: nothing fits the filters.
+    """
+    runs = fetch(con, named("hud_runs"), {"run": list(filters.run)})
+    runs = runs if filters.run else runs[:1]
+    means, rows = [], []
+    for run in runs:
+        parameters = filters.parameters() | {"run": run["run_id"]}
+        rows += fetch(con, named("hud_rows"), parameters)
+        summary = {key: value for key, value in parameters.items() if key != "model"}
+        baseline = {"baseline_backend": baseline_backend, "baseline_run": baseline_run}
+        means += fetch(con, named("hud_summary"), summary | baseline)
+    if not rows:
+        raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")
+    at = point_text(baseline_run)
+    names = "; ".join(f"run {run['run_id']} ({run['run_label']}, {run['run_started']} UTC)" for run in runs)
+    return Report(
+        title=f"HUD rule, {names}",
+        tables=(_means(means, f"{baseline_backend}{at}"), _models(rows)),
+        notes=_notes(means, f"{baseline_backend}{at}"),
+        picture=Picture(axis="Speedup vs eager", marks=_marks(means, rows)),
+    )
+
+
+def _marks(means: Sequence[Row], rows: Sequence[Row]) -> tuple[Mark, ...]:
+    """Return the HUD's speedups of models, then its geometric means; eager over itself only fills the picture."""
+    models, groups = (
+        _telling(each, ("run_id", *_GROUP), always=always)
+        for each, always in ((rows, ("test",)), (means, ("suite", "test")))
+    )
+    marks = [(row, " ".join(str(row[key]) for key in ("model", *models)), row["hud_speedup"], None) for row in rows]
+    marks += [
+        (row, " ".join(["GEOMEAN", *(str(row[key]) for key in groups)]), row[name], row[n])
+        for name, n, _ in _MEANS[:1]
+        for row in means
+    ]
+    return tuple(
+        Mark(label=label, variant=row["variant"], backend=row["backend"], value=value, n=n)
+        for row, label, value, n in marks
+        if value and row["backend"] != "eager"
+    )
+
+
+def _means(means: Sequence[Row], baseline: str) -> Table:
+    """One row per test and variant: the rate as "P %, k/n", each mean with its own n."""
+    keys = _telling(means, ("run_id", *_GROUP), always=("suite", "test"))
+    columns = [Column(title=key) for key in (*keys, "variant")]
+    columns.append(Column(title="passed", definition=metric("passed_n").definition))
+    for name, _, digits in _MEANS:
+        column = _column(name, digits)
+        over = f"geomean vs {baseline}" if name == "geomean_vs_baseline" else column.title
+        columns += [msgspec.structs.replace(column, title=over), Column(title="n", numeric=True)]
+    body = []
+    for row in means:
+        cells: list[Cell] = [*(row[key] for key in keys), row["variant"], _rate(row)]
+        for name, count, _ in _MEANS:
+            cells += [metric(name).shown(row[name]) if row[count] and row[name] is not None else None, row[count]]
+        body.append(tuple(cells))
+    return Table(title="Compilers", columns=tuple(columns), rows=tuple(body))
+
+
+def _rate(row: Row) -> str:
+    if not row["judged_n"] and row["backend"] != "eager":
+        return f"{NOT_VERIFIED}, {row['models_n']} models"
+    return f"{row['pass_percent']} %, {row['passed_n']}/{row['models_n']}"
+
+
+def _models(rows: Sequence[Row]) -> Table:
+    keys = _telling(rows, ("run_id", *_GROUP), always=("suite", "test"))
+    columns = [Column(title=key) for key in (*keys, "model", "batch size", "variant", "accuracy")]
+    columns += [_column(name, digits) for name, digits in _NUMBERS]
+    body = [
+        (
+            *(row[key] for key in keys),
+            row["model"],
+            row["batch_size"],
+            row["variant"],
+            row["accuracy"],
+            *(None if row[name] is None else metric(name).shown(row[name]) for name, _ in _NUMBERS),
+        )
+        for row in rows
+    ]
+    return Table(title="Models", columns=tuple(columns), rows=tuple(body))
+
+
+def _telling(rows: Sequence[Row], names: Sequence[str], always: Sequence[str]) -> list[str]:
+    """Return the columns in which rows differ: equal ones would only fill the page."""
+    return [name for name in names if name in always or len({row[name] for row in rows}) > 1]
+
+
+def _column(name: str, digits: int) -> Column:
+    found = metric(name)
+    unit = found.display_unit or found.unit
+    return Column(title=found.label, unit=unit, definition=found.definition, digits=digits, numeric=True)
+
+
+def _notes(means: Sequence[Row], baseline: str) -> tuple[str, ...]:
+    notes = [
+        "Passed: the answer passed and there is a speedup, or the tables skip its check; over all models with a row.",
+        "Means are over models that passed and have the number: each n says how many. The models differ between rows.",
+        f"Speedup is over eager, as the HUD's; over {baseline} it is the same mean of other ratios, and not the HUD's.",
+    ]
+    if any(not row["judged_n"] for row in means):
+        notes.append("Without a check of the answers nothing passes: measure with `xlabench run --verify`.")
+    return tuple(notes)

@@ -1,0 +1,25 @@
+-- Grain of baselines(backend, point, device, runs): one row per result that may be the baseline of others, as comparable.
+-- `point`: NULL or 'same' the own run (then `runs` narrows), 'latest' or 'oldest' the newest or oldest valid result of each
+-- series, else a run_id. `device`: NULL, or the accelerator or accelerator model that it has to be of. `run_key` is what
+-- a result joins it by: the run_id where that is the point, else the word.
+CREATE OR REPLACE MACRO baselines(backend_name, point, device, runs) AS TABLE
+SELECT *, run_id AS run_key
+FROM comparable
+WHERE variant IN (backend_name, backend_name || ' cudagraphs')
+    AND (device IS NULL OR device IN (accelerator, accelerator_model_key))
+    AND CASE WHEN coalesce(point, 'same') = 'same' THEN runs IS NULL OR list_contains(runs::VARCHAR[], run_id)
+        ELSE run_id = point END
+UNION ALL
+SELECT c.*, point
+FROM comparable AS c
+JOIN (
+    SELECT
+        series_id,
+        CASE point WHEN 'latest' THEN arg_max(run_id, (valid, run_started, run_id))
+            ELSE arg_min(run_id, (NOT valid, run_started, run_id)) END AS run_id
+    FROM comparable
+    WHERE point IN ('latest', 'oldest')
+        AND variant IN (backend_name, backend_name || ' cudagraphs')
+        AND (device IS NULL OR device IN (accelerator, accelerator_model_key))
+    GROUP BY series_id
+) AS chosen ON chosen.series_id = c.series_id AND chosen.run_id = c.run_id;

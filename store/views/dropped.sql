@@ -1,0 +1,37 @@
+-- Grain: one row per run label × series that the newest run of this label on its machine does not even plan, and an
+-- earlier one did: a configuration that stopped reporting. `missing_n` runs have passed since its last one.
+CREATE OR REPLACE VIEW dropped AS
+WITH presence AS (
+    SELECT
+        run_label, machine_id, series_id,
+        count(*) AS seen_n,
+        max(run_started) AS last_started,
+        arg_max(rowid, (run_started, run_id)) AS last_row
+    FROM result_rows
+    GROUP BY run_label, machine_id, series_id
+),
+runs_of AS (
+    SELECT
+        run_label, machine_id,
+        list(run_started) AS starts,
+        max(run_started) AS newest_started,
+        arg_max(run_id, (run_started, run_id)) AS newest_run_id
+    FROM (
+        SELECT DISTINCT run_label, machine_id, run_id, run_started FROM result_rows
+    )
+    GROUP BY run_label, machine_id
+)
+SELECT
+    p.run_label, p.series_id, r.suite, r.model, r.test, r.accelerator, r.accelerator_model, r.backend, r.variant,
+    r.environment, r.machine_id, r.dtype, r.requested_batch_size, r.optimizer, r.loss, r.matmul_precision, r.workload,
+    p.seen_n,
+    len(list_filter(n.starts, lambda start: start > p.last_started)) AS missing_n,
+    r.run_id AS last_run_id,
+    p.last_started,
+    r.status AS last_status,
+    n.newest_run_id,
+    n.newest_started
+FROM presence AS p
+JOIN runs_of AS n ON n.run_label = p.run_label AND n.machine_id IS NOT DISTINCT FROM p.machine_id
+JOIN result_rows AS r ON r.rowid = p.last_row
+WHERE p.last_started < n.newest_started;

@@ -1,0 +1,30 @@
+-- Scalar macro, no grain: a message with all that differs from case to case replaced, so that equal troubles read alike:
+-- the model's name, identifiers, paths, addresses, tensor shapes and numbers. Signals and exit codes tell troubles
+-- apart and stay; a digit within a word (float32) is part of the word.
+CREATE OR REPLACE MACRO error_signature(message, model) AS
+regexp_replace(
+    regexp_replace(
+        regexp_replace(
+            regexp_replace(
+                regexp_replace(
+                    regexp_replace(
+                        regexp_replace(
+                            regexp_replace(
+                                CASE WHEN length(model) > 3 THEN replace(message, model, '<model>') ELSE message END,
+                                '\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b', '<id>', 'g'
+                            ),
+                            '(?:~|\.{1,2})?(?:/[\w.@+~-]+){2,}/?(?::\d+)*', '<path>', 'g'
+                        ),
+                        '\b0[xX][0-9a-fA-F]+\b', '<address>', 'g'
+                    ),
+                    '(?i)\b(signal|exit code|exit status|errno) (-?\d+)', '\1_\2', 'g'
+                ),
+                '(?:[\[(]\s*s?\d+\s*(?:,\s*s?\d+\s*)+,?[\])]|\[\s*s?\d*\s*,?\s*\]|\b\d+(?:x\d+)+\b)(?:\{[\d,]*\})?',
+                '<shape>', 'g'
+            ),
+            '\b(?:[0-9]+[a-f]|[a-f]+[0-9])[0-9a-f]{6,}\b', '<id>', 'g'
+        ),
+        '(^|[^\w.-])[-+]?\d+(?:[.,:-]\d+)*(?:[eE][-+]?\d+)?', '\1<n>', 'g'
+    ),
+    '(?i)\b(signal|exit code|exit status|errno)_(-?\d+)', '\1 \2', 'g'
+);

@@ -1,0 +1,118 @@
+-- Grain: one row per run × suite × model × test × dtype × accelerator × environment × settings × batch size × variant,
+-- as the PyTorch HUD's table of models has them: status of the answer, speedup over eager, latency, compilation, memory.
+-- From HUD files: the performance row with the accuracy row of its model (of its batch size where there is one: the
+-- harness checks answers at another). From results: against eager of the same run, by the harness's own formulas; what
+-- was skipped or not run has no row, as there. `passed` is the HUD's rule for the answer; without a check it is false.
+CREATE OR REPLACE VIEW hud_rows AS
+WITH reported AS (
+    SELECT *,
+        {'suite': suite, 'model': model, 'test': test, 'dtype': dtype, 'accelerator': accelerator,
+            'accelerator_model': accelerator_model, 'environment': environment, 'variant': variant} AS series
+    FROM hud_reported
+),
+performance AS (
+    -- Of a model measured twice the row that did not fail counts, else the last: a retry is appended.
+    SELECT *
+    FROM reported
+    WHERE kind <> 'accuracy'
+    QUALIFY (batch_size IS NOT NULL OR count(batch_size) OVER (PARTITION BY run_id, series) = 0)
+        AND row_number() OVER (
+            PARTITION BY run_id, series, batch_size ORDER BY hud_speedup IS NULL, attempt DESC, record_id) = 1
+),
+answers AS (
+    -- A parent that gives up writes `timeout` beside the row of the child that lived on.
+    SELECT *
+    FROM reported
+    WHERE kind = 'accuracy'
+    QUALIFY row_number() OVER (
+        PARTITION BY run_id, series, batch_size ORDER BY accuracy = 'timeout', attempt DESC, record_id) = 1
+),
+from_files AS (
+    SELECT p.*, a.accuracy AS answer, a.record_id AS accuracy_record_id
+    FROM performance AS p
+    LEFT JOIN answers AS a ON a.run_id = p.run_id AND a.series = p.series
+    QUALIFY row_number() OVER (
+        PARTITION BY p.run_id, p.record_id
+        ORDER BY a.batch_size IS NOT DISTINCT FROM p.batch_size DESC, a.accuracy = 'timeout', a.attempt DESC, a.record_id) = 1
+    UNION ALL
+    SELECT a.*, a.accuracy, a.record_id
+    FROM answers AS a
+    ANTI JOIN performance AS p ON p.run_id = a.run_id AND p.series = a.series
+),
+warm_ups AS (
+    -- The first five iterations, in whole blocks: the harness's warm-up.
+    SELECT r.run_id, r.record_id, sum(s.total_s) AS warm_up_s
+    FROM result_rows AS r
+    JOIN samples AS s ON s.record_id = r.record_id AND s.block < ceil(5 / coalesce(r.iterations_per_run, 1))
+    WHERE r.ran
+    GROUP BY r.run_id, r.record_id
+),
+checked AS (
+    -- What became of a verification that neither passed nor failed.
+    SELECT record_id, run_id,
+        coalesce(json_extract_string(record, '$.verification.decided_by'), status) AS decided_by,
+        coalesce(json_extract_string(record, '$.verification.error.phase'), failure_phase) AS error_phase,
+        coalesce(json_extract_string(record, '$.verification.error.type'),
+            CASE WHEN status = 'timeout' THEN 'Timeout' END) AS error_type
+    FROM records
+    WHERE verification_code IN ('VERIFIER_SKIPPED', 'EAGER_FAILED', 'EXCEPTION_RAISED', 'VERIFIER_DIDNT_RUN')
+),
+from_results AS (
+    SELECT r.*,
+        CASE
+            WHEN r.verification_code = 'PASS' THEN 'pass'
+            WHEN r.verification_code = 'FAIL' THEN 'fail_accuracy'
+            WHEN r.verification_code = 'NONDETERMINISTIC_EAGER_RUN' THEN 'eager_two_runs_differ'
+            WHEN r.verification_code = 'VERIFIER_SKIPPED' THEN CASE WHEN c.decided_by = 'table' THEN 'pass_due_to_skip' END
+            WHEN c.error_phase = 'load' THEN 'model_fail_to_load'
+            WHEN c.error_type = 'Timeout' THEN 'timeout'
+            WHEN r.verification_code = 'EAGER_FAILED'
+                THEN CASE WHEN c.decided_by = 'oom' THEN 'eager_1st_run_OOM' ELSE 'eager_1st_run_fail' END
+            WHEN r.verification_code IN ('EXCEPTION_RAISED', 'VERIFIER_DIDNT_RUN')
+                THEN CASE WHEN c.decided_by = 'oom' THEN 'OOM' ELSE 'fail_to_run' END
+        END AS answer,
+        e.latency_s / r.latency_s AS hud_speedup,
+        r.latency_s * coalesce(r.iterations_per_run, 1) * 1000 AS abs_latency_ms,
+        nullif(w.warm_up_s - v.warm_up_s, 0) AS compilation_latency_s,
+        CASE WHEN r.setup_peak_memory_bytes > 0 THEN e.setup_peak_memory_bytes / r.setup_peak_memory_bytes END
+            AS compression_ratio,
+        e.setup_peak_memory_bytes / 1e9 AS eager_peak_gb,
+        r.setup_peak_memory_bytes / 1e9 AS dynamo_peak_gb
+    FROM result_rows AS r
+    LEFT JOIN result_rows AS e
+        ON e.run_id = r.run_id AND e.suite = r.suite AND e.model = r.model AND e.test = r.test
+        AND e.accelerator = r.accelerator AND e.variant = 'eager' AND e.ran
+        AND e.environment IS NOT DISTINCT FROM r.environment
+        AND e.dtype IS NOT DISTINCT FROM r.dtype
+        AND e.batch_size IS NOT DISTINCT FROM r.batch_size
+        AND e.requested_batch_size IS NOT DISTINCT FROM r.requested_batch_size
+        AND e.optimizer IS NOT DISTINCT FROM r.optimizer
+        AND e.loss IS NOT DISTINCT FROM r.loss
+        AND e.matmul_precision IS NOT DISTINCT FROM r.matmul_precision
+        AND e.workload IS NOT DISTINCT FROM r.workload
+    LEFT JOIN warm_ups AS w ON w.run_id = r.run_id AND w.record_id = r.record_id
+    LEFT JOIN warm_ups AS v ON v.run_id = e.run_id AND v.record_id = e.record_id
+    LEFT JOIN checked AS c ON c.run_id = r.run_id AND c.record_id = r.detail_record_id
+    WHERE r.status NOT IN ('skipped', 'not_run')
+),
+both_kinds AS (
+    SELECT
+        run_id, run_label, run_started, source, suite, model, test, dtype, accelerator, accelerator_model, machine_id,
+        environment, requested_batch_size, optimizer, loss, matmul_precision, workload, backend, variant, batch_size,
+        CASE WHEN status <> 'verify_only' THEN record_id END AS performance_record_id, detail_record_id AS accuracy_record_id, answer AS accuracy,
+        verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN') OR answer = 'pass_due_to_skip' AS judged,
+        hud_speedup, abs_latency_ms, compilation_latency_s, compression_ratio, eager_peak_gb, dynamo_peak_gb
+    FROM from_results
+    UNION ALL
+    SELECT
+        run_id, run_label, run_started, source, suite, model, test, dtype, accelerator, accelerator_model, machine_id,
+        environment, NULL, NULL, NULL, NULL, NULL, backend, variant, batch_size,
+        CASE WHEN kind <> 'accuracy' THEN record_id END, accuracy_record_id, answer,
+        answer IS NOT NULL,
+        hud_speedup, abs_latency_ms, compilation_latency_s, compression_ratio, eager_peak_gb, dynamo_peak_gb
+    FROM from_files
+)
+SELECT * REPLACE (coalesce(judged, false) AS judged),
+    coalesce(accuracy IN ('pass', 'pass_due_to_skip', 'eager_variation'), false) OR backend = 'eager' AS passed
+FROM both_kinds
+WHERE performance_record_id IS NOT NULL OR accuracy IS NOT NULL;

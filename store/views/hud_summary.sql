@@ -1,0 +1,67 @@
+-- Grain of hud_summary(baseline_backend, baseline_run): one row per run × suite × test × dtype × accelerator ×
+-- environment × settings × variant, as the PyTorch HUD sums up a compiler. Its rule: what counts is every model with a
+-- row; passing is an answer that passed with a speedup other than 0 (backend `export`: without one, too), or an answer
+-- that was skipped by the tables; means are over rows that passed and are not 0. Each number stands beside its own n.
+-- `geomean_vs_eager` is the HUD's speedup; with n = 0 it is 0.0, as there. `geomean_vs_baseline` is the same mean of
+-- speedups over the rows of variant `baseline_backend` in `baseline_run` (NULL: the same run) that passed themselves.
+CREATE OR REPLACE MACRO hud_summary(baseline_backend, baseline_run) AS TABLE
+WITH compared AS (
+    SELECT r.*, b.abs_latency_ms / nullif(r.abs_latency_ms, 0) AS baseline_speedup
+    FROM hud_rows AS r
+    LEFT JOIN (
+        SELECT *
+        FROM hud_rows
+        WHERE variant = baseline_backend AND passed AND abs_latency_ms > 0
+    ) AS b
+        ON b.run_id = coalesce(baseline_run, r.run_id)
+        AND b.suite = r.suite AND b.model = r.model AND b.test = r.test AND b.accelerator = r.accelerator
+        AND b.accelerator_model IS NOT DISTINCT FROM r.accelerator_model
+        AND b.environment IS NOT DISTINCT FROM r.environment
+        AND b.dtype IS NOT DISTINCT FROM r.dtype
+        AND b.batch_size IS NOT DISTINCT FROM r.batch_size
+        AND b.requested_batch_size IS NOT DISTINCT FROM r.requested_batch_size
+        AND b.optimizer IS NOT DISTINCT FROM r.optimizer
+        AND b.loss IS NOT DISTINCT FROM r.loss
+        AND b.matmul_precision IS NOT DISTINCT FROM r.matmul_precision
+        AND b.workload IS NOT DISTINCT FROM r.workload
+),
+counted AS (
+    SELECT *,
+        (passed AND (coalesce(hud_speedup, 0) <> 0 OR backend = 'export')) OR coalesce(accuracy = 'pass_due_to_skip', false)
+            AS counts_as_passed,
+        CASE WHEN passed AND hud_speedup > 0 THEN ln(hud_speedup) END AS log_speedup,
+        CASE WHEN passed AND baseline_speedup > 0 THEN ln(baseline_speedup) END AS log_baseline_speedup
+    FROM compared
+),
+grouped AS (
+    SELECT
+        run_id, any_value(run_label) AS run_label, min(run_started) AS run_started, any_value(source) AS source,
+        suite, test, dtype, accelerator, accelerator_model, machine_id, environment, requested_batch_size, optimizer,
+        loss, matmul_precision, workload, backend, variant,
+        count(DISTINCT model) AS models_n,
+        count(DISTINCT model) FILTER (judged) AS judged_n,
+        count(DISTINCT model) FILTER (counts_as_passed) AS passed_n,
+        coalesce(exp(avg(log_speedup)), 0.0) AS geomean_vs_eager,
+        count(log_speedup) AS geomean_vs_eager_n,
+        exp(avg(log_baseline_speedup)) AS geomean_vs_baseline,
+        count(log_baseline_speedup) AS geomean_vs_baseline_n,
+        avg(compilation_latency_s) FILTER (passed AND compilation_latency_s <> 0) AS compilation_mean_s,
+        count(*) FILTER (passed AND compilation_latency_s <> 0) AS compilation_n,
+        avg(abs_latency_ms) FILTER (passed AND abs_latency_ms <> 0) AS execution_mean_ms,
+        count(*) FILTER (passed AND abs_latency_ms <> 0) AS execution_n,
+        avg(compression_ratio) FILTER (passed AND compression_ratio <> 0) AS compression_mean,
+        count(*) FILTER (passed AND compression_ratio <> 0) AS compression_n,
+        -- A row without a peak counts as 0, as in the HUD, unless no row has one.
+        CASE WHEN count(dynamo_peak_gb) FILTER (passed) > 0
+            THEN avg(coalesce(dynamo_peak_gb, 0)) FILTER (passed) END AS dynamo_peak_mean_gb,
+        count(*) FILTER (passed) AS dynamo_peak_n
+    FROM counted
+    GROUP BY
+        run_id, suite, test, dtype, accelerator, accelerator_model, machine_id, environment, requested_batch_size,
+        optimizer, loss, matmul_precision, workload, backend, variant
+)
+SELECT *,
+    baseline_backend AS baseline_backend,
+    passed_n / models_n AS pass_rate,
+    round(100 * passed_n / models_n)::INTEGER AS pass_percent
+FROM grouped;

@@ -1,0 +1,14 @@
+-- Grain: one row per series: its newest result, of whatever run; failures and skips are results, what a run did not reach
+-- is none. Columns as of results without the record, and `epoch`: the marks of people before it.
+CREATE OR REPLACE VIEW latest_results AS
+SELECT
+    r.*,
+    coalesce(len(list_filter(e.begins, lambda begin: begin <= r.run_started)), 0)::INTEGER AS epoch
+FROM result_rows AS r
+LEFT JOIN epochs AS e ON e.series_id = r.series_id
+WHERE r.rowid IN (
+    SELECT arg_max(rowid, (run_started, run_id))
+    FROM result_rows
+    WHERE status <> 'not_run'
+    GROUP BY series_id
+);

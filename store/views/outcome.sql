@@ -1,0 +1,9 @@
+-- Scalar macro, no grain: whether a record says that its experiment works: P passed, F failed, NULL says neither.
+-- A wrong answer is a failure; times that never settle are none, as the program ran.
+CREATE OR REPLACE MACRO outcome(status, ran, verification_code) AS
+CASE
+    WHEN verification_code = 'FAIL' THEN 'F'
+    WHEN ran OR status = 'never_steady' THEN 'P'
+    WHEN status = 'verify_only' THEN CASE WHEN verification_code = 'PASS' THEN 'P' END
+    WHEN status NOT IN ('skipped', 'not_run') THEN 'F'
+END;

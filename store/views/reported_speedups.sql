@@ -1,0 +1,19 @@
+-- Grain: one row per published table × column of speedups × model. A speedup is against the table's own baseline, in its
+-- words; how many samples it rests on is not published.
+CREATE OR REPLACE VIEW reported_speedups AS
+SELECT
+    r.run_id,
+    json_extract_string(r.record, '$.reported.origin') AS origin,
+    json_extract_string(r.record, '$.reported.baseline') AS baseline,
+    json_extract_string(r.record, '$.reported.column') AS column_name,
+    r.suite, r.model, r.test, r.accelerator, r.accelerator_model, r.dtype, r.backend,
+    max(m.value) FILTER (m.name = 'reported_speedup') AS reported_speedup,
+    max(m.value) FILTER (m.name = 'reported_latency_s') AS reported_latency_s,
+    max(m.value) FILTER (m.name = 'reported_baseline_latency_s') AS reported_baseline_latency_s,
+    json_extract(r.record, '$.reported.geomean')::DOUBLE AS published_geomean,
+    json_extract_string(r.record, '$.reported.note') AS note,
+    r.record_id
+FROM records AS r
+LEFT JOIN record_metrics AS m ON m.record_id = r.record_id
+WHERE r.purpose = 'reported' AND r.source = 'table'
+GROUP BY ALL;

@@ -1,0 +1,86 @@
+-- Grain of structural_differences(run_a, run_b): one row per experiment × environment × kind of compiled program in
+-- which two runs differ, of those whose programs both runs know. Programs have no noise: a row here explains a change of
+-- time. `changed_n` programs of run_b have a fingerprint that run_a has not; `op_changes` are the operations whose
+-- number differs.
+CREATE OR REPLACE MACRO structural_differences(run_a, run_b) AS TABLE
+WITH graphs AS (
+    SELECT
+        r.run_id, r.experiment_id, coalesce(r.environment, '') AS environment_key, g.kind, g.fingerprint, g.ops,
+        g.fusions, g.flops, g.bytes_accessed, g.op_histogram
+    FROM result_rows AS r
+    JOIN record_graphs AS g ON g.record_id = r.detail_record_id
+    WHERE r.run_id IN (run_a, run_b)
+),
+sides AS (
+    SELECT
+        run_id, experiment_id, environment_key, kind,
+        count(*) AS graphs_n,
+        sum(ops)::BIGINT AS ops_n,
+        sum(fusions)::BIGINT AS fusions_n,
+        sum(flops) AS flops,
+        sum(bytes_accessed) AS bytes_accessed,
+        list(fingerprint ORDER BY fingerprint) AS fingerprints
+    FROM graphs
+    GROUP BY ALL
+),
+known AS (
+    SELECT experiment_id, environment_key
+    FROM sides
+    GROUP BY ALL
+    HAVING count(DISTINCT run_id) = 2
+),
+a AS (SELECT s.* FROM sides AS s JOIN known USING (experiment_id, environment_key) WHERE run_id = run_a),
+b AS (SELECT s.* FROM sides AS s JOIN known USING (experiment_id, environment_key) WHERE run_id = run_b),
+operations AS (
+    SELECT
+        experiment_id, environment_key, kind, op,
+        coalesce(sum(number) FILTER (run_id = run_a), 0)::BIGINT AS ops_a,
+        coalesce(sum(number) FILTER (run_id = run_b), 0)::BIGINT AS ops_b
+    FROM (
+        SELECT *, TRY_CAST(json_extract_string(op_histogram, '$."' || op || '"') AS BIGINT) AS number
+        FROM (SELECT *, unnest(json_keys(op_histogram)) AS op FROM graphs)
+    )
+    GROUP BY ALL
+),
+changes AS (
+    SELECT
+        experiment_id, environment_key, kind,
+        list({'op': op, 'ops_a': ops_a, 'ops_b': ops_b} ORDER BY abs(ops_b - ops_a) DESC, op) AS op_changes
+    FROM operations
+    WHERE ops_a <> ops_b
+    GROUP BY ALL
+),
+joined AS (
+    SELECT
+        coalesce(a.experiment_id, b.experiment_id) AS experiment_id,
+        coalesce(a.environment_key, b.environment_key) AS environment_key,
+        coalesce(a.kind, b.kind) AS kind,
+        coalesce(a.graphs_n, 0) AS graphs_a,
+        coalesce(b.graphs_n, 0) AS graphs_b,
+        a.ops_n AS ops_a,
+        b.ops_n AS ops_b,
+        a.fusions_n AS fusions_a,
+        b.fusions_n AS fusions_b,
+        a.flops AS flops_a,
+        b.flops AS flops_b,
+        a.bytes_accessed AS bytes_accessed_a,
+        b.bytes_accessed AS bytes_accessed_b,
+        len(list_filter(
+            coalesce(b.fingerprints, []), lambda f: NOT list_contains(coalesce(a.fingerprints, []), f)
+        )) AS changed_n,
+        a.fingerprints IS DISTINCT FROM b.fingerprints AS differs
+    FROM a
+    FULL JOIN b
+        ON b.experiment_id = a.experiment_id AND b.environment_key = a.environment_key AND b.kind = a.kind
+)
+SELECT
+    r.suite, r.model, r.test, r.accelerator, r.backend, r.variant, r.environment, r.dtype, r.requested_batch_size,
+    r.experiment_id,
+    j.* EXCLUDE (experiment_id, environment_key, differs),
+    coalesce(c.op_changes, []) AS op_changes
+FROM joined AS j
+JOIN result_rows AS r
+    ON r.run_id = run_b AND r.experiment_id = j.experiment_id AND coalesce(r.environment, '') = j.environment_key
+LEFT JOIN changes AS c
+    ON c.experiment_id = j.experiment_id AND c.environment_key = j.environment_key AND c.kind = j.kind
+WHERE j.differs;

@@ -1,0 +1,18 @@
+"""How each view and macro of the index is asked in tests that go over all of them."""
+
+from store.database.views import SCALARS, VIEWS
+
+_CALLS = {
+    "speedups": "speedups('inductor', NULL)",
+    "geomeans": "geomeans('inductor', NULL)",
+    "baselines": "baselines('inductor', 'latest', NULL, NULL)",
+    "hud_summary": "hud_summary('inductor', NULL)",
+    "pair_lists": "pair_lists('inductor', NULL)",
+    "structural_differences": "structural_differences('11111111-aaaa', '22222222-bbbb')",
+    "what_differs": "what_differs('11111111-aaaa', '22222222-bbbb')",
+    "failure_states": "failure_states(5)",
+}
+"""Macros with arguments; the runs are those of the demonstration store."""
+
+RELATIONS = {name: _CALLS.get(name, name) for name in VIEWS if name not in SCALARS}
+"""What stands after FROM, by name."""

@@ -1,0 +1,73 @@
+"""Fallback ops by op and by model."""
+
+import pytest
+
+from store import query
+from store.record import FallbackOp
+from tests.store.factory import make_record
+
+
+def op(name, calls=1.0, klass="no_lowering", compile_calls=0, **facts):
+    return FallbackOp(op=name, klass=klass, calls_per_iteration=calls, calls_compile=compile_calls, **facts)
+
+
+def record(model, *ops, backend="openxla+dynamo", **facts):
+    return make_record(model=model, backend=backend, fallback_ops=ops, **facts)
+
+
+def by_op(con):
+    return {row["op"]: row for row in query.fetch(con, "SELECT * FROM fallback_by_op WHERE backend = 'openxla+dynamo'")}
+
+
+def test_an_op_has_its_models_and_those_that_it_alone_blocks(stored):
+    con = stored(
+        [
+            record("alexnet", op("nonzero", 2.0)),
+            record("vgg16", op("nonzero", 5.0), op("sort", 1.0)),
+            record("dcgan", op("sort", 3.0), op("nonzero", 0.0, compile_calls=7)),
+            record("resnet18"),
+            record("resnet18", op("nonzero", 9.0), backend="openxla+lazytensor"),
+        ]
+    )
+    found = by_op(con)
+    keys = ("results_n", "models_n", "steady_models_n", "blocked_n", "calls_per_iteration", "calls_compile", "models")
+    assert {key: found["nonzero"][key] for key in keys} == {
+        "results_n": 3, "models_n": 3, "steady_models_n": 2, "blocked_n": 1, "calls_per_iteration": 5.0,
+        "calls_compile": 7, "models": ["alexnet", "dcgan", "vgg16"],
+    }  # fmt: skip
+    assert found["nonzero"]["blocked_models"] == ["alexnet"]
+    assert found["sort"]["blocked_models"] == ["dcgan"]
+
+
+def test_the_time_share_is_the_profiles_over_the_latency(stored):
+    con = stored(
+        [
+            record("alexnet", op("nonzero", time_s=0.002), per_iter=[0.01] * 8),
+            record("vgg16", op("nonzero", time_s=0.003), per_iter=[0.03] * 8),
+            record("dcgan", op("nonzero")),
+        ]
+    )
+    row = by_op(con)["nonzero"]
+    assert (row["time_s"], row["time_share"], row["time_n"]) == (0.003, pytest.approx(0.2), 2)
+
+
+def test_call_sites_of_an_op_are_one_op(stored):
+    con = stored([record("alexnet", op("nonzero", 2.0, call_site="a.py:1"), op("nonzero", 3.0, call_site="b.py:2"))])
+    row = by_op(con)["nonzero"]
+    assert (row["calls_per_iteration"], row["blocked_models"]) == (5.0, ["alexnet"])
+    [model] = query.fetch(con, "SELECT * FROM fallback_by_model")
+    assert (model["fallback_ops_n"], model["ops"], model["only_op"]) == (1, ["nonzero"], "nonzero")
+
+
+def test_a_model_has_its_ops_by_class_and_share(stored):
+    ops = (
+        op("sort", 1.0, time_s=0.001),
+        op("nonzero", 4.0, "opt_in_lowering", time_s=0.002),
+        op("item", 0.0, "host_read", compile_calls=2),
+    )
+    con = stored([record("alexnet", *ops, per_iter=[0.01] * 8), record("vgg16")])
+    [row] = query.fetch(con, "SELECT * FROM fallback_by_model")
+    keys = ("model", "fallback_ops_n", "steady_ops_n", "no_lowering_n", "opt_in_lowering_n", "host_read_n", "only_op")
+    assert [row[key] for key in keys] == ["alexnet", 3, 2, 1, 1, 1, None]
+    assert (row["ops"], row["calls_compile"]) == (["nonzero", "sort", "item"], 2)
+    assert (row["fallback_calls_per_iteration"], row["time_share"]) == (5.0, pytest.approx(0.3))

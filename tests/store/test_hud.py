@@ -1,0 +1,315 @@
+"""The HUD's rule: a golden case for each of its formulas and edges."""
+
+import itertools
+
+import pytest
+
+from store import harness_csv
+from store.errors import UsageError
+from store.filters import Filters
+from store.query import fetch
+from store.record import Error, Verification
+from store.report import hud_report, render
+from store.verification import HUD_PASSES, HUD_STATUSES, hud_status
+from tests.store import hud_files
+from tests.store.factory import make_record
+from tests.store.hud_files import accuracy, failed, performance
+
+
+@pytest.fixture
+def summed(stored, tmp_path):
+    """Ingest one backend's files; returns its line of the summary."""
+
+    def make(rows=(), answers=(), baseline="inductor", **names):
+        folder = hud_files.write(tmp_path / "nightly", rows, answers, **names)
+        con = stored(paths=[folder])
+        return fetch(con, "FROM hud_summary($b, NULL)", {"b": baseline})[0]
+
+    return make
+
+
+def rows_of(con):
+    return {row["model"]: row for row in fetch(con, "FROM hud_rows")}
+
+
+STATUSES = {
+    "pass": True,
+    "pass_due_to_skip": True,
+    "eager_variation": True,
+    "fail_accuracy": False,
+    "fail_to_run": False,
+    "OOM": False,
+    "eager_1st_run_fail": False,
+    "eager_1st_run_OOM": False,
+    "eager_2nd_run_fail": False,
+    "eager_2nd_run_OOM": False,
+    "eager_two_runs_differ": False,
+    "not_bitwise_equivalent": False,
+    "fail_batch_invariance_at_4": False,
+    "model_fail_to_load": False,
+    "eager_fail_to_run": False,
+    "timeout": False,
+    "infra_error": False,
+    "a_status_of_tomorrow": False,
+}
+
+
+def test_three_statuses_pass_and_no_other(stored, tmp_path):
+    rows = [performance(status, 2.0, 10.0) for status in STATUSES]
+    con = stored(paths=[hud_files.write(tmp_path / "nightly", rows, {status: status for status in STATUSES})])
+    assert {model: row["passed"] for model, row in rows_of(con).items()} == STATUSES
+    assert {status for status, passes in STATUSES.items() if passes} == HUD_PASSES
+
+
+def test_backend_eager_passes_whatever_its_answer(summed):
+    found = summed([performance("a", 1.0, 10.0), performance("b", 1.0, 10.0)], {"a": "fail_accuracy"}, backend="eager")
+    assert (found["passed_n"], found["models_n"]) == (2, 2)
+
+
+def test_pass_rate_counts_models_with_any_row_and_one_without_vanishes(summed):
+    """#{pass and speedup ≠ 0, or pass_due_to_skip} / #{models with any row}."""
+    rows = [
+        performance("good", 2.0, 10.0),
+        performance("wrong", 3.0, 10.0),
+        failed("slow"),
+        performance("alone", 2.0, 9.0),
+    ]
+    answers = {"good": "pass", "wrong": "fail_accuracy", "slow": "pass", "skipped": "pass_due_to_skip", "only": "pass"}
+    found = summed(rows, answers)
+    assert (found["passed_n"], found["models_n"], found["judged_n"]) == (2, 6, 5)
+    assert found["pass_rate"] == pytest.approx(2 / 6)
+    assert found["pass_percent"] == 33
+
+
+def test_pass_due_to_skip_passes_without_a_speedup_and_is_in_no_mean(summed):
+    found = summed([failed("m"), performance("n", 2.0, 10.0)], {"m": "pass_due_to_skip", "n": "pass"})
+    assert found["passed_n"] == 2
+    assert (found["geomean_vs_eager"], found["geomean_vs_eager_n"]) == (pytest.approx(2.0), 1)
+
+
+def test_backend_export_passes_with_speedup_0(summed):
+    assert summed([failed("m")], {"m": "pass"}, backend="export")["passed_n"] == 1
+
+
+def test_any_other_backend_with_speedup_0_fails(summed):
+    assert summed([failed("m")], {"m": "pass"})["passed_n"] == 0
+
+
+@pytest.mark.parametrize(("passed", "models", "percent"), [(1, 8, 13), (2, 3, 67), (1, 200, 1), (199, 200, 100)])
+def test_rates_are_compared_as_whole_percents(summed, passed, models, percent):
+    """Half a percent is rounded up, as toFixed(0) does: 12.5 → 13, 0.5 → 1, 99.5 → 100."""
+    names = [f"m{number}" for number in range(models)]
+    answers = {name: "pass" if number < passed else "fail_accuracy" for number, name in enumerate(names)}
+    assert summed([performance(name, 2.0, 10.0) for name in names], answers)["pass_percent"] == percent
+
+
+def test_geomean_is_over_passing_models_and_not_clipped(summed):
+    """(4 · 0.25 · 8)^(1/3) = 2; what failed is left out, a slowdown counts as it is."""
+    rows = [performance(name, speedup, 10.0) for name, speedup in (("a", 4.0), ("b", 0.25), ("c", 8.0), ("d", 100.0))]
+    found = summed([*rows, failed("e")], {**dict.fromkeys("abce", "pass"), "d": "fail_accuracy"})
+    assert (found["geomean_vs_eager"], found["geomean_vs_eager_n"]) == (pytest.approx(2.0, rel=1e-12), 3)
+
+
+def test_geomean_of_no_model_is_0_in_the_rule_and_no_value_in_the_report(stored, tmp_path):
+    con = stored(paths=[hud_files.write(tmp_path / "nightly", [performance("m", 2.0, 10.0)], {"m": "OOM"})])
+    row = fetch(con, "FROM hud_summary('inductor', NULL)")[0]
+    assert (row["geomean_vs_eager"], row["geomean_vs_eager_n"], row["geomean_vs_baseline"]) == (0.0, 0, None)
+    table = hud_report(con).tables[0]
+    assert table.rows[0][[column.title for column in table.columns].index("Geomean vs eager")] is None
+
+
+def test_times_are_arithmetic_means_over_passing_models_and_not_0(summed):
+    """Compilation (20 - 5)/2 s, a negative one counts; execution (10 + 30 + 80)/3 ms."""
+    rows = [
+        performance("a", 2.0, 10.0, 20.0),
+        performance("b", 2.0, 30.0, -5.0),
+        performance("c", 2.0, 80.0, 0.0),
+        performance("d", 2.0, 900.0, 900.0),
+    ]
+    found = summed(rows, {**dict.fromkeys("abc", "pass"), "d": "fail_accuracy"})
+    assert (found["compilation_mean_s"], found["compilation_n"]) == (7.5, 2)
+    assert (found["execution_mean_ms"], found["execution_n"]) == (40.0, 3)
+
+
+def test_compression_is_an_arithmetic_mean_and_peaks_keep_their_0(summed):
+    """Compression (0.5 + 2)/2, not its geomean 1; peak (4 + 0 + 2 + none)/4 GB."""
+    rows = [
+        performance("a", 2.0, 10.0, 1.0, 0.5, 2.0, 4.0),
+        performance("b", 2.0, 10.0, 1.0, 0.0, 0.0, 0.0),
+        performance("c", 2.0, 10.0, 1.0, 2.0, 4.0, 2.0),
+    ]
+    found = summed(rows, {**dict.fromkeys("abc", "pass"), "d": "pass_due_to_skip"})
+    assert (found["compression_mean"], found["compression_n"]) == (1.25, 2)
+    assert (found["dynamo_peak_mean_gb"], found["dynamo_peak_n"]) == (1.5, 4)
+
+
+def test_a_mean_of_nothing_is_no_value(summed):
+    found = summed([failed("m")], {"m": "fail_to_run"})
+    names = ("compilation_mean_s", "execution_mean_ms", "compression_mean", "dynamo_peak_mean_gb")
+    assert [found[name] for name in names] == [None] * 4
+
+
+def test_accuracy_and_performance_meet_at_different_batch_sizes(stored, tmp_path):
+    """The harness checks answers at a batch size of its own; an equal one goes first."""
+    rows = [performance("m", 2.0, 10.0, batch_size=8), performance("m", 3.0, 20.0, batch_size=4)]
+    answers = [accuracy("m", "fail_accuracy", batch_size=2), accuracy("m", "pass", batch_size=4)]
+    con = stored(paths=[hud_files.write(tmp_path / "nightly", rows, answers)])
+    found = fetch(con, "SELECT batch_size, accuracy FROM hud_rows ORDER BY batch_size")
+    assert found[0] == {"batch_size": 4, "accuracy": "pass"}
+    assert found[1]["accuracy"] in ("pass", "fail_accuracy")
+
+
+def test_missing_on_one_side_fails_or_stands_alone(stored, tmp_path):
+    folder = hud_files.write(tmp_path / "nightly", [performance("timed", 2.0, 10.0)], {"checked": "pass"})
+    found = rows_of(stored(paths=[folder]))
+    assert (found["timed"]["accuracy"], found["timed"]["passed"], found["timed"]["judged"]) == (None, False, False)
+    assert (found["checked"]["hud_speedup"], found["checked"]["passed"]) == (None, True)
+
+
+def test_of_a_model_measured_twice_the_row_that_did_not_fail_counts(stored, tmp_path):
+    rows = [performance("m", 2.0, 10.0), performance("m", 4.0, 5.0), failed("m")]
+    answers = [accuracy("m", "pass"), accuracy("m", "timeout")]
+    con = stored(paths=[hud_files.write(tmp_path / "nightly", rows, answers)])
+    found = fetch(con, "FROM hud_rows")
+    assert [(row["hud_speedup"], row["accuracy"]) for row in found] == [(4.0, "pass")]
+
+
+def test_over_another_baseline_the_same_mean_is_a_number_of_its_own(stored, tmp_path):
+    """Latencies 10 and 40 ms of inductor, 20 and 20 ms of XLA: √(10/20 · 40/20) = 1, beside 2 over eager."""
+    pairs = {"inductor": (10.0, 40.0), "openxla+dynamo": (20.0, 20.0)}
+    for backend, latencies in pairs.items():
+        rows = [performance(name, 2.0, each) for name, each in zip("ab", latencies, strict=True)]
+        hud_files.write(tmp_path / "nightly", rows, dict.fromkeys("ab", "pass"), backend=backend)
+    con = stored(paths=[tmp_path / "nightly"])
+    found = {row["variant"]: row for row in fetch(con, "FROM hud_summary('inductor', NULL)")}
+    xla = found["openxla+dynamo"]
+    assert (xla["geomean_vs_eager"], xla["geomean_vs_baseline"]) == (pytest.approx(2.0), pytest.approx(1.0))
+    assert (xla["geomean_vs_baseline_n"], found["inductor"]["geomean_vs_baseline"]) == (2, pytest.approx(1.0))
+
+
+def test_a_baseline_that_did_not_pass_is_none(stored, tmp_path):
+    hud_files.write(tmp_path / "nightly", [performance("m", 2.0, 10.0)], {"m": "fail_accuracy"})
+    hud_files.write(tmp_path / "nightly", [performance("m", 2.0, 20.0)], {"m": "pass"}, backend="openxla+dynamo")
+    found = fetch(
+        stored(paths=[tmp_path / "nightly"]), "FROM hud_summary('inductor', NULL) WHERE backend <> 'inductor'"
+    )
+    assert (found[0]["geomean_vs_baseline"], found[0]["geomean_vs_baseline_n"]) == (None, 0)
+
+
+def test_a_baseline_of_another_run_can_be_named(stored, tmp_path):
+    for number, latency in ((1, 10.0), (2, 5.0)):
+        hud_files.write(tmp_path / f"night-{number}", [performance("m", 2.0, latency)], {"m": "pass"})
+    con = stored(paths=[tmp_path / "night-1", tmp_path / "night-2"])
+    runs = {row["run_label"]: row["run_id"] for row in fetch(con, "FROM hud_rows")}
+    found = fetch(con, "FROM hud_summary('inductor', $run)", {"run": runs["night-1"]})
+    assert {row["run_label"]: row["geomean_vs_baseline"] for row in found} == {"night-1": 1.0, "night-2": 2.0}
+
+
+# From our own results
+
+
+def measured(backend, model="m", per_iter=0.01, **changes):
+    metrics = {"setup_peak_memory_bytes": [changes.pop("peak", 2e9)]}
+    return make_record(model=model, backend=backend, per_iter=[per_iter] * 6, metrics=metrics, **changes)
+
+
+def test_our_results_follow_the_formulas_of_the_harness(stored):
+    """They are those of `store.harness_csv`, which writes the harness's CSV from records."""
+    records = [
+        measured("eager", per_iter=0.02, first=0.5, peak=3e9, iterations_per_run=2, verification_code="PASS"),
+        measured("inductor", per_iter=0.01, first=4.0, peak=2e9, iterations_per_run=2, verification_code="PASS"),
+    ]
+    expected = harness_csv.performance(records, harness_csv.Options(backend=(None, "inductor")))[0]
+    found = next(row for row in fetch(stored(records), "FROM hud_rows") if row["variant"] == "inductor")
+    pairs = {
+        "hud_speedup": "speedup",
+        "abs_latency_ms": "abs_latency",
+        "compilation_latency_s": "compilation_latency",
+        "compression_ratio": "compression_ratio",
+        "eager_peak_gb": "eager_peak_mem",
+        "dynamo_peak_gb": "dynamo_peak_mem",
+    }
+    for ours, theirs in pairs.items():
+        assert found[ours] == pytest.approx(expected[theirs], rel=1e-12), ours
+    assert (found["hud_speedup"], found["abs_latency_ms"], found["accuracy"]) == (2.0, 20.0, "pass")
+
+
+def verifications():
+    for code in HUD_STATUSES:
+        yield Verification(code=code)
+    for code, by in itertools.product(("EAGER_FAILED", "EXCEPTION_RAISED", "VERIFIER_DIDNT_RUN"), ("oom", "allclose")):
+        yield Verification(code=code, decided_by=by)
+    yield Verification(code="VERIFIER_SKIPPED", decided_by="table")
+    for kind in ("Timeout", "RuntimeError"):
+        yield Verification(code="EXCEPTION_RAISED", error=Error(phase="verify", type=kind, message="x"))
+    yield Verification(code="EXCEPTION_RAISED", error=Error(phase="load", type="ImportError", message="x"))
+
+
+def test_an_answer_has_the_status_that_the_harness_would_write(stored):
+    cases = {f"m{number}": found for number, found in enumerate(verifications())}
+    records = []
+    for name, found in cases.items():
+        record = measured("inductor", name, verification_code=found.code)
+        record.verification = found
+        records.append(record)
+    shown = rows_of(stored(records))
+    assert {name: shown[name]["accuracy"] for name in cases} == {name: hud_status(cases[name]) for name in cases}
+
+
+def test_what_was_skipped_or_not_run_has_no_row(stored):
+    from tests.store.factory import make_config
+
+    skipped = make_record(model="skipped", status="skipped", per_iter=())
+    con = stored([measured("inductor", "ran"), skipped], planned=[make_config(model="not_run")])
+    assert set(rows_of(con)) == {"ran"}
+
+
+def test_a_failure_has_a_row_without_numbers(stored):
+    con = stored([measured("eager"), make_record(model="m", backend="inductor", status="oom", per_iter=())])
+    found = next(row for row in fetch(con, "FROM hud_rows") if row["variant"] == "inductor")
+    assert (found["hud_speedup"], found["abs_latency_ms"], found["passed"]) == (None, None, False)
+
+
+def test_without_eager_there_is_no_speedup_and_the_latency_stays(stored):
+    found = rows_of(stored([measured("inductor", verification_code="PASS")]))["m"]
+    assert (found["hud_speedup"], found["compilation_latency_s"], found["abs_latency_ms"]) == (None, None, 10.0)
+
+
+def test_another_batch_size_of_eager_is_no_partner(stored):
+    con = stored([measured("eager", batch_size=4), measured("inductor", batch_size=8)])
+    assert [row["hud_speedup"] for row in fetch(con, "FROM hud_rows WHERE variant = 'inductor'")] == [None]
+
+
+# The report
+
+
+def test_the_report_names_what_speedups_are_over_and_each_n(demo_con):
+    text = render(hud_report(demo_con, baseline_backend="openxla+lazytensor"), "text")
+    titles = [column.title for column in hud_report(demo_con, baseline_backend="openxla+lazytensor").tables[0].columns]
+    assert [title for title in titles if "eomean" in title] == ["Geomean vs eager", "geomean vs openxla+lazytensor"]
+    assert titles.count("n") == 6
+    assert "80 %, 4/5" in text
+    assert "and not the HUD's" in text
+
+
+def test_without_a_check_the_report_says_so_and_not_0_percent(stored):
+    report = hud_report(stored([measured("eager"), measured("inductor")]))
+    text = render(report, "csv")
+    assert "not verified, 1 models" in text
+    assert "0 %, 0/1" not in text
+    assert any("--verify" in note for note in report.notes)
+
+
+def test_the_newest_run_is_reported_unless_one_is_named(demo_con):
+    assert "22222222-bbbb" in hud_report(demo_con).title
+    assert "11111111-aaaa" in hud_report(demo_con, Filters(run=("11111111-aaaa",))).title
+
+
+def test_filters_narrow_the_report(demo_con):
+    tables = hud_report(demo_con, Filters(test=("eval",), backend=("inductor",), model=("dcgan",))).tables
+    assert (len(tables[0].rows), len(tables[1].rows)) == (1, 1)
+
+
+def test_nothing_that_fits_is_said(demo_con):
+    with pytest.raises(UsageError, match="No result fits"):
+        hud_report(demo_con, Filters(suite=("none",)))

@@ -1,0 +1,57 @@
+"""How the compiled programs of two runs differ."""
+
+from store import query
+from store.record import Graph
+from tests.store.factory import later
+
+
+def graph(fingerprint="aa", kind="hlo", fusions=None, **histogram):
+    return Graph(
+        kind=kind, fingerprint=fingerprint, ops=sum(histogram.values()), op_histogram=histogram, fusions=fusions
+    )
+
+
+def differences(con, a="run-1", b="run-2"):
+    return query.fetch(con, f"SELECT * FROM structural_differences('{a}', '{b}')")
+
+
+def test_equal_programs_give_no_row(stored_runs):
+    same = later(graphs=[graph(add=2), graph("bb", mul=1)])
+    other_order = later(graphs=[graph("bb", mul=1), graph(add=2)])
+    assert differences(stored_runs([same], [other_order])) == []
+
+
+def test_a_changed_program_is_told_by_its_numbers_and_operations(stored_runs):
+    old = later(graphs=[graph("aa", add=2, dot=3, fusions=1), graph("bb", mul=1, fusions=0)])
+    new = later(graphs=[graph("cc", add=2, dot=1, exp=1, fusions=4), graph("bb", mul=1, fusions=0), graph("dd")])
+    [row] = differences(stored_runs([old], [new]))
+    assert {key: row[key] for key in ("graphs_a", "graphs_b", "ops_a", "ops_b", "fusions_a", "fusions_b")} == {
+        "graphs_a": 2, "graphs_b": 3, "ops_a": 6, "ops_b": 5, "fusions_a": 1, "fusions_b": 4,
+    }  # fmt: skip
+    assert (row["model"], row["kind"], row["changed_n"]) == ("resnet18", "hlo", 2)
+    assert row["op_changes"] == [{"op": "dot", "ops_a": 3, "ops_b": 1}, {"op": "exp", "ops_a": 0, "ops_b": 1}]
+
+
+def test_another_fingerprint_alone_is_a_difference(stored_runs):
+    [row] = differences(stored_runs([later(graphs=[graph("aa", add=1)])], [later(graphs=[graph("bb", add=1)])]))
+    assert (row["changed_n"], row["ops_a"], row["ops_b"], row["op_changes"]) == (1, 1, 1, [])
+
+
+def test_kinds_are_compared_apart_and_a_missing_kind_is_a_difference(stored_runs):
+    old = later(graphs=[graph("aa", "fx", add=1), graph("bb", "hlo", add=1)])
+    [row] = differences(stored_runs([old], [later(graphs=[graph("aa", "fx", add=1)])]))
+    assert (row["kind"], row["graphs_a"], row["graphs_b"], row["ops_b"], row["changed_n"]) == ("hlo", 1, 0, None, 0)
+
+
+def test_an_experiment_whose_programs_one_run_does_not_know_is_left_out(stored_runs):
+    assert differences(stored_runs([later(graphs=[graph(add=1)])], [later(status="crashed")])) == []
+
+
+def test_environments_are_compared_apart(stored_runs):
+    from tests.store.factory import make_environment
+
+    envs = [make_environment("old"), make_environment("new")]
+    first = [later(environment=env, graphs=[graph("aa", add=1)]) for env in envs]
+    second = [later(environment=env, graphs=[graph(fp, add=1)]) for env, fp in zip(envs, ("aa", "bb"), strict=True)]
+    [row] = differences(stored_runs(first, second))
+    assert row["environment"] == "new"
