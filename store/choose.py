@@ -10,6 +10,7 @@ from store.query import current_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from store.query import Connection
@@ -41,3 +42,16 @@ def matching_models(con: Connection, include: Sequence[str], exclude: Sequence[s
     if not found:
         raise UsageError("No model of the store fits --filter and --exclude. Widen them.")
     return found
+
+
+def start_of_run(con: Connection, run_id: str) -> datetime:
+    """Return when a run began.
+
+    Raises:
+        UsageError: the store has no such run.
+    """
+    found = con.execute("SELECT run_started FROM runs WHERE run_id = $run", {"run": run_id}).fetchall()
+    if not found:
+        raise UsageError(f"The store has no run {run_id!r}. Page Runs of `xlabench serve` lists those there are.")
+    started: datetime = found[0][0]
+    return started

@@ -9,7 +9,8 @@ StoreError                  exit code 2
 ├── WriteFailed             a record could not be written whole
 ├── RunFileError            run.json is missing or unreadable
 ├── OwnerBusy               another ingest holds the store for too long
-└── StorageError            the working database cannot be used
+├── StorageError            the working database cannot be used
+└── StateError              state.sqlite, or what it is asked for, cannot be used
 """
 
 from __future__ import annotations
@@ -57,3 +58,7 @@ class OwnerBusy(StoreError):
 
 class StorageError(StoreError):
     """The working database cannot be used."""
+
+
+class StateError(StoreError):
+    """`state.sqlite`, or what it is asked for, cannot be used."""

@@ -46,6 +46,13 @@ def home_of(parsed: argparse.Namespace) -> Path:
     return Path(parsed.home or os.environ.get("XLABENCH_HOME") or "xlabench-data")
 
 
+def state_of(parsed: argparse.Namespace) -> Path:
+    """Return the database of what people typed."""
+    from store.state import FILE_NAME
+
+    return home_of(parsed) / FILE_NAME
+
+
 def add_database(parser: argparse.ArgumentParser) -> None:
     """Add the flag that names the store."""
     parser.add_argument("--database", type=Path, metavar="DIR", help="store folder (default: `store` in the home)")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_PARTIAL, add_database, home_of, say, store_of, verb
+from xlabench.command import EXIT_PARTIAL, add_database, home_of, say, state_of, store_of, verb
 
 if TYPE_CHECKING:
     from store.ingest import IngestReport
@@ -44,12 +44,15 @@ def _fact(text: str) -> tuple[str, str]:
 
 
 def _ingest(parsed: argparse.Namespace) -> int:
+    from store import changepoints
     from store.ingest import ingest
 
     paths = parsed.paths or [home_of(parsed) / "runs"]
     _write_facts(parsed)
     report = ingest(paths, store_of(parsed), rebuild=parsed.rebuild)
     print(_ingest_sentence(report))
+    if report.published:
+        changepoints.update(store_of(parsed), state_of(parsed))
     for line in report.rejected:
         say(f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", EXIT_PARTIAL)
     return report.exit_code

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from xlabench.asked import asked, asked_but_missing
-from xlabench.command import EXIT_FINDINGS, EXIT_USAGE, add_database, home_of, store_of
+from xlabench.command import EXIT_FINDINGS, EXIT_USAGE, add_database, home_of, state_of, store_of
 from xlabench.until_verdict import UntilVerdict
 
 if TYPE_CHECKING:
@@ -103,9 +103,17 @@ def measure(
         retry_failed=parsed.retry_failed,
         history=_history(parsed, folder.file.run.run_id),
     )
+    if not parsed.no_ingest:
+        _look_for_changes(parsed)
     if afterwards is not None and not parsed.no_ingest:
         afterwards(parsed, folder.file.run.run_id)
     return EXIT_FINDINGS if (result.failed or result.wrong) and parsed.strict else code
+
+
+def _look_for_changes(parsed: argparse.Namespace) -> None:
+    from store import changepoints
+
+    changepoints.update(store_of(parsed), state_of(parsed))
 
 
 def carry_out(

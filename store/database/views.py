@@ -33,6 +33,7 @@ VIEWS = (
     "rates",
     "memory",
     "dropped",
+    "series_changes",
     "runs",
     "aa_pairs",
     "noise_floors",
@@ -43,3 +44,6 @@ VIEWS = (
     "reported_speedups",
     "reported_geomeans",
 )
+
+SCALARS = ("differs", "outcome", "series_of", "error_signature")
+"""Macros that give a value and no rows."""

@@ -5,7 +5,8 @@ SELECT
     any_value(run_started) AS started,
     any_value(accelerator_model) AS accelerator_model,
     any_value(machine_id) AS machine_id,
-    any_value(host) AS host
+    any_value(host) AS host,
+    count(*) AS planned_n
 FROM result_rows
 GROUP BY run_id, accelerator
 HAVING count(*) FILTER (status <> 'skipped') > 0

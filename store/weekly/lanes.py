@@ -71,6 +71,7 @@ class _Place(msgspec.Struct, frozen=True):
     run: RunRef
     key: tuple[str | None, ...]
     host: str | None
+    planned_n: int
 
 
 def lanes(con: Connection, runs: Sequence[str] = (), since: str | None = None) -> tuple[Lane, ...]:
@@ -78,8 +79,8 @@ def lanes(con: Connection, runs: Sequence[str] = (), since: str | None = None) -
 
     Args:
         con: a snapshot.
-        runs: the runs of this week, as `compare` names them; none: of the label of the newest run the newest in each
-            place, if it is no older than a week before that.
+        runs: the runs of this week: ids, or a label, of which the newest run in each place counts; none: of the label
+            of the newest run that is no mere rerun of a few models, in each place the newest of the last week.
         since: what to compare with: a time (the newest run of the same label at or before it) or a run; None: a week
             before.
 
@@ -96,19 +97,39 @@ def lanes(con: Connection, runs: Sequence[str] = (), since: str | None = None) -
 
 def _place(row: dict[str, Any]) -> _Place:
     key = (row["accelerator"], row["accelerator_model"], row["machine_id"])
-    return _Place(RunRef(row["run_id"], row["label"], row["started"]), key, row["host"])
+    return _Place(RunRef(row["run_id"], row["label"], row["started"]), key, row["host"], row["planned_n"])
 
 
 def _newest(con: Connection, places: Sequence[_Place], runs: Sequence[str]) -> list[_Place]:
-    if runs:
-        wanted = {resolve(con, text).run_id for text in runs}
-        if not (found := [place for place in places if place.run.run_id in wanted]):
-            raise UsageError(f"{', '.join(runs)} measured nothing that can be reviewed. Name a run with results.")
-        return found
-    newest = places[0].run
+    if not runs:
+        newest = places[0].run.started
+        week = _whole([place for place in places if place.run.started > newest - WEEK])
+        return _of_label(week, week[0].run.label)
+    found: list[_Place] = []
+    for text in runs:
+        named_so = _of_label(places, text)
+        if not named_so:
+            run = resolve(con, text).run_id
+            named_so = [place for place in places if place.run.run_id == run]
+        found += named_so
+    if not found:
+        raise UsageError(f"{', '.join(runs)} measured nothing that can be reviewed. Name a run with results.")
+    return list(dict.fromkeys(found))
+
+
+def _whole(places: Sequence[_Place], planned_n: int = 0) -> list[_Place]:
+    """Leave out runs of a few models, as a rerun of what failed: they plan under half of what others there do."""
+    most: dict[tuple[str | None, ...], int] = {}
+    for place in places:
+        most[place.key] = planned_n or max(place.planned_n, most.get(place.key, 0))
+    return [place for place in places if 2 * place.planned_n >= most[place.key]]
+
+
+def _of_label(places: Sequence[_Place], label: str) -> list[_Place]:
+    """Return the newest run of a label in each place."""
     by_place: dict[tuple[str | None, ...], _Place] = {}
     for place in places:
-        if place.run.label == newest.label and place.run.started > newest.started - WEEK:
+        if place.run.label == label:
             by_place.setdefault(place.key, place)
     return list(by_place.values())
 
@@ -125,10 +146,10 @@ def _since(con: Connection, text: str | None) -> tuple[datetime | None, str | No
 
 
 def _lane(now: _Place, places: Sequence[_Place], moment: datetime | None, run: str | None) -> Lane:
-    here = [place.run for place in places if place.key == now.key and place.run.started < now.run.started]
-    alike = [each for each in here if each.label == now.run.label]
+    before = [place for place in places if place.key == now.key and place.run.started < now.run.started]
+    alike = [each.run for each in _whole(before, now.planned_n) if each.run.label == now.run.label]
     if run is not None:
-        last = next((each for each in here if each.run_id == run), None)
+        last = next((each.run for each in before if each.run.run_id == run), None)
         note = "" if last else f"Run {run} is no earlier run on this machine, so nothing is compared."
     else:
         last, note = _at_or_before(alike, moment or now.run.started - WEEK + _SLACK)
@@ -147,7 +168,7 @@ def _lane(now: _Place, places: Sequence[_Place], moment: datetime | None, run: s
 def _at_or_before(runs: Sequence[RunRef], moment: datetime) -> tuple[RunRef | None, str]:
     """Return the newest run that is old enough, else the oldest there is."""
     if not runs:
-        return None, "There is no earlier run of this label on this machine, so nothing is compared."
+        return None, "There is no earlier run of this label and size on this machine, so nothing is compared."
     old_enough = [run for run in runs if run.started <= moment]
     if old_enough:
         return old_enough[0], ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from pathlib import Path
 
@@ -13,13 +14,18 @@ from runner.peer_cli import experiment_runner
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-VERBS = ("plan", "run", "calibrate", "ingest", "export", "report", "compare", "serve", "sql")
+VERBS = ("plan", "run", "calibrate", "ingest", "export", "report", "compare", "serve", "sql", "mark", "backup")
 
 
 def helps() -> dict[str, str]:
-    """Return the help text of each verb."""
+    """Return the help text of each verb, those of its actions included."""
     verbs = next(action for action in xlabench._parser()._actions if hasattr(action, "choices") and action.choices)
-    return {name: parser.format_help() for name, parser in verbs.choices.items()}
+    return {name: _help(parser) for name, parser in verbs.choices.items()}
+
+
+def _help(parser: argparse.ArgumentParser) -> str:
+    inner = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return parser.format_help() + "".join(_help(each) for action in inner for each in action.choices.values())
 
 
 def peers_flags() -> set[str]:

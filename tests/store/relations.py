@@ -1,9 +1,6 @@
 """How each view and macro of the index is asked in tests that go over all of them."""
 
-from store.database.views import VIEWS
-
-SCALARS = ("differs", "outcome", "series_of", "error_signature")
-"""Macros that give a value and no rows."""
+from store.database.views import SCALARS, VIEWS
 
 _CALLS = {
     "speedups": "speedups('inductor', NULL)",

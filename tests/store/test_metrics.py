@@ -9,14 +9,12 @@ from store import metrics
 from store.database.views import VIEWS
 from tests.store.relations import RELATIONS
 
-TABLES = ("change_points",)
-"""Tables that are asked as they are."""
 NUMERIC = re.compile(r"(BIGINT|INTEGER|HUGEINT|DOUBLE|FLOAT|DECIMAL.*)")
 
 
 def numeric_columns(con):
     found = set()
-    for relation in (*RELATIONS.values(), *TABLES):
+    for relation in RELATIONS.values():
         for name, kind, *_ in con.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall():
             if NUMERIC.fullmatch(kind):
                 found.add(name)
@@ -28,7 +26,7 @@ def test_every_number_of_the_views_is_registered(demo_con):
 
 
 def test_no_column_is_a_time_with_a_zone(demo_con):
-    for relation in (*RELATIONS.values(), *TABLES):
+    for relation in RELATIONS.values():
         kinds = {kind for _, kind, *_ in demo_con.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()}
         assert "TIMESTAMP WITH TIME ZONE" not in kinds
 

@@ -142,7 +142,7 @@ def test_files_count_in_the_order_in_which_they_are_named(tmp_path, real):
     second = write_peer(tmp_path / "a.jsonl", [peer_record(), peer_record("dcgan")])
     base = write_peer(tmp_path / "c.jsonl", [peer_record(backend="eager"), peer_record("dcgan", backend="eager")])
     with query.connect(ingest([tmp_path], tmp_path / "store").snapshot) as con:
-        for named in itertools.permutations([first, second, base]):
+        for named in ([first, second, base], [second, base, first]):
             options = PeerOptions(kind="latest", backends=("eager", "inductor"), files=tuple(map(str, named)))
             [expected] = aggregate.run_aggregate(tmp_path / "work", named, "Example", [arguments_of(options, "csv")])
             assert csv_of(con, options) == expected

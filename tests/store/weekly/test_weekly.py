@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import pytest
 
@@ -150,6 +151,18 @@ def test_a_confirming_run_of_the_same_versions_confirms(written):
     assert any(sentence.startswith("Slower: 1 confirmed, 0 suspected.") for sentence in told["answer"])
 
 
+def test_a_confirming_run_may_know_what_the_two_runs_did_not(written, con):
+    told = json.loads(weekly_report(written(lambda home: weekly_runs.confirming(home, backend="eager"))).render("json"))
+    plain = json.loads(weekly_report(con).render("json"))
+    found = {(row["model"], row["variant"]): row for row in table(told, "Slower and faster")}
+    row = found["BERT_pytorch", "eager"]
+    assert (row["verdict"], row["certainty"], row["confirming run"]) == ("slower", "confirmed", "confirm-03")
+    assert len(table(plain, "Slower and faster")) == len(found) - 1
+    [now, before] = (next(each for each in every["answer"] if each.startswith("Slower")) for every in (told, plain))
+    unmoved = [sum(map(int, re.search(r"(\d+) same, (\d+) ambiguous", each).groups())) for each in (now, before)]
+    assert unmoved[0] == unmoved[1] - 1
+
+
 def test_a_confirming_run_of_other_versions_confirms_nothing(written):
     con = written(lambda home: weekly_runs.confirming(home, transformers="5.0.0"))
     [slower, _] = table(json.loads(weekly_report(con).render("json")), "Slower and faster")
@@ -234,9 +247,29 @@ def test_a_word_that_names_no_run_is_a_usage_error(con):
 def test_without_an_earlier_run_nothing_is_new(con):
     report = weekly_report(con, [LAST]).report
     told = json.loads(weekly_report(con, [LAST]).render("json"))
-    assert "against nothing. There is no earlier run of this label" in report.answer[0]
+    assert "against nothing. There is no earlier run of this label and size" in report.answer[0]
     assert table(told, "Passing on Example CPU (bench-1)")[0]["eval"] == "6/6 (last: ?)"
     assert table(told, "Newly failing") == table(told, "New in the plan") == []
+
+
+def test_a_label_names_its_newest_run(con):
+    assert f"nightly of 2025-10-16 08:53 UTC ({NOW}) against" in weekly_report(con, ["nightly"]).report.answer[0]
+
+
+def test_a_rerun_of_a_few_models_is_no_run_of_a_week(written):
+    """Neither the newest run nor the one of a week before."""
+
+    def few(home):
+        for run, start in (
+            ("few-before", weekly_runs.STARTED[LAST] + 60),
+            ("few-after-", weekly_runs.STARTED[NOW] + 60),
+        ):
+            write_run(home / "runs" / run, [make_record(run_id=run, timestamp=start)])
+
+    con = written(few)
+    told = weekly_report(con).report.answer[0]
+    assert f"({NOW}) against nightly of 2025-10-09 08:53 UTC ({LAST})." in told
+    assert "(few-after-) against" in weekly_report(con, ["few-after-"]).report.answer[0]
 
 
 def test_machines_and_accelerators_are_never_mixed(written):

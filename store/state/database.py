@@ -1,0 +1,99 @@
+"""Open `state.sqlite`: write-ahead log, migrations, and no network file system."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing, contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from store.errors import StateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_BUSY_S = 30.0
+_NETWORK = frozenset({"9p", "afs", "ceph", "cifs", "fuse.sshfs", "gpfs", "lustre", "nfs", "nfs4", "smb3", "smbfs"})
+_MOUNTS = Path("/proc/self/mounts")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open the database, made and brought up to date if need be; what the block writes is one transaction.
+
+    Raises:
+        StateError: it lies on a network file system, a later version wrote it, or it is no database.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _refuse_network(path)
+    try:
+        with closing(sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)) as con:
+            con.execute("PRAGMA journal_mode = WAL")
+            con.execute("PRAGMA synchronous = FULL")
+            con.execute("BEGIN IMMEDIATE")
+            _migrate(con, path)
+            yield con
+            con.execute("COMMIT")
+    except sqlite3.OperationalError as error:
+        raise StateError(f"{path} cannot be opened: {error}. Check its rights and who else uses it.") from None
+    except sqlite3.DatabaseError as error:
+        raise StateError(f"{path} cannot be used: {error}. Put a backup in its place, or remove it.") from None
+
+
+def backup(path: Path, target: Path) -> None:
+    """Write a consistent copy while others use the database.
+
+    Raises:
+        StateError: there is nothing to copy, or the target exists.
+    """
+    if not path.is_file():
+        raise StateError(f"There is no {path}: nobody has typed anything that would need a backup.")
+    if target.exists():
+        raise StateError(f"{target} exists. Name a new file.")
+    with closing(sqlite3.connect(path, timeout=_BUSY_S)) as source, closing(sqlite3.connect(target)) as copy:
+        source.backup(copy)
+
+
+def _migrate(con: sqlite3.Connection, path: Path) -> None:
+    con.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY) STRICT")
+    applied = {name for (name,) in con.execute("SELECT name FROM migrations")}
+    folder = files("store.state.migrations")
+    scripts = sorted(each.name for each in folder.iterdir() if each.name.endswith(".sql"))
+    if unknown := sorted(applied - set(scripts)):
+        raise StateError(f"{path} was written by a later version (it has {', '.join(unknown)}). Install that version.")
+    for name in scripts:
+        if name not in applied:
+            for statement in _statements((folder / name).read_text(encoding="utf-8")):
+                con.execute(statement)
+            con.execute("INSERT INTO migrations VALUES (?)", (name,))
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Yield one statement at a time: `executescript` would commit before the first."""
+    text = ""
+    for line in script.splitlines(keepends=True):
+        text += line
+        if sqlite3.complete_statement(text):
+            yield text
+            text = ""
+
+
+def _refuse_network(path: Path) -> None:
+    kind = file_system(path.resolve().parent)
+    if kind in _NETWORK:
+        raise StateError(
+            f"{path} lies on a network file system ({kind}), where SQLite's locks do not hold. "
+            "Name a home on a local disk (--home)."
+        )
+
+
+def file_system(folder: Path) -> str | None:
+    """Return the kind of file system that a folder lies on; None where the system does not say."""
+    try:
+        lines = _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    places = [(parts[1].replace("\\040", " "), parts[2]) for line in lines if len(parts := line.split()) > 2]  # noqa: PLR2004
+    inside = [(place, kind) for place, kind in places if folder.is_relative_to(place)]
+    return max(inside, key=lambda each: len(each[0]))[1] if inside else None

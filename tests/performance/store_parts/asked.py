@@ -1,0 +1,98 @@
+"""What pages and reports ask of each view: bounded by a run, a series or a number of rows, with parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dashboard import data
+from store import query
+from store.database.views import SCALARS, VIEWS
+from store.filters import Filters
+
+if TYPE_CHECKING:
+    from store.query import Connection
+
+
+class Ask(NamedTuple):
+    """One question: its name, the table that it goes over, its SQL and its parameters."""
+
+    name: str
+    table: str
+    sql: str
+    params: dict[str, Any]
+
+
+_OF_RUN = "SELECT * FROM {name} WHERE run_id = $run"
+_SQL = {
+    "latest_run_files": "SELECT run_id, label, started FROM latest_run_files ORDER BY started DESC",
+    "results": "SELECT * FROM results WHERE run_id = $run AND experiment_id = $experiment",
+    "epochs": "SELECT * FROM epochs",
+    "history": "SELECT * FROM history WHERE series_id = $series ORDER BY run_started",
+    "latest_results": "SELECT * FROM latest_results WHERE suite = $suite AND test = 'eval' ORDER BY model LIMIT 1000",
+    "baselines": "SELECT * FROM baselines('inductor', 'latest', NULL, NULL) LIMIT 1000",
+    "speedups": "SELECT * FROM speedups('inductor', NULL, runs := [$run])",
+    "geomeans": "SELECT * FROM geomeans('inductor', NULL, runs := [$run])",
+    "pair_lists": "SELECT * FROM pair_lists('inductor', NULL, runs := [$run])",
+    "structural_differences": "SELECT * FROM structural_differences($before, $run)",
+    "what_differs": "SELECT * FROM what_differs($before, $run)",
+    "failure_states": "SELECT * FROM failure_states(5) WHERE run_id = $run",
+    "error_signatures": "SELECT * FROM error_signatures ORDER BY last_started DESC LIMIT 200",
+    "runs": "SELECT * FROM runs ORDER BY run_started DESC",
+    "dropped": "SELECT * FROM dropped WHERE newest_run_id = $run LIMIT 1000",
+    "series_changes": "SELECT * FROM series_changes ORDER BY started_after DESC LIMIT 200",
+    "noise_floors": "SELECT * FROM noise_floors ORDER BY floor DESC LIMIT 1000",
+    "hud_reported": "SELECT * FROM hud_reported WHERE run_id = $run",
+    "hud_summary": "SELECT * FROM hud_summary('inductor', NULL) WHERE run_id = $run",
+    "reported_geomeans": "SELECT * FROM reported_geomeans",
+    "reported_speedups": "SELECT * FROM reported_speedups LIMIT 1000",
+}
+"""Views that are not asked for one run and all columns."""
+_MORE = {
+    "speedups over the latest": "SELECT * FROM speedups('inductor', 'latest', runs := [$run])",
+    "speedups over another run": "SELECT * FROM speedups('inductor', $before, runs := [$run])",
+    "geomeans over the oldest": "SELECT * FROM geomeans('inductor', 'oldest', runs := [$run])",
+    "results of a run": "SELECT * FROM result_rows WHERE run_id = $run",
+    "failure counts": "SELECT backend, state, count(*) FROM failure_states(7) WHERE run_id = $run GROUP BY ALL",
+}
+_TABLES = {
+    "fallback_ops": "record_fallback_ops",
+    "fallback_by_op": "record_fallback_ops",
+    "fallback_by_model": "record_fallback_ops",
+    "graph_breaks": "record_graph_breaks",
+    "findings": "record_findings",
+    "structural_differences": "record_graphs",
+    "aa_pairs": "records",
+    "noise_floors": "records",
+    "runs": "records",
+}
+_PAGE = ("attention", "counts", "fallback_coverage", "geomeans", "record", "speedups")
+_QUERIES = ("results", "speedups", "geomeans", "compile_times", "fallback_ops", "graph_breaks", "run_status", "facets")
+
+
+def asks(con: Connection) -> list[Ask]:
+    """Return every question, about the newest run that there is."""
+    facts = _facts(con)
+    own = [(name, _SQL.get(name, _OF_RUN.format(name=name))) for name in VIEWS if name not in SCALARS]
+    found = [Ask(name, _TABLES.get(name, "result_rows"), sql, facts) for name, sql in (*own, *_MORE.items())]
+    found += [Ask(f"page: {name}", "result_rows", data.sql(name), _page(facts)) for name in _PAGE]
+    filters = query.with_baseline(Filters(run=(facts["run"],)), "inductor", None)
+    found += [Ask(f"query: {name}", _TABLES.get(name, "result_rows"), query.named(name), filters) for name in _QUERIES]
+    return [
+        ask._replace(params={key: value for key, value in ask.params.items() if f"${key}" in ask.sql}) for ask in found
+    ]
+
+
+def _facts(con: Connection) -> dict[str, Any]:
+    """Return the newest run, the one before, and a result of the newest."""
+    runs = [row[0] for row in con.execute("SELECT run_id FROM runs ORDER BY run_started DESC LIMIT 2").fetchall()]
+    sql = "SELECT experiment_id, environment, series_id, suite FROM result_rows WHERE run_id = $run AND ran LIMIT 1"
+    [(experiment, environment, series, suite)] = con.execute(sql, {"run": runs[0]}).fetchall()
+    facts = {"run": runs[0], "before": runs[-1], "experiment": experiment, "environment": environment}
+    return facts | {"series": series, "suite": suite}
+
+
+def _page(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what a page without filters passes."""
+    chosen: dict[str, Any] = {name: [] for name in ("suite", "model", "backend", "test", "accelerator", "dtype")}
+    shown = {name: facts[name] for name in ("run", "experiment", "environment")}
+    return chosen | shown | {"baseline_backend": "inductor", "baseline_run": facts["run"]}

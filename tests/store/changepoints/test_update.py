@@ -1,0 +1,156 @@
+"""The table of change points follows the runs and the marks."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from store import changepoints, query
+from store.database import snapshot
+from store.ingest import ingest
+from store.state import marks
+from tests.store.factory import DAY, RUN_START, make_record, write_run
+
+STEP = [0.01, 0.0101, 0.0099, 0.01, 0.0101, 0.0099, 0.01, 0.012, 0.0121, 0.0119, 0.012, 0.0121]
+"""Seven runs, and five that are a fifth slower."""
+MARKED = datetime(2026, 1, 1)  # noqa: DTZ001 (UTC, as the columns)
+
+
+class Lab:
+    """Runs of one experiment, day after day, and what was found in them."""
+
+    def __init__(self, folder):
+        self.folder, self.store, self.state = folder, folder / "store", folder / "state.sqlite"
+
+    def measure(self, latencies, first=0, **facts):
+        for day, latency in enumerate(latencies, start=first):
+            start = RUN_START + day * DAY
+            record = make_record(run_id=f"run-{day:02}", timestamp=start, per_iter=[latency] * 8, **facts)
+            write_run(self.folder / "runs" / f"{record.model.model_name}-{day}", [record])
+        return ingest([self.folder / "runs"], self.store)
+
+    def update(self):
+        return changepoints.update(self.store, self.state)
+
+    def ask(self, sql):
+        with query.connect(query.current_snapshot(self.store)) as con:
+            return query.fetch(con, sql)
+
+    def mark(self, day, **names):
+        at = datetime.fromtimestamp(RUN_START + day * DAY, UTC).replace(tzinfo=None) - timedelta(hours=1)
+        return marks.add(self.state, marks.Mark(marked_at=at, text="new driver", who="ann", created_at=MARKED, **names))
+
+
+@pytest.fixture
+def lab(tmp_path):
+    return Lab(tmp_path)
+
+
+def test_a_change_names_the_runs_around_it(lab):
+    lab.measure(STEP)
+    assert lab.update() == 1
+    [row] = lab.ask("SELECT * FROM series_changes")
+    assert (row["run_before"], row["run_after"], row["before_n"], row["after_n"]) == ("run-06", "run-07", 7, 5)
+    assert row["change_ratio"] == pytest.approx(1.2)
+    assert row["change_low"] < 1.2 < row["change_high"]
+    assert (row["model"], row["backend"], row["epoch"]) == ("resnet18", "inductor", 0)
+
+
+def test_only_touched_series_are_looked_at_and_nothing_new_publishes_nothing(lab):
+    lab.measure(STEP)
+    lab.measure(STEP, model="vgg16")
+    assert lab.update() == 2
+    before = snapshot.current(lab.store)
+    assert lab.update() == 0
+    assert snapshot.current(lab.store) == before
+    lab.measure([0.012], first=12)
+    assert lab.update() == 1
+    assert [row["after_n"] for row in lab.ask("SELECT after_n FROM series_changes ORDER BY model")] == [6, 5]
+
+
+def test_a_run_that_changes_no_verdict_publishes_nothing_more(lab):
+    lab.measure([0.01] * 11)
+    lab.update()
+    published = lab.measure([0.01], first=11).snapshot
+    assert lab.update() == 1
+    assert snapshot.current(lab.store) == published
+
+
+def test_a_change_that_a_replaced_file_takes_back_is_gone(lab):
+    lab.measure(STEP)
+    lab.update()
+    lab.measure([0.010] * 5, first=7)
+    lab.update()
+    assert lab.ask("SELECT * FROM series_changes") == []
+
+
+def test_failures_and_wrong_answers_are_no_points(lab):
+    lab.measure(STEP[:7])
+    lab.measure([0.5] * 5, first=7, verification_code="FAIL")
+    lab.update()
+    assert lab.ask("SELECT * FROM series_changes") == []
+
+
+def test_a_mark_resets_a_series_and_is_part_of_its_key(lab):
+    lab.measure(STEP)
+    lab.update()
+    lab.mark(7)
+    lab.update()
+    assert lab.ask("SELECT * FROM series_changes") == []
+    found = lab.ask("SELECT epoch, count(*) AS runs_n FROM history GROUP BY epoch ORDER BY epoch")
+    assert [tuple(row.values()) for row in found] == [(0, 7), (1, 5)]
+    assert [row["epoch"] for row in lab.ask("SELECT epoch FROM latest_results")] == [1]
+
+
+def test_removing_a_mark_brings_the_change_back(lab):
+    lab.measure(STEP)
+    mark = lab.mark(7)
+    lab.update()
+    assert lab.ask("SELECT * FROM series_changes") == []
+    marks.remove(lab.state, mark.mark_id)
+    assert lab.update() == 1
+    assert len(lab.ask("SELECT * FROM series_changes")) == 1
+    assert lab.ask("SELECT max(epoch) AS epoch FROM history") == [{"epoch": 0}]
+
+
+@pytest.mark.parametrize(
+    ("names", "touched"),
+    [
+        ({}, True),
+        ({"model": "resnet18", "backend": "inductor", "suite": "torchbench", "test": "eval"}, True),
+        ({"accelerator_model": "Example CPU", "accelerator": "cpu", "environment": "default"}, True),
+        ({"model": "vgg16"}, False),
+        ({"machine_id": "another"}, False),
+        ({"variant": "eager"}, False),
+    ],
+)
+def test_a_mark_takes_only_the_series_that_fit_its_names(lab, names, touched):
+    lab.measure(STEP)
+    lab.mark(7, **names)
+    lab.update()
+    assert (lab.ask("SELECT * FROM series_changes") == []) is touched
+
+
+def test_a_series_that_comes_later_is_marked_too(lab):
+    lab.measure([0.01])
+    lab.mark(0)
+    lab.update()
+    lab.measure([0.01], model="vgg16")
+    lab.update()
+    assert [row["epoch"] for row in lab.ask("SELECT epoch FROM latest_results")] == [1, 1]
+
+
+def test_a_rebuild_has_the_marks_and_changes_of_before(lab):
+    lab.measure(STEP)
+    lab.measure(STEP, model="vgg16")
+    lab.mark(7, model="vgg16")
+    lab.update()
+    before = lab.ask("SELECT * FROM series_changes")
+    ingest([lab.folder / "runs"], lab.store, rebuild=True)
+    lab.update()
+    assert lab.ask("SELECT * FROM series_changes") == before
+    assert len(before) == 1
+
+
+def test_without_an_index_there_is_nothing_to_do(lab):
+    assert lab.update() == 0
+    assert not lab.store.exists()

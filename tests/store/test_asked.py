@@ -1,0 +1,30 @@
+"""The questions of the query benchmark can be asked, and leave out no view."""
+
+from store import query
+from tests.performance.store_parts.asked import asks
+from tests.store.relations import RELATIONS
+
+MAY_BE_EMPTY = {
+    "epochs",
+    "findings",
+    "series_changes",
+    "dropped",
+    "structural_differences",
+    "what_differs",
+    "aa_pairs",
+    "noise_floors",
+    "hud_reported",
+    "reported_speedups",
+    "reported_geomeans",
+}
+"""The demonstration has none of these."""
+
+
+def test_every_view_is_asked(demo_con):
+    assert set(RELATIONS) <= {ask.name for ask in asks(demo_con)}
+
+
+def test_every_question_has_an_answer(demo_con):
+    answers = {ask.name: len(query.select(demo_con, ask.sql, ask.params)) for ask in asks(demo_con)}
+    empty = {name for name, rows in answers.items() if not rows}
+    assert empty <= MAY_BE_EMPTY

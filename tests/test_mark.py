@@ -1,0 +1,70 @@
+"""`xlabench mark` and `xlabench backup`: what a person says about series, and that it is kept."""
+
+import pytest
+
+import xlabench
+from store import query
+from store.state import marks
+from tests.store.factory import demo_store
+
+
+@pytest.fixture
+def home(tmp_path):
+    demo_store(tmp_path)
+    return tmp_path
+
+
+def run(*words):
+    return xlabench.main(list(words))
+
+
+def epochs(home, where="true"):
+    with query.connect(query.current_snapshot(home / "store")) as con:
+        rows = con.execute(f"SELECT max(epoch) FROM history WHERE {where} GROUP BY run_id ORDER BY run_id").fetchall()
+    return [epoch for (epoch,) in rows]
+
+
+def test_a_mark_at_a_run_begins_an_epoch_there(home, capsys):
+    of = ("--run", "22222222-bbbb", "--model", "vgg16")
+    assert run("mark", "add", "new driver", "--home", str(home), *of, "--who", "ann") == 0
+    assert "1  2025-10-10 08:53 UTC (run 22222222-bbbb)  new driver  [model vgg16]  ann" in capsys.readouterr().out
+    assert epochs(home, "model = 'vgg16'") == [0, 1]
+    assert epochs(home, "model <> 'vgg16'") == [0, 0]
+
+
+def test_a_mark_can_be_listed_and_taken_back(home, capsys):
+    run("mark", "add", "before all", "--home", str(home), "--at", "2020-01-01")
+    assert epochs(home) == [1, 1]
+    assert run("mark", "list", "--home", str(home)) == 0
+    assert "before all  [all series]" in capsys.readouterr().out
+    assert run("mark", "remove", "1", "--home", str(home)) == 0
+    assert epochs(home) == [0, 0]
+    run("mark", "list", "--home", str(home))
+    assert "There are no marks." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("add", "x", "--run", "none"), "The store has no run 'none'."),
+        (("add", "x", "--at", "soon"), "'soon' is no time."),
+        (("remove", "7"), "There is no mark 7."),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(home, capsys, words, sentence):
+    assert run("mark", "--home", str(home), *words) == 2
+    assert sentence in capsys.readouterr().err
+    assert marks.listed(home / "state.sqlite") == []
+
+
+def test_a_mark_can_be_set_before_there_is_an_index(tmp_path):
+    assert run("mark", "add", "first", "--home", str(tmp_path)) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["state.sqlite"]
+
+
+def test_a_backup_is_the_state(home, capsys):
+    run("mark", "add", "kept", "--home", str(home))
+    assert run("backup", str(home / "copy.sqlite"), "--home", str(home)) == 0
+    assert [mark.text for mark in marks.listed(home / "copy.sqlite")] == ["kept"]
+    assert run("backup", str(home / "copy.sqlite"), "--home", str(home)) == 2
+    assert "exists" in capsys.readouterr().err

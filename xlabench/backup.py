@@ -1,0 +1,33 @@
+"""`xlabench backup`: keep what people typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xlabench.command import EXIT_DONE, state_of, verb
+
+if TYPE_CHECKING:
+    import argparse
+
+    from xlabench.command import Verbs
+
+
+def add(verbs: Verbs) -> None:
+    """Add the verb and its argument."""
+    parser = verb(
+        verbs,
+        "backup",
+        _backup,
+        "Copy state.sqlite, what people typed, to a new file, also while it is in use. Runs are files and the index is "
+        "made of them: those two need no command.",
+    )
+    parser.add_argument("target", type=Path, metavar="FILE", help="the copy; it must not exist")
+
+
+def _backup(parsed: argparse.Namespace) -> int:
+    from store.state.database import backup
+
+    backup(state_of(parsed), parsed.target)
+    print(f"Copied {state_of(parsed)} to {parsed.target}.")
+    return EXIT_DONE

@@ -1,0 +1,122 @@
+"""`xlabench mark`: say that series begin anew, and why."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xlabench.command import EPILOG, EXIT_DONE, add_database, state_of, store_of, verb
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from xlabench.command import Verbs
+
+_NAMES = {
+    "--suite-name": "suite",
+    "--model": "model",
+    "--test": "test",
+    "--backend": "backend",
+    "--variant": "variant",
+    "--environment": "environment",
+    "--accelerator": "accelerator",
+    "--accelerator-model": "accelerator_model",
+    "--machine": "machine_id",
+}
+"""Flags that narrow a mark, and the column that each names."""
+
+
+def add(verbs: Verbs) -> None:
+    """Add the verb, its three actions and their flags."""
+    parser = verb(
+        verbs,
+        "mark",
+        _list,
+        "Say that series begin anew, as with a new driver: latencies from before and after a mark are not compared. "
+        "Marks live in state.sqlite of the home.",
+    )
+    actions = parser.add_subparsers(dest="action", required=True, metavar="add|list|remove")
+    adding = actions.add_parser("add", help="begin series anew", epilog=EPILOG)
+    adding.set_defaults(verb=_add)
+    adding.add_argument("text", help='why, as "new driver 550.54"')
+    when = adding.add_mutually_exclusive_group()
+    when.add_argument("--run", metavar="RUN_ID", help="first run of the new epoch")
+    when.add_argument("--at", metavar="TIME", help="UTC, as 2026-11-21 or 2026-11-21T14:00 (default: now)")
+    for flag, name in _NAMES.items():
+        adding.add_argument(flag, dest=f"of_{name}", metavar="NAME", help="only series of this one (default: all)")
+    adding.add_argument("--who", default=None, metavar="NAME", help="default: the user")
+    listing = actions.add_parser("list", help="print all marks", epilog=EPILOG)
+    listing.set_defaults(verb=_list)
+    removing = actions.add_parser("remove", help="take a mark back", epilog=EPILOG)
+    removing.set_defaults(verb=_remove)
+    removing.add_argument("mark_id", type=int, metavar="NUMBER", help="as `mark list` prints it")
+    for each in (adding, listing, removing):
+        each.add_argument("--home", type=Path, metavar="DIR", default=argparse.SUPPRESS, help="as above")
+        add_database(each)
+
+
+def _add(parsed: argparse.Namespace) -> int:
+    from store.state import marks
+
+    created = marks.now()
+    written = marks.add(
+        state_of(parsed),
+        marks.Mark(
+            marked_at=_moment(parsed) or created,
+            run_id=parsed.run,
+            text=parsed.text,
+            who=parsed.who or getpass.getuser(),
+            created_at=created,
+            **{name: getattr(parsed, f"of_{name}") for name in _NAMES.values()},
+        ),
+    )
+    print(_sentence(written))
+    return _bring_up(parsed)
+
+
+def _list(parsed: argparse.Namespace) -> int:
+    from store.state import marks
+
+    found = marks.listed(state_of(parsed))
+    print("\n".join(map(_sentence, found)) or "There are no marks.")
+    return EXIT_DONE
+
+
+def _remove(parsed: argparse.Namespace) -> int:
+    from store.state import marks
+
+    print(f"Removed: {_sentence(marks.remove(state_of(parsed), parsed.mark_id))}")
+    return _bring_up(parsed)
+
+
+def _moment(parsed: argparse.Namespace) -> datetime | None:
+    """Return when the mark begins: the start of a run, or a time that was typed."""
+    from store.choose import newest_snapshot, start_of_run
+    from store.query import connect
+    from store.state.marks import moment
+
+    if parsed.at:
+        return moment(parsed.at)
+    if not parsed.run:
+        return None
+    with connect(newest_snapshot(store_of(parsed))) as con:
+        return start_of_run(con, parsed.run)
+
+
+def _bring_up(parsed: argparse.Namespace) -> int:
+    from store.changepoints import update
+
+    update(store_of(parsed), state_of(parsed))
+    return EXIT_DONE
+
+
+def _sentence(mark: object) -> str:
+    from store.state.marks import NAMES
+
+    narrowed = [f"{name} {value}" for name in NAMES if (value := getattr(mark, name))]
+    of = ", ".join(narrowed) or "all series"
+    run = f" (run {run_id})" if (run_id := getattr(mark, "run_id", None)) else ""
+    at, text, who = (getattr(mark, name) for name in ("marked_at", "text", "who"))
+    return f"{getattr(mark, 'mark_id', 0)}  {at:%Y-%m-%d %H:%M} UTC{run}  {text}  [{of}]  {who}"
