@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import xlabench
 from store import query
 from store.errors import UsageError
 from store.importers import IMPORTERS, Imported, Unreadable, facts, hud_names, importer_of
@@ -276,3 +277,24 @@ def test_an_object_that_is_none_of_theirs_is_named(tmp_path):
     assert reasons[3] == "metric speedup has no value"
     assert "'exam'" in reasons[4]
     assert reasons[5] == "not JSON"
+
+
+# The command
+
+
+def test_the_command_says_what_a_file_does_not(tmp_path, capsys):
+    path = hud_files.write(tmp_path / "x", [performance("m", 2.0, 10.0)]) / NAME
+    path = path.rename(path.with_name("mine.csv"))
+    database = ["--database", str(tmp_path / "store")]
+    words = ["--fact", "backend=openxla+dynamo", "--fact", "test=eval"]
+    assert xlabench.main(["ingest", str(path), *words, *database]) == 0
+    assert xlabench.main(["report", "--rule", "hud", *database]) == 0
+    assert "openxla+dynamo" in capsys.readouterr().out
+    assert json.loads(facts.beside(path).read_text()) == {"backend": "openxla+dynamo", "test": "eval"}
+    assert xlabench.main(["ingest", str(path), "--rebuild", *database]) == 0
+
+
+@pytest.mark.parametrize("words", [["--fact", "test=eval"], ["--fact", "test=eval", "."]])
+def test_facts_without_a_file_are_refused(tmp_path, capsys, words):
+    assert xlabench.main(["ingest", *words, "--database", str(tmp_path)]) == 2
+    assert "name the files that it is about" in capsys.readouterr().err
