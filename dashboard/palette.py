@@ -1,28 +1,22 @@
 """One fixed colour and shape per backend, and one colour per status: the same on every page, in light and dark.
 
-The hues are from the Okabe-Ito set, moved to middle lightness so that they read on white and on black; shapes
-repeat what colours say.
+Shapes repeat what colours say.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from store.report import colours
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-BACKENDS: dict[str, tuple[str, str]] = {
-    "eager": ("#8A8A8A", "circle"),
-    "inductor": ("#E07B00", "square"),
-    "openxla+lazytensor": ("#1BA37D", "triangle-up"),
-    "openxla+dynamo": ("#3A86E0", "diamond"),
-}
+_SHAPES = {"eager": "circle", "inductor": "square", "openxla+lazytensor": "triangle-up", "openxla+dynamo": "diamond"}
+BACKENDS: dict[str, tuple[str, str]] = {name: (colours.BACKENDS[name], shape) for name, shape in _SHAPES.items()}
 
-_OTHERS: tuple[tuple[str, str], ...] = (
-    ("#C76BA0", "cross"),
-    ("#B09A00", "triangle-down"),
-    ("#9A7BD0", "triangle-right"),
-    ("#C8553D", "triangle-left"),
+_OTHERS: tuple[tuple[str, str], ...] = tuple(
+    zip(colours.OTHERS, ("cross", "triangle-down", "triangle-right", "triangle-left"), strict=True)
 )
 
 STATUS_COLOURS: dict[str, str] = {

@@ -31,7 +31,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     purpose: Purpose = "benchmark"
     """`calibration`: experiments are measured against themselves (`xlabench calibrate`); `confirmation`: both sides of
     a comparison once more (`xlabench compare --confirm`). Neither is a result."""
-    repeat: int = 10
+    repeat: int = 20
     """Steady blocks to take, the least number of them where `until_stable`; under the preset `peer` all blocks."""
     until_stable: float | None = None
     """Blocks are taken until the 95 % interval of their median is within ± this share of it; None: `repeat` blocks."""
@@ -47,7 +47,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     twins: int | None = None
     """Experiments that are measured against themselves beside the others; None: as many as the run's size bears."""
     interleave: Interleave = "processes"
-    rounds: int = 5
+    rounds: int = 10
     """Turns that an interleaved process takes; they share its steady blocks."""
     rewarm: int = 1
     """Blocks at the begin of an interleaved turn that are timed apart."""

@@ -3,7 +3,8 @@
 StoreError                  exit code 2
 ├── UsageError              a path, name or value that cannot be used
 │   ├── NoSuchSource        nothing to ingest at a path
-│   └── NoSnapshot          no index to read yet
+│   ├── NoSnapshot          no index to read yet
+│   └── MissingPackage      an optional package that was asked for is not installed
 ├── WriterBusy              another process writes the same results.jsonl
 ├── WriteFailed             a record could not be written whole
 ├── RunFileError            run.json is missing or unreadable
@@ -31,6 +32,10 @@ class NoSuchSource(UsageError):
 
 class NoSnapshot(UsageError):
     """There is no index to read yet."""
+
+
+class MissingPackage(UsageError):
+    """An optional package that was asked for is not installed."""
 
 
 class WriterBusy(StoreError):

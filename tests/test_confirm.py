@@ -110,7 +110,7 @@ def test_both_interpreters_were_found_in_their_runs_and_took_turns(
         (name, replica) for name in ("new", "old") for replica in range(3)
     ]
     assert {each["measurement"]["order"] for each in found} == {"interleaved"}
-    assert {each["measurement"]["repeat"] for each in found} == {10}, "a confirmation rests on ten blocks or more"
+    assert {each["measurement"]["repeat"] for each in found} == {20}, "a confirmation rests on twenty blocks or more"
     assert {each["environment"]["threads"] for each in found} == {1}, "the settings of the run that is confirmed"
     assert {each["purpose"] for each in found} == {"confirmation"}
     assert len({each["experiment_id"] for each in found}) == 1

@@ -1,17 +1,22 @@
-"""`xlabench report`: speedups over a baseline."""
+"""`xlabench report`: speedups over a baseline, and the weekly review."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import tempfile
 from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_DONE, EXIT_USAGE, add_database, say, store_of, verb
+from xlabench.command import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, say, store_of, verb
+from xlabench.report_flags import PICTURES, POINTS, add_flags, tests_of, words_of, wrong
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from store.query import Connection
-    from store.report import Report
+    from store.report import PeerOptions, Report
     from xlabench.command import Verbs
 
 
@@ -21,79 +26,133 @@ def add(verbs: Verbs) -> None:
         verbs,
         "report",
         _report,
-        "Print speedups over a baseline, and their geometric means with n. Without --run, of the newest run. "
-        "Under --rule peer, the numbers of PyTorch/XLA's aggregate.py.",
+        "Print speedups over a baseline, and their geometric means with n. Without --run, of the newest run; of FILEs, "
+        "if some are named, instead of the store. Under --rule peer, the numbers of PyTorch/XLA's aggregate.py. "
+        "`weekly` is the review of a week: what passes, fails, got slower or faster since, and why.",
     )
-    parser.add_argument(
-        "kind",
-        nargs="?",
-        default="speedup",
-        choices=["speedup", "latest", "latest_grouped", "histogram"],
-        help="all but `speedup` belong to the peer rule",
-    )
-    parser.add_argument("--rule", choices=["paired", "peer"], help="default: paired; peer for the peer's reports")
-    parser.add_argument("--format", choices=["text", "csv", "json", "markdown", "tab"], default="text")
-    parser.add_argument("--run", action="append", default=[], metavar="RUN_ID", help="runs to report")
-    parser.add_argument("--suite-name", action="append", default=[], metavar="SUITE")
-    parser.add_argument("--test", action="append", default=[], choices=["eval", "train", "inference", "training"])
-    parser.add_argument("--accelerator", metavar="NAME", help="device kind; under the peer rule a regex over its model")
-    parser.add_argument(
-        "--backends", nargs="+", default=[], metavar="NAME", help="the first is the baseline (inductor)"
-    )
-    parser.add_argument("--baseline", choices=["oldest", "latest"], help="peer rule: the baseline's point in time")
-    parser.add_argument("--metric", choices=["exec", "compile"], default="exec", help="peer rule: what is compared")
-    parser.add_argument("--filter", "-k", action="append", default=[], metavar="REGEX", help="models to take")
-    parser.add_argument("--exclude", "-x", action="append", default=[], metavar="REGEX", help="models to leave")
-    add_database(parser)
+    add_flags(parser)
 
 
 def _report(parsed: argparse.Namespace) -> int:
-    from store import report
+    kind, files = words_of(parsed.what)
+    parsed.kind = kind.replace("-", "_")
+    parsed.peer = parsed.rule == "peer" or (parsed.rule is None and parsed.kind not in ("speedup", "weekly"))
+    parsed.format = parsed.format or ("markdown" if kind == "weekly" else "text")
+    if sentence := wrong(parsed, files):
+        return say(sentence, EXIT_USAGE)
+    with _opened(parsed, files) as (con, code):
+        made = _made(parsed, con, files)
+    _write(made, parsed.output)
+    return code
+
+
+@contextlib.contextmanager
+def _opened(parsed: argparse.Namespace, files: Sequence[Path]) -> Iterator[tuple[Connection, int]]:
+    """Open the store, or a temporary index of the files; with the exit code so far."""
     from store.choose import newest_snapshot
+    from store.errors import UsageError
+    from store.ingest import ingest
     from store.query import connect
 
-    peer = parsed.rule == "peer" or (parsed.rule is None and parsed.kind != "speedup")
-    if not peer and (parsed.kind != "speedup" or parsed.baseline or parsed.metric != "exec"):
-        return say("latest, latest_grouped, histogram, --baseline and --metric belong to --rule peer.", EXIT_USAGE)
-    with connect(newest_snapshot(store_of(parsed))) as con:
-        made = _peer_report(parsed, con) if peer else _paired_report(parsed, con)
-    sys.stdout.write(report.render(made, parsed.format))
-    return EXIT_DONE
+    if not files:
+        with connect(newest_snapshot(store_of(parsed))) as con:
+            yield con, EXIT_DONE
+        return
+    with tempfile.TemporaryDirectory(prefix="xlabench-report-") as folder:
+        found = ingest(files, folder)
+        for line in found.rejected:
+            say(f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", EXIT_PARTIAL)
+        if not found.records_n or found.snapshot is None:
+            raise UsageError("The files hold no record. Name results.jsonl files, or folders of runs.")
+        with connect(found.snapshot) as con:
+            yield con, found.exit_code
 
 
-def _tests(parsed: argparse.Namespace) -> tuple[str, ...]:
-    return tuple({"inference": "eval", "training": "train"}.get(test, test) for test in parsed.test)
+def _made(parsed: argparse.Namespace, con: Connection, files: Sequence[Path]) -> bytes:
+    """Return the report in its format."""
+    if parsed.kind == "weekly":
+        return _weekly(parsed, con)
+    if not parsed.peer:
+        return _drawn(parsed, _own_report(parsed, con))
+    return _peer(parsed, con, _peer_options(parsed, files))
 
 
-def _paired_report(parsed: argparse.Namespace, con: Connection) -> Report:
+def _write(made: bytes, output: Path | None) -> None:
+    if output is not None:
+        output.write_bytes(made)
+        return
+    sys.stdout.buffer.write(made)
+    sys.stdout.flush()
+
+
+def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
+    """Return the report under the paired rule, or under the HUD's."""
     from store.choose import matching_models
+    from store.compare import resolve
     from store.filters import Filters
     from store.query import DEFAULT_BASELINE
-    from store.report import paired_report
+    from store.report import hud_report, paired_report
 
     filters = Filters(
         suite=tuple(parsed.suite_name),
         model=matching_models(con, parsed.filter, parsed.exclude) if parsed.filter or parsed.exclude else (),
         backend=tuple(parsed.backends),
-        test=_tests(parsed),
+        test=tests_of(parsed),
         accelerator=(parsed.accelerator,) if parsed.accelerator else (),
         run=tuple(parsed.run),
     )
-    return paired_report(con, filters, baseline_backend=parsed.backends[0] if parsed.backends else DEFAULT_BASELINE)
+    backend = parsed.backends[0] if parsed.backends else DEFAULT_BASELINE
+    named = parsed.baseline not in (*POINTS, "same")
+    at = resolve(con, parsed.baseline).run_id if named else parsed.baseline
+    report = hud_report if parsed.rule == "hud" else paired_report
+    return report(con, filters, baseline_backend=backend, baseline_run=at)
 
 
-def _peer_report(parsed: argparse.Namespace, con: Connection) -> Report:
-    from store.report import PeerOptions, peer_report
+def _drawn(parsed: argparse.Namespace, made: Report) -> bytes:
+    """Return one of our own reports in its format."""
+    from store.report import render
+    from store.report.peer_plot import Size
+    from store.report.ratio_plot import plot_ratios
 
-    options = PeerOptions(
+    if parsed.format not in PICTURES or made.picture is None:
+        return render(made, parsed.format).encode()
+    size = Size(parsed.fig_width, parsed.fig_height)
+    title = f"{made.title}\n{parsed.title}" if parsed.title else made.title
+    return plot_ratios(made.picture, title, parsed.format, size)
+
+
+def _peer_options(parsed: argparse.Namespace, files: Sequence[Path]) -> PeerOptions:
+    from store.report import PeerOptions
+
+    return PeerOptions(
         kind=parsed.kind,
         metric=parsed.metric,
         baseline=parsed.baseline or "oldest",
-        test=(_tests(parsed) or ("eval",))[0],
+        test=(tests_of(parsed) or ("eval",))[0],
         accelerator=parsed.accelerator,
         backends=tuple(parsed.backends) or PeerOptions().backends,
         suite=tuple(parsed.suite_name),
         include=tuple(parsed.filter),
         exclude=tuple(parsed.exclude),
+        files=tuple(str(path.resolve()) for path in files),
     )
-    return peer_report(con, options, grid=parsed.format == "tab")
+
+
+def _peer(parsed: argparse.Namespace, con: Connection, options: PeerOptions) -> bytes:
+    from store.report import peer_report, render
+    from store.report.peer import titles
+    from store.report.peer_plot import Size, plot
+
+    made = peer_report(con, options, grid=parsed.format == "tab")
+    if parsed.format not in PICTURES:
+        return render(made, parsed.format).encode()
+    size = Size(parsed.fig_width, parsed.fig_height)
+    return plot(made, options, titles(options), parsed.format, size, parsed.title)
+
+
+def _weekly(parsed: argparse.Namespace, con: Connection) -> bytes:
+    from store.query import DEFAULT_BASELINE
+    from store.weekly import weekly_report
+
+    baseline = parsed.backends[0] if parsed.backends else DEFAULT_BASELINE
+    return weekly_report(con, parsed.run, parsed.since, baseline, parsed.dashboard).render(parsed.format).encode()

@@ -18,7 +18,7 @@ def add_protocol_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags that say how a run measures; none is part of an experiment's identity."""
     group = parser.add_argument_group("measurement")
     add = group.add_argument
-    add("--repeat", type=types.positive, metavar="N", help="timed blocks in the steady state (default 10)")
+    add("--repeat", type=types.positive, metavar="N", help="timed blocks in the steady state (default 20)")
     add(
         "--until-stable",
         type=types.percent,
@@ -49,7 +49,7 @@ def add_protocol_flags(parser: argparse.ArgumentParser) -> None:
         help="how a group's processes follow each other: in turns while the others are stopped; whole, in balanced "
         "order; or experiment by experiment (default processes)",
     )
-    add("--rounds", type=types.positive, default=5, metavar="R", help="turns of an interleaved process (default 5)")
+    add("--rounds", type=types.positive, default=10, metavar="R", help="turns of an interleaved process (default 10)")
     add(
         "--rewarm",
         type=types.not_negative,

@@ -50,8 +50,8 @@ def side_by_side(cells: Sequence[tuple[PlanEntry, PlanEntry]]) -> Plan:
 def confirming(settings: dict[str, Any], processes: int | None = None) -> Settings:
     """Return the settings of a confirmation, from those of the run that it confirms.
 
-    Enough blocks and processes, interleaved; nothing beside the timing; and no hidden twins, whose pairs would change
-    the floors by which the same command chooses the cells when it is repeated.
+    Enough blocks, rounds and processes, interleaved; nothing beside the timing; and no hidden twins, whose pairs would
+    change the floors by which the same command chooses the cells when it is repeated.
 
     Args:
         settings: of the run, as its `run.json` has them.
@@ -69,6 +69,7 @@ def confirming(settings: dict[str, Any], processes: int | None = None) -> Settin
         # The peer's preset counts blocks in another way, and lets nobody take turns.
         preset=usual.preset if found.preset == "peer" else found.preset,
         repeat=max(usual.repeat, found.repeat),
+        rounds=max(usual.rounds, found.rounds),
         purpose="confirmation",
         processes=processes or max(CONFIRMING_PROCESSES, found.processes),
         until_verdict=False,

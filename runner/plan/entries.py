@@ -17,7 +17,11 @@ FULLGRAPH_TRAIN = "fullgraph in eval only: dynamo cannot capture the backward() 
 
 
 def make_entry(
-    config: ExperimentConfig, environment: str, skip_reason: str | None, notes: tuple[str, ...] = ()
+    config: ExperimentConfig,
+    environment: str,
+    skip_reason: str | None,
+    notes: tuple[str, ...] = (),
+    in_spite_of: str | None = None,
 ) -> PlanEntry:
     """Give a configuration its identity, variant and group."""
     group = [
@@ -39,6 +43,7 @@ def make_entry(
         group="/".join(str(part) for part in group),
         skip_reason=skip_reason,
         notes=notes,
+        in_spite_of=in_spite_of,
     )
 
 

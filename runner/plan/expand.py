@@ -134,11 +134,9 @@ def _of_model(choice: Choice, request: PlanRequest, machine: Machine) -> Iterato
     for accelerator, test in product(accelerators, request.tests or TESTS):
         for way in ways(request, accelerator):
             config, notes = _configuration(choice, request, accelerator, test, way)
-            reason = choice.model.missing
-            if reason is None and not request.no_skip:
-                reason = _table_skip(choice.model, config, way)
-            reason = reason or cannot_run(config, machine)
-            yield make_entry(config, request.environment, reason, notes)
+            against = _table_skip(choice.model, config, way)
+            reason = choice.model.missing or (None if request.no_skip else against) or cannot_run(config, machine)
+            yield make_entry(config, request.environment, reason, notes, None if reason else against)
 
 
 def _configuration(

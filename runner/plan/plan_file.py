@@ -75,6 +75,7 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, f
     not_here: str | None = None
     """Why the machine that printed the plan could not measure it; another may, so nobody reads it."""
     notes: tuple[str, ...] = ()
+    in_spite_of: str | None = None
 
 
 class PlanFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -109,6 +110,7 @@ def _file_entry(entry: PlanEntry, machine: Machine | None) -> FileEntry:
         skip_reason=None if not_here else reason,
         not_here=reason if not_here else None,
         notes=entry.notes,
+        in_spite_of=entry.in_spite_of,
     )
 
 
@@ -154,7 +156,7 @@ def repeat(path: Path, request: PlanRequest, machine: Machine) -> Iterator[PlanE
     for entry, config in zip(file.experiments, configs, strict=True):
         if (config.suite_name, config.model_name) in part and entry.environment == request.environment:
             reason = entry.skip_reason or missing[config.suite_name] or cannot_run(config, machine)
-            yield make_entry(config, entry.environment, reason, entry.notes)
+            yield make_entry(config, entry.environment, reason, entry.notes, entry.in_spite_of)
 
 
 def with_settings(path: Path, settings: Settings, given: Iterable[str]) -> Settings:

@@ -33,7 +33,7 @@ CONFIGURABLE = (
 WITHOUT_CUDAGRAPHS = {"reduce-overhead": "default", "max-autotune": "max-autotune-no-cudagraphs"}
 """Modes of `torch.compile` that turn CUDA graphs on, whatever inductor says, and what they are without."""
 
-REPEATS = {"xlabench": 10, "peer": 10, "hud": 30}
+REPEATS = {"xlabench": 20, "peer": 10, "hud": 30}
 PROCESSES = {"xlabench": 3, "peer": 1, "hud": 3}
 """Of each experiment. The peer's runner has one."""
 

@@ -131,7 +131,7 @@ def execute(
         records = read_records(folder.results)
         left = remaining(folder.file.plan, records, replicas=folder.settings.records, retry_failed=retry_failed)
         todo = replace(left, groups=twins.seated(left.groups, folder.file.plan, folder.settings))
-        facts = _facts(folder, machines)
+        facts = _facts(folder, machines, torchbench_dir)
         members = [member for group in todo.groups for member in group.members]
         view = ProgressView(stream=sys.stderr, members=members, replicas=replicas)
         if swept:
@@ -209,7 +209,7 @@ def _pool(entries: Sequence[PlanEntry], facts: RunFacts, folder: RunFolder, serv
     )
 
 
-def _facts(folder: RunFolder, machines: Mapping[str, Machine]) -> dict[str, RunFacts]:
+def _facts(folder: RunFolder, machines: Mapping[str, Machine], torchbench_dir: Path | None) -> dict[str, RunFacts]:
     """Return what the records of each environment share."""
     file = folder.file
     return {
@@ -220,6 +220,7 @@ def _facts(folder: RunFolder, machines: Mapping[str, Machine]) -> dict[str, RunF
             settings=folder.settings,
             accelerators=machines[environment.name].models(folder.settings.device_index),
             python=machines[environment.name].python,
+            torchbench_dir=torchbench_dir,
         )
         for environment in file.environments
     }

@@ -33,6 +33,7 @@ from store.record import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from runner.messages import Hello, Instrumented, Loaded, Report, Settings, Verified
     from runner.schedule.arrange import Order
@@ -76,6 +77,7 @@ class RunFacts:
     accelerators: Mapping[Accelerator, str]
     python: str = sys.executable
     """The interpreter of the environment."""
+    torchbench_dir: Path | None = None
     hello: Hello | None = None
 
 
@@ -144,6 +146,7 @@ def make_record(
         metrics["error"] = f"{outcome.error.type}: {outcome.error.message}"
     warnings = [
         *entry.notes,
+        *([f"measured in spite of the suite's table (--no-skip): {entry.in_spite_of}"] if entry.in_spite_of else ()),
         *(outcome.loaded.warnings if outcome.loaded else ()),
         *(report.warnings if report else ()),
         *how.warnings,
@@ -186,7 +189,7 @@ def make_record(
         findings=found,
         machine=outcome.machine,
         finished_at=time.time(),
-        reproduce=reproduce(entry, facts.settings, facts.python),
+        reproduce=reproduce(entry, facts.settings, facts.python, facts.torchbench_dir),
     )
 
 

@@ -12,6 +12,8 @@ from runner.plan import presets
 from store.record import ExperimentConfig
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from store.record import PlanEntry
 
 _ENVIRONMENT = "default"
@@ -40,13 +42,16 @@ _OFF = {"cudagraphs": "--disable-cudagraphs", "keep_model_data_on_cuda": "--trac
 """Flags of what a preset has on."""
 
 
-def reproduce(entry: PlanEntry, settings: Settings, python: str = sys.executable) -> str:
+def reproduce(
+    entry: PlanEntry, settings: Settings, python: str = sys.executable, torchbench_dir: Path | None = None
+) -> str:
     """Return the command as one types it.
 
     Args:
         entry: the experiment.
         settings: how it was measured.
         python: the interpreter of its environment.
+        torchbench_dir: the checkout of torchbench, where one was named.
     """
     config = entry.config
     words = ["--suite-name", config.suite_name, "--only", f"{config.suite_name}/{config.model_name}"]
@@ -56,6 +61,10 @@ def reproduce(entry: PlanEntry, settings: Settings, python: str = sys.executable
         words += ["--batch-size", str(config.batch_size)]
     if (entry.environment, python) != (_ENVIRONMENT, sys.executable):
         words += ["--env", f"{entry.environment}={python}"]
+    if torchbench_dir is not None and config.suite_name == "torchbench":
+        words += ["--torchbench-dir", str(torchbench_dir.absolute())]
+    if entry.in_spite_of:
+        words.append("--no-skip")
     words += _configuration_words(config, settings.preset) + _setting_words(settings)
     return shlex.join(["xlabench", "run", *words])
 

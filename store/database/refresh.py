@@ -16,7 +16,7 @@ INSERT INTO stale_series
 SELECT DISTINCT series_id FROM result_rows WHERE run_id IN (SELECT run_id FROM stale_runs)
 """
 """Series that lost or gained a result: their change points are computed anew."""
-_STEPS = ("planned", "benchmark_records", "shown_records", "measured", "results_now")
+_STEPS = ("planned", "benchmark_records", "shown_records", "measured", "results_now", "sources_now")
 
 
 def scripts() -> list[str]:
@@ -41,6 +41,8 @@ def refresh(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("DELETE FROM result_rows WHERE run_id IN (SELECT run_id FROM stale_runs)")
     con.execute("INSERT INTO result_rows BY NAME SELECT * FROM results_now")
     con.execute(_TOUCHED)
+    con.execute("DELETE FROM run_sources WHERE run_id IN (SELECT run_id FROM stale_runs)")
+    con.execute("INSERT INTO run_sources BY NAME SELECT * FROM sources_now")
     con.execute("DELETE FROM stale_runs")
     con.execute("COMMIT")
 

@@ -31,6 +31,8 @@ class PlanEntry(msgspec.Struct, kw_only=True, frozen=True):
     skip_reason: str | None = None
     notes: tuple[str, ...] = ()
     """What was changed in the configuration that was asked for, and why; warnings of the record."""
+    in_spite_of: str | None = None
+    """What the suite's tables say against measuring it, where it is measured all the same (`--no-skip`)."""
 
     @property
     def runnable(self) -> bool:

@@ -10,7 +10,8 @@ from store.errors import UsageError
 from store.filters import ALL, Filters
 from store.metrics import metric
 from store.query import DEFAULT_BASELINE, fetch, named
-from store.report.table import Cell, Column, Report, Table
+from store.report.paired import point_text
+from store.report.table import Cell, Column, Mark, Picture, Report, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,12 +63,32 @@ def hud_report(
         means += fetch(con, named("hud_summary"), summary | baseline)
     if not rows:
         raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")
-    at = f" of run {baseline_run}" if baseline_run else ""
+    at = point_text(baseline_run)
     names = "; ".join(f"run {run['run_id']} ({run['run_label']}, {run['run_started']} UTC)" for run in runs)
     return Report(
         title=f"HUD rule, {names}",
         tables=(_means(means, f"{baseline_backend}{at}"), _models(rows)),
         notes=_notes(means, f"{baseline_backend}{at}"),
+        picture=Picture(axis="Speedup vs eager", marks=_marks(means, rows)),
+    )
+
+
+def _marks(means: Sequence[Row], rows: Sequence[Row]) -> tuple[Mark, ...]:
+    """Return the HUD's speedups of models, then its geometric means; eager over itself only fills the picture."""
+    models, groups = (
+        _telling(each, ("run_id", *_GROUP), always=always)
+        for each, always in ((rows, ("test",)), (means, ("suite", "test")))
+    )
+    marks = [(row, " ".join(str(row[key]) for key in ("model", *models)), row["hud_speedup"], None) for row in rows]
+    marks += [
+        (row, " ".join(["GEOMEAN", *(str(row[key]) for key in groups)]), row[name], row[n])
+        for name, n, _ in _MEANS[:1]
+        for row in means
+    ]
+    return tuple(
+        Mark(label=label, variant=row["variant"], backend=row["backend"], value=value, n=n)
+        for row, label, value, n in marks
+        if value and row["backend"] != "eager"
     )
 
 

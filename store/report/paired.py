@@ -12,7 +12,7 @@ from store.filters import ALL
 from store.metrics import metric
 from store.query import DEFAULT_BASELINE, fetch, named, with_baseline
 from store.report.findings import findings_table
-from store.report.table import Cell, Column, Report, Table
+from store.report.table import Cell, Column, Mark, Picture, Report, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -45,7 +45,7 @@ def paired_report(
         raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")
     means = fetch(con, named("geomeans"), parameters)
     runs = sorted({str(row["run_id"]) for row in rows if row["source"] == "xlabench"})
-    at = f" of run {baseline_run}" if baseline_run else ""
+    at = point_text(baseline_run)
     return Report(
         title=f"Speedup over {baseline_backend}{at}, {_run_name(rows)}",
         tables=(
@@ -61,7 +61,40 @@ def paired_report(
             "Geometric means are over models that are valid on both sides and comparable; n says how many.",
             *(false_alarms(con, run).sentence() for run in runs),
         ),
+        picture=Picture(axis=f"Speedup over {baseline_backend}{at}", marks=_marks(rows, means, baseline_backend)),
     )
+
+
+def _marks(rows: Sequence[Row], means: Sequence[Row], baseline: str) -> tuple[Mark, ...]:
+    """Return the speedups of models, then the geometric means; the baseline over itself only fills the picture."""
+    models = _telling(rows, ("run_id", *_KEYS, "requested_batch_size"), always=("model", "test"))
+    series = _telling(means, ("run_id", *_SERIES[:-1]), always=("test",))
+    alone = all(row["variant"] == baseline for row in rows)
+    marks = [(row, _label(row, models), "speedup") for row in rows]
+    marks += [(row, f"GEOMEAN {_label(row, series)}", "geomean") for row in means]
+    return tuple(
+        Mark(
+            label=label,
+            variant=row["variant"],
+            backend=row["backend"],
+            value=row[name],
+            low=row[f"{name}_low"],
+            high=row[f"{name}_high"],
+            n=int(row["n"]) if name == "geomean" else None,
+        )
+        for row, label, name in marks
+        if row[name] and (alone or row["variant"] != baseline)
+    )
+
+
+def _label(row: Row, keys: Sequence[str]) -> str:
+    return " ".join(str(row[key]) for key in keys if row[key] is not None)
+
+
+def point_text(baseline_run: str | None) -> str:
+    """Return which results the baseline is, as words after its name."""
+    points = {None: "", "same": "", "latest": " (its latest results)", "oldest": " (its oldest results)"}
+    return points.get(baseline_run, f" of run {baseline_run}")
 
 
 def _newest_run(con: Connection, filters: Filters) -> str:

@@ -42,6 +42,11 @@ def peer_report(con: Connection, options: PeerOptions, *, grid: bool = False) ->
     return Report(title=title, tables=(table,) if columns else (), notes=notes)
 
 
+def titles(options: PeerOptions) -> tuple[str, ...]:
+    """Return the backends as headers and legends name them."""
+    return tuple(map(_title, options.backends))
+
+
 def _title(backend: str) -> str:
     return _TITLES.get(backend, backend)
 

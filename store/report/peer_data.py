@@ -29,7 +29,8 @@ class PeerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the peer's report is asked for; the first backend is the baseline.
 
     `accelerator` is a regular expression over the accelerator's model; None where the records have one only.
-    `include` and `exclude` are regular expressions over model names, alternatives of each other.
+    `include` and `exclude` are regular expressions over model names, alternatives of each other. `files` are paths in
+    the order in which their records count; others come before them.
     """
 
     kind: Literal["speedup", "latest", "latest_grouped", "histogram"] = "speedup"
@@ -41,6 +42,7 @@ class PeerOptions(msgspec.Struct, frozen=True, kw_only=True):
     suite: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 class Speedups(msgspec.Struct, frozen=True):
@@ -87,6 +89,7 @@ def _datapoints(con: Connection, options: PeerOptions) -> dict[datetime, ByBacke
         "test": TESTS[options.test],
         "accelerator": _expression((options.accelerator or ".",)).pattern,
         "suite": list(options.suite),
+        "files": list(options.files),
     }
     rows = con.cursor().execute(named("peer_datapoints"), parameters).fetchall()
     _one_accelerator(sorted({row[0] or "unknown" for row in rows}), options)

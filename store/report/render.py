@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from tabulate import tabulate
 
 from store.errors import UsageError
+from store.report.cells import heading, shown
+from store.report.html import html_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from store.report.table import Cell, Column, Report, Table
+    from store.report.table import Cell, Report, Table
 
-MISSING = "—"
 _HEADER_CHARACTERS = 10
 
 
@@ -33,16 +34,6 @@ def render(report: Report, form: str) -> str:
     return FORMATS[form](report)
 
 
-def _shown(cell: Cell, column: Column) -> str:
-    if cell is None or cell == "":
-        return MISSING
-    return f"{cell:.{column.digits}f}" if isinstance(cell, float) else str(cell)
-
-
-def _header(column: Column) -> str:
-    return f"{column.title} ({column.unit})" if column.unit else column.title
-
-
 def _text(report: Report) -> str:
     from rich import box  # noqa: PLC0415 (the other formats need no terminal)
     from rich.console import Console  # noqa: PLC0415
@@ -51,15 +42,17 @@ def _text(report: Report) -> str:
     out = io.StringIO()
     console = Console(file=out, width=max(80, _width(report)), force_terminal=False)
     console.print(report.title, markup=False)
+    for sentence in report.answer:
+        console.print(f"* {sentence}", markup=False, soft_wrap=True)
     for table in filter(_has_rows, report.tables):
         grid = Grid(title=table.title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
         for column, header in zip(table.columns, _folded_headers(table), strict=True):
             grid.add_column(header, justify="right" if column.numeric else "left", no_wrap=True)
         for row in table.rows:
-            grid.add_row(*(_plain(_shown(cell, column)) for cell, column in zip(row, table.columns, strict=True)))
+            grid.add_row(*(_plain(shown(cell, column)) for cell, column in zip(row, table.columns, strict=True)))
         console.print(grid)
     for note in report.notes:
-        console.print(f"* {note}", markup=False)
+        console.print(f"* {note}", markup=False, soft_wrap=True)
     return out.getvalue()
 
 
@@ -78,8 +71,8 @@ def _folded_headers(table: Table) -> list[str]:
     """Return headers broken into lines about as wide as what stands below them."""
     folded = []
     for index, column in enumerate(table.columns):
-        below = max((len(_shown(row[index], column)) for row in table.rows), default=0)
-        words = _header(column).replace("+", "+ ")
+        below = max((len(shown(row[index], column)) for row in table.rows), default=0)
+        words = heading(column).replace("+", "+ ")
         lines = textwrap.wrap(words, max(below, _HEADER_CHARACTERS), break_long_words=False)
         folded.append("\n".join(line.replace("+ ", "+") for line in lines))
     return folded
@@ -90,28 +83,38 @@ def _width(report: Report) -> int:
     widths = [0]
     for table in report.tables:
         cells = [[max(header.split("\n"), key=len) for header in _folded_headers(table)]]
-        cells += [[_shown(cell, column) for cell, column in zip(row, table.columns, strict=True)] for row in table.rows]
+        cells += [[shown(cell, column) for cell, column in zip(row, table.columns, strict=True)] for row in table.rows]
         widths.append(sum(max(len(row[index]) for row in cells) + 3 for index in range(len(table.columns))) + 3)
     return max(widths)
 
 
 def _markdown(report: Report) -> str:
-    parts = [f"# {report.title}"]
+    parts = [f"# {_markdown_text(report.title)}"]
+    if report.answer:
+        parts.append("\n".join(f"- {_markdown_text(sentence)}" for sentence in report.answer))
     parts += [f"## {table.title}\n\n{_markdown_table(table)}" for table in filter(_has_rows, report.tables)]
     if report.notes:
-        parts.append("\n".join(f"- {note}" for note in report.notes))
+        parts.append("\n".join(f"- {_markdown_text(note)}" for note in report.notes))
     return "\n\n".join(parts) + "\n"
 
 
 def _markdown_table(table: Table) -> str:
     lines = [
-        "| " + " | ".join(_header(column) for column in table.columns) + " |",
+        "| " + " | ".join(heading(column) for column in table.columns) + " |",
         "|" + "|".join("---:" if column.numeric else "---" for column in table.columns) + "|",
     ]
     for row in table.rows:
-        cells = (_shown(cell, column).replace("|", r"\|") for cell, column in zip(row, table.columns, strict=True))
+        cells = (_markdown_text(shown(cell, column)) for cell, column in zip(row, table.columns, strict=True))
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+_MARKDOWN = str.maketrans({"|": r"\|", "<": "&lt;", "\n": " ", "\r": " ", "`": r"\`", "*": r"\*"})
+
+
+def _markdown_text(text: str) -> str:
+    """Return text as it is: no cell ends early, and nothing that a message says becomes HTML, a link or emphasis."""
+    return text.replace("](", r"]\(").translate(_MARKDOWN)
 
 
 def _csv(report: Report) -> str:
@@ -121,7 +124,7 @@ def _csv(report: Report) -> str:
     for index, table in enumerate(report.tables):
         if index:
             out.write("\n")
-        titles = [_header(column) for column in table.columns]
+        titles = [heading(column) for column in table.columns]
         writer.writerow([f"# {titles[0]}", *titles[1:]])
         writer.writerows([["" if cell is None else str(cell) for cell in row] for row in table.rows])
     return out.getvalue()
@@ -139,7 +142,8 @@ def _json(report: Report) -> str:
         }
         for table in report.tables
     ]
-    return json.dumps({"title": report.title, "notes": report.notes, "tables": tables}, indent=1) + "\n"
+    found = {"title": report.title, "answer": report.answer, "notes": report.notes, "tables": tables}
+    return json.dumps(found, indent=1) + "\n"
 
 
 def _json_cell(cell: Cell) -> Any:
@@ -153,7 +157,7 @@ def _grid(report: Report) -> str:
     grids = [
         tabulate(
             [list(row) for row in table.rows],
-            headers=[_header(column) for column in table.columns],
+            headers=[heading(column) for column in table.columns],
             tablefmt="fancy_grid",
             floatfmt=".2f",
         )
@@ -168,4 +172,5 @@ FORMATS: dict[str, Callable[[Report], str]] = {
     "json": _json,
     "markdown": _markdown,
     "tab": _grid,
+    "html": html_page,
 }

@@ -17,6 +17,8 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     definition: str = ""
     digits: int = 2
     numeric: bool = False
+    link: bool = False
+    """Its cells are addresses of ours, which a page may make links of."""
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,9 +29,31 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[tuple[Cell, ...], ...]
 
 
+class Mark(msgspec.Struct, frozen=True, kw_only=True):
+    """A ratio above 0 and its interval, if it has one, as a picture shows it."""
+
+    label: str
+    variant: str
+    backend: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    """Of a mean: over how many."""
+
+
+class Picture(msgspec.Struct, frozen=True, kw_only=True):
+    """What a picture of a report shows: marks in the order of their labels; `axis` says what the ratios are."""
+
+    axis: str
+    marks: tuple[Mark, ...]
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """What a report says: tables, and notes on how to read them."""
+    """What a report says: the answer in sentences, the tables that it rests on, and notes on how to read them."""
 
     title: str
     tables: tuple[Table, ...]
     notes: tuple[str, ...] = ()
+    answer: tuple[str, ...] = ()
+    picture: Picture | None = None

@@ -3,13 +3,7 @@
 -- median over their common rounds of ln(first / second): what remains where nothing differs; `round_variance` is that
 -- median's variance as the rounds tell it (NULL of one round).
 CREATE OR REPLACE VIEW aa_pairs AS
-WITH rounds AS (
-    SELECT record_id, round, median(per_iter_s) AS round_s
-    FROM samples
-    WHERE kind = 'steady' AND per_iter_s > 0
-    GROUP BY record_id, round
-),
-pairs AS (
+WITH pairs AS (
     SELECT a.record_id AS first_id, b.record_id AS second_id, 'calibration' AS origin
     FROM records AS a
     JOIN records AS b
@@ -21,6 +15,14 @@ pairs AS (
     SELECT a.record_id, b.record_id, 'twin'
     FROM records AS b
     JOIN records AS a ON a.record_id = b.twin_of
+),
+-- Few records are measured against themselves: only their samples are read.
+rounds AS (
+    SELECT record_id, round, median(per_iter_s) AS round_s
+    FROM samples
+    WHERE kind = 'steady' AND per_iter_s > 0
+        AND record_id IN (SELECT first_id FROM pairs UNION ALL SELECT second_id FROM pairs)
+    GROUP BY record_id, round
 )
 SELECT
     r.run_id, r.machine_id, r.experiment_id, r.environment, r.suite, r.model, r.test, r.variant, r.attempt, p.origin,

@@ -135,11 +135,11 @@ def test_what_a_run_did_not_plan_cannot_be_measured_again():
 
 
 def test_a_confirmation_keeps_the_runs_settings_but_for_what_makes_it_one():
-    asked = settings(processes=1, repeat=3, threads=2, seed=5, start="interpreter", verify="with", twins=4)
+    asked = settings(processes=1, repeat=3, threads=2, seed=5, start="interpreter", verify="with", twins=4, rounds=2)
     found = confirming(msgspec.to_builtins(asked))
     assert (found.threads, found.seed, found.start) == (2, 5, "interpreter")
-    assert (found.purpose, found.processes, found.repeat, found.twins) == ("confirmation", 3, 10, 0)
-    assert (found.verify, found.interleave) == ("off", "processes")
+    assert (found.purpose, found.processes, found.repeat, found.twins) == ("confirmation", 3, 20, 0)
+    assert (found.verify, found.interleave, found.rounds) == ("off", "processes", 10)
 
 
 def test_more_processes_stay_and_more_can_be_asked_for_but_not_fewer_than_confirm():

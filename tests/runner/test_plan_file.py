@@ -103,6 +103,18 @@ def test_notes_come_back(printed, monkeypatch):
     assert {entry.notes for entry in repeated(path).entries} == {("float32 in place of float16: one: overflows",)}
 
 
+def test_what_tables_say_against_it_comes_back(printed, monkeypatch):
+    from runner.suites.base import ModelInfo
+
+    skipped = ModelInfo(name="one", skips={"train": "has no loss"})
+    monkeypatch.setattr("runner.suites.dummy.DummySuite.models", lambda *_: [skipped])
+    path = printed(no_skip=True)
+    assert {(each.config.test, each.in_spite_of) for each in repeated(path).entries} == {
+        ("eval", None),
+        ("train", "has no loss"),
+    }
+
+
 def test_a_printed_plan_may_be_printed_again(printed):
     path = printed(**RICH)
     asked, here = request(suites=(), plan_file=path), machine()

@@ -50,7 +50,7 @@ def test_hud_is_bfloat16_inference_and_amp_training(test, dtype):
 
 
 def test_repeats_of_every_preset_are_known():
-    assert presets.REPEATS == {"xlabench": 10, "peer": 10, "hud": 30}
+    assert presets.REPEATS == {"xlabench": 20, "peer": 10, "hud": 30}
     assert set(presets.REPEATS) == set(presets.PRESETS)
 
 

@@ -14,6 +14,7 @@ from runner import flags
 from runner.flags.artifacts import INSTRUMENTS
 from runner.messages import Settings
 from runner.plan import make_plan, presets
+from runner.plan.entries import make_entry
 from runner.schedule.outcome import make_record
 from runner.schedule.reproduce import reproduce
 from store.record import ExperimentConfig
@@ -184,6 +185,21 @@ def test_the_environment_is_named_with_its_interpreter():
     request, _ = parsed(words)
     assert [(name, str(python)) for name, python in request.environments] == [("old", "/venvs/old/bin/python")]
     assert "--env" not in words_of(reproduce(entry(), settings(), sys.executable))
+
+
+def test_what_was_measured_in_spite_of_a_table_is_so_again():
+    import msgspec
+
+    forced = msgspec.structs.replace(entry(), in_spite_of="too slow")
+    assert parsed(words_of(reproduce(forced, settings())))[0].no_skip
+    assert "--no-skip" not in words_of(reproduce(entry(), settings()))
+
+
+def test_torchbench_is_looked_for_where_it_was_found(tmp_path):
+    config = ExperimentConfig(suite_name="torchbench", model_name="m", test="eval", accelerator="cpu")
+    words = words_of(reproduce(make_entry(config, "default", None), settings(), sys.executable, tmp_path))
+    assert words[words.index("--torchbench-dir") + 1] == str(tmp_path)
+    assert "--torchbench-dir" not in words_of(reproduce(entry(), settings(), sys.executable, tmp_path))
 
 
 @given(share=st.floats(1e-6, 1, exclude_max=True))

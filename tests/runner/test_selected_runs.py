@@ -58,7 +58,10 @@ def test_no_skip_measures_what_a_suite_skips(tmp_path, flag, status):
     words += ["--home", str(tmp_path), "--output-dirname", str(tmp_path / "run")]
     environment = {**os.environ, "XLABENCH_SUITES": "tests.faults.faulty_suite:SUITE", "PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-m", "xlabench", *words], cwd=ROOT, env=environment, timeout=200, check=True)
-    assert records(tmp_path / "run")["fine", "train"]["status"] == status
+    found = records(tmp_path / "run")["fine", "train"]
+    assert found["status"] == status
+    assert ("--no-skip" in found["reproduce"]) == bool(flag)
+    assert any("in spite of the suite's table (--no-skip)" in text for text in found["warnings"]) == bool(flag)
 
 
 def test_missing_packages_are_named_before_the_run_and_are_load_errors_in_it(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import random
@@ -31,21 +32,29 @@ def checkout() -> Path | None:
 
 
 _DRIVER = """
-import contextlib, io, json, sys
+import base64, contextlib, io, json, sys
 import aggregate
 printed = []
 for arguments in json.load(sys.stdin):
   sys.argv[1:] = arguments
-  out = io.StringIO()
-  with contextlib.redirect_stdout(out):
-    aggregate.main()
-  printed.append(out.getvalue())
+  out = io.TextIOWrapper(io.BytesIO(), write_through=True)
+  try:
+    with contextlib.redirect_stdout(out):
+      aggregate.main()
+    printed.append(base64.b64encode(out.buffer.getvalue()).decode())
+  except (KeyError, SystemExit):
+    printed.append(None)
 json.dump(printed, sys.stdout)
 """
 
 
 def run_aggregate(work: Path, files: Sequence[Path], accelerator: str, calls: Sequence[Sequence[str]]) -> list[str]:
-    """Return what it prints for each list of arguments, all in one process.
+    """Return what it prints for each list of arguments; see `outputs`."""
+    return [found.decode() for found in outputs(work, files, accelerator, calls) if found is not None]
+
+
+def outputs(work: Path, files: Sequence[Path], accelerator: str, calls: Sequence[Sequence[str]]) -> list[bytes | None]:
+    """Return what it writes for each list of arguments, all in one process; None where it ends with an error.
 
     Only its check of accelerator names, which knows three, is replaced in a copy.
     """
@@ -67,10 +76,9 @@ def run_aggregate(work: Path, files: Sequence[Path], accelerator: str, calls: Se
         stdout=subprocess.PIPE,
         text=True,
         timeout=300,
-        env=os.environ | {"ACCELERATOR": accelerator},
+        env=os.environ | {"ACCELERATOR": accelerator, "MPLBACKEND": "agg"},
     )
-    printed: list[str] = json.loads(done.stdout)
-    return printed
+    return [None if text is None else base64.b64decode(text) for text in json.loads(done.stdout)]
 
 
 MODELS = ("alexnet", "BERT_pytorch", "dcgan", "dlrm", "hf_GPT2", "Super_SloMo", "vgg16")

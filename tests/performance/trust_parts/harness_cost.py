@@ -1,4 +1,4 @@
-"""What a timed iteration costs over a bare loop: the same step, blocks of both in turn, in one process."""
+"""What a timed iteration costs over a bare loop: the same step, blocks of each kind in turn, in one process."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tests.performance.trust_parts.lab import ROOT
 if TYPE_CHECKING:
     from tests.performance.trust_parts.lab import Lab
 
+_Times = np.ndarray[tuple[int], np.dtype[np.float64]]
 BLOCKS = 400
 """Of each kind; one thread, since it is the harness that is timed and not the pool of threads."""
 _MEASURED = f"""
@@ -34,16 +35,29 @@ process.load()
 process.first()
 process.warm_up()
 step = process._step
-ours, bare = [], []
+
+
+def bare(prepare):
+    # As a block does: inputs of its own, made before the clock.
+    args, kwargs = process._inputs.fresh(1, process._runtime)[0]
+    prepare()
+    began = time.perf_counter()
+    step(args, kwargs)
+    return time.perf_counter() - began
+
+
+def seed():
+    process._seed_host()
+    process._runtime.seed(settings.seed)
+
+
+taken = {{"timed": [], "bare": [], "seeded": []}}
 with torch.no_grad():
     for _ in range({BLOCKS}):
-        ours.append(process._block().total_s)
-        # As a block does: inputs of its own, made before the clock.
-        args, kwargs = process._inputs.fresh(1, process._runtime)[0]
-        began = time.perf_counter()
-        step(args, kwargs)
-        bare.append(time.perf_counter() - began)
-print(json.dumps([ours, bare]))
+        taken["timed"].append(process._block().total_s)
+        taken["bare"].append(bare(lambda: None))
+        taken["seeded"].append(bare(seed))
+print(json.dumps(taken))
 """
 
 
@@ -51,7 +65,7 @@ def gather(lab: Lab) -> None:
     """Take the blocks."""
     packages = lab.home / "one-millisecond"
     packages.mkdir(parents=True, exist_ok=True)
-    (packages / "work_amount.py").write_text("STEPS = 18\n")
+    (packages / "work_amount.py").write_text("STEPS = 27\n")
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(packages)]),
@@ -64,14 +78,20 @@ def gather(lab: Lab) -> None:
 
 
 def tell(lab: Lab) -> list[str]:
-    """Return the ratio of medians with its interval from a bootstrap over pairs of blocks."""
-    ours, bare = (np.array(each) for each in json.loads((lab.home / "harness-cost.json").read_text()))
-    chance = np.random.default_rng(1)
-    chosen = chance.integers(0, len(ours), (2000, len(ours)))
-    ratios = np.median(ours[chosen], axis=1) / np.median(bare[chosen], axis=1)
-    low, high = np.quantile(ratios, (0.025, 0.975))
-    took, wanted = (statistics.median(each) * 1e3 for each in (ours, bare))
+    """Return the ratios of medians, with their intervals from a bootstrap over rounds of blocks."""
+    taken = {name: np.array(each) for name, each in json.loads((lab.home / "harness-cost.json").read_text()).items()}
+    timed, bare = (statistics.median(taken[name]) * 1e3 for name in ("timed", "bare"))
+    against = {name: _ratio(taken["timed"], taken[name]) for name in ("bare", "seeded")}
     return [
-        f"A timed iteration takes {took:.4f} ms, in a bare loop {wanted:.4f} ms: ratio {took / wanted:.4f}",
-        f"(95 % interval {low:.4f} to {high:.4f}, n = {len(ours)} blocks each, one thread).",
+        f"A timed iteration takes {timed:.4f} ms, in a bare loop {bare:.4f} ms: {against['bare']}.",
+        f"Against a bare loop that resets the random streams before its clock, too: {against['seeded']}.",
+        f"(n = {len(taken['timed'])} blocks each, one thread.)",
     ]
+
+
+def _ratio(timed: _Times, bare: _Times) -> str:
+    chance = np.random.default_rng(1)
+    chosen = chance.integers(0, len(timed), (2000, len(timed)))
+    ratios = np.median(timed[chosen], axis=1) / np.median(bare[chosen], axis=1)
+    low, high = np.quantile(ratios, (0.025, 0.975))
+    return f"ratio {np.median(timed) / np.median(bare):.4f} (95 % interval {low:.4f} to {high:.4f})"

@@ -1,0 +1,8 @@
+-- Grain: one row per result of the runs $runs on the accelerator $accelerator.
+SELECT
+    run_id, experiment_id, coalesce(environment, 'default') AS environment, suite, model, test, backend, variant, status,
+    outcome(status, ran, verification_code) AS outcome, ran, verification_code, failure_phase, reason, error_signature,
+    attempt, graphs_number, graph_breaks_n, reproduce, series_id
+FROM result_rows
+WHERE list_contains($runs::VARCHAR[], run_id) AND accelerator = $accelerator
+ORDER BY suite, model, test, variant, environment

@@ -1,0 +1,96 @@
+"""Print a report as one HTML file that needs nothing else: no script, no font, no picture from outside."""
+
+from __future__ import annotations
+
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, NamedTuple
+
+from store.report.cells import heading, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from store.report.table import Cell, Column, Report, Table
+
+_BAD = {"slower", "failing", "crashed", "timeout", "oom"}
+_GOOD = {"faster", "gone"}
+_PROSE = 40
+"""Longer texts are broken into lines."""
+_COMMITS = "https://github.com/"
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+class Figure(NamedTuple):
+    """A chart: `svg` is trusted, and made with escaped names; the rest is text. A wide one has a row of its own."""
+
+    title: str
+    caption: str
+    svg: str
+    wide: bool = False
+
+
+def html_page(report: Report, figures: Sequence[Figure] = (), first: int = 0) -> str:
+    """Return the whole page; names and messages are text, never HTML.
+
+    Args:
+        report: what it says.
+        figures: its charts.
+        first: how many of its tables stand before the charts.
+    """
+    parts = [
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(report.title)}</title>',
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<style>\n{_style()}</style>\n</head>\n<body>\n<h1>{escape(report.title)}</h1>",
+    ]
+    if report.answer:
+        parts.append(f'<ul class="answer">\n{_items(report.answer)}\n</ul>')
+    parts += [_section(table) for table in report.tables[:first] if table.rows]
+    if figures:
+        parts.append('<div class="figures">\n' + "\n".join(map(_figure, figures)) + "\n</div>")
+    parts += [_section(table) for table in report.tables[first:] if table.rows]
+    if report.notes:
+        parts.append(f'<ul class="notes">\n{_items(report.notes)}\n</ul>')
+    return "\n".join([*parts, "</body>\n</html>\n"])
+
+
+@cache
+def _style() -> str:
+    return (files("store.report") / "page.css").read_text(encoding="utf-8")
+
+
+def _items(sentences: Sequence[str]) -> str:
+    return "\n".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
+
+
+def _figure(figure: Figure) -> str:
+    caption = f"{escape(figure.title)}<small>{escape(figure.caption)}</small>"
+    wide = ' class="wide"' if figure.wide else ""
+    return f"<figure{wide}>\n<figcaption>{caption}</figcaption>\n{figure.svg}\n</figure>"
+
+
+def _section(table: Table) -> str:
+    head = "".join(map(_head, table.columns))
+    rows = "\n".join(
+        f"<tr>{''.join(_cell(cell, column) for cell, column in zip(row, table.columns, strict=True))}</tr>"
+        for row in table.rows
+    )
+    grid = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
+    return f'<section>\n<h2>{escape(table.title)}</h2>\n<div class="scroll" tabindex="0">\n{grid}\n</div>\n</section>'
+
+
+def _head(column: Column) -> str:
+    definition = f' title="{escape(column.definition)}"' if column.definition else ""
+    kind = ' class="number"' if column.numeric else ""
+    return f'<th scope="col"{kind}{definition}>{escape(heading(column))}</th>'
+
+
+def _cell(cell: Cell, column: Column) -> str:
+    text = escape(shown(cell, column))
+    if column.link and text.startswith(("https://", "http://")):
+        text = f'<a href="{text}" rel="noreferrer">{text.removeprefix(_COMMITS) if _COMMITS in text else "open"}</a>'
+    kind = "number" if column.numeric else "prose" if len(text) > _PROSE else "name"
+    tone = "bad" if cell in _BAD else "good" if cell in _GOOD else ""
+    return f"""<td class="{kind}">{f'<span class="{tone}">{text}</span>' if tone else text}</td>"""

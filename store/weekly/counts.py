@@ -1,0 +1,108 @@
+"""How many experiments pass: per accelerator, test and variant, beside last time's count."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from store.report.table import Column, Table
+from store.weekly.results import FAILED, PASSED, telling
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from store.report.table import Cell
+    from store.weekly.results import Row, Sides
+
+_CLASSES = ("load_error", "compile_error", "run_error", "oom", "timeout", "crashed", "invalid")
+_TITLES = {
+    "load_error": "load error",
+    "compile_error": "compile error",
+    "run_error": "run error",
+    "oom": "out of memory",
+}
+_ORDER = ("inductor", "openxla+lazytensor", "openxla+dynamo", "eager")
+
+
+def order(variant: str) -> tuple[int, str]:
+    """Sort variants as people read them: inductor, lazy tensors, dynamo, eager, then others by name."""
+    backend = variant.split(" ", maxsplit=1)[0]
+    return (_ORDER.index(backend) if backend in _ORDER else len(_ORDER), variant)
+
+
+def passing_table(sides: Sides) -> Table:
+    """Return the counts of a lane: one row per variant, one column per test, each cell with last time's count."""
+    rows = [*sides.now.values(), *sides.last.values()]
+    extra = telling(rows, "suite", "environment")
+    tests = sorted({str(row["test"]) for row in rows})
+    body = []
+    for key in sorted({_key(row, extra) for row in rows}, key=lambda key: (key[:-1], order(str(key[-1])))):
+        cells = (_cell(sides, test, extra, key) for test in tests)
+        body.append((*key, *cells))
+    columns = [Column(title=title) for title in (*extra, "variant")]
+    definition = "Experiments that ran to the end with no wrong answer, of those planned; last: of the run before."
+    columns += [Column(title=test, definition=definition) for test in tests]
+    return Table(title=f"Passing on {_place(sides)}", columns=tuple(columns), rows=tuple(body))
+
+
+def _place(sides: Sides) -> str:
+    lane = sides.lane
+    return f"{lane.name} ({lane.host})" if lane.host else lane.name
+
+
+def _key(row: Row, extra: Sequence[str]) -> tuple[str, ...]:
+    return (*(str(row[name]) for name in extra), str(row["variant"]))
+
+
+def _cell(sides: Sides, test: str, extra: Sequence[str], key: tuple[str, ...]) -> str | None:
+    now, last = (
+        [row for row in rows if row["test"] == test and _key(row, extra) == key]
+        for rows in (sides.now.values(), sides.last.values())
+    )
+    if not now and not last:
+        return None
+    return f"{_passed(now)} (last: {_passed(last)})"
+
+
+def _passed(rows: Sequence[Row]) -> str:
+    """Return `5/6`; `?` where nothing was planned: never 0 for what was not asked."""
+    return f"{sum(row['outcome'] == PASSED for row in rows)}/{len(rows)}" if rows else "?"
+
+
+def rates_table(lanes: Iterable[Sides]) -> Table:
+    """Return what became of the plan: one row per place, test and variant, with each class of failure that occurred."""
+    found: dict[tuple[str, ...], list[Row]] = {}
+    for sides in lanes:
+        for row in sides.now.values():
+            key = (_place(sides), str(row["test"]), str(row["variant"]))
+            found.setdefault(key, []).append(row)
+    keys = sorted(found, key=lambda key: (key[:-1], order(key[-1])))
+    met = {row["status"] for rows in found.values() for row in rows}
+    classes = [name for name in (*_CLASSES, "never_steady", "skipped", "not_run") if name in met]
+    counts = ["planned", "ran", "verified", "failed", *classes]
+    texts = [Column(title=title) for title in ("accelerator", "test", "variant")]
+    columns = [Column(title=_title(name), numeric=name != "verified") for name in counts]
+    rows = [(*key, *_counts(found[key], classes)) for key in keys]
+    return Table(title="What became of the plan", columns=(*texts, *columns), rows=tuple(rows))
+
+
+def _title(name: str) -> str:
+    return _TITLES.get(name, name.replace("_", " "))
+
+
+def _counts(rows: Sequence[Row], classes: Sequence[str]) -> tuple[Cell, ...]:
+    status: Counter[Any] = Counter(row["status"] for row in rows)
+    return (
+        len(rows),
+        sum(bool(row["ran"]) for row in rows),
+        _verified(rows),
+        sum(row["outcome"] == FAILED for row in rows),
+        *(status[name] for name in classes),
+    )
+
+
+def _verified(rows: Sequence[Row]) -> str:
+    asked = [row for row in rows if row["verification_code"] in ("PASS", "FAIL")]
+    if not asked:
+        return "not verified"
+    return f"{sum(row['verification_code'] == 'PASS' for row in asked)}/{len(asked)}"

@@ -1,0 +1,181 @@
+"""Which experiments newly pass, newly fail, or are gone, each with its cause."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from store.query import fetch, named
+from store.report.table import Column, Table
+from store.weekly.pages import PAGE
+from store.weekly.results import FAILED, PASSED, Key, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from store.query import Connection
+    from store.report.table import Cell
+    from store.weekly.pages import Pages
+from store.weekly.results import Sides
+
+COUNTS = "yes"
+"""A new failure counts when the automatic retry failed, too."""
+NOT_RETRIED = "no: not retried"
+_WHAT = tuple(Column(title=title) for title in ("accelerator", "suite", "model", "test", "variant"))
+
+
+class Flip(msgspec.Struct, frozen=True, kw_only=True):
+    """One experiment whose outcome is not what it was."""
+
+    place: str
+    now: Row | None
+    last: Row | None
+    counts: str = ""
+    """Of a new failure: whether it counts."""
+    state: str | None = None
+    """Of its series over the last runs, with the outcomes from the newest on."""
+    since: str | None = None
+    """The first run of those in a row that failed."""
+
+    def what(self) -> tuple[Cell, ...]:
+        """Return what flipped."""
+        row = self.now or self.last or {}
+        return (self.place, row["suite"], row["model"], row["test"], row["variant"])
+
+
+class Flips(msgspec.Struct, frozen=True, kw_only=True):
+    """All of a review."""
+
+    failing: tuple[Flip, ...]
+    passing: tuple[Flip, ...]
+    flaky: tuple[Flip, ...]
+    """Pass, but on a retry only, or passed last time and failed in between."""
+    gone: tuple[Flip, ...]
+    """Passed or failed last time, and were not tried this time."""
+    added: tuple[Flip, ...]
+
+
+def flips_of(con: Connection, lanes: Iterable[Sides]) -> Flips:
+    """Return what flipped in all lanes."""
+    found: dict[str, list[Flip]] = {name: [] for name in Flips.__struct_fields__}
+    for sides in lanes:
+        _of_lane(con, sides, found)
+    found["failing"].sort(key=lambda flip: flip.counts != COUNTS)
+    return Flips(**{name: tuple(flips) for name, flips in found.items()})
+
+
+def _of_lane(con: Connection, sides: Sides, found: dict[str, list[Flip]]) -> None:
+    place = sides.lane.name
+    tries = {
+        (row["experiment_id"], row["environment"]): row
+        for row in fetch(con, named("weekly_attempts"), {"run": sides.lane.now.run_id})
+    }
+    states = {row["series_id"]: row for row in fetch(con, named("weekly_states"), {"until": sides.lane.now.started})}
+    for key, now in sides.now.items():
+        before, after = sides.outcome_before(key), sides.outcome(key)
+        last = sides.last.get(key)
+        state = states.get(now["series_id"], {})
+        failed_since = set(state.get("pattern", "")[: sides.lane.since_n]) & set("FR")
+        if after == PASSED and (failed_since if before == PASSED else tries.get(key, {}).get("failed_n")):
+            found["flaky"].append(Flip(place=place, now=now, last=last, state=_state(state)))
+        if sides.lane.last is None:
+            continue
+        if after == FAILED and before == PASSED:
+            found["failing"].append(_failing(place, now, last, tries.get(key, {}), state))
+        elif after == PASSED and before == FAILED:
+            found["passing"].append(Flip(place=place, now=now, last=last))
+        elif after is not None and before is None:
+            found["added"].append(Flip(place=place, now=now, last=last))
+    found["gone"] += [Flip(place=place, now=sides.now.get(key), last=sides.last[key]) for key in _gone(sides)]
+
+
+def _gone(sides: Sides) -> list[Key]:
+    return [key for key in sides.last if sides.outcome_before(key) is not None and sides.outcome(key) is None]
+
+
+def _failing(place: str, now: Row, last: Row | None, tries: Row, state: Row) -> Flip:
+    return Flip(
+        place=place,
+        now=now,
+        last=last,
+        counts=COUNTS if tries.get("failed_n", 0) > 1 else NOT_RETRIED,
+        state=_state(state),
+        since=f"{state['since_run_id']} ({state['since_started']:%Y-%m-%d})" if state else None,
+    )
+
+
+def _state(state: Row) -> str | None:
+    """Return what the last runs say, as `flaky, failed 2 of 5 (RPFPP)`."""
+    if not state:
+        return None
+    return f"{state['state']}, failed {state['failed_n']} of {state['answered_n']} ({state['pattern']})"
+
+
+def cause(row: Row) -> str:
+    """Return why a result failed, in one line."""
+    if row["verification_code"] == "FAIL":
+        return "wrong answer"
+    where = f" ({row['failure_phase']})" if row["failure_phase"] else ""
+    return f"{row['status']}{where}: {row['reason']}" if row["reason"] else f"{row['status']}{where}"
+
+
+def tables(flips: Flips, pages: Pages) -> tuple[Table, ...]:
+    """Return all of it, what a reader acts on first."""
+    return (
+        _table(
+            "Newly failing",
+            flips.failing,
+            ("counts", "cause", "last runs", "failing since", "reproduce", PAGE),
+            lambda flip: (
+                flip.counts,
+                cause(flip.now),
+                flip.state,
+                flip.since,
+                flip.now["reproduce"],
+                pages.of(flip.now["run_id"], flip.now["model"], flip.now["test"]),
+            ),
+        ),
+        _table("Newly passing", flips.passing, ("failed because",), lambda flip: (cause(flip.last),)),
+        _table(
+            "Flaky: passes now, but not always",
+            flips.flaky,
+            ("attempt that passed", "last runs"),
+            lambda flip: (int(flip.now["attempt"]), flip.state),
+        ),
+        _table("No longer tried", flips.gone, ("because",), lambda flip: (_gone_because(flip),)),
+        _table("New in the plan", flips.added, ("outcome",), lambda flip: (_outcome(flip.now),)),
+        _causes(flips.failing),
+    )
+
+
+def _table(title: str, flips: Sequence[Flip], columns: Sequence[str | Column], cells: Any) -> Table:
+    rows = tuple((*flip.what(), *cells(flip)) for flip in flips)
+    more = (each if isinstance(each, Column) else Column(title=each) for each in columns)
+    return Table(title=title, columns=(*_WHAT, *more), rows=rows)
+
+
+def _gone_because(flip: Flip) -> str:
+    if flip.now is None:
+        return "not in the plan any more"
+    return f"{flip.now['status'].replace('_', ' ')}: {flip.now['reason']}"
+
+
+def _outcome(row: Row) -> str:
+    return "passes" if row["outcome"] == PASSED else f"fails: {cause(row)}"
+
+
+def _causes(failing: Sequence[Flip]) -> Table:
+    """Return one row per cause that new failures share: one bug often breaks many models."""
+    by_cause: dict[str, list[str]] = {}
+    for flip in failing:
+        row = flip.now or {}
+        by_cause.setdefault(row["error_signature"] or cause(row), []).append(f"{row['model']} {row['test']}")
+    shared = sorted(by_cause.items(), key=lambda item: (-len(item[1]), item[0]))
+    columns = (
+        Column(title="cause, without names and numbers"),
+        Column(title="n", numeric=True),
+        Column(title="results"),
+    )
+    rows = tuple((text, len(names), ", ".join(sorted(set(names)))) for text, names in shared)
+    return Table(title="Causes of new failures", columns=columns, rows=rows)

@@ -1,0 +1,175 @@
+"""Which runs the review compares: on each machine the newest of a label, and the one of a week before."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from store.compare.sides import resolve
+from store.errors import UsageError
+from store.query import fetch, named
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from store.query import Connection
+
+WEEK = timedelta(days=7)
+_SLACK = timedelta(hours=12)
+"""The nightly run of a week before may have begun some hours later in the day."""
+_HISTORY = 12
+"""Runs that a chart shows at most."""
+
+
+class RunRef(msgspec.Struct, frozen=True):
+    """A run; `started` is UTC."""
+
+    run_id: str
+    label: str
+    started: datetime
+
+    def text(self) -> str:
+        """Return it as people name it."""
+        return f"{self.label} of {self.started:%Y-%m-%d %H:%M} UTC ({self.run_id})"
+
+
+class Lane(msgspec.Struct, frozen=True, kw_only=True):
+    """One machine's accelerator, and its two runs; `last` is None where there is nothing to compare with."""
+
+    accelerator: str
+    accelerator_model: str | None
+    machine_id: str | None
+    host: str | None
+    now: RunRef
+    last: RunRef | None
+    history: tuple[RunRef, ...]
+    """Runs of this label here, the oldest first; `now` is the last of them."""
+    note: str = ""
+    """Why `last` is not what was asked for."""
+
+    @property
+    def name(self) -> str:
+        """Return the accelerator as people know it."""
+        return self.accelerator_model or self.accelerator
+
+    @property
+    def since_n(self) -> int:
+        """Return how many runs came after `last`, `now` included."""
+        return sum(self.last is None or run.started > self.last.started for run in self.history)
+
+    @property
+    def runs(self) -> list[str]:
+        """Return the ids of both runs."""
+        return [run.run_id for run in (self.last, self.now) if run is not None]
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """A run on one accelerator."""
+
+    run: RunRef
+    key: tuple[str | None, ...]
+    host: str | None
+    planned_n: int
+
+
+def lanes(con: Connection, runs: Sequence[str] = (), since: str | None = None) -> tuple[Lane, ...]:
+    """Return what to review, one lane per accelerator and machine.
+
+    Args:
+        con: a snapshot.
+        runs: the runs of this week: ids, or a label, of which the newest run in each place counts; none: of the label
+            of the newest run that is no mere rerun of a few models, in each place the newest of the last week.
+        since: what to compare with: a time (the newest run of the same label at or before it) or a run; None: a week
+            before.
+
+    Raises:
+        UsageError: there is no run, or none of that name.
+    """
+    places = [_place(row) for row in fetch(con, named("weekly_runs"))]
+    if not places:
+        raise UsageError("The store has no run. Measure with `xlabench run`, or `xlabench ingest PATH`.")
+    moment, run = _since(con, since)
+    found = [_lane(now, places, moment, run) for now in _newest(con, places, runs)]
+    return tuple(sorted(found, key=lambda lane: (lane.accelerator, lane.name, lane.now.label, lane.host or "")))
+
+
+def _place(row: dict[str, Any]) -> _Place:
+    key = (row["accelerator"], row["accelerator_model"], row["machine_id"])
+    return _Place(RunRef(row["run_id"], row["label"], row["started"]), key, row["host"], row["planned_n"])
+
+
+def _newest(con: Connection, places: Sequence[_Place], runs: Sequence[str]) -> list[_Place]:
+    if not runs:
+        newest = places[0].run.started
+        week = _whole([place for place in places if place.run.started > newest - WEEK])
+        return _of_label(week, week[0].run.label)
+    found: list[_Place] = []
+    for text in runs:
+        named_so = _of_label(places, text)
+        if not named_so:
+            run = resolve(con, text).run_id
+            named_so = [place for place in places if place.run.run_id == run]
+        found += named_so
+    if not found:
+        raise UsageError(f"{', '.join(runs)} measured nothing that can be reviewed. Name a run with results.")
+    return list(dict.fromkeys(found))
+
+
+def _whole(places: Sequence[_Place], planned_n: int = 0) -> list[_Place]:
+    """Leave out runs of a few models, as a rerun of what failed: they plan under half of what others there do."""
+    most: dict[tuple[str | None, ...], int] = {}
+    for place in places:
+        most[place.key] = planned_n or max(place.planned_n, most.get(place.key, 0))
+    return [place for place in places if 2 * place.planned_n >= most[place.key]]
+
+
+def _of_label(places: Sequence[_Place], label: str) -> list[_Place]:
+    """Return the newest run of a label in each place."""
+    by_place: dict[tuple[str | None, ...], _Place] = {}
+    for place in places:
+        if place.run.label == label:
+            by_place.setdefault(place.key, place)
+    return list(by_place.values())
+
+
+def _since(con: Connection, text: str | None) -> tuple[datetime | None, str | None]:
+    """Return the moment, or the run, that the word names."""
+    if text is None:
+        return None, None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None, resolve(con, text).run_id
+    return (moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment), None
+
+
+def _lane(now: _Place, places: Sequence[_Place], moment: datetime | None, run: str | None) -> Lane:
+    before = [place for place in places if place.key == now.key and place.run.started < now.run.started]
+    alike = [each.run for each in _whole(before, now.planned_n) if each.run.label == now.run.label]
+    if run is not None:
+        last = next((each.run for each in before if each.run.run_id == run), None)
+        note = "" if last else f"Run {run} is no earlier run on this machine, so nothing is compared."
+    else:
+        last, note = _at_or_before(alike, moment or now.run.started - WEEK + _SLACK)
+    return Lane(
+        accelerator=str(now.key[0]),
+        accelerator_model=now.key[1],
+        machine_id=now.key[2],
+        host=now.host,
+        now=now.run,
+        last=last,
+        history=tuple(reversed([now.run, *alike][:_HISTORY])),
+        note=note,
+    )
+
+
+def _at_or_before(runs: Sequence[RunRef], moment: datetime) -> tuple[RunRef | None, str]:
+    """Return the newest run that is old enough, else the oldest there is."""
+    if not runs:
+        return None, "There is no earlier run of this label and size on this machine, so nothing is compared."
+    old_enough = [run for run in runs if run.started <= moment]
+    if old_enough:
+        return old_enough[0], ""
+    return runs[-1], f"No run is as old as {moment:%Y-%m-%d %H:%M} UTC; the oldest later one is compared with."

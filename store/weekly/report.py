@@ -1,0 +1,200 @@
+"""The review as a report: the answer in sentences, then the tables that it rests on, in the order one acts on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from store.query import DEFAULT_BASELINE
+from store.report.findings import findings_table
+from store.report.html import Figure, html_page
+from store.report.render import render
+from store.report.table import Report
+from store.weekly import counts, flips, programs, speed
+from store.weekly.figures import figures
+from store.weekly.lanes import lanes
+from store.weekly.pages import PAGE, Pages
+from store.weekly.results import sides_of
+from store.weekly.speed import CONFIRMED, NOT_CONFIRMED, SUSPECTED
+from store.weekly.speedups import speedups_table
+from store.weekly.versions import versions_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from store.query import Connection
+    from store.report.table import Table
+    from store.weekly.flips import Flip, Flips
+    from store.weekly.lanes import Lane
+    from store.weekly.results import Sides
+    from store.weekly.speed import Speed
+
+
+_NAMES = 8
+"""Names that a sentence has; the tables have all."""
+
+
+class Weekly(msgspec.Struct, frozen=True):
+    """The review, and its charts."""
+
+    report: Report
+    figures: tuple[Figure, ...]
+    first: int
+    """How many of the report's tables stand before the charts."""
+
+    def render(self, form: str) -> str:
+        """Return it in one of the formats of reports; HTML has the charts."""
+        return html_page(self.report, self.figures, self.first) if form == "html" else render(self.report, form)
+
+
+def weekly_report(
+    con: Connection,
+    runs: Sequence[str] = (),
+    since: str | None = None,
+    baseline: str = DEFAULT_BASELINE,
+    dashboard: str | None = None,
+) -> Weekly:
+    """Review runs against those of a week before: what passes, fails, moved and why.
+
+    Args:
+        con: a snapshot.
+        runs: see `store.weekly.lanes.lanes`.
+        since: the same.
+        baseline: variant that speedups are over.
+        dashboard: its address, for links.
+
+    Raises:
+        UsageError: there is no run, or none of that name; or the dashboard's address is none.
+    """
+    pages = Pages(dashboard)
+    found = lanes(con, runs, since)
+    sides = [sides_of(con, lane) for lane in found]
+    flipped, moved = flips.flips_of(con, sides), speed.speed_of(con, found)
+    fallbacks = programs.fallback_table(con, sides)
+    structure = programs.structure_tables(con, sides)
+    ids = [run for lane in found for run in lane.runs]
+    report = Report(
+        title=_title(found),
+        answer=_answer(found, flipped, moved, (fallbacks, structure[0])),
+        tables=_telling(
+            sides,
+            pages,
+            *(counts.passing_table(each) for each in sides),
+            *flips.tables(flipped, pages),
+            speed.changes_table(moved, pages),
+            speedups_table(con, found, baseline),
+            fallbacks,
+            *structure,
+            versions_table(con, found),
+            counts.rates_table(sides),
+            speed.reasons_table(moved),
+            findings_table(con, ids),
+        ),
+        notes=_notes(found, moved),
+    )
+    return Weekly(report, figures(con, found, moved, baseline), first=len(sides))
+
+
+def _telling(sides: Sequence[Sides], pages: Pages, *tables: Table) -> tuple[Table, ...]:
+    """Return the tables without the accelerator or the suite where all have the same, and without links to nowhere."""
+    suites = {row["suite"] for each in sides for rows in (each.now, each.last) for row in rows.values()}
+    equal = {name for name, count in (("accelerator", len(sides)), ("suite", len(suites))) if count == 1}
+    if pages.address is None:
+        equal.add(PAGE.title)
+    return tuple(_without(table, equal) for table in tables)
+
+
+def _without(table: Table, titles: set[str]) -> Table:
+    kept = [index for index, column in enumerate(table.columns) if column.title not in titles]
+    return msgspec.structs.replace(
+        table,
+        columns=tuple(table.columns[index] for index in kept),
+        rows=tuple(tuple(row[index] for index in kept) for row in table.rows),
+    )
+
+
+def _title(found: Sequence[Lane]) -> str:
+    newest = max(lane.now.started for lane in found)
+    labels = ", ".join(sorted({lane.now.label for lane in found}))
+    return f"Review of {newest:%Y-%m-%d}: {labels}"
+
+
+def _answer(found: Sequence[Lane], flipped: Flips, moved: Speed, changed: Sequence[Table]) -> tuple[str, ...]:
+    return (*_compared(found), *_flipped(flipped), *_moved(moved), _programs(changed), *_alarms(moved))
+
+
+def _compared(found: Sequence[Lane]) -> list[str]:
+    sentences = []
+    for lane in found:
+        against = f"against {lane.last.text()}" if lane.last else "against nothing"
+        note = f" {lane.note}" if lane.note else ""
+        sentences.append(f"{lane.name}: {lane.now.text()} {against}.{note}")
+    return sentences
+
+
+def _flipped(flipped: Flips) -> list[str]:
+    sure = [flip for flip in flipped.failing if flip.counts == flips.COUNTS]
+    failing = f"Newly failing, also when retried: {len(sure)}{_named(sure)}"
+    if rest := len(flipped.failing) - len(sure):
+        failing += f"; {rest} more were not retried and do not count yet"
+    passing = f"Newly passing: {len(flipped.passing)}{_named(flipped.passing)}."
+    sentences = [f"{failing}.", passing]
+    if flipped.flaky:
+        sentences.append(f"Flaky: {len(flipped.flaky)}{_named(flipped.flaky)}.")
+    if flipped.gone or flipped.added:
+        sentences.append(
+            f"No longer tried: {len(flipped.gone)}. New in the plan: {len(flipped.added)}. "
+            "Neither is among the newly failing or passing."
+        )
+    return sentences
+
+
+def _named(found: Sequence[Flip]) -> str:
+    """Return the first names in brackets."""
+    names = [" ".join(map(str, flip.what()[2:])) for flip in found]
+    more = [f"{len(names) - _NAMES} more"] if len(names) > _NAMES else []
+    return f" ({', '.join([*names[:_NAMES], *more])})" if names else ""
+
+
+def _moved(moved: Speed) -> list[str]:
+    if not moved.comparisons:
+        return []
+    said = []
+    for word in ("slower", "faster"):
+        numbers = [f"{moved.count(word, certainty)} {certainty}" for certainty in (CONFIRMED, SUSPECTED)]
+        if denied := moved.count(word, NOT_CONFIRMED):
+            numbers.append(f"{denied} {NOT_CONFIRMED} when measured again")
+        said.append(f"{word.capitalize()}: {', '.join(numbers)}.")
+    rest = ", ".join(f"{moved.cells(word)} {word}" for word in ("same", "ambiguous", "not comparable"))
+    return [f"{' '.join(said)} Of {moved.cells()} experiments that both runs have; the others: {rest}."]
+
+
+def _programs(changed: Sequence[Table]) -> str:
+    fallbacks, numbers = changed
+    said = []
+    for word in ("new", "gone"):
+        ops = sorted({str(row[1]) for row in fallbacks.rows if row[0] == word})
+        said.append(f"{len(ops)} {word}" + (f" ({', '.join(ops)})" if ops else ""))
+    return (
+        f"Fallback ops: {', '.join(said)}. Numbers of graphs, ops, fusions or breaks that changed: {len(numbers.rows)}."
+    )
+
+
+def _alarms(moved: Speed) -> list[str]:
+    """Say how often these runs' own rule calls equal things different."""
+    alarms = {alarm.run_id: alarm for each in moved.comparisons for alarm in each.false_alarms}
+    return [f"False alarms: {alarm.sentence()}" for alarm in alarms.values()]
+
+
+def _notes(found: Sequence[Lane], moved: Speed) -> tuple[str, ...]:
+    notes = [
+        "Passing: ran to the end, with no wrong answer where it was verified; of all that was planned there.",
+        "A new failure counts once its automatic retry in the same run failed, too (--retry-new-failures).",
+        "Slower and faster between runs of different days are suspected; `xlabench compare --confirm` measures again.",
+    ]
+    if any(cell.floor.pairs == 0 for each in moved.comparisons for cell in each.cells):
+        notes.append("A floor on 0 A/A pairs is the default one: nobody has measured this machine against itself.")
+    if any(lane.last is None for lane in found):
+        notes.append("Without an earlier run nothing is new or gone; `?` stands for what it would have shown.")
+    return tuple(notes)

@@ -1,0 +1,51 @@
+"""The results of both runs of a lane, side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from store.query import fetch, named
+from store.weekly.lanes import Lane
+
+if TYPE_CHECKING:
+    from store.query import Connection
+
+Row = dict[str, Any]
+Key = tuple[str, str]
+"""Experiment and environment."""
+PASSED, FAILED = "P", "F"
+
+
+class Sides(msgspec.Struct, frozen=True):
+    """Results of a lane's runs by experiment and environment; `last` is empty where there is no such run."""
+
+    lane: Lane
+    now: dict[Key, Row]
+    last: dict[Key, Row]
+
+    def both(self, outcome: str) -> list[Key]:
+        """Return what had this outcome both times."""
+        return [key for key in self.now if self.outcome(key) == outcome == self.outcome_before(key)]
+
+    def outcome(self, key: Key) -> str | None:
+        """Return the outcome now."""
+        return self.now[key]["outcome"] if key in self.now else None
+
+    def outcome_before(self, key: Key) -> str | None:
+        """Return the outcome last time."""
+        return self.last[key]["outcome"] if key in self.last else None
+
+
+def sides_of(con: Connection, lane: Lane) -> Sides:
+    """Read both runs of a lane."""
+    found: dict[str, dict[Key, Row]] = {run: {} for run in lane.runs}
+    for row in fetch(con, named("weekly_results"), {"runs": lane.runs, "accelerator": lane.accelerator}):
+        found[row["run_id"]][row["experiment_id"], row["environment"]] = row
+    return Sides(lane, found[lane.now.run_id], found[lane.last.run_id] if lane.last else {})
+
+
+def telling(rows: list[Row], *names: str) -> tuple[str, ...]:
+    """Return the columns in which rows differ: equal ones would only fill the page."""
+    return tuple(name for name in names if len({row[name] for row in rows}) > 1)

@@ -1,0 +1,173 @@
+"""What got slower or faster: suspected between the runs, confirmed where both sides were measured again in turns."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from store.compare import Cell, Comparison, Side, compare, compare_pairs
+from store.compare.cells import ALIKE
+from store.compare.report import EVIDENCE, evidence
+from store.query import fetch, named
+from store.report.table import Column, Table
+from store.weekly.pages import PAGE
+from store.weekly.versions import VERSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from store.query import Connection
+    from store.report.table import Cell as Value
+    from store.weekly.lanes import Lane, RunRef
+    from store.weekly.pages import Pages
+
+CONFIRMED, SUSPECTED, NOT_CONFIRMED = "confirmed", "suspected", "not confirmed"
+_ORDER = (CONFIRMED, SUSPECTED, NOT_CONFIRMED)
+_COLUMNS = (
+    Column(title="verdict"),
+    Column(title="certainty", definition="Confirmed: both sides were measured again, in turns. Else suspected."),
+    *(Column(title=title) for title in ("accelerator", "suite", "model", "test", "variant")),
+    *EVIDENCE,
+    Column(title="confirming run"),
+    PAGE,
+)
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell that moved; `again` is the same cell in a confirming run."""
+
+    place: str
+    now: str
+    """The run of this week."""
+    before: Cell
+    again: Cell | None = None
+    run: str | None = None
+    """The confirming run."""
+
+    @property
+    def certainty(self) -> str:
+        """Return how sure it is."""
+        if self.before.verdict.confirmed:
+            return CONFIRMED
+        if self.again is None:
+            return SUSPECTED
+        found = self.again.verdict
+        return CONFIRMED if found.confirmed and found.word == self.before.verdict.word else NOT_CONFIRMED
+
+    @property
+    def shown(self) -> Cell:
+        """Return the cell with the better evidence."""
+        return self.again or self.before
+
+
+class Speed(msgspec.Struct, frozen=True, kw_only=True):
+    """All comparisons of a review, and what moved in them."""
+
+    comparisons: tuple[Comparison, ...]
+    changes: tuple[Change, ...]
+
+    def count(self, word: str, certainty: str) -> int:
+        """Return how many moved so."""
+        return sum(each.before.verdict.word == word and each.certainty == certainty for each in self.changes)
+
+    def cells(self, *words: str) -> int:
+        """Return how many cells have one of these verdicts; all without one."""
+        return sum(len(each.of(*words) if words else each.cells) for each in self.comparisons)
+
+
+def speed_of(con: Connection, lanes: Iterable[Lane]) -> Speed:
+    """Compare the two runs of each lane; a pair of runs is compared once."""
+    pairs: dict[tuple[RunRef, RunRef], dict[str, str]] = {}
+    for lane in lanes:
+        if lane.last:
+            pairs.setdefault((lane.last, lane.now), {})[lane.accelerator] = lane.name
+    found, changes = [], []
+    for (last, now), places in pairs.items():
+        comparison = compare(con, Side(text="last", run_id=last.run_id), Side(text="now", run_id=now.run_id))
+        found.append(comparison)
+        again = _confirming(con, last.run_id, now.run_id, now.started)
+        for cell in comparison.of("slower", "faster"):
+            run, other = again.get((cell.experiment_id, cell.environment), (None, None))
+            place = places.get(str(cell.alike[ALIKE.index("accelerator")]), "")
+            changes.append(Change(place=place, now=now.run_id, before=cell, again=other, run=run))
+    return Speed(comparisons=tuple(found), changes=tuple(sorted(changes, key=_rank)))
+
+
+def _rank(change: Change) -> tuple[Any, ...]:
+    """Sort by what a reader acts on first: slower before faster, then the certain, then the large."""
+    ratio = change.shown.verdict.ratio or 1.0
+    slower = change.before.verdict.word == "slower"
+    return (not slower, _ORDER.index(change.certainty), ratio if slower else -ratio, change.before.model)
+
+
+def _confirming(con: Connection, last: str, now: str, started: datetime) -> dict[tuple[str, str], tuple[str, Cell]]:
+    """Return cells of confirming runs by experiment and the environment that they confirm; the newest run wins."""
+    sides = {run: _environments(con, run) for run in (last, now)}
+    by_run: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in fetch(con, named("weekly_confirmations"), {"since": started}):
+        by_run.setdefault(row["run_id"], {})[row["environment"]] = json.loads(row["facts"])
+    found: dict[tuple[str, str], tuple[str, Cell]] = {}
+    for run, environments in by_run.items():
+        for old, new, name in _pairs(environments):
+            before, after = (_of(sides[side], name) for side in (last, now))
+            if before and after and _alike(before[1], environments[old]) and _alike(after[1], environments[new]):
+                for cell in _cells(con, run, old, new):
+                    found.setdefault((cell.experiment_id, after[0]), (run, cell))
+    return found
+
+
+def _of(environments: dict[str, dict[str, Any]], name: str | None) -> tuple[str, dict[str, Any]] | None:
+    """Return an environment by its name; None stands for the only one."""
+    if name is not None:
+        return (name, environments[name]) if name in environments else None
+    return next(iter(environments.items())) if len(environments) == 1 else None
+
+
+def _pairs(environments: Iterable[str]) -> list[tuple[str, str, str | None]]:
+    """Return the environments of a confirming run that belong together, and whose they are."""
+    names = set(environments)
+    found: list[tuple[str, str, str | None]] = [("old", "new", None)] if {"old", "new"} <= names else []
+    own = [name.removeprefix("old-") for name in sorted(names) if name.startswith("old-")]
+    return found + [(f"old-{name}", f"new-{name}", name) for name in own if f"new-{name}" in names]
+
+
+def _environments(con: Connection, run: str) -> dict[str, dict[str, Any]]:
+    rows = fetch(con, named("weekly_environments"), {"runs": [run]})
+    return {row["environment"]: json.loads(row["facts"]) for row in rows}
+
+
+def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Say whether two environments have the same machine and packages."""
+    return all(one.get(name) == other.get(name) for name in ("machine_id", *VERSIONS))
+
+
+def _cells(con: Connection, run: str, old: str, new: str) -> tuple[Cell, ...]:
+    sides = (Side(text=name, run_id=run, environment=name) for name in (old, new))
+    return compare_pairs(con, [(next(sides), next(sides))]).cells
+
+
+def changes_table(speed: Speed, pages: Pages) -> Table:
+    """Return one row per change, with its evidence."""
+    rows = tuple(_row(change, pages) for change in speed.changes)
+    return Table(title="Slower and faster", columns=_COLUMNS, rows=rows)
+
+
+def _row(change: Change, pages: Pages) -> tuple[Value, ...]:
+    cell = change.before
+    what = (cell.suite, cell.model, cell.test, cell.variant)
+    page = pages.of(change.now, cell.model, cell.test)
+    return (cell.verdict.word, change.certainty, change.place, *what, *evidence(change.shown), change.run, page)
+
+
+def reasons_table(speed: Speed) -> Table:
+    """Return why cells were not compared: one row per reason, with how many cells have it."""
+    found: dict[str, list[str]] = {}
+    for comparison in speed.comparisons:
+        for cell in comparison.of("not comparable"):
+            found.setdefault(cell.verdict.reason, []).append(f"{cell.model} {cell.test} {cell.variant}")
+    columns = (Column(title="not comparable because"), Column(title="n", numeric=True), Column(title="for example"))
+    rows = sorted(((reason, len(names), names[0]) for reason, names in found.items()), key=lambda row: -row[1])
+    return Table(title="Not compared", columns=columns, rows=tuple(rows))

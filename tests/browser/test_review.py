@@ -1,0 +1,50 @@
+"""The weekly review as one HTML file: it opens from disk, asks for nothing, fits the window, light and dark."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def review(tmp_path_factory):
+    from store import query
+    from store.ingest import ingest
+    from store.weekly import weekly_report
+    from tests.store.weekly_runs import write_weeks
+
+    home = tmp_path_factory.mktemp("review")
+    write_weeks(home)
+    with query.connect(ingest([home], home / "store").snapshot) as con:
+        (home / "review.html").write_text(weekly_report(con).render("html"))
+    return home / "review.html"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 700])
+def test_it_opens_without_a_network_and_fits_the_window(browser, review, scheme, width):
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    told, asked = [], []
+    page.on("console", lambda message: told.append(message.text))
+    page.on("pageerror", lambda error: told.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(review.as_uri())
+    assert page.get_by_role("heading", level=1).inner_text() == "Review of 2025-10-16: nightly"
+    assert told == []
+    assert asked == [review.as_uri()]
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert light == (scheme == "light")
+    page.close()
+
+
+def test_no_label_of_a_chart_leaves_its_picture(browser, review):
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(review.as_uri())
+    outside = page.evaluate(
+        """[...document.querySelectorAll('svg text')].filter(text => {
+            const box = text.getBoundingClientRect(), frame = text.ownerSVGElement.getBoundingClientRect();
+            return box.left < frame.left - 1 || box.right > frame.right + 1 || box.bottom > frame.bottom + 1;
+        }).map(text => text.textContent)"""
+    )
+    assert outside == []
+    page.close()

@@ -1,0 +1,291 @@
+"""The weekly review says what changed between two runs, why, and how sure that is."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from store import query
+from store.errors import UsageError
+from store.ingest import ingest
+from store.weekly import weekly_report
+from tests.store import weekly_runs
+from tests.store.factory import DAY, make_environment, make_record, write_run
+from tests.store.weekly_runs import BETWEEN, LAST, NOW
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("weeks")
+    weekly_runs.write_weeks(folder)
+    ingest([folder], folder / "store")
+    return folder
+
+
+@pytest.fixture
+def con(home):
+    with query.connect(query.current_snapshot(home / "store")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def told(con):
+    return json.loads(weekly_report(con).render("json"))
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Ingest more runs beside the three; returns the connection."""
+    opened = []
+
+    def make(*write):
+        weekly_runs.write_weeks(tmp_path)
+        for each in write:
+            each(tmp_path)
+        ingest([tmp_path], tmp_path / "store")
+        opened.append(query.connect(query.current_snapshot(tmp_path / "store")))
+        return opened[-1]
+
+    yield make
+    for con in opened:
+        con.close()
+
+
+def table(found, title):
+    [one] = [table for table in found["tables"] if table["title"] == title]
+    titles = [column["title"] for column in one["columns"]]
+    return [dict(zip(titles, row, strict=True)) for row in one["rows"]]
+
+
+def names(rows):
+    return [(row["model"], row["test"], row["variant"]) for row in rows]
+
+
+def test_counts_stand_beside_those_of_last_time(told):
+    rows = table(told, "Passing on Example CPU (bench-1)")
+    assert [(row["variant"], row["eval"], row["train"]) for row in rows] == [
+        ("inductor", "6/6 (last: 6/6)", "6/6 (last: 6/6)"),
+        ("openxla+lazytensor", "5/6 (last: 6/6)", "4/5 (last: 6/6)"),
+        ("openxla+dynamo", "5/6 (last: 5/6)", "5/6 (last: 5/6)"),
+        ("eager", "6/6 (last: 6/6)", "6/6 (last: 6/6)"),
+    ]
+
+
+def test_a_new_failure_counts_when_its_retry_failed_too(told):
+    rows = table(told, "Newly failing")
+    assert [(row["model"], row["counts"]) for row in rows] == [
+        ("resnet50", "yes"),
+        ("resnet50", "yes"),
+        ("dcgan", "no: not retried"),
+        ("dcgan", "no: not retried"),
+    ]
+    assert told["answer"][1] == (
+        "Newly failing, also when retried: 2 (resnet50 eval openxla+dynamo, resnet50 train openxla+dynamo); "
+        "2 more were not retried and do not count yet."
+    )
+
+
+def test_a_failure_has_its_cause_since_when_and_how_to_see_it_again(told):
+    row = table(told, "Newly failing")[0]
+    assert row["cause"].startswith("oom (warmup): no <b>room</b>")
+    assert row["last runs"] == "new, failed 1 of 3 (FPP)"
+    assert row["failing since"] == f"{NOW} (2025-10-16)"
+    assert row["reproduce"] == "xlabench run --filter '^resnet50$' --backend openxla+dynamo --test eval"
+
+
+def test_failures_of_one_cause_stand_together(told):
+    rows = table(told, "Causes of new failures")
+    assert [(row["n"], row["results"]) for row in rows] == [
+        (2, "dcgan eval, dcgan train"),
+        (2, "resnet50 eval, resnet50 train"),
+    ]
+
+
+def test_what_passes_again_says_why_it_failed(told):
+    rows = table(told, "Newly passing")
+    assert names(rows) == [("alexnet", test, "openxla+dynamo") for test in ("eval", "train")]
+    assert {row["failed because"] for row in rows} == {"compile_error (measure): unsupported: data dependent shape"}
+
+
+def test_what_passed_on_a_retry_or_failed_in_between_is_flaky_and_no_new_failure(told):
+    rows = table(told, "Flaky: passes now, but not always")
+    assert names(rows) == [("alexnet", "train", "eager"), *(("vgg16", test, "inductor") for test in ("eval", "train"))]
+    assert [(row["attempt that passed"], row["last runs"]) for row in rows] == [
+        (1, "flaky, failed 1 of 3 (PFP)"),
+        (2, "flaky, failed 1 of 3 (RPP)"),
+        (2, "flaky, failed 1 of 3 (RPP)"),
+    ]
+
+
+def test_what_failed_before_last_time_is_not_told_again(con):
+    told = json.loads(weekly_report(con, since=BETWEEN).render("json"))
+    assert ("alexnet", "train", "eager") in names(table(told, "Newly passing"))
+    assert {row["model"] for row in table(told, "Flaky: passes now, but not always")} == {"vgg16"}
+
+
+def test_what_is_no_longer_planned_is_told_and_no_failure(told):
+    [row] = table(told, "No longer tried")
+    assert (row["model"], row["test"], row["variant"]) == ("vgg16", "train", "openxla+lazytensor")
+    assert row["because"] == "not in the plan any more"
+
+
+def test_runs_of_two_days_are_suspected_at_most(told):
+    rows = table(told, "Slower and faster")
+    assert [(row["verdict"], row["certainty"], row["model"]) for row in rows] == [
+        ("slower", "suspected", "BERT_pytorch"),
+        ("faster", "suspected", "resnet18"),
+    ]
+    assert rows[0]["old / new"] == pytest.approx(1 / 1.4, rel=1e-3)
+    assert rows[0]["processes"] == 3
+
+
+def test_a_confirming_run_of_the_same_versions_confirms(written):
+    told = json.loads(weekly_report(written(weekly_runs.confirming)).render("json"))
+    [slower, faster] = table(told, "Slower and faster")
+    assert (slower["certainty"], slower["confirming run"]) == ("confirmed", "confirm-03")
+    assert (faster["certainty"], faster["confirming run"]) == ("suspected", None)
+    assert any(sentence.startswith("Slower: 1 confirmed, 0 suspected.") for sentence in told["answer"])
+
+
+def test_a_confirming_run_of_other_versions_confirms_nothing(written):
+    con = written(lambda home: weekly_runs.confirming(home, transformers="5.0.0"))
+    [slower, _] = table(json.loads(weekly_report(con).render("json")), "Slower and faster")
+    assert slower["certainty"] == "suspected"
+
+
+def test_speedups_are_compared_over_the_same_models(told):
+    rows = {(row["test"], row["variant"]): row for row in table(told, "Speedup over inductor, the same models")}
+    eager = rows["eval", "eager"]
+    assert (eager["n"], eager["only now"], eager["only last"]) == (6, 0, 0)
+    assert eager["last"] == eager["now"] == pytest.approx(0.6)
+    dynamo = rows["eval", "openxla+dynamo"]
+    assert (dynamo["n"], dynamo["only now"], dynamo["only last"]) == (4, 1, 1)
+    assert dynamo["now / last"] == pytest.approx((1 / 1.4) ** (1 / 4), rel=1e-3)
+
+
+def test_fallback_ops_are_compared_over_what_passed_both_times(told):
+    rows = table(told, "Fallback ops")
+    new = [row for row in rows if row["change"] == "new"]
+    assert {row["op"] for row in new} == {"nonzero"}
+    assert {row["op"] for row in rows if row["change"] == "gone"} == {"_local_scalar_dense"}
+    [row] = [row for row in new if (row["test"], row["variant"]) == ("eval", "openxla+dynamo")]
+    assert (row["models now"], row["models last"], row["of"]) == (4, 0, 4)
+    assert row["newly in"] == "BERT_pytorch, dcgan, resnet18, vgg16"
+
+
+def test_structural_changes_have_both_numbers(told):
+    rows = [row for row in table(told, "Structural changes") if row["test"] == "eval"]
+    assert [(row["model"], row["what"], row["last"], row["now"]) for row in rows] == [
+        ("resnet18", "fx ops", 100, 90),
+        ("resnet18", "graph breaks", 0, 2),
+    ]
+    assert [(row["test"], row["results"], row["of"]) for row in table(told, "Results with other programs")] == [
+        ("eval", 1, 6),
+        ("train", 1, 6),
+    ]
+
+
+def test_versions_have_links_to_the_commits_between(told):
+    rows = {row["what"]: row for row in table(told, "Versions")}
+    assert list(rows) == ["torch", "torch_xla", "transformers"]
+    assert rows["torch"]["changes"] == "https://github.com/pytorch/pytorch/compare/v2.8.0...v2.9.1"
+    commits = f"{'a' * 12}...{'b' * 12}"
+    assert rows["torch_xla"]["changes"] == f"https://github.com/pytorch/xla/compare/{commits}"
+    assert rows["torch_xla"]["now"] == f"2.9.0 ({'b' * 12})"
+    assert rows["transformers"]["changes"] is None
+
+
+def test_rows_link_to_the_dashboard_where_one_is_named(con, told):
+    assert "page" not in table(told, "Newly failing")[0]
+    linked = weekly_report(con, dashboard="http://127.0.0.1:8501/")
+    rows = table(json.loads(linked.render("json")), "Newly failing")
+    address = f"http://127.0.0.1:8501/speedup?run={NOW}&model=resnet50&test=eval"
+    assert rows[0]["page"] == address
+    assert f'<a href="{address.replace("&", "&amp;")}" rel="noreferrer">open</a>' in linked.render("html")
+    with pytest.raises(UsageError, match="http://HOST:PORT"):
+        weekly_report(con, dashboard="javascript:alert(1)")
+
+
+def test_the_reports_own_false_alarms_are_told(told, con):
+    assert f"False alarms: Run {NOW} has no hidden twins: its own rate of false alarms is unknown." in told["answer"]
+
+
+def test_a_week_is_the_default_and_the_oldest_run_its_substitute(con):
+    assert f"against nightly of 2025-10-09 08:53 UTC ({LAST})." in weekly_report(con).report.answer[0]
+    told = weekly_report(con, [BETWEEN]).report.answer[0]
+    assert f"({BETWEEN}) against nightly of 2025-10-09 08:53 UTC ({LAST}). No run is as old as 2025-10-06" in told
+
+
+@pytest.mark.parametrize("since", [BETWEEN, "2025-10-14", "2025-10-13T12:00:00+02:00", "2025-10-13T08:54"])
+def test_since_names_a_run_or_a_time(con, since):
+    assert f"against nightly of 2025-10-13 08:53 UTC ({BETWEEN})" in weekly_report(con, since=since).report.answer[0]
+
+
+def test_a_word_that_names_no_run_is_a_usage_error(con):
+    with pytest.raises(UsageError, match="no run, environment or backend"):
+        weekly_report(con, since="yesterday")
+    with pytest.raises(UsageError, match="no run, environment or backend"):
+        weekly_report(con, ["nothing"])
+
+
+def test_without_an_earlier_run_nothing_is_new(con):
+    report = weekly_report(con, [LAST]).report
+    told = json.loads(weekly_report(con, [LAST]).render("json"))
+    assert "against nothing. There is no earlier run of this label and size" in report.answer[0]
+    assert table(told, "Passing on Example CPU (bench-1)")[0]["eval"] == "6/6 (last: ?)"
+    assert table(told, "Newly failing") == table(told, "New in the plan") == []
+
+
+def test_a_label_names_its_newest_run(con):
+    assert f"nightly of 2025-10-16 08:53 UTC ({NOW}) against" in weekly_report(con, ["nightly"]).report.answer[0]
+
+
+def test_a_rerun_of_a_few_models_is_no_run_of_a_week(written):
+    """Neither the newest run nor the one of a week before."""
+
+    def few(home):
+        for run, start in (
+            ("few-before", weekly_runs.STARTED[LAST] + 60),
+            ("few-after-", weekly_runs.STARTED[NOW] + 60),
+        ):
+            write_run(home / "runs" / run, [make_record(run_id=run, timestamp=start)])
+
+    con = written(few)
+    told = weekly_report(con).report.answer[0]
+    assert f"({NOW}) against nightly of 2025-10-09 08:53 UTC ({LAST})." in told
+    assert "(few-after-) against" in weekly_report(con, ["few-after-"]).report.answer[0]
+
+
+def test_machines_and_accelerators_are_never_mixed(written):
+    """Another machine's runs have a table of their own, against their own past."""
+    other = make_environment(machine_id="feed" * 5, accelerator="Example GPU", host="bench-2")
+
+    def second(home):
+        for run, start in (
+            ("gpu-last-1", weekly_runs.STARTED[LAST]),
+            ("gpu-now-22", weekly_runs.STARTED[NOW] - DAY / 2),
+        ):
+            record = make_record(run_id=run, timestamp=start, environment=other, accelerator="cuda")
+            write_run(home / "runs" / run, [record])
+
+    found = json.loads(weekly_report(written(second)).render("json"))
+    assert table(found, "Passing on Example GPU (bench-2)") == [{"variant": "inductor", "eval": "1/1 (last: 1/1)"}]
+    assert {row["accelerator"] for row in table(found, "Newly failing")} == {"Example CPU"}
+    assert [sentence.split(":")[0] for sentence in found["answer"][:2]] == ["Example CPU", "Example GPU"]
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "csv", "json", "html"])
+def test_every_format_has_the_counts(con, form):
+    assert "5/6 (last: 6/6)" in weekly_report(con).render(form)
+
+
+def test_markdown_keeps_rows_whole_whatever_a_message_says(con):
+    text = weekly_report(con).render("markdown")
+    section = text.split("## Newly failing\n\n")[1].split("\n\n")[0].splitlines()
+    assert len(section) == 2 + 4
+    cells = [len(csv_row) for csv_row in csv.reader(io.StringIO("\n".join(section).replace(r"\|", "")), delimiter="|")]
+    assert set(cells) == {len(section[0].split("|"))}
+    assert "<b>" not in text

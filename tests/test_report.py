@@ -1,0 +1,157 @@
+"""`xlabench report` over the store and over files named: what it prints, refuses and leaves behind."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+import xlabench
+from tests.store.factory import demo_store, make_record, write_lines
+from tests.store.peer_records import peer_record, write_peer
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("home")
+    demo_store(folder)
+    return folder
+
+
+@pytest.fixture
+def report(capfdbinary, monkeypatch, tmp_path):
+    """Run the verb where there is no home; returns exit code, what it printed, and what it said."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("XLABENCH_HOME", raising=False)
+
+    def run(*words):
+        code = xlabench.main(["report", *map(str, words)])
+        out, err = capfdbinary.readouterr()
+        return code, out, err.decode()
+
+    return run
+
+
+@pytest.fixture
+def peer_file(tmp_path):
+    records = [peer_record(backend=backend) for backend in ("inductor", "openxla+dynamo")]
+    return write_peer(tmp_path / "files" / "peer.jsonl", records)
+
+
+def test_files_are_reported_without_a_store_and_leave_nothing(report, peer_file, tmp_path):
+    code, out, err = report("latest-grouped", peer_file, "--format", "csv")
+    assert (code, err) == (0, "")
+    assert out.decode().splitlines()[1:] == [
+        "BERT_pytorch,1.0,0.0,1.0,0.0",
+        "GEOMEAN,1.0,0.0,1.0,0.0",
+    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["files"]
+
+
+def test_files_need_no_word_for_the_report(report, tmp_path):
+    write_lines(tmp_path / "a.jsonl", [make_record(), make_record(backend="eager")])
+    code, out, _ = report(tmp_path / "a.jsonl", "--format", "json", "--rule", "paired")
+    assert code == 0
+    assert json.loads(out)["title"].startswith("Speedup over inductor")
+
+
+def test_both_spellings_of_a_report_are_one(report, peer_file):
+    assert report("latest_grouped", peer_file) == report("latest-grouped", peer_file)
+
+
+def test_lines_that_are_no_records_make_it_partial(report, peer_file):
+    with peer_file.open("a") as file:
+        file.write("no json\n")
+    code, out, err = report("latest", peer_file)
+    assert code == 3
+    assert "peer.jsonl, line 3" in err
+    assert b"BERT_pytorch" in out
+
+
+def test_a_file_without_a_record_is_a_usage_error(report, tmp_path):
+    (tmp_path / "a.jsonl").touch()
+    code, out, err = report("latest", tmp_path / "a.jsonl")
+    assert (code, out) == (2, b"")
+    assert "hold no record" in err
+
+
+def test_a_report_goes_to_a_file(report, home, tmp_path):
+    code, out, _ = report("--home", home, "--format", "markdown", "--output", tmp_path / "a.md")
+    assert (code, out) == (0, b"")
+    assert (tmp_path / "a.md").read_text().startswith("# Speedup over inductor")
+
+
+def test_the_baseline_may_be_of_another_time_or_run(report, home):
+    """The second run of the demonstration takes 0.9 of the first one's times."""
+
+    def geomean(*words):
+        found = json.loads(report("--home", home, "--format", "json", *words)[1])
+        [table] = [table for table in found["tables"] if table["title"] == "Geometric means"]
+        titles = [column["title"] for column in table["columns"]]
+        rows = [dict(zip(titles, row, strict=True)) for row in table["rows"]]
+        [own] = [row for row in rows if (row["variant"], row["test"]) == ("inductor", "eval")]
+        return found["title"], own["Geomean speedup"]
+
+    assert geomean()[1] == geomean("--baseline", "same")[1] == pytest.approx(1)
+    title, value = geomean("--baseline", "oldest")
+    assert title.startswith("Speedup over inductor (its oldest results)")
+    assert value == pytest.approx(1 / 0.9)
+    title, value = geomean("--baseline", "1111")
+    assert title.startswith("Speedup over inductor of run 11111111-aaaa")
+    assert value == pytest.approx(1 / 0.9)
+
+
+def test_every_rule_has_a_picture(report, home):
+    pytest.importorskip("matplotlib", reason="pictures need the extra `plots`")
+    for rule, says in (("paired", "Speedup over inductor"), ("hud", "Speedup vs eager")):
+        code, out, _ = report("--home", home, "--rule", rule, "--format", "svg", "--title", "second line")
+        assert code == 0
+        texts = re.findall(r"<!-- (.*?) -->", out.decode())
+        assert f"{says}; above 1 is faster" in texts
+        assert {"second line", "dcgan eval", "n = 6"} <= set(texts)
+        assert ("openxla+dynamo" in texts, "inductor" in texts) == (True, rule == "hud")
+
+
+def test_the_huds_rule_is_one_of_three(report, home):
+    code, out, _ = report("--home", home, "--rule", "hud", "--format", "markdown")
+    assert code == 0
+    assert out.decode().startswith("# HUD rule, run 22222222-bbbb")
+
+
+def test_the_review_of_files_is_written_to_a_file(report, home, tmp_path):
+    code, out, _ = report("weekly", home / "runs", "--format", "html", "--output", tmp_path / "a.html")
+    assert (code, out) == (0, b"")
+    assert "<h2>Passing on Example CPU" in (tmp_path / "a.html").read_text()
+    assert report("weekly", home / "runs")[1].startswith(b"# Review of 2025-10-10: nightly")
+
+
+def test_a_picture_is_written(report, peer_file, tmp_path):
+    pytest.importorskip("matplotlib", reason="pictures need the extra `plots`")
+    assert report("latest", peer_file, "--format", "svg", "-o", tmp_path / "a.svg")[0] == 0
+    assert (tmp_path / "a.svg").read_bytes().startswith(b"<?xml")
+    assert report("speedup", peer_file, "--rule", "peer", "--format", "png")[1].startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nothing"], "nothing is no report (speedup, latest, latest-grouped, histogram, weekly) and no file"),
+        (["latest", "--rule", "paired"], "belong to --rule peer"),
+        (["latest", "--baseline", "same"], "oldest or latest"),
+        (["weekly", "--baseline", "latest"], "compares with --since"),
+        (["weekly", "--filter", "a"], "whole runs"),
+        (["--dashboard", "http://a"], "belong to the report weekly"),
+        (["weekly", "--rule", "peer"], "leave --rule away"),
+        (["weekly", "--format", "png"], "draws with --format html"),
+        (["--since", "2026-01-01"], "belong to the report weekly"),
+        (["latest", "--run", "a"], "leave --run away"),
+        (["latest", "--test", "eval", "--test", "training"], "one test at a time"),
+        (["latest", "--backends", "inductor", "a.jsonl"], "name files before that flag"),
+    ],
+)
+def test_what_does_not_go_together_is_said_in_one_sentence(report, words, said):
+    code, out, err = report(*words)
+    assert (code, out) == (2, b"")
+    assert said in err
+    assert err.count("\n") == 1

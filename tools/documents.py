@@ -1,0 +1,150 @@
+"""Write docs/schema.md from the migrated database and docs/definitions.md from the metric registry: `make docs`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import duckdb  # noqa: E402 - the repository's own packages come first
+
+from store.database.migrate import migrate  # noqa: E402
+from store.database.views import VIEWS  # noqa: E402
+from store.metrics import METRICS  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+STORE = ROOT / "store"
+_MADE = "<!-- Written by `make docs`; change its sources instead. -->"
+_OF_THE_CODE = {
+    "migrations": "One row per migration that was applied.",
+}
+"""Grain of what no `.sql` file creates."""
+_CREATED = re.compile(
+    r"((?:^--.*\n)*)^CREATE (?:OR REPLACE )?(?:TEMP )?(?:TABLE|VIEW|MACRO) (\w+)(\([^)]*\) AS)?", re.MULTILINE
+)
+_COLUMN = re.compile(r"^\s+(?:ALTER TABLE \w+ ADD COLUMN )?(\w+) [A-Z].*?-- (.*)$", re.MULTILINE)
+_ADDED = re.compile(r"^ALTER TABLE (\w+) ADD COLUMN (\w+) .*?-- (.*)$", re.MULTILINE)
+_TABLE = re.compile(r"CREATE TABLE (\w+) \((.*?)\n\);", re.DOTALL)
+
+
+def schema() -> str:
+    """Return docs/schema.md."""
+    con = duckdb.connect(":memory:")
+    try:
+        migrate(con)
+        tables = sorted(row[0] for row in con.execute("SELECT table_name FROM duckdb_tables()").fetchall())
+        notes, grains = _column_notes(), _grains()
+        parts = [
+            "# The index, table by table",
+            _MADE,
+            "A DuckDB file, made from the run folders. Times are seconds and sizes bytes; a TIMESTAMP is UTC.",
+            "`xlabench sql` answers queries about it; [definitions.md](definitions.md) says what the numbers mean.",
+            "## Views and macros",
+            *(_view(con, name, grains) for name in VIEWS),
+            "## Tables",
+            *(_section(name, grains[name], _columns(con, f"FROM {name}"), notes.get(name, {})) for name in tables),
+        ]
+    finally:
+        con.close()
+    return "\n\n".join(parts) + "\n"
+
+
+def _grains() -> dict[str, str]:
+    """Return the comment above each table, view and macro; of several in one file the first has it."""
+    found = dict(_OF_THE_CODE)
+    for path in (*sorted((STORE / "migrations").glob("*.sql")), *sorted((STORE / "views").glob("*.sql"))):
+        above = ""
+        for comment, name, _ in _CREATED.findall(path.read_text(encoding="utf-8")):
+            above = _text(comment) or above
+            found[name] = above
+    results = _CREATED.findall((STORE / "refresh" / "results_now.sql").read_text(encoding="utf-8"))
+    return {**found, "result_rows": _text(results[0][0]).replace(", of stale runs", "")}
+
+
+def _text(comment: str) -> str:
+    return " ".join(line.removeprefix("--").strip() for line in comment.splitlines())
+
+
+def _column_notes() -> dict[str, dict[str, str]]:
+    """Return what the migrations say of single columns, by table."""
+    found: dict[str, dict[str, str]] = {}
+    for path in sorted((STORE / "migrations").glob("*.sql")):
+        text = path.read_text(encoding="utf-8")
+        for table, body in _TABLE.findall(text):
+            found.setdefault(table, {}).update(_COLUMN.findall(body))
+        for table, column, note in _ADDED.findall(text):
+            found.setdefault(table, {})[column] = note
+    return found
+
+
+def _columns(con: duckdb.DuckDBPyConnection, query: str) -> list[tuple[str, str]]:
+    return [(row[0], row[1]) for row in con.execute(f"DESCRIBE {query}").fetchall()]
+
+
+def _view(con: duckdb.DuckDBPyConnection, file: str, grains: dict[str, str]) -> str:
+    """Return what a view's file creates; a second macro of a file follows the first one's grain."""
+    text = (STORE / "views" / f"{file}.sql").read_text(encoding="utf-8")
+    return "\n\n".join(_created(con, name, grains[name]) for _, name, _ in _CREATED.findall(text))
+
+
+def _created(con: duckdb.DuckDBPyConnection, name: str, grain: str) -> str:
+    query = "SELECT function_type, parameters FROM duckdb_functions() WHERE function_name = $name AND NOT internal"
+    known = con.execute(query, {"name": name}).fetchone()
+    if known is None:
+        return _section(name, grain, _columns(con, f"FROM {name}"), {})
+    kind, parameters = known
+    title = f"{name}({', '.join(parameters)})"
+    if kind == "macro":
+        return _section(title, grain, [], {})
+    return _section(title, grain, _columns(con, f"FROM {name}({', '.join('NULL' for _ in parameters)})"), {})
+
+
+def _section(name: str, grain: str, columns: Iterable[tuple[str, str]], notes: dict[str, str]) -> str:
+    rows = [f"| `{column}` | {kind} | {_note(column, notes)} |".replace("  |", " |") for column, kind in columns]
+    parts = [f"### {name}", grain]
+    if rows:
+        parts.append("\n".join(["| column | type | |", "|---|---|---|", *rows]))
+    return "\n\n".join(parts)
+
+
+def _note(column: str, notes: dict[str, str]) -> str:
+    """Return what the migration says of a column, else what it means as a number."""
+    note = notes.get(column) or (METRICS[column].definition if column in METRICS else "")
+    return note.replace("|", r"\|")
+
+
+def definitions() -> str:
+    """Return docs/definitions.md."""
+    lines = [
+        "# What each number means",
+        "",
+        _MADE,
+        "",
+        "Pages, reports and tables take their words from here. *Change* is the relative change that a table colours.",
+        "",
+        "| column | name | unit | better | over several | change | without a value | definition |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for each in METRICS.values():
+        unit = ", shown in ".join(filter(None, (each.unit, each.display_unit)))
+        change = "" if each.threshold is None else f"{each.threshold:.0%}"
+        cells = (f"`{each.name}`", each.label, unit, *_rules(each.direction, each.aggregation), change, each.failure)
+        lines.append(("| " + " | ".join((*cells, each.definition)) + " |").replace("  |", " |"))
+    return "\n".join(lines) + "\n"
+
+
+def _rules(direction: str, aggregation: str) -> tuple[str, str]:
+    return ("" if direction == "none" else direction, "" if aggregation == "none" else aggregation)
+
+
+DOCUMENTS = {"schema.md": schema, "definitions.md": definitions}
+
+if __name__ == "__main__":
+    for file_name, text_of in DOCUMENTS.items():
+        (ROOT / "docs" / file_name).write_text(text_of(), encoding="utf-8")
