@@ -1,4 +1,4 @@
-"""Keep table `result_rows` up to date: one row per result, made anew for the runs that changed.
+"""Keep what is made of a run's records up to date (`result_rows`: one row per result), anew for the runs that changed.
 
 The result of an experiment depends on its own run only, so a page reads stored rows and an ingest touches few of them.
 """
@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
+_MADE = {"result_rows": "results_now", "run_sources": "sources_now", "aa_pair_rows": "pairs_now"}
+"""Tables of the results of runs, and the step that makes each."""
 _TOUCHED = """
 INSERT INTO stale_series
 SELECT DISTINCT series_id FROM result_rows WHERE run_id IN (SELECT run_id FROM stale_runs)
 """
 """Series that lost or gained a result: their change points are computed anew."""
-_STEPS = ("planned", "benchmark_records", "shown_records", "measured", "results_now", "sources_now")
+_STEPS = ("planned", "benchmark_records", "shown_records", "measured", "results_now", "sources_now", "pairs_now")
 
 
 def scripts() -> list[str]:
@@ -25,9 +27,10 @@ def scripts() -> list[str]:
 
 
 def recreate(con: duckdb.DuckDBPyConnection) -> None:
-    """Make the table again with the columns of this version, and every run stale."""
+    """Make the tables again with the columns of this version, and every run stale."""
     _define(con)
-    con.execute("CREATE OR REPLACE TABLE result_rows AS SELECT * FROM results_now LIMIT 0")
+    for table, step in _MADE.items():
+        con.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM {step} LIMIT 0")  # noqa: S608 (ours)
     con.execute("INSERT INTO stale_runs SELECT run_id FROM records UNION SELECT run_id FROM run_files")
 
 
@@ -38,11 +41,10 @@ def refresh(con: duckdb.DuckDBPyConnection) -> None:
     _define(con)
     con.execute("BEGIN")
     con.execute(_TOUCHED)
-    con.execute("DELETE FROM result_rows WHERE run_id IN (SELECT run_id FROM stale_runs)")
-    con.execute("INSERT INTO result_rows BY NAME SELECT * FROM results_now")
+    for table, step in _MADE.items():
+        con.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT run_id FROM stale_runs)")  # noqa: S608 (ours)
+        con.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {step}")  # noqa: S608 (ours)
     con.execute(_TOUCHED)
-    con.execute("DELETE FROM run_sources WHERE run_id IN (SELECT run_id FROM stale_runs)")
-    con.execute("INSERT INTO run_sources BY NAME SELECT * FROM sources_now")
     con.execute("DELETE FROM stale_runs")
     con.execute("COMMIT")
 

@@ -41,14 +41,11 @@ from_files AS (
 ),
 warm_ups AS (
     -- The first five iterations, in whole blocks: the harness's warm-up.
-    -- Read from the record, which its run finds; all samples would have to be walked.
-    SELECT run_id, record_id,
-        list_sum(list_slice(
-            from_json(json_extract(record, '$.metrics.total_time'), '["DOUBLE"]'),
-            1, ceil(5 / coalesce(iterations_per_run, 1))::BIGINT
-        )) AS warm_up_s
-    FROM records
-    WHERE ran
+    SELECT r.run_id, r.record_id, sum(s.total_s) AS warm_up_s
+    FROM result_rows AS r
+    JOIN samples AS s ON s.record_id = r.record_id AND s.block < ceil(5 / coalesce(r.iterations_per_run, 1))
+    WHERE r.ran
+    GROUP BY r.run_id, r.record_id
 ),
 checked AS (
     -- What became of a verification that neither passed nor failed.
