@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-_MADE = {"result_rows": "results_now", "run_sources": "sources_now", "aa_pair_rows": "pairs_now"}
+MADE = {"result_rows": "results_now", "run_sources": "sources_now", "aa_pair_rows": "pairs_now"}
 """Tables of the results of runs, and the step that makes each."""
 _TOUCHED = """
 INSERT INTO stale_series
@@ -29,7 +29,7 @@ def scripts() -> list[str]:
 def recreate(con: duckdb.DuckDBPyConnection) -> None:
     """Make the tables again with the columns of this version, and every run stale."""
     _define(con)
-    for table, step in _MADE.items():
+    for table, step in MADE.items():
         con.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM {step} LIMIT 0")  # noqa: S608 (ours)
     con.execute("INSERT INTO stale_runs SELECT run_id FROM records UNION SELECT run_id FROM run_files")
 
@@ -41,7 +41,7 @@ def refresh(con: duckdb.DuckDBPyConnection) -> None:
     _define(con)
     con.execute("BEGIN")
     con.execute(_TOUCHED)
-    for table, step in _MADE.items():
+    for table, step in MADE.items():
         con.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT run_id FROM stale_runs)")  # noqa: S608 (ours)
         con.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {step}")  # noqa: S608 (ours)
     con.execute(_TOUCHED)
