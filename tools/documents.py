@@ -13,6 +13,7 @@ sys.path.insert(0, str(ROOT))
 import duckdb  # noqa: E402 - the repository's own packages come first
 
 from store.database.migrate import migrate  # noqa: E402
+from store.database.refresh import MADE  # noqa: E402
 from store.database.views import VIEWS  # noqa: E402
 from store.metrics import METRICS  # noqa: E402
 
@@ -63,8 +64,10 @@ def _grains() -> dict[str, str]:
         for comment, name, _ in _CREATED.findall(path.read_text(encoding="utf-8")):
             above = _text(comment) or above
             found[name] = above
-    results = _CREATED.findall((STORE / "refresh" / "results_now.sql").read_text(encoding="utf-8"))
-    return {**found, "result_rows": _text(results[0][0]).replace(", of stale runs", "")}
+    for table, step in MADE.items():
+        made = _CREATED.findall((STORE / "refresh" / f"{step}.sql").read_text(encoding="utf-8"))
+        found[table] = _text(made[0][0]).replace(", of stale runs", "").replace("per stale run", "per run")
+    return found
 
 
 def _text(comment: str) -> str:

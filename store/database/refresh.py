@@ -1,4 +1,4 @@
-"""Keep table `result_rows` up to date: one row per result, made anew for the runs that changed.
+"""Keep what is made of a run's records up to date (`result_rows`: one row per result), anew for the runs that changed.
 
 The result of an experiment depends on its own run only, so a page reads stored rows and an ingest touches few of them.
 """
@@ -24,14 +24,18 @@ SELECT run_id FROM counts WHERE $records > 0
 QUALIFY sum(records_n) OVER (ORDER BY run_id) - records_n < $records
 """
 """As many stale runs as have so many records; one at least."""
+MADE = {"result_rows": "results_now", "run_sources": "sources_now", "aa_pair_rows": "pairs_now"}
+"""Tables of the results of runs, and the step that makes each."""
 _TOUCHED = """
 INSERT INTO stale_series
-SELECT DISTINCT series_id FROM result_rows WHERE run_id IN (SELECT run_id FROM stale_now)
+SELECT DISTINCT series_id
+FROM result_rows
+WHERE run_id IN (SELECT run_id FROM stale_now) AND series_id NOT IN (SELECT series_id FROM stale_series)
 """
 """Series that lost or gained a result: their change points are computed anew."""
 _TABLES = ("planned", "benchmark_records")
 """Steps that are kept while the others, which are views, ask for them more than once."""
-_STEPS = (*_TABLES, "shown_records", "measured", "results_now")
+_STEPS = (*_TABLES, "shown_records", "measured", "results_now", "sources_now", "pairs_now")
 
 
 def scripts() -> list[str]:
@@ -40,9 +44,10 @@ def scripts() -> list[str]:
 
 
 def recreate(con: duckdb.DuckDBPyConnection) -> None:
-    """Make the table again with the columns of this version, and every run stale."""
+    """Make the tables again with the columns of this version, and every run stale."""
     _define(con, at_once=0)
-    con.execute("CREATE OR REPLACE TABLE result_rows AS SELECT * FROM results_now LIMIT 0")
+    for table, step in MADE.items():
+        con.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM {step} LIMIT 0")  # noqa: S608 (ours)
     con.execute("INSERT INTO stale_runs SELECT run_id FROM records UNION SELECT run_id FROM run_files")
     _clear(con)
 
@@ -53,8 +58,9 @@ def refresh(con: duckdb.DuckDBPyConnection) -> None:
         con.execute("BEGIN")
         _define(con, at_once=_RECORDS_AT_ONCE)
         con.execute(_TOUCHED)
-        con.execute("DELETE FROM result_rows WHERE run_id IN (SELECT run_id FROM stale_now)")
-        con.execute("INSERT INTO result_rows BY NAME SELECT * FROM results_now")
+        for table, step in MADE.items():
+            con.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT run_id FROM stale_now)")  # noqa: S608 (ours)
+            con.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {step}")  # noqa: S608 (ours)
         con.execute(_TOUCHED)
         con.execute("DELETE FROM stale_runs WHERE run_id IN (SELECT run_id FROM stale_now)")
         _clear(con)

@@ -24,11 +24,10 @@ WITH counts AS (
     GROUP BY run_id
 ),
 files AS (
-    SELECT r.run_id, any_value(r.command) AS command, min(s.path) AS path, max(f.ingested_at) AS ingested_at
-    FROM records AS r
-    JOIN record_sources AS s USING (record_id)
+    SELECT s.run_id, any_value(s.command) AS command, min(s.path) AS path, max(f.ingested_at) AS ingested_at
+    FROM run_sources AS s
     JOIN ingested_files AS f USING (path)
-    GROUP BY r.run_id
+    GROUP BY s.run_id
 )
 SELECT
     c.* EXCLUDE (last_finished),

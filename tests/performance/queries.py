@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 TIMES = 20
 AIM_S = 0.3
+CALIBRATION_RECORDS = 20_000
 SCANS = {
     "result_rows": "SELECT count(run_id), count(model), max(run_started), sum(latency_s) FROM result_rows",
     "records": "SELECT count(run_id), count(model), max(run_started), sum(latency_s) FROM records",
@@ -69,6 +70,16 @@ def report(con: Connection, only: str) -> int:
     return over
 
 
+def _calibrations(home: Path) -> list[Path]:
+    """Write runs that measured experiments against themselves: what noise floors rest on."""
+    folders = records.write(home / "calibrations", CALIBRATION_RECORDS, runs=5, seed=1)
+    for folder in folders:
+        lines, facts = folder / "results.jsonl", folder / "run.json"
+        lines.write_text(lines.read_text().replace('"purpose":"benchmark"', '"purpose":"calibration"'))
+        facts.write_text(facts.read_text().replace('"settings":{', '"settings":{"purpose":"calibration",'))
+    return folders
+
+
 def main() -> int:
     """Make the index if the home has none, and ask."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -79,7 +90,7 @@ def main() -> int:
     parsed = parser.parse_args()
     store = parsed.home / "store"
     if query.current_snapshot(store) is None:
-        ingest(records.write(parsed.home, parsed.records, runs=parsed.runs), store)
+        ingest([*records.write(parsed.home, parsed.records, runs=parsed.runs), *_calibrations(parsed.home)], store)
     changepoints.update(store, parsed.home / "state.sqlite")
     with query.connect(query.current_snapshot(store) or store) as con:
         [(records_n,)] = con.execute("SELECT count(*) FROM records").fetchall()

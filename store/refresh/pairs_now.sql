@@ -1,0 +1,44 @@
+-- Grain: as view aa_pairs, of stale runs. `log_ratio` is the median over common rounds of ln(first / second).
+CREATE OR REPLACE TEMP VIEW pairs_now AS
+WITH own AS (
+    SELECT *
+    FROM records
+    WHERE run_id IN (SELECT run_id FROM stale_now) AND (purpose = 'calibration' OR twin_of IS NOT NULL)
+),
+pairs AS (
+    SELECT a.record_id AS first_id, b.record_id AS second_id, 'calibration' AS origin
+    FROM own AS a
+    JOIN own AS b
+        ON b.run_id = a.run_id AND b.experiment_id = a.experiment_id
+        AND b.environment IS NOT DISTINCT FROM a.environment AND b.attempt = a.attempt AND b.replica = a.replica + 1
+    WHERE a.purpose = 'calibration' AND b.purpose = 'calibration' AND a.twin_of IS NULL AND b.twin_of IS NULL
+        AND a.replica % 2 = 0
+    UNION ALL
+    SELECT a.record_id, b.record_id, 'twin'
+    FROM own AS b
+    JOIN records AS a ON a.record_id = b.twin_of
+),
+-- Named by their purpose: of the pairs DuckDB cannot tell that they are few, and would hash all samples instead.
+rounds AS (
+    SELECT record_id, round, median(per_iter_s) AS round_s
+    FROM samples
+    WHERE kind = 'steady' AND per_iter_s > 0
+        AND record_id IN (
+            SELECT record_id FROM own
+            UNION ALL
+            SELECT twin_of FROM own WHERE twin_of IS NOT NULL
+        )
+    GROUP BY record_id, round
+)
+SELECT
+    r.run_id, r.machine_id, r.experiment_id, r.environment, r.suite, r.model, r.test, r.variant, r.attempt, p.origin,
+    p.first_id, p.second_id,
+    count(*) AS rounds_n,
+    median(ln(x.round_s / y.round_s)) AS log_ratio,
+    pi() / 2 * var_samp(ln(x.round_s / y.round_s)) / count(*) AS round_variance
+FROM pairs AS p
+JOIN records AS r ON r.record_id = p.first_id AND r.ran
+JOIN records AS s ON s.record_id = p.second_id AND s.ran
+JOIN rounds AS x ON x.record_id = p.first_id
+JOIN rounds AS y ON y.record_id = p.second_id AND y.round = x.round
+GROUP BY ALL;
