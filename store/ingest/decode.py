@@ -197,6 +197,8 @@ NUMERIC_METRICS = (
     "per_iter_time",
     "trace_per_iter_time",
     "xla_CompileTime_time_s",
+    "xla_ExecuteTime_time_s",
+    "xla_ExecutionTime_time_s",
     "dynamo_compile_time_s",
     "graphs_number",
     "runtime_start_s",

@@ -78,7 +78,7 @@ def _of_file(path: Path) -> Source:
         return Source(path, RUN)
     if is_compressed(path):
         return Source(path, PACKED)
-    importer = None if _is_lines(path) else importer_of(path)
+    importer = None if path.name.startswith(RESULTS) else importer_of(path)
     return Source(path, importer.name if importer else JSONL)
 
 

@@ -8,6 +8,8 @@ SELECT
     unnest(totals) AS total_s,
     unnest(per_iter) AS per_iter_s,
     unnest(traces) AS trace_s,
+    unnest(compile_times) AS compile_s,
+    unnest(execute_times) AS execute_s,
     unnest(compiles) AS compiles,
     unnest(executions) AS executions
 FROM parsed

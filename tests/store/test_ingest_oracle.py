@@ -60,6 +60,8 @@ def metrics_of(draw):
 _FURTHER = {
     "trace_per_iter_time",
     "xla_CompileTime_time_s",
+    "xla_ExecuteTime_time_s",
+    "xla_ExecutionTime_time_s",
     "dynamo_compile_time_s",
     "graphs_number",
     "load_time_s",

@@ -221,6 +221,13 @@ def test_json_objects_of_a_model_become_one_record(tmp_path):
     assert (found[0]["model"]["suite_name"], found[0]["experiment"]["dtype"]) == ("torchbench", "amp")
 
 
+@pytest.mark.parametrize("name", ["upload.jsonl", "folder/upload.jsonl"])
+def test_lines_of_the_hud_are_no_lines_of_ours_whatever_the_file_is_called(tmp_path, name):
+    hud_files.write_json(tmp_path / name, [hud_files.metric("m", "speedup", 2.0)])
+    report = ingest([tmp_path / name.split("/")[0]], tmp_path / "store")
+    assert (report.records_n, report.rejected) == (1, [])
+
+
 def test_answer_and_numbers_under_one_head_are_two_records(tmp_path):
     objects = [hud_files.metric("m", "accuracy", "pass"), hud_files.metric("m", "speedup", 2.0)]
     path = hud_files.write_json(tmp_path / "both.json", objects)

@@ -21,6 +21,8 @@ class Block(msgspec.Struct, frozen=True):
     total_s: float | None
     per_iter_s: float | None
     trace_s: float | None
+    compile_s: float | None
+    execute_s: float | None
 
 
 def blocks(record: ReadRecord, *, foreign: bool) -> list[Block]:
@@ -32,12 +34,16 @@ def blocks(record: ReadRecord, *, foreign: bool) -> list[Block]:
     totals = numbers(metrics.get("total_time"))
     per_iter = _parallel(numbers(metrics.get("per_iter_time")), len(totals))
     traces = _parallel(numbers(metrics.get("trace_per_iter_time")), len(totals))
+    compiling = _parallel(numbers(metrics.get("xla_CompileTime_time_s")), len(totals))
+    execution = metrics.get("xla_ExecuteTime_time_s")
+    execution = metrics.get("xla_ExecutionTime_time_s") if execution is None else execution
+    executing = _parallel(numbers(execution), len(totals))
     kinds = _kinds(record, len(totals), foreign=foreign)
     iterations = record.iterations_per_run
     found = []
-    for kind, total, each, trace in zip(kinds, totals, per_iter, traces, strict=True):
+    for kind, total, each, *others in zip(kinds, totals, per_iter, traces, compiling, executing, strict=True):
         own = total / iterations if total is not None and iterations else each
-        found.append(Block(kind, total, own, trace))
+        found.append(Block(kind, total, own, *others))
     return found
 
 
@@ -110,7 +116,14 @@ def compiler(record: ReadRecord) -> dict[str, Any]:
     return {"compiler_time_s": sum(values), "compiler_source": source}
 
 
-BLOCK_METRICS = ("total_time", "per_iter_time", "trace_per_iter_time", "xla_CompileTime_time_s")
+BLOCK_METRICS = (
+    "total_time",
+    "per_iter_time",
+    "trace_per_iter_time",
+    "xla_CompileTime_time_s",
+    "xla_ExecuteTime_time_s",
+    "xla_ExecutionTime_time_s",
+)
 _LAST = ("graphs_number", "runtime_start_s", "load_time_s", "start_time_s", "eager_memory_bytes")
 _LARGEST = ("peak_memory_bytes", "setup_peak_memory_bytes")
 

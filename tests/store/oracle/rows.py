@@ -178,6 +178,8 @@ def _samples(record: ReadRecord, found: list[measures.Block], key: Row) -> list[
             "total_s": block.total_s,
             "per_iter_s": block.per_iter_s,
             "trace_s": block.trace_s,
+            "compile_s": block.compile_s,
+            "execute_s": block.execute_s,
             "compiles": at(arrays.compiles, index),
             "executions": at(arrays.executions, index),
         }
