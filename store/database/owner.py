@@ -29,7 +29,7 @@ STORAGE_VERSION = "v1.5.0"
 """Readers of the version before this one can open the files."""
 SETTINGS = {
     "enable_progress_bar": "false",
-    "memory_limit": "1200MB",
+    "memory_limit": "1000MB",
     # A checkpoint compresses a table's last row group again; by default each batch of an ingest would end in one.
     "checkpoint_threshold": "1GB",
 }
