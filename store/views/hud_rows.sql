@@ -39,14 +39,6 @@ from_files AS (
     FROM answers AS a
     ANTI JOIN performance AS p ON p.run_id = a.run_id AND p.series = a.series
 ),
-warm_ups AS (
-    -- The first five iterations, in whole blocks: the harness's warm-up.
-    SELECT r.run_id, r.record_id, sum(s.total_s) AS warm_up_s
-    FROM result_rows AS r
-    JOIN samples AS s ON s.record_id = r.record_id AND s.block < ceil(5 / coalesce(r.iterations_per_run, 1))
-    WHERE r.ran
-    GROUP BY r.run_id, r.record_id
-),
 checked AS (
     -- What became of a verification that neither passed nor failed.
     SELECT record_id, run_id,
@@ -73,7 +65,7 @@ from_results AS (
         END AS answer,
         e.latency_s / r.latency_s AS hud_speedup,
         r.latency_s * coalesce(r.iterations_per_run, 1) * 1000 AS abs_latency_ms,
-        CASE WHEN e.ran THEN w.warm_up_s - v.warm_up_s END AS compilation_latency_s,
+        CASE WHEN e.ran THEN r.warm_up_s - e.warm_up_s END AS compilation_latency_s,
         CASE WHEN r.setup_peak_memory_bytes > 0 THEN e.setup_peak_memory_bytes / r.setup_peak_memory_bytes END
             AS compression_ratio,
         e.setup_peak_memory_bytes / 1e9 AS eager_peak_gb,
@@ -90,8 +82,6 @@ from_results AS (
         AND e.loss IS NOT DISTINCT FROM r.loss
         AND e.matmul_precision IS NOT DISTINCT FROM r.matmul_precision
         AND e.workload IS NOT DISTINCT FROM r.workload
-    LEFT JOIN warm_ups AS w ON w.run_id = r.run_id AND w.record_id = r.record_id
-    LEFT JOIN warm_ups AS v ON v.run_id = e.run_id AND v.record_id = e.record_id
     LEFT JOIN checked AS c ON c.run_id = r.run_id AND c.record_id = r.detail_record_id
     WHERE r.status NOT IN ('skipped', 'not_run')
 ),
