@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from store.metric import Metric, count, milliseconds, ratio, size
+from store.metric import Metric, count, milliseconds, ratio, seconds, size
 
 _NO_PROFILE = "no value without a profile"
 
@@ -87,6 +87,7 @@ _STRUCTURE = (
 )
 
 _SERIES = (
+    seconds("warm_up_s", "Warm-up", "Time of the first five iterations, in whole blocks, the first one included."),
     count("epoch", "Epoch", "Marks of people before the result; latencies of two epochs are not compared."),
     count("streak_n", "In a row", "Newest answers of a series that say the same."),
     count("seen_n", "Runs with it", "Runs of the label that had the configuration."),

@@ -39,14 +39,6 @@ from_files AS (
     FROM answers AS a
     ANTI JOIN performance AS p ON p.run_id = a.run_id AND p.series = a.series
 ),
-warm_ups AS NOT MATERIALIZED (
-    -- The first five iterations, in whole blocks: the harness's warm-up.
-    SELECT r.run_id, r.record_id, sum(s.total_s) AS warm_up_s
-    FROM result_rows AS r
-    JOIN samples AS s ON s.record_id = r.record_id AND s.block < ceil(5 / coalesce(r.iterations_per_run, 1))
-    WHERE r.ran
-    GROUP BY r.run_id, r.record_id
-),
 checked AS (
     -- What became of a verification that neither passed nor failed.
     SELECT record_id, run_id,
@@ -59,12 +51,11 @@ checked AS (
 ),
 measured AS (
     -- Beside each result what eager of the same run and configuration measured: there is one at most.
-    SELECT r.*, w.warm_up_s,
+    SELECT r.*,
         max(r.latency_s) FILTER (r.variant = 'eager' AND r.ran) OVER same AS eager_latency_s,
-        max(w.warm_up_s) FILTER (r.variant = 'eager' AND r.ran) OVER same AS eager_warm_up_s,
+        max(r.warm_up_s) FILTER (r.variant = 'eager' AND r.ran) OVER same AS eager_warm_up_s,
         max(r.setup_peak_memory_bytes) FILTER (r.variant = 'eager' AND r.ran) OVER same AS eager_peak_bytes
     FROM result_rows AS r
-    LEFT JOIN warm_ups AS w ON w.run_id = r.run_id AND w.record_id = r.record_id
     WHERE r.status NOT IN ('skipped', 'not_run')
     WINDOW same AS (
         PARTITION BY
