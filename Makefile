@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run smoke report serve test test-fast lint format bench docs trust clean
+.PHONY: help setup run smoke report serve test test-fast lint format bench docs faults trust clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -49,11 +49,14 @@ format: $(READY) ## put the sources into their form
 	@$(BIN)/ruff format .
 
 bench: $(READY) ## the benchmarks under tests/performance: minutes
-	@for each in tests/performance/overhead.py tests/performance/start.py; do $(BIN)/python $$each || exit 1; done
+	@for each in tests/performance/overhead.py tests/performance/start.py tests/performance/ingest.py; do $(BIN)/python $$each || exit 1; done
 	@$(BIN)/python tests/performance/queries.py --home $(HOME_DIR)/bench
 
 docs: $(READY) ## docs/schema.md from the database, docs/definitions.md from the metric registry
 	@$(BIN)/python tools/documents.py
+
+faults: $(READY) ## kill an ingest 200 times and compare the store: some minutes
+	@XLABENCH_KILLS=200 $(BIN)/python -m pytest tests/faults/test_ingest_kill.py $(PYTEST_ARGS)
 
 trust: $(READY) ## how often verdicts are wrong: an hour and a half on an idle machine; measured parts are kept
 	@$(BIN)/python tests/performance/trust.py --home $(HOME_DIR)/trust

@@ -1,15 +1,16 @@
-"""Ingest a run while it is measured: often enough to watch it, rarely enough to cost nothing."""
+"""Ingest what is being written: often enough to watch it, rarely enough to cost nothing."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from store.ingest import ingest
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from store.ingest import IngestReport
 
@@ -20,9 +21,9 @@ _SHARE = 10.0
 
 @dataclass
 class Follower:
-    """Ingests `source` into `store_dir` when asked, but not sooner than its own cost allows."""
+    """Ingests what `source` holds into `store_dir` when asked, but not sooner than its own cost allows."""
 
-    source: Path
+    source: Path | Sequence[Path]
     store_dir: Path
     records_n: int = 0
     """New records so far."""
@@ -36,8 +37,12 @@ class Follower:
     def finish(self) -> IngestReport:
         """Ingest what there is, now."""
         began = time.monotonic()
-        report = ingest([self.source], self.store_dir)
+        report = ingest([self.source] if isinstance(self.source, Path) else self.source, self.store_dir)
         self.records_n += report.records_n
         spent = time.monotonic() - began
         self._next = began + spent + max(PUBLISH_EVERY_S, _SHARE * spent)
         return report
+
+    def wait(self) -> None:
+        """Wait until the next ingest may begin."""
+        time.sleep(max(0.0, self._next - time.monotonic()))

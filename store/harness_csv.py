@@ -91,9 +91,14 @@ def speedups(csv_text: str) -> dict[str, float]:
 
 def counters(record: Record) -> dict[str, int | None]:
     """Return dynamo's counters as they count them; None where the record does not hold them."""
-    found = _merged(record.metrics.get("dynamo_counters"))
+    return counted(record.metrics)
+
+
+def counted(metrics: Mapping[str, Any]) -> dict[str, int | None]:
+    """Return dynamo's counters out of a record's metrics."""
+    found = _merged(metrics.get("dynamo_counters"))
     if not found:
-        graphs = _first(record, "graphs_number")
+        graphs = _first_of(metrics, "graphs_number")
         return {**dict.fromkeys(COUNTERS), "unique_graphs": None if graphs is None else int(graphs)}
     frames, breaks = found.get("frames", {}), found.get("graph_break", {})
     return {
@@ -199,7 +204,11 @@ def _counter_cells(record: Record) -> Row:
 
 
 def _first(record: Record | None, metric: str) -> float | None:
-    values = record.metrics.get(metric) if record else None
+    return _first_of(record.metrics, metric) if record else None
+
+
+def _first_of(metrics: Mapping[str, Any], metric: str) -> float | None:
+    values = metrics.get(metric)
     return float(values[0]) if isinstance(values, list) and values and values[0] is not None else None
 
 

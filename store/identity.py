@@ -103,3 +103,18 @@ def workload(config: Any) -> str | None:
     if config.weights not in (None, "random"):
         parts.append(f"weights={config.weights}")
     return " ".join(parts) or None
+
+
+def setting_of(word: str) -> tuple[str, str | bool]:
+    """Return the field and the value that a word of `workload` stands for.
+
+    Raises:
+        ValueError: no setting is written so.
+    """
+    name, equals, value = word.partition("=")
+    for field, text in (*_WORK_SETTINGS, ("weights", "weights={}")):
+        if text == word and not equals:
+            return field, True
+        if equals and text == f"{name}={{}}":
+            return field, value
+    raise ValueError(f"{word!r} is no setting of a workload")

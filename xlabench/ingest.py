@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from xlabench.command import EXIT_PARTIAL, add_database, home_of, say, state_of, store_of, verb
 
 if TYPE_CHECKING:
-    import argparse
-
     from store.ingest import IngestReport
     from xlabench.command import Verbs
+
+
+LISTED_N = 20
+"""Rejected lines that are printed."""
 
 
 def add(verbs: Verbs) -> None:
@@ -20,26 +23,85 @@ def add(verbs: Verbs) -> None:
         verbs,
         "ingest",
         _ingest,
-        "Bring run folders and JSONL files into the store. Repeating it adds nothing; an unterminated last line is "
+        "Bring run folders and result files into the store: JSONL, also rotated or compressed (.gz, .zst), files of "
+        "other tools, folders of them, and patterns. Repeating it adds nothing; an unterminated last line is "
         "left for later; lines that are no records are listed and make the exit code 3.",
     )
     parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="default: the runs of the home")
-    parser.add_argument("--rebuild", action="store_true", help="start from an empty index")
+    parser.add_argument("--rebuild", action="store_true", help="make the index anew from every file that it knows")
+    parser.add_argument("--watch", action="store_true", help="go on with what is written to the files, until Ctrl-C")
+    parser.add_argument(
+        "--fact",
+        action="append",
+        default=[],
+        type=_fact,
+        metavar="NAME=VALUE",
+        help="what another tool's file does not say (suite, dtype, test, backend, accelerator, accelerator_model, "
+        "label, time, origin, baseline); kept beside it",
+    )
     add_database(parser)
 
 
+def _fact(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not value:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
+
+
 def _ingest(parsed: argparse.Namespace) -> int:
-    from store import changepoints
     from store.ingest import ingest
 
     paths = parsed.paths or [home_of(parsed) / "runs"]
+    _write_facts(parsed)
     report = ingest(paths, store_of(parsed), rebuild=parsed.rebuild)
-    print(_ingest_sentence(report))
+    _tell(report)
+    _after(report, parsed)
+    return _watch(paths, parsed) if parsed.watch else report.exit_code
+
+
+def _after(report: IngestReport, parsed: argparse.Namespace) -> None:
+    from store import changepoints
+
     if report.published:
         changepoints.update(store_of(parsed), state_of(parsed))
-    for line in report.rejected:
+
+
+def _watch(paths: list[Path], parsed: argparse.Namespace) -> NoReturn:
+    """Ingest again and again; what is not ingested when it is interrupted, the next ingest finds in the files."""
+    from store.follow import Follower
+
+    follower = Follower(paths, store_of(parsed))
+    while True:
+        report = follower.finish()
+        if report.changed_files_n or report.rejected:
+            _tell(report)
+            _after(report, parsed)
+        follower.wait()
+
+
+def _tell(report: IngestReport) -> None:
+    print(_ingest_sentence(report), flush=True)
+    for line in report.rejected[:LISTED_N]:
         say(f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", EXIT_PARTIAL)
-    return report.exit_code
+    if len(report.rejected) > LISTED_N:
+        say(f"… and {len(report.rejected) - LISTED_N} more; table rejected_lines has all of them.", EXIT_PARTIAL)
+
+
+def _write_facts(parsed: argparse.Namespace) -> None:
+    """Write what is said beside each file named.
+
+    Raises:
+        UsageError: a fact is none, or no file of another tool is named.
+    """
+    from store.errors import UsageError
+    from store.importers import facts
+
+    files = [path for path in parsed.paths if path.is_file()]
+    if parsed.fact and (not files or len(files) != len(parsed.paths)):
+        raise UsageError("--fact is about files: name the files that it is about, and no folder.")
+    for path in files if parsed.fact else ():
+        facts.write(path, dict(parsed.fact))
 
 
 def _ingest_sentence(report: IngestReport) -> str:

@@ -3,43 +3,58 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
 import filelock
 import msgspec
 
-from store.database import snapshot
+from store.database import room, snapshot
 from store.database.migrate import migrate
 from store.database.refresh import refresh
-from store.errors import OwnerBusy
+from store.database.watermarks import Watermark, watermarks
+from store.errors import OwnerBusy, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     Connection = duckdb.DuckDBPyConnection
 
 WORK = "work.duckdb"
+REBUILT = "rebuilt.duckdb"
+"""What a rebuild writes; one that was killed leaves the old database as it was."""
 LOCK = "owner.lock"
 STORAGE_VERSION = "v1.5.0"
 """Readers of the version before this one can open the files."""
+SETTINGS = {
+    "enable_progress_bar": "false",
+    "memory_limit": "1200MB",
+    # A checkpoint compresses a table's last row group again; by default each batch of an ingest would end in one.
+    "checkpoint_threshold": "1GB",
+}
 
 
 class Index(msgspec.Struct):
     """The open working database."""
 
     con: Connection
-    known_files: list[Path]
-    """Files that a rebuild has to read beside those it was asked for."""
+    before: dict[str, Watermark]
+    """Of a rebuild: the files that the old index knew, which are read beside those that were asked for."""
 
 
 @contextmanager
 def owner(store_dir: Path, *, rebuild: bool = False, wait_s: float = 600.0) -> Iterator[Index]:
     """Own the index: lock it, open the working database, and publish at the end if it changed.
 
+    Args:
+        store_dir: folder of the index; created if need be.
+        rebuild: begin with an empty database, which takes the place of the old one at the end.
+        wait_s: how long to wait for another owner.
+
     Raises:
         OwnerBusy: another process owned it for longer than `wait_s`.
+        NoRoom: the disk is too full.
         StorageError: the index belongs to a later version.
     """
     store_dir.mkdir(parents=True, exist_ok=True)
@@ -52,20 +67,20 @@ def owner(store_dir: Path, *, rebuild: bool = False, wait_s: float = 600.0) -> I
             "Wait for it to end, then ingest again; nothing is lost."
         ) from None
     try:
-        yield from _owned(store_dir, rebuild=rebuild)
+        with room.full_disk_said(store_dir):
+            yield from _owned(store_dir, rebuild=rebuild)
     finally:
         lock.release()
 
 
 def _owned(store_dir: Path, *, rebuild: bool) -> Iterator[Index]:
-    work = store_dir / WORK
-    known = _known_files(store_dir) if rebuild else []
-    if rebuild:
-        _remove(work)
+    _remove(store_dir / REBUILT)
+    work = store_dir / (REBUILT if rebuild else WORK)
+    before = _old_watermarks(store_dir) if rebuild else {}
     con = _connect(work) if rebuild else _open(store_dir, work)
     try:
         migrate(con)
-        yield Index(con, known)
+        yield Index(con, before)
         refresh(con)
         number = None if _is_published(con, store_dir) else snapshot.next_number(store_dir)
         if number is not None:
@@ -73,6 +88,9 @@ def _owned(store_dir: Path, *, rebuild: bool) -> Iterator[Index]:
             con.execute("CHECKPOINT")
     finally:
         con.close()
+    if rebuild:
+        _remove(store_dir / WORK)
+        work = work.rename(store_dir / WORK)
     if number is not None:
         snapshot.publish(store_dir, work, number)
         snapshot.prune(store_dir)
@@ -113,6 +131,8 @@ def _open(store_dir: Path, work: Path) -> Connection:
 def _connect(work: Path) -> Connection:
     con = duckdb.connect(str(work), config={"storage_compatibility_version": STORAGE_VERSION})
     try:
+        for name, value in SETTINGS.items():
+            con.execute(f"SET {name} = '{value}'")
         con.execute("SELECT count(*) FROM duckdb_tables()").fetchall()
     except duckdb.Error:
         con.close()
@@ -120,15 +140,16 @@ def _connect(work: Path) -> Connection:
     return con
 
 
-def _known_files(store_dir: Path) -> list[Path]:
-    with suppress(duckdb.Error):
+def _old_watermarks(store_dir: Path) -> dict[str, Watermark]:
+    """Return what the index knew before a rebuild; of one that cannot be read, nothing."""
+    with suppress(duckdb.Error, StorageError):
         con = _open(store_dir, store_dir / WORK)
         try:
-            rows = con.execute("SELECT path FROM ingested_files").fetchall()
+            migrate(con)
+            return watermarks(con)
         finally:
             con.close()
-        return [path for (name,) in rows if (path := Path(name)).is_file()]
-    return []
+    return {}
 
 
 def _remove(work: Path) -> None:

@@ -9,6 +9,7 @@ import shutil
 import time
 from typing import TYPE_CHECKING
 
+from store.database import room
 from store.folder import write_whole
 
 if TYPE_CHECKING:
@@ -57,14 +58,26 @@ def publish(store_dir: Path, database: Path, number: int) -> Path:
 
 
 def prune(store_dir: Path) -> None:
-    """Remove all but the newest snapshots and what an interrupted publication left; open handles stay valid."""
+    """Remove old snapshots that no other process reads, and what a publication left that was killed."""
     keep = current(store_dir)
     for number in sorted(_numbers(store_dir))[:-KEPT_N]:
         path = store_dir / f"index-{number}.duckdb"
-        if path != keep:
+        if path != keep and not in_use(path):
             path.unlink(missing_ok=True)
     for leftover in store_dir.glob("*.tmp"):
         leftover.unlink(missing_ok=True)
+
+
+def in_use(path: Path) -> bool:
+    """Tell whether another process has a database open: DuckDB holds a lock on it, also for reading only."""
+    try:
+        with path.open("r+b") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
 
 
 def _numbers(store_dir: Path) -> list[int]:
@@ -72,11 +85,16 @@ def _numbers(store_dir: Path) -> list[int]:
 
 
 def copy(source: Path, target: Path) -> None:
-    """Share the blocks where the file system can, else copy; either way the copy is on disk when this returns."""
+    """Share the blocks where the file system can, else copy; either way the copy is on disk when this returns.
+
+    Raises:
+        NoRoom: the disk has too little for a copy.
+    """
     with source.open("rb") as reader, target.open("wb") as writer:
         try:
             fcntl.ioctl(writer.fileno(), _FICLONE, reader.fileno())
         except OSError:
+            room.require(target.parent, source.stat().st_size)
             shutil.copyfileobj(reader, writer, 2**22)
         writer.flush()
         os.fsync(writer.fileno())

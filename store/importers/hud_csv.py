@@ -58,7 +58,13 @@ class HudCsv:
             yield Unreadable(1, 0, str(error))
             return
         label = facts.label or path.parent.name
-        origin = Origin(source=self.name, run_key=str(path.parent), label=label, started=facts.started(path))
+        origin = Origin(
+            source=self.name,
+            run_key=str(path.parent),
+            label=label,
+            started=facts.started(path),
+            file=path.name,
+        )
         seen: Counter[Series] = Counter()
         for number, offset, line in rows:
             try:
@@ -125,8 +131,8 @@ def _record(origin: Origin, told: _Told, cells: dict[str, str], seen: Counter[Se
     kind = "accuracy" if accuracy is not None else "xla" if "time_xla" in cells else "performance"
     numbers, notes = _numbers(cells)
     batch_size = int(numbers.pop("batch_size", 0)) or None
-    if batch_size is None:  # a failure's row: what follows its status is padding
-        numbers = {name: value for name, value in numbers.items() if value}
+    if batch_size is None and not any(numbers.values()):  # a failure's row: its zeros are padding
+        numbers = {}
     series = Series(
         suite=told.suite,
         model=cells["name"],

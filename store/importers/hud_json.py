@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -19,9 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from store.importers.facts import Facts
-
-_NOT_RUN = ("benchmark", "model", "metric", "inputs", "dependencies")
-"""Keys that do not say which run an object belongs to."""
+    from store.importers.shape import Failure
 
 
 class _Benchmark(msgspec.Struct):
@@ -59,7 +59,6 @@ class _Row(msgspec.Struct, kw_only=True):
     line_number: int
     byte_offset: int
     first: _Object
-    ordinal: int
     numbers: dict[str, float] = msgspec.field(default_factory=dict)
     accuracy: str | None = None
 
@@ -85,9 +84,9 @@ class HudJson:
                 yield found
             elif (reason := _gather(rows, found)) is not None:
                 yield Unreadable(found.line_number, found.byte_offset, reason)
-        for same in rows.values():
-            for row in same:
-                yield _imported(self.name, row, path, facts)
+        seen: Counter[tuple[str, Series, str]] = Counter()
+        for row in itertools.chain.from_iterable(rows.values()):
+            yield from _imported(self.name, row, path, facts, seen)
 
 
 def _gather(rows: dict[bytes, list[_Row]], found: text.Found) -> str | None:
@@ -104,7 +103,7 @@ def _gather(rows: dict[bytes, list[_Row]], found: text.Found) -> str | None:
     same = rows.setdefault(key, [])
     taken = not same or (name in same[-1].numbers if isinstance(value, float) else same[-1].accuracy is not None)
     if taken:  # the first, or a metric that repeats: another row of the same configuration
-        same.append(_Row(line_number=found.line_number, byte_offset=found.byte_offset, first=parsed, ordinal=len(same)))
+        same.append(_Row(line_number=found.line_number, byte_offset=found.byte_offset, first=parsed))
     if isinstance(value, float):
         same[-1].numbers[name] = value
     else:
@@ -121,14 +120,57 @@ def _value(metric: _Metric) -> float | str | None:
     return str(words[0]) if isinstance(words, list) and words else None
 
 
-def _imported(source: str, row: _Row, path: Path, facts: Facts) -> Imported | Unreadable:
-    parsed, info = row.first, row.first.benchmark.extra_info or {}
-    name = hud_names.parse(path.name)
+def _imported(
+    source: str, row: _Row, path: Path, facts: Facts, seen: Counter[tuple[str, Series, str]]
+) -> Iterator[Imported | Unreadable]:
+    series = _series(row.first, path, facts)
+    if series is None:
+        reason = f"benchmark.mode is {row.first.benchmark.mode!r}, not inference or training"
+        yield Unreadable(row.line_number, row.byte_offset, reason)
+        return
+    origin, info = _origin(source, row.first, path, facts), row.first.benchmark.extra_info or {}
+    for kind, numbers, code, failure in _parts(row):
+        words = {
+            "kind": kind,
+            "accuracy": row.accuracy if kind == "accuracy" else None,
+            "tag": info.get("tag"),
+            "benchmark": row.first.benchmark.name,
+        }
+        key = (origin.run_id, series, kind)
+        made = record(
+            origin,
+            series,
+            numbers,
+            ordinal=seen[key],
+            failure=failure,
+            verification_code=code,
+            reported={name: word for name, word in words.items() if word is not None},
+        )
+        seen[key] += 1
+        yield Imported(row.line_number, row.byte_offset, made)
+
+
+def _parts(row: _Row) -> Iterator[tuple[str, dict[str, float], str | None, Failure | None]]:
+    """Give kind, numbers, verification code and failure; a row that was put together of two runs gives two."""
+    performance = row.accuracy is None or not _TIMED.isdisjoint(row.numbers)
+    if row.accuracy is not None:
+        code, failure = hud_words.judged(row.accuracy)
+        yield "accuracy", {} if performance else hud_words.of_accuracy(row.numbers), code, failure
+    if performance:
+        speedup = row.numbers.get("hud_speedup")
+        yield "performance", row.numbers, None, None if speedup is None else hud_words.not_measured(speedup)
+
+
+_TIMED = {"hud_speedup", "abs_latency_ms"}
+"""What only a performance run has."""
+
+
+def _series(parsed: _Object, path: Path, facts: Facts) -> Series | None:
+    info, name = parsed.benchmark.extra_info or {}, hud_names.parse(path.name)
     test = said.TESTS.get(facts.test or parsed.benchmark.mode or "") or (name.test if name else None)
     if test is None:
-        reason = f"benchmark.mode is {parsed.benchmark.mode!r}, not inference or training"
-        return Unreadable(row.line_number, row.byte_offset, reason)
-    series = Series(
+        return None
+    return Series(
         suite=facts.suite or next(iter(parsed.model.origins or []), None) or (name.suite if name else UNKNOWN),
         model=parsed.model.name,
         test=test,
@@ -138,24 +180,6 @@ def _imported(source: str, row: _Row, path: Path, facts: Facts) -> Imported | Un
         dtype=facts.dtype or parsed.benchmark.dtype,
         batch_size=_whole(info.get("batch_size")),
     )
-    kind = "accuracy" if row.accuracy is not None else "performance"
-    if kind == "accuracy":
-        code, failure = hud_words.judged(row.accuracy or "")
-        numbers = hud_words.of_accuracy(row.numbers)
-    else:
-        speedup = row.numbers.get("hud_speedup")
-        code, failure, numbers = None, None if speedup is None else hud_words.not_measured(speedup), row.numbers
-    words = {"kind": kind, "accuracy": row.accuracy, "benchmark": parsed.benchmark.name, "tag": info.get("tag")}
-    made = record(
-        _origin(source, parsed, path, facts),
-        series,
-        numbers,
-        ordinal=row.ordinal,
-        failure=failure,
-        verification_code=code,
-        reported={key: word for key, word in words.items() if word is not None},
-    )
-    return Imported(row.line_number, row.byte_offset, made)
 
 
 def _origin(source: str, parsed: _Object, path: Path, facts: Facts) -> Origin:
@@ -166,6 +190,7 @@ def _origin(source: str, parsed: _Object, path: Path, facts: Facts) -> Origin:
         run_key=[run] if run else str(path.parent),
         label=facts.label or str(info.get("run_label") or run or path.parent.name),
         started=facts.started(path) if facts.time else (_seconds(parsed.timestamp) or facts.started(path)),
+        file=path.name,
     )
 
 

@@ -110,7 +110,8 @@ def _origin(source: str, setup: _Setup, path: Path, facts: Facts) -> Origin:
         with suppress(ValueError):  # not a time: when the file was written
             started = said.seconds(datetime.fromisoformat(setup.start_time))
     run_key = [str(path), setup.start_time]
-    return Origin(source=source, run_key=run_key, label=facts.label or path.stem, started=started)
+    label = facts.label or path.stem
+    return Origin(source=source, run_key=run_key, label=label, started=started, file=path.name)
 
 
 def _record(

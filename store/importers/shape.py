@@ -49,6 +49,8 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     """What tells runs of this source apart."""
     label: str
     started: float
+    file: str
+    """Name of the file: two of one run may hold rows of one series."""
 
     @property
     def run_id(self) -> str:
@@ -74,7 +76,7 @@ def record(
     verification_code: str | None = None,
     reported: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return a record of reported numbers; `ordinal` counts the rows of one kind and series before it in its run.
+    """Return a record of reported numbers; `ordinal` counts the rows of one kind and series before it in its file.
 
     `reported` is what the source says beside numbers, in its own words.
     """
@@ -104,7 +106,7 @@ def frame(
     xla, dynamo = _PAIRS.get(backend, (None, backend))
     return {
         "source": origin.source,
-        "record_id": digest([origin.run_id, experiment, kind, ordinal]),
+        "record_id": digest([origin.run_id, origin.file, experiment, kind, ordinal]),
         "experiment_id": experiment,
         "variant": series.variant,
         "run": {"run_id": origin.run_id, "label": origin.label},

@@ -117,6 +117,7 @@ def _records(source: str, table: Table, path: Path, facts: Facts, seen: Counter[
         run_key=[facts.origin or table.source, table.baseline],
         label=facts.label or facts.origin or table.source,
         started=facts.started(path),
+        file=path.name,
     )
     means = iter(table.geomean or [])
     for index, column in enumerate(table.columns):

@@ -1,6 +1,7 @@
 """Ingest benchmark records into the index and publish a snapshot."""
 
-from store.ingest.report import IngestReport, Rejected
+from store.ingest.relation import Rejected
+from store.ingest.report import IngestReport
 from store.ingest.run import ingest
 
 __all__ = ["IngestReport", "Rejected", "ingest"]

@@ -14,6 +14,10 @@ Int = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 SmallInt = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 
 
+EARLIEST_S, LATEST_S = 0.0, 253_402_300_799.0
+"""Times of a record: from 1970 to the end of the year 9999, Unix seconds."""
+
+
 class ReadModel(msgspec.Struct):
     """`model` as read."""
 
@@ -60,6 +64,7 @@ class ReadError(msgspec.Struct):
 
     message: str = ""
     phase: str | None = None
+    type: str | None = None
 
 
 class ReadEnvironment(msgspec.Struct, kw_only=True):
@@ -110,6 +115,18 @@ class ReadGraphBreak(msgspec.Struct):
     count: Int
 
 
+class ReadGraph(msgspec.Struct):
+    """One of `graphs` as read."""
+
+    kind: str
+    fingerprint: str
+    ops: Int
+    op_histogram: dict[str, Any] = msgspec.field(default_factory=dict)
+    fusions: Int | None = None
+    flops: float | None = None
+    bytes_accessed: float | None = None
+
+
 class ReadArtifact(msgspec.Struct):
     """One of `artifacts` as read."""
 
@@ -125,18 +142,6 @@ class ReadFinding(msgspec.Struct):
     code: str
     text: str = ""
     next_step: str | None = None
-
-
-class ReadGraph(msgspec.Struct):
-    """A compiled program as read."""
-
-    kind: str
-    fingerprint: str
-    ops: int
-    op_histogram: dict[str, int] = {}
-    fusions: int | None = None
-    flops: float | None = None
-    bytes_accessed: float | None = None
 
 
 class ReadRecord(msgspec.Struct, kw_only=True):
@@ -166,7 +171,7 @@ class ReadRecord(msgspec.Struct, kw_only=True):
     measurement: ReadMeasurement = msgspec.field(default_factory=ReadMeasurement)
     fallback_ops: list[ReadFallbackOp] = msgspec.field(default_factory=list)
     graph_breaks: list[ReadGraphBreak] = msgspec.field(default_factory=list)
-    graphs: list[ReadGraph] = []
+    graphs: list[ReadGraph] = msgspec.field(default_factory=list)
     artifacts: list[ReadArtifact] = msgspec.field(default_factory=list)
     warnings: list[str] = msgspec.field(default_factory=list)
     findings: list[ReadFinding] = msgspec.field(default_factory=list)
@@ -175,10 +180,11 @@ class ReadRecord(msgspec.Struct, kw_only=True):
 
 
 class Line(NamedTuple):
-    """A good line: the typed part, the whole object, and what had to be left out to read it."""
+    """A good line: the typed part, the whole object, as much of it as can be read, and what was left out for that."""
 
     record: ReadRecord
     raw: dict[str, Any]
+    known: dict[str, Any]
     notes: list[str]
 
 
@@ -186,8 +192,22 @@ class BadLine(Exception):
     """A line that is no record; the message says why."""
 
 
-_NUMERIC_METRICS = ("total_time", "per_iter_time", "trace_per_iter_time", "xla_CompileTime_time_s")
-_OPTIONAL = ("error", "measurement", "fallback_ops", "graph_breaks", "artifacts", "warnings", "findings")
+NUMERIC_METRICS = (
+    "total_time",
+    "per_iter_time",
+    "trace_per_iter_time",
+    "xla_CompileTime_time_s",
+    "dynamo_compile_time_s",
+    "graphs_number",
+    "runtime_start_s",
+    "load_time_s",
+    "start_time_s",
+    "peak_memory_bytes",
+    "setup_peak_memory_bytes",
+    "eager_memory_bytes",
+)
+"""Metrics that become columns; the others are kept as they are."""
+_OPTIONAL = ("error", "measurement", "fallback_ops", "graph_breaks", "graphs", "artifacts", "warnings", "findings")
 
 
 def decode(line: bytes) -> Line:
@@ -196,21 +216,13 @@ def decode(line: bytes) -> Line:
     Raises:
         BadLine: not UTF-8, not JSON, no object, or a known key of a wrong type.
     """
-    return decoded(*_parse(line))
-
-
-def decoded(raw: dict[str, Any], notes: list[str]) -> Line:
-    """Return the record of an object.
-
-    Raises:
-        BadLine: a known key of a wrong type.
-    """
+    raw, notes = _parse(line)
     try:
-        record, left_out = _convert(raw)
+        record, known, left_out = _convert(raw)
         _check(record)
     except msgspec.ValidationError as error:
         raise BadLine(str(error)) from None
-    return Line(record, raw, notes + left_out)
+    return Line(record, raw, known, notes + left_out)
 
 
 def numbers(value: Any) -> Numbers:
@@ -257,9 +269,9 @@ def _parse_python(line: bytes, first_error: str) -> tuple[Any, list[str]]:
     return value, [f"{len(seen)} non-finite number(s) read as null"]
 
 
-def _convert(raw: dict[str, Any]) -> tuple[ReadRecord, list[str]]:
+def _convert(raw: dict[str, Any]) -> tuple[ReadRecord, dict[str, Any], list[str]]:
     try:
-        return msgspec.convert(raw, ReadRecord), []
+        return msgspec.convert(raw, ReadRecord), raw, []
     except msgspec.ValidationError:
         version = raw.get("schema_version")
         if not isinstance(version, int) or version <= SCHEMA_VERSION:
@@ -267,7 +279,7 @@ def _convert(raw: dict[str, Any]) -> tuple[ReadRecord, list[str]]:
     return _convert_newer(raw, version)
 
 
-def _convert_newer(raw: dict[str, Any], version: int) -> tuple[ReadRecord, list[str]]:
+def _convert_newer(raw: dict[str, Any], version: int) -> tuple[ReadRecord, dict[str, Any], list[str]]:
     """Read a newer schema as far as it is known: an optional part that changed its shape is left out, and said so."""
     known, left_out = dict(raw), []
     for name in _OPTIONAL:
@@ -276,7 +288,7 @@ def _convert_newer(raw: dict[str, Any], version: int) -> tuple[ReadRecord, list[
         except msgspec.ValidationError:
             del known[name]
             left_out.append(f"{name} of schema version {version} is not known here and was left out")
-    return msgspec.convert(known, ReadRecord), left_out
+    return msgspec.convert(known, ReadRecord), known, left_out
 
 
 def _skeleton(raw: dict[str, Any]) -> dict[str, Any]:
@@ -284,7 +296,7 @@ def _skeleton(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check(record: ReadRecord) -> None:
-    for name in _NUMERIC_METRICS:
+    for name in NUMERIC_METRICS:
         numbers((record.metrics or {}).get(name))
     if record.record_id is not None and (
         record.run is None or record.experiment_id is None or record.environment is None or record.status is None
@@ -292,6 +304,9 @@ def _check(record: ReadRecord) -> None:
         raise BadLine("record_id without run, experiment_id, environment or status")
     if record.experiment.test not in TESTS:
         raise BadLine(f"experiment.test is {record.experiment.test!r}, not eval or train")
+    for seconds in (record.timestamp, record.finished_at):
+        if seconds is not None and not EARLIEST_S <= seconds <= LATEST_S:
+            raise BadLine(f"a value is out of range: {seconds} is no time in Unix seconds")
 
 
 TESTS = {"eval": "eval", "train": "train", "inference": "eval", "training": "train"}

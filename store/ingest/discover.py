@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import glob
+import re
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from store.database.watermarks import JSONL, PACKED, RUN
 from store.errors import NoSuchSource
 from store.importers import importer_of
+from store.ingest.compressed import is_compressed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 RESULTS = "results.jsonl"
 RUN_FILE = "run.json"
 _DEPTH = 2  # home/runs/<run>
+_LINES = re.compile(r".+\.jsonl(?:[.-]\d+)*(?:\.gz|\.zst)?")
+"""A file of lines, those that a rotation put aside (`.1`, `-20261121`) and compressed included."""
 
 
 class Source(NamedTuple):
-    """A file to ingest: `kind` is 'run' for a run.json, the importer's name for other tools' files, else 'jsonl'."""
+    """A file to ingest.
+
+    `kind` is 'run' for a run.json, 'packed' for a compressed file, the importer's name for other tools' files, else
+    'jsonl'.
+    """
 
     path: Path
     kind: str
@@ -28,36 +39,56 @@ def discover(paths: Iterable[Path]) -> list[Source]:
 
     A file is taken as JSONL unless it is called run.json or an importer knows it. A folder gives its own JSONL files
     and those that importers know (of a run folder only results.jsonl), and the run folders up to two levels below.
+    What was rotated away from a file that is named comes along, else its records would be lost with the rotation.
 
     Raises:
-        NoSuchSource: a path does not exist.
+        NoSuchSource: a path does not exist, or no file fits a pattern.
     """
     found: set[Source] = set()
-    for path in paths:
+    for path in chain.from_iterable(map(_expanded, paths)):
         if path.is_dir():
             found.update(_of_folder(path.resolve(), _DEPTH))
-        elif path.exists():
-            found.add(_of_file(path.resolve()))
         else:
-            raise NoSuchSource(f"{path} does not exist. Name a run folder, a JSONL file or a folder of runs.")
-    return sorted(found, key=lambda source: (source.kind != "run", source.path))
+            found.update(map(_of_file, _with_rotated(path.resolve())))
+    return sorted(found, key=lambda source: (source.kind != RUN, source.path))
+
+
+def _expanded(path: Path) -> list[Path]:
+    if path.exists():
+        return [path]
+    text = str(path)
+    fitting = sorted(glob.glob(text, recursive=True)) if glob.has_magic(text) else []  # noqa: PTH207 (may be absolute)
+    if not fitting:
+        raise NoSuchSource(f"{path} does not exist. Name a run folder, a JSONL file or a folder of runs.")
+    return [Path(each) for each in fitting]
+
+
+def _with_rotated(path: Path) -> list[Path]:
+    if path.suffix != ".jsonl":
+        return [path]
+    return [path, *(each for each in path.parent.glob(f"{glob.escape(path.name)}[.-]*") if _is_lines(each))]
+
+
+def _is_lines(path: Path) -> bool:
+    return _LINES.fullmatch(path.name) is not None and path.is_file()
 
 
 def _of_file(path: Path) -> Source:
     if path.name == RUN_FILE:
-        return Source(path, "run")
-    importer = importer_of(path)
-    return Source(path, importer.name if importer else "jsonl")
+        return Source(path, RUN)
+    if is_compressed(path):
+        return Source(path, PACKED)
+    importer = None if _is_lines(path) else importer_of(path)
+    return Source(path, importer.name if importer else JSONL)
 
 
 def _of_folder(folder: Path, depth: int) -> Iterator[Source]:
-    own = [folder / RUN_FILE, folder / RESULTS]
-    run_parts = [path for path in own if path.is_file()]
-    yield from map(_of_file, run_parts)
-    if own[0] in run_parts:
+    if (folder / RUN_FILE).is_file():
+        yield _of_file(folder / RUN_FILE)
+        yield from map(_of_file, filter(_is_lines, folder.glob(f"{RESULTS}*")))
         return
     for path in folder.iterdir():
-        if path.is_file() and (path.suffix == ".jsonl" or importer_of(path, named=False)):
+        if path.is_file() and (_is_lines(path) or importer_of(path, named=False)):
             yield _of_file(path)
         elif depth and path.is_dir() and not path.name.startswith("."):
             yield from _of_folder(path, depth - 1)

@@ -1,151 +1,225 @@
-"""Write rows into the base tables; a record that is already there is not written again."""
+"""Bring pieces of files into the base tables by the SQL in `store/load`; a record that is there stays as it is.
+
+What a batch holds is parsed in a scratch database in memory, over a connection of its own: while one batch is written,
+the next one is parsed.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
 
+import duckdb
 import msgspec
 import pyarrow as pa
 
-from store.ingest.rows import Row, Rows, now
-from store.ingest.tail import RawLine
+from store.identity import canonical
+from store.ingest.pieces import Piece, read_again
+from store.ingest.relation import Rejected, rejection
+from store.stats.median import MIN_INTERVAL_N, lower_rank
 
 if TYPE_CHECKING:
-    import duckdb
+    from collections.abc import Iterator, Sequence
+    from datetime import datetime
 
     Connection = duckdb.DuckDBPyConnection
-    from collections.abc import Iterable, Sequence
 
-    from store.ingest.run_json import RunRows
-    from store.ingest.tail import Watermark
-
-_ARROW = {
-    "VARCHAR": pa.string(),
-    "JSON": pa.string(),
-    "BIGINT": pa.int64(),
-    "INTEGER": pa.int32(),
-    "DOUBLE": pa.float64(),
-    "BOOLEAN": pa.bool_(),
-    "TIMESTAMP": pa.timestamp("us"),
-    "VARCHAR[]": pa.list_(pa.string()),
-    "DOUBLE[]": pa.list_(pa.float64()),
-}
-_CHILDREN = (
+TABLES = (
+    "records",
     "samples",
     "record_fallback_ops",
     "record_graph_breaks",
+    "record_graphs",
     "record_artifacts",
     "record_findings",
-    "record_graphs",
     "record_metrics",
 )
+"""What a record's rows stand in, each with a file of SQL."""
+_RUN_TABLES = ("run_files", "run_environments", "plan_entries")
+_RANKS_N = 100
+"""Samples for which the ranks of the median's interval are made beforehand."""
+_SLOTS = ("scratch.even", "scratch.odd")
+_NO_JSON = (duckdb.InvalidInputException, duckdb.ConversionException)
+
+
+class Batch(msgspec.Struct):
+    """Pieces whose content stands parsed in a schema of the scratch database."""
+
+    pieces: list[Piece]
+    slot: str
+    has_lines: bool = False
+    has_runs: bool = False
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    """What a batch did: how many records were new, and lines whose record_id another content has taken."""
+    """What a batch did."""
 
     new_n: int
-    conflicts: list[RawLine]
+    known_n: int
+    rejected: list[Rejected]
 
 
-def insert(con: Connection, table: str, rows: Sequence[Row], where: str = "") -> None:
-    """Append rows to a table by column name; `where` is SQL of ours that filters `incoming`."""
-    if not rows:
+@cache
+def sql(name: str) -> str:
+    """Return the text of a file in `store/load`."""
+    return (files("store.load") / f"{name}.sql").read_text(encoding="utf-8")
+
+
+def prepare(con: Connection) -> None:
+    """Give the connection that writes what the SQL refers to."""
+    con.execute("ATTACH IF NOT EXISTS ':memory:' AS scratch")
+    for slot in _SLOTS:
+        con.execute(f"CREATE SCHEMA IF NOT EXISTS {slot}")
+    con.execute(sql("macros"))
+
+
+def parsed(con: Connection, batches: Iterator[list[Piece]]) -> Iterator[Batch]:
+    """Parse batches; a batch is to be written before the one after the next is asked for."""
+    cursor = con.cursor()
+    try:
+        cursor.execute(sql("macros"))
+        cursor.execute("CREATE OR REPLACE TEMP TABLE median_ranks (n BIGINT, rank BIGINT)")
+        _add_ranks(cursor, range(MIN_INTERVAL_N, _RANKS_N))
+        for number, pieces in enumerate(batches):
+            yield _parse(cursor, Batch(pieces, _SLOTS[number % len(_SLOTS)]))
+    finally:
+        cursor.close()
+
+
+def _parse(cursor: Connection, batch: Batch) -> Batch:
+    cursor.execute(f"USE {batch.slot}")
+    runs = [{"path": piece.mark.path, "text": piece.run} for piece in batch.pieces if piece.run is not None]
+    if runs:
+        _over(cursor, "runs", pa.Table.from_pylist(runs), "run_texts")
+    batch.has_runs = bool(runs)
+    batch.has_lines = any(piece.lines is not None and piece.lines.num_rows for piece in batch.pieces)
+    if batch.has_lines:
+        try:
+            _over(cursor, "lines", _lines(batch.pieces), "parsed")
+        except _NO_JSON:
+            batch.pieces = [read_again(piece) for piece in batch.pieces]
+            _over(cursor, "lines", _lines(batch.pieces), "parsed")
+        _complete_ranks(cursor)
+        cursor.execute(sql("made"))
+    return batch
+
+
+def _over(cursor: Connection, name: str, rows: pa.Table, query: str) -> None:
+    """Run a query over Arrow rows that it knows by a name."""
+    cursor.register(name, rows)
+    try:
+        cursor.execute(sql(query))
+    finally:
+        cursor.unregister(name)
+
+
+def _lines(pieces: Sequence[Piece]) -> pa.Table:
+    lines = pa.concat_tables([piece.lines for piece in pieces if piece.lines is not None])
+    return lines.append_column("line_id", pa.array(range(lines.num_rows), pa.int64()))
+
+
+def load_records(con: Connection, batch: Batch) -> Loaded:
+    """Write the parsed records of a batch, inside the caller's transaction."""
+    if not batch.has_lines:
+        return Loaded(0, 0, [])
+    con.execute("CREATE OR REPLACE TEMP TABLE dropped (line_id BIGINT)")
+    _see(con, batch.slot, "")
+    con.execute("INSERT INTO stale_runs SELECT DISTINCT run_id FROM parsed")
+    con.execute(sql("known"))
+    lines_n, records_n, known_n = con.execute(sql("doubles")).fetchall()[0]
+    doubled = known_n > 0 or records_n < lines_n
+    conflicts: list[Rejected] = []
+    if doubled:
+        conflicts = _drop_conflicts(con)
+        _see(con, batch.slot, "WHERE line_id NOT IN (SELECT line_id FROM dropped)")
+    con.execute(sql("record_sources"))
+    if doubled:
+        con.execute(sql("dropped"))
+    for table in TABLES:
+        con.execute(sql(table))
+    new_n = records_n - known_n
+    return Loaded(new_n, lines_n - new_n - len(conflicts), conflicts)
+
+
+def _see(con: Connection, slot: str, which: str) -> None:
+    """Let the SQL see what was parsed of a batch."""
+    for table in ("parsed", "made"):
+        con.execute(f"CREATE OR REPLACE TEMP VIEW {table} AS SELECT * FROM {slot}.{table} {which}")  # noqa: S608
+
+
+def _drop_conflicts(con: Connection) -> list[Rejected]:
+    """Drop the lines whose record_id another content has taken; the order of keys is no content."""
+    found = con.execute(sql("claims")).fetchall()
+    taken = [row for row in found if _content(row[4]) != _content(row[5])]
+    con.execute("INSERT INTO dropped SELECT unnest($lines::BIGINT[])", {"lines": [row[0] for row in taken]})
+    reason = "its record_id is taken by a record of other content"
+    return [rejection(path, number, offset, reason, record.encode()) for _, path, number, offset, record, _ in taken]
+
+
+def _content(record: str) -> bytes:
+    return canonical(msgspec.json.decode(record))
+
+
+def _complete_ranks(con: Connection) -> None:
+    """Add the ranks of the median's interval for records of very many samples."""
+    counts = con.execute(
+        "SELECT DISTINCT len(steady_s) FROM parsed "
+        "WHERE blocks_n >= $n AND len(steady_s) NOT IN (SELECT n FROM median_ranks)",
+        {"n": _RANKS_N},
+    ).fetchall()
+    if counts:
+        _add_ranks(con, [count for (count,) in counts if count >= MIN_INTERVAL_N])
+
+
+def _add_ranks(con: Connection, counts: Sequence[int]) -> None:
+    ranks = {"n": pa.array(counts, pa.int64()), "rank": pa.array(map(lower_rank, counts), pa.int64())}
+    _insert(con, "median_ranks", pa.table(ranks))
+
+
+def load_runs(con: Connection, batch: Batch) -> None:
+    """Write what run.json files say, after what they said before was forgotten."""
+    if not batch.has_runs:
         return
-    con.register("incoming", pa.Table.from_pylist(list(rows), schema=_schema(con, table)))
-    con.execute(f"INSERT INTO {table} BY NAME SELECT * FROM incoming {where}")  # noqa: S608
-    con.unregister("incoming")
+    con.execute(f"CREATE OR REPLACE TEMP VIEW run_texts AS SELECT * FROM {batch.slot}.run_texts")  # noqa: S608
+    for table in _RUN_TABLES:
+        con.execute(sql(table))
+    con.execute("INSERT INTO stale_runs SELECT DISTINCT r.run.run_id FROM run_texts")
 
 
-def _schema(con: Connection, table: str) -> pa.Schema:
-    """Return the columns of a table; every index of this version has the same."""
-    if table not in _schemas:
-        columns = con.execute(f"DESCRIBE {table}").fetchall()
-        _schemas[table] = pa.schema([(name, _ARROW[kind]) for name, kind, *_ in columns])
-    return _schemas[table]
-
-
-_schemas: dict[str, pa.Schema] = {}
-
-
-def load_records(con: Connection, path: str, batch: Sequence[tuple[RawLine, Rows]]) -> Loaded:
-    """Write a batch of records of one file, inside the caller's transaction."""
-    _stale(con, {rows.record["run_id"] for _, rows in batch})
-    known = _known_contents(con, [rows.record["record_id"] for _, rows in batch])
-    fresh: list[Rows] = []
-    sources: list[Row] = []
-    conflicts: list[RawLine] = []
-    for line, rows in batch:
-        identity, content = rows.record["record_id"], rows.record["content_hash"]
-        if identity not in known:
-            known[identity] = content
-            fresh.append(rows)
-        elif known[identity] != content:
-            conflicts.append(line)
-            continue
-        sources.append({"record_id": identity, "path": path, "byte_offset": line.offset})
-    insert(con, "records", [rows.record for rows in fresh])
-    insert(con, "samples", [row for rows in fresh for row in rows.samples])
-    insert(con, "record_fallback_ops", [row for rows in fresh for row in rows.fallback_ops])
-    insert(con, "record_graph_breaks", [row for rows in fresh for row in rows.graph_breaks])
-    insert(con, "record_artifacts", [row for rows in fresh for row in rows.artifacts])
-    insert(con, "record_findings", [row for rows in fresh for row in rows.findings])
-    insert(con, "record_graphs", [row for rows in fresh for row in rows.graphs])
-    insert(con, "record_metrics", [row for rows in fresh for row in rows.metrics])
-    insert(con, "record_sources", sources)
-    return Loaded(len(fresh), conflicts)
-
-
-def _known_contents(con: Connection, identities: list[str]) -> dict[str, str]:
-    query = "SELECT record_id, content_hash FROM records WHERE record_id IN (SELECT unnest($identities::VARCHAR[]))"
-    return dict(con.execute(query, {"identities": identities}).fetchall())
-
-
-def _stale(con: Connection, runs: set[str]) -> None:
-    """Say that these runs' results have to be made anew."""
-    con.execute("INSERT INTO stale_runs SELECT unnest($runs::VARCHAR[])", {"runs": sorted(runs)})
-
-
-def load_run(con: Connection, rows: RunRows, path: str) -> None:
-    """Replace what a run.json gave before by what it holds now."""
-    forget_run(con, path)
-    _stale(con, {rows.run["run_id"]})
-    insert(con, "run_files", [rows.run])
-    insert(con, "run_environments", rows.environments)
-    insert(con, "plan_entries", rows.plan)
-
-
-def forget_run(con: Connection, path: str) -> None:
-    """Remove the rows of a run.json."""
-    con.execute("INSERT INTO stale_runs SELECT run_id FROM run_files WHERE path = $path", {"path": path})
-    for table in ("run_files", "run_environments", "plan_entries", "rejected_lines"):
-        con.execute(f"DELETE FROM {table} WHERE path = $path", {"path": path})  # noqa: S608
-
-
-def forget_results(con: Connection, path: str) -> None:
-    """Remove the rows of a results file, and the records that no other file holds."""
+def forget(con: Connection, paths: Sequence[str]) -> None:
+    """Remove what files gave, and the records that no other file holds."""
+    if not paths:
+        return
+    these = {"paths": list(paths)}
+    con.execute(sql("forgotten"), these)
     con.execute(
         "INSERT INTO stale_runs "
-        "SELECT DISTINCT run_id FROM records JOIN record_sources USING (record_id) WHERE path = $path",
-        {"path": path},
+        "SELECT DISTINCT run_id FROM records WHERE record_id IN (SELECT record_id FROM forgotten) "
+        "UNION SELECT run_id FROM run_files WHERE list_contains($paths::VARCHAR[], path)",
+        these,
     )
-    for table in ("record_sources", "rejected_lines"):
-        con.execute(f"DELETE FROM {table} WHERE path = $path", {"path": path})  # noqa: S608
-    for table in ("records", *_CHILDREN):
-        con.execute(f"DELETE FROM {table} WHERE record_id NOT IN (SELECT record_id FROM record_sources)")  # noqa: S608
+    for table in TABLES:
+        con.execute(f"DELETE FROM {table} WHERE record_id IN (SELECT record_id FROM forgotten)")  # noqa: S608
+    for table in ("record_sources", *_RUN_TABLES, "rejected_lines"):
+        con.execute(f"DELETE FROM {table} WHERE list_contains($paths::VARCHAR[], path)", these)  # noqa: S608
 
 
-def load_rejected(con: Connection, path: str, rejected: Iterable[tuple[RawLine, str]]) -> None:
+def load_rejected(con: Connection, rejected: Sequence[Rejected]) -> None:
     """Write bad lines with their place and reason."""
-    rows = [
-        {"path": path, "line_number": line.number, "byte_offset": line.offset, "reason": reason}
-        for line, reason in rejected
-    ]
-    insert(con, "rejected_lines", rows)
+    if rejected:
+        _insert(con, "rejected_lines", pa.Table.from_pylist([msgspec.structs.asdict(each) for each in rejected]))
 
 
-def save_watermark(con: Connection, mark: Watermark) -> None:
-    """Write how far a file was consumed, in the transaction of its rows."""
-    con.execute("DELETE FROM ingested_files WHERE path = $path", {"path": mark.path})
-    row: dict[str, Any] = msgspec.structs.asdict(mark) | {"ingested_at": now()}
-    insert(con, "ingested_files", [row])
+def save_watermarks(con: Connection, pieces: Sequence[Piece], now: datetime) -> None:
+    """Write how far files were consumed, in the transaction of their rows."""
+    marks = {piece.mark.path: piece.mark for piece in pieces}
+    con.execute("DELETE FROM ingested_files WHERE path IN (SELECT unnest($paths::VARCHAR[]))", {"paths": list(marks)})
+    rows = [msgspec.structs.asdict(mark) | {"ingested_at": now} for mark in marks.values()]
+    _insert(con, "ingested_files", pa.Table.from_pylist(rows))
+
+
+def _insert(con: Connection, table: str, rows: pa.Table) -> None:
+    con.register("incoming", rows)
+    con.execute(f"INSERT INTO {table} BY NAME SELECT * FROM incoming")  # noqa: S608 (names of ours)
+    con.unregister("incoming")

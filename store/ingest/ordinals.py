@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, BinaryIO
 
 from store.ingest.decode import BadLine, decode
-from store.ingest.rows import content_of, is_foreign
-from store.ingest.tail import lines_from
+from store.ingest.lines import Lines, lines_from
+from store.ingest.odd import content_of, is_foreign
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,21 +24,36 @@ class Ordinals:
     def take(self, content: str) -> int:
         """Return the ordinal of the next record of this content, from 0."""
         if self._seen is None:
-            with self._path.open("rb") as file:
-                self._seen = _count(file, self._consumed)
+            self._seen = self._before()
         self._seen[content] += 1
         return self._seen[content] - 1
+
+    def _before(self) -> Counter[str]:
+        if not self._consumed:
+            return Counter()
+        with self._path.open("rb") as file:
+            return _count(file, self._consumed)
 
 
 def _count(file: BinaryIO, end: int) -> Counter[str]:
     seen: Counter[str] = Counter()
-    for raw in lines_from(file, 0, 0):
-        if raw.offset >= end:
+    for lines in lines_from(file, 0, 1):
+        if lines.offset >= end:
+            break
+        if isinstance(lines, Lines):
+            seen.update(_contents(lines, end))
+    return seen
+
+
+def _contents(lines: Lines, end: int) -> list[str]:
+    found = []
+    for start, behind in zip(lines.starts, lines.ends, strict=True):
+        if lines.offset + start >= end:
             break
         try:
-            line = decode(raw.data)
+            line = decode(lines.data[start:behind].rstrip(b"\r\n"))
         except BadLine:
             continue
-        if is_foreign(line.record):
-            seen[content_of(line)] += 1
-    return seen
+        if is_foreign(line):
+            found.append(content_of(line))
+    return found

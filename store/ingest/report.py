@@ -6,14 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-
-class Rejected(msgspec.Struct, frozen=True):
-    """A line that is no record; `line_number` counts from 1."""
-
-    path: str
-    line_number: int
-    byte_offset: int
-    reason: str
+from store.ingest.relation import Rejected
 
 
 class IngestReport(msgspec.Struct, frozen=True, kw_only=True):

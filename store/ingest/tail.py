@@ -1,41 +1,17 @@
-"""Read what was appended to a file since it was last ingested."""
+"""Know a file again: how far it was read, and whether it is still the same one."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO
 
-import msgspec
+from store.database.watermarks import JSONL, RUN, Watermark
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
     from pathlib import Path
 
 _TAIL_BYTES = 4096
-
-
-class Watermark(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a file was consumed, and how to tell that it is still the same file."""
-
-    path: str
-    kind: str
-    device: int
-    inode: int
-    size_bytes: int
-    modified_ns: int
-    consumed_bytes: int
-    lines_n: int
-    tail_hash: str
-
-
-class RawLine(NamedTuple):
-    """One newline-terminated line without its end; `number` counts from 1, `end` is the offset behind it."""
-
-    number: int
-    offset: int
-    end: int
-    data: bytes
 
 
 def tail_hash(file: BinaryIO, end: int, limit: int = _TAIL_BYTES) -> str:
@@ -70,16 +46,6 @@ def _same_file(mark: Watermark, stat: os.stat_result) -> bool:
     return (mark.device, mark.inode) == (stat.st_dev, stat.st_ino)
 
 
-def lines_from(file: BinaryIO, offset: int, lines_before: int) -> Iterator[RawLine]:
-    """Yield whole lines from an offset; an unterminated last line is still being written and is left alone."""
-    file.seek(offset)
-    for number, data in enumerate(file, start=lines_before + 1):
-        if not data.endswith(b"\n"):
-            return
-        yield RawLine(number, offset, offset + len(data), data.rstrip(b"\r\n"))
-        offset += len(data)
-
-
 def mark_of(path: Path, kind: str, file: BinaryIO, stat: os.stat_result, consumed: int, lines: int) -> Watermark:
     """Return the watermark after `consumed` bytes; `stat` is from before reading, so later growth is seen next time."""
     return Watermark(
@@ -91,5 +57,6 @@ def mark_of(path: Path, kind: str, file: BinaryIO, stat: os.stat_result, consume
         modified_ns=stat.st_mtime_ns,
         consumed_bytes=consumed,
         lines_n=lines,
-        tail_hash=tail_hash(file, consumed, _TAIL_BYTES if kind == "jsonl" else consumed),
+        tail_hash=tail_hash(file, consumed, consumed if kind == RUN else _TAIL_BYTES),
+        plain=kind == JSONL,
     )

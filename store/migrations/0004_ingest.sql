@@ -62,3 +62,10 @@ WHERE value IS NOT NULL AND name NOT IN (
     'graphs_number', 'runtime_start_s', 'load_time_s', 'start_time_s', 'peak_memory_bytes', 'setup_peak_memory_bytes',
     'eager_memory_bytes', 'error'
 );
+
+-- Whole records are most of the index: under zstd they take a fifth of the place of DuckDB's own choice, and half its time.
+ALTER TABLE records ADD COLUMN text JSON USING COMPRESSION zstd;
+UPDATE records SET text = record;
+ALTER TABLE records DROP COLUMN record;
+ALTER TABLE records RENAME COLUMN text TO record;
+ALTER TABLE records ALTER COLUMN record SET NOT NULL;

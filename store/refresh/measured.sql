@@ -2,23 +2,36 @@
 -- those of the first replica that ran (else of the first), `detail_record_id` is replica 0, where verification, dumps
 -- and fallback ops are. The pooled interval spans those of the replicas: samples of one process are not independent.
 CREATE OR REPLACE TEMP VIEW measured AS
-WITH pools AS (
+WITH members AS (
+    SELECT s.run_id, s.experiment_id, s.environment, s.replica, s.group_complete, s.equals_n, r.*
+        EXCLUDE (run_id, experiment_id, environment, replica)
+    FROM shown_records AS s
+    JOIN records AS r ON r.record_id = s.record_id
+),
+pools AS (
     SELECT
         run_id, experiment_id, environment,
         count(*) AS replicas_n,
         count(*) FILTER (ran) AS replicas_ran_n,
+        first(record_id ORDER BY ran DESC, replica, record_id) AS first_record_id,
         arg_min(record_id, replica) AS detail_record_id,
         arg_min(verification_code, replica) AS detail_verification_code,
         sum(steady_n) FILTER (ran) AS pool_n,
-        flatten(list(steady_s) FILTER (ran)) AS pool_s,
         min(latency_low_s) FILTER (ran) AS pool_low_s,
         max(latency_high_s) FILTER (ran) AS pool_high_s,
         count(*) FILTER (ran AND latency_low_s IS NULL) AS without_interval_n,
-        max(peak_memory_bytes) AS pool_peak_memory_bytes,
         max(finished_at) AS pool_finished_at,
         first(reason) FILTER (NOT ran) AS failed_reason
-    FROM shown_records
+    FROM members
     GROUP BY run_id, experiment_id, environment
+),
+pooled_samples AS (
+    SELECT m.run_id, m.experiment_id, m.environment, list_sort(flatten(list(m.steady_s))) AS pool_s
+    FROM members AS m
+    JOIN pools AS p
+        ON p.run_id = m.run_id AND p.experiment_id = m.experiment_id AND p.environment IS NOT DISTINCT FROM m.environment
+    WHERE m.ran AND p.replicas_ran_n > 1
+    GROUP BY m.run_id, m.experiment_id, m.environment
 )
 SELECT
     r.* EXCLUDE (
@@ -30,7 +43,7 @@ SELECT
     p.detail_verification_code AS verification_code,
     p.pool_finished_at AS finished_at,
     CASE WHEN p.replicas_ran_n > 0 THEN p.pool_n ELSE r.steady_n END AS steady_n,
-    CASE WHEN p.replicas_ran_n > 1 THEN list_median(p.pool_s) ELSE r.latency_s END AS latency_s,
+    CASE WHEN p.replicas_ran_n > 1 THEN list_median(q.pool_s) ELSE r.latency_s END AS latency_s,
     CASE WHEN p.replicas_ran_n > 1
         THEN CASE WHEN p.without_interval_n = 0 THEN p.pool_low_s END
         ELSE r.latency_low_s END AS latency_low_s,
@@ -38,8 +51,8 @@ SELECT
         THEN CASE WHEN p.without_interval_n = 0 THEN p.pool_high_s END
         ELSE r.latency_high_s END AS latency_high_s,
     CASE WHEN p.replicas_ran_n > 1
-        THEN (list_aggregate(p.pool_s, 'quantile_cont', 0.75) - list_aggregate(p.pool_s, 'quantile_cont', 0.25))
-            / list_median(p.pool_s)
+        THEN (list_aggregate(q.pool_s, 'quantile_cont', 0.75) - list_aggregate(q.pool_s, 'quantile_cont', 0.25))
+            / list_median(q.pool_s)
         ELSE r.latency_spread END AS latency_spread,
     list_concat(
         r.warnings,
@@ -50,9 +63,7 @@ SELECT
             THEN [format('{} of {} processes failed: {}', p.replicas_n - p.replicas_ran_n, p.replicas_n, p.failed_reason)]
             ELSE []::VARCHAR[] END
     ) AS warnings
-FROM shown_records AS r
-JOIN pools AS p
-    ON p.run_id = r.run_id AND p.experiment_id = r.experiment_id AND p.environment IS NOT DISTINCT FROM r.environment
-QUALIFY row_number() OVER (
-    PARTITION BY r.run_id, r.experiment_id, r.environment ORDER BY r.ran DESC, r.replica, r.record_id
-) = 1;
+FROM pools AS p
+JOIN members AS r ON r.record_id = p.first_record_id
+LEFT JOIN pooled_samples AS q
+    ON q.run_id = p.run_id AND q.experiment_id = p.experiment_id AND q.environment IS NOT DISTINCT FROM p.environment;

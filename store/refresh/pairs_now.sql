@@ -3,7 +3,7 @@ CREATE OR REPLACE TEMP VIEW pairs_now AS
 WITH own AS (
     SELECT *
     FROM records
-    WHERE run_id IN (SELECT run_id FROM stale_runs) AND (purpose = 'calibration' OR twin_of IS NOT NULL)
+    WHERE run_id IN (SELECT run_id FROM stale_now) AND (purpose = 'calibration' OR twin_of IS NOT NULL)
 ),
 pairs AS (
     SELECT a.record_id AS first_id, b.record_id AS second_id, 'calibration' AS origin

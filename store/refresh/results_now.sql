@@ -93,7 +93,7 @@ LEFT JOIN (
     FROM records AS r
     JOIN samples AS s
         ON s.record_id = r.record_id AND s.block < 5 AND s.block < ceil(5 / coalesce(r.iterations_per_run, 1))
-    WHERE r.ran AND r.run_id IN (SELECT run_id FROM stale_runs)
+    WHERE r.ran AND r.run_id IN (SELECT run_id FROM stale_now)
     GROUP BY r.record_id
 ) AS w ON w.record_id = m.record_id
 LEFT JOIN (

@@ -27,7 +27,7 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
     count = len(values)
     if count < MIN_INTERVAL_N:
         return None
-    rank = _lower_rank(count)
+    rank = lower_rank(count)
     ordered = sorted(values)
     return ordered[rank - 1], ordered[count - rank]
 
@@ -39,7 +39,7 @@ def half_width(values: Sequence[float]) -> float | None:
     return (interval[1] - interval[0]) / 2 / middle if interval and middle else None
 
 
-def _lower_rank(count: int) -> int:
+def lower_rank(count: int) -> int:
     """Return the largest k with P(Binomial(n, ½) < k) ≤ 2.5 %."""
     # What lies ten deviations off adds less than 10⁻²¹; a process may have taken tens of thousands of blocks.
     rank = max(0, math.floor(count / 2 - 5 * math.sqrt(count)))

@@ -4,13 +4,13 @@
 -- harness checks answers at another). From results: against eager of the same run, by the harness's own formulas; what
 -- was skipped or not run has no row, as there. `passed` is the HUD's rule for the answer; without a check it is false.
 CREATE OR REPLACE VIEW hud_rows AS
-WITH reported AS (
+WITH reported AS NOT MATERIALIZED (
     SELECT *,
         {'suite': suite, 'model': model, 'test': test, 'dtype': dtype, 'accelerator': accelerator,
             'accelerator_model': accelerator_model, 'environment': environment, 'variant': variant} AS series
     FROM hud_reported
 ),
-performance AS (
+performance AS NOT MATERIALIZED (
     -- Of a model measured twice the row that did not fail counts, else the last: a retry is appended.
     SELECT *
     FROM reported
@@ -19,7 +19,7 @@ performance AS (
         AND row_number() OVER (
             PARTITION BY run_id, series, batch_size ORDER BY hud_speedup IS NULL, attempt DESC, record_id) = 1
 ),
-answers AS (
+answers AS NOT MATERIALIZED (
     -- A parent that gives up writes `timeout` beside the row of the child that lived on.
     SELECT *
     FROM reported
@@ -49,6 +49,20 @@ checked AS (
     FROM records
     WHERE verification_code IN ('VERIFIER_SKIPPED', 'EAGER_FAILED', 'EXCEPTION_RAISED', 'VERIFIER_DIDNT_RUN')
 ),
+measured AS (
+    -- Beside each result what eager of the same run and configuration measured: there is one at most.
+    SELECT r.*,
+        max(r.latency_s) FILTER (r.variant = 'eager' AND r.ran) OVER same AS eager_latency_s,
+        max(r.warm_up_s) FILTER (r.variant = 'eager' AND r.ran) OVER same AS eager_warm_up_s,
+        max(r.setup_peak_memory_bytes) FILTER (r.variant = 'eager' AND r.ran) OVER same AS eager_peak_bytes
+    FROM result_rows AS r
+    WHERE r.status NOT IN ('skipped', 'not_run')
+    WINDOW same AS (
+        PARTITION BY
+            r.run_id, r.suite, r.model, r.test, r.accelerator, r.environment, r.dtype, r.batch_size,
+            r.requested_batch_size, r.optimizer, r.loss, r.matmul_precision, r.workload
+    )
+),
 from_results AS (
     SELECT r.*,
         CASE
@@ -63,33 +77,21 @@ from_results AS (
             WHEN r.verification_code IN ('EXCEPTION_RAISED', 'VERIFIER_DIDNT_RUN')
                 THEN CASE WHEN c.decided_by = 'oom' THEN 'OOM' ELSE 'fail_to_run' END
         END AS answer,
-        e.latency_s / r.latency_s AS hud_speedup,
+        r.eager_latency_s / r.latency_s AS hud_speedup,
         r.latency_s * coalesce(r.iterations_per_run, 1) * 1000 AS abs_latency_ms,
-        CASE WHEN e.ran THEN r.warm_up_s - e.warm_up_s END AS compilation_latency_s,
-        CASE WHEN r.setup_peak_memory_bytes > 0 THEN e.setup_peak_memory_bytes / r.setup_peak_memory_bytes END
+        nullif(r.warm_up_s - r.eager_warm_up_s, 0) AS compilation_latency_s,
+        CASE WHEN r.setup_peak_memory_bytes > 0 THEN r.eager_peak_bytes / r.setup_peak_memory_bytes END
             AS compression_ratio,
-        e.setup_peak_memory_bytes / 1e9 AS eager_peak_gb,
+        r.eager_peak_bytes / 1e9 AS eager_peak_gb,
         r.setup_peak_memory_bytes / 1e9 AS dynamo_peak_gb
-    FROM result_rows AS r
-    LEFT JOIN result_rows AS e
-        ON e.run_id = r.run_id AND e.suite = r.suite AND e.model = r.model AND e.test = r.test
-        AND e.accelerator = r.accelerator AND e.variant = 'eager' AND e.ran
-        AND e.environment IS NOT DISTINCT FROM r.environment
-        AND e.dtype IS NOT DISTINCT FROM r.dtype
-        AND e.batch_size IS NOT DISTINCT FROM r.batch_size
-        AND e.requested_batch_size IS NOT DISTINCT FROM r.requested_batch_size
-        AND e.optimizer IS NOT DISTINCT FROM r.optimizer
-        AND e.loss IS NOT DISTINCT FROM r.loss
-        AND e.matmul_precision IS NOT DISTINCT FROM r.matmul_precision
-        AND e.workload IS NOT DISTINCT FROM r.workload
+    FROM measured AS r
     LEFT JOIN checked AS c ON c.run_id = r.run_id AND c.record_id = r.detail_record_id
-    WHERE r.status NOT IN ('skipped', 'not_run')
 ),
 both_kinds AS (
     SELECT
         run_id, run_label, run_started, source, suite, model, test, dtype, accelerator, accelerator_model, machine_id,
         environment, requested_batch_size, optimizer, loss, matmul_precision, workload, backend, variant, batch_size,
-        record_id AS performance_record_id, detail_record_id AS accuracy_record_id, answer AS accuracy,
+        CASE WHEN status <> 'verify_only' THEN record_id END AS performance_record_id, detail_record_id AS accuracy_record_id, answer AS accuracy,
         verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN') OR answer = 'pass_due_to_skip' AS judged,
         hud_speedup, abs_latency_ms, compilation_latency_s, compression_ratio, eager_peak_gb, dynamo_peak_gb
     FROM from_results
@@ -104,4 +106,5 @@ both_kinds AS (
 )
 SELECT * REPLACE (coalesce(judged, false) AS judged),
     coalesce(accuracy IN ('pass', 'pass_due_to_skip', 'eager_variation'), false) OR backend = 'eager' AS passed
-FROM both_kinds;
+FROM both_kinds
+WHERE performance_record_id IS NOT NULL OR accuracy IS NOT NULL;

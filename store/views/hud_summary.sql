@@ -3,18 +3,38 @@
 -- row; passing is an answer that passed with a speedup other than 0 (backend `export`: without one, too), or an answer
 -- that was skipped by the tables; means are over rows that passed and are not 0. Each number stands beside its own n.
 -- `geomean_vs_eager` is the HUD's speedup; with n = 0 it is 0.0, as there. `geomean_vs_baseline` is the same mean of
--- speedups over the rows of variant `baseline_backend` in `baseline_run` (NULL: the same run) that passed themselves.
+-- speedups over the rows of variant `baseline_backend` that passed themselves, at the point `baseline_run`: NULL or 'same'
+-- its own run, 'latest' or 'oldest' of each model, or a run_id.
 CREATE OR REPLACE MACRO hud_summary(baseline_backend, baseline_run) AS TABLE
-WITH compared AS (
-    SELECT r.*, b.abs_latency_ms / nullif(r.abs_latency_ms, 0) AS baseline_speedup
-    FROM hud_rows AS r
-    LEFT JOIN (
-        SELECT *
-        FROM hud_rows
-        WHERE variant = baseline_backend AND passed AND abs_latency_ms > 0
-    ) AS b
-        ON b.run_id = coalesce(baseline_run, r.run_id)
-        AND b.suite = r.suite AND b.model = r.model AND b.test = r.test AND b.accelerator = r.accelerator
+WITH elsewhere AS (
+    -- Baselines of another point in time: empty, and nothing to read, where it is the same run.
+    SELECT *
+    FROM hud_rows
+    WHERE coalesce(baseline_run, 'same') <> 'same'
+        AND (baseline_run IN ('latest', 'oldest') OR run_id = baseline_run)
+        AND variant = baseline_backend AND passed AND abs_latency_ms > 0
+    QUALIFY row_number() OVER (
+        PARTITION BY
+            suite, model, test, accelerator, accelerator_model, environment, dtype, batch_size, requested_batch_size,
+            optimizer, loss, matmul_precision, workload
+        ORDER BY CASE WHEN baseline_run = 'oldest' THEN run_started END, run_started DESC, run_id) = 1
+),
+here AS (
+    SELECT *,
+        max(abs_latency_ms) FILTER (variant = baseline_backend AND passed AND abs_latency_ms > 0) OVER (
+            PARTITION BY
+                run_id, suite, model, test, accelerator, accelerator_model, environment, dtype, batch_size,
+                requested_batch_size, optimizer, loss, matmul_precision, workload
+        ) AS same_run_ms
+    FROM hud_rows
+),
+compared AS (
+    SELECT r.*,
+        CASE WHEN coalesce(baseline_run, 'same') = 'same' THEN r.same_run_ms ELSE b.abs_latency_ms END
+            / nullif(r.abs_latency_ms, 0) AS baseline_speedup
+    FROM here AS r
+    LEFT JOIN elsewhere AS b
+        ON b.suite = r.suite AND b.model = r.model AND b.test = r.test AND b.accelerator = r.accelerator
         AND b.accelerator_model IS NOT DISTINCT FROM r.accelerator_model
         AND b.environment IS NOT DISTINCT FROM r.environment
         AND b.dtype IS NOT DISTINCT FROM r.dtype

@@ -101,6 +101,6 @@ def _changes(changes: Sequence[Change]) -> Figure:
 def _ratio(change: Change) -> svg.Ratio:
     cell, verdict = change.before, change.shown.verdict
     low, value, high = verdict.low or 1.0, verdict.ratio or 1.0, verdict.high or 1.0
-    tone = "bad" if cell.verdict.word == "slower" else "good"
+    tone = "bad" if change.word == "slower" else "good"
     name = f"{cell.model} {cell.test} {cell.variant}"
     return svg.Ratio(name, low, value, high, tone, change.certainty == CONFIRMED)

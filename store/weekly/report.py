@@ -166,8 +166,8 @@ def _moved(moved: Speed) -> list[str]:
         if denied := moved.count(word, NOT_CONFIRMED):
             numbers.append(f"{denied} {NOT_CONFIRMED} when measured again")
         said.append(f"{word.capitalize()}: {', '.join(numbers)}.")
-    rest = ", ".join(f"{moved.cells(word)} {word}" for word in ("same", "ambiguous", "not comparable"))
-    return [f"{' '.join(said)} Of {moved.cells()} experiments that both runs have; the others: {rest}."]
+    rest = ", ".join(f"{moved.unmoved(word)} {word}" for word in ("same", "ambiguous", "not comparable"))
+    return [f"{' '.join(said)} Of {moved.cells_n} experiments that both runs have; the others: {rest}."]
 
 
 def _programs(changed: Sequence[Table]) -> str:

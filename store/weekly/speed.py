@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from store.weekly.lanes import Lane, RunRef
     from store.weekly.pages import Pages
 
+MOVED = ("slower", "faster")
 CONFIRMED, SUSPECTED, NOT_CONFIRMED = "confirmed", "suspected", "not confirmed"
 _ORDER = (CONFIRMED, SUSPECTED, NOT_CONFIRMED)
 _COLUMNS = (
@@ -37,7 +38,7 @@ _COLUMNS = (
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell that moved; `again` is the same cell in a confirming run."""
+    """A cell that moved; `again` is the same cell in a confirming run, which may know where `before` was ambiguous."""
 
     place: str
     now: str
@@ -48,6 +49,12 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """The confirming run."""
 
     @property
+    def word(self) -> str:
+        """Return how it moved: as first told, else as a confirming run found."""
+        first = self.before.verdict.word
+        return first if first in MOVED or self.again is None else self.again.verdict.word
+
+    @property
     def certainty(self) -> str:
         """Return how sure it is."""
         if self.before.verdict.confirmed:
@@ -55,7 +62,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         if self.again is None:
             return SUSPECTED
         found = self.again.verdict
-        return CONFIRMED if found.confirmed and found.word == self.before.verdict.word else NOT_CONFIRMED
+        return CONFIRMED if found.confirmed and found.word == self.word else NOT_CONFIRMED
 
     @property
     def shown(self) -> Cell:
@@ -71,11 +78,17 @@ class Speed(msgspec.Struct, frozen=True, kw_only=True):
 
     def count(self, word: str, certainty: str) -> int:
         """Return how many moved so."""
-        return sum(each.before.verdict.word == word and each.certainty == certainty for each in self.changes)
+        return sum(each.word == word and each.certainty == certainty for each in self.changes)
 
-    def cells(self, *words: str) -> int:
-        """Return how many cells have one of these verdicts; all without one."""
-        return sum(len(each.of(*words) if words else each.cells) for each in self.comparisons)
+    @property
+    def cells_n(self) -> int:
+        """Return how many cells were compared."""
+        return sum(len(each.cells) for each in self.comparisons)
+
+    def unmoved(self, word: str) -> int:
+        """Return how many cells have this verdict, and no confirming run that knows better."""
+        told = sum(len(each.of(word)) for each in self.comparisons)
+        return told - sum(each.before.verdict.word == word for each in self.changes)
 
 
 def speed_of(con: Connection, lanes: Iterable[Lane]) -> Speed:
@@ -89,17 +102,23 @@ def speed_of(con: Connection, lanes: Iterable[Lane]) -> Speed:
         comparison = compare(con, Side(text="last", run_id=last.run_id), Side(text="now", run_id=now.run_id))
         found.append(comparison)
         again = _confirming(con, last.run_id, now.run_id, now.started)
-        for cell in comparison.of("slower", "faster"):
+        for cell in comparison.of(*MOVED, "ambiguous", "same"):
             run, other = again.get((cell.experiment_id, cell.environment), (None, None))
+            if cell.verdict.word not in MOVED and not (other and _moved_surely(other)):
+                continue
             place = places.get(str(cell.alike[ALIKE.index("accelerator")]), "")
             changes.append(Change(place=place, now=now.run_id, before=cell, again=other, run=run))
     return Speed(comparisons=tuple(found), changes=tuple(sorted(changes, key=_rank)))
 
 
+def _moved_surely(cell: Cell) -> bool:
+    return cell.verdict.confirmed and cell.verdict.word in MOVED
+
+
 def _rank(change: Change) -> tuple[Any, ...]:
     """Sort by what a reader acts on first: slower before faster, then the certain, then the large."""
     ratio = change.shown.verdict.ratio or 1.0
-    slower = change.before.verdict.word == "slower"
+    slower = change.word == "slower"
     return (not slower, _ORDER.index(change.certainty), ratio if slower else -ratio, change.before.model)
 
 
@@ -159,7 +178,7 @@ def _row(change: Change, pages: Pages) -> tuple[Value, ...]:
     cell = change.before
     what = (cell.suite, cell.model, cell.test, cell.variant)
     page = pages.of(change.now, cell.model, cell.test)
-    return (cell.verdict.word, change.certainty, change.place, *what, *evidence(change.shown), change.run, page)
+    return (change.word, change.certainty, change.place, *what, *evidence(change.shown), change.run, page)
 
 
 def reasons_table(speed: Speed) -> Table:

@@ -14,7 +14,7 @@ from runner.peer_cli import experiment_runner
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-VERBS = ("plan", "run", "calibrate", "ingest", "report", "compare", "serve", "sql", "mark", "backup")
+VERBS = ("plan", "run", "calibrate", "ingest", "export", "report", "compare", "serve", "sql", "mark", "backup")
 
 
 def helps() -> dict[str, str]:

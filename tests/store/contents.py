@@ -9,22 +9,19 @@ from store import query
 if TYPE_CHECKING:
     from pathlib import Path
 
-_TABLES = (
-    "records",
-    "samples",
-    "record_fallback_ops",
-    "record_graph_breaks",
-    "record_artifacts",
-    "record_sources",
-    "rejected_lines",
-    "run_files",
-    "run_environments",
-    "plan_entries",
-    "results",
-)
+_APART = {"ingested_at", "device", "inode", "modified_ns"}
+"""Columns that say when and where a file was read, not what it holds."""
+_OWN = {"migrations", "index_facts", "t_quantiles", "stale_runs", "stale_series", "ingested_files"}
+"""Tables about the index itself."""
 
 
-def contents(store_dir: Path) -> dict[str, list[str]]:
-    """Return the rows of every table as sorted text; times of ingest are left out."""
+def contents(store_dir: Path, *, files: bool = False) -> dict[str, list[str]]:
+    """Return the rows of every table as sorted text; with `files`, how far each file was read too."""
     with query.connect(query.current_snapshot(store_dir)) as con:
-        return {table: sorted(map(repr, con.execute(f"FROM {table}").fetchall())) for table in _TABLES}
+        names = [name for (name,) in con.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
+        found = {}
+        for name in sorted({*names, "results"} - (_OWN - ({"ingested_files"} if files else set()))):
+            columns = [column for column, *_ in con.execute(f"DESCRIBE {name}").fetchall() if column not in _APART]
+            rows = con.execute(f"SELECT {', '.join(columns)} FROM {name}").fetchall()
+            found[name] = sorted(map(repr, rows))
+        return found

@@ -7,6 +7,7 @@ import pytest
 from store import harness_csv
 from store.errors import UsageError
 from store.filters import Filters
+from store.importers import facts
 from store.query import fetch
 from store.record import Error, Verification
 from store.report import hud_report, render
@@ -196,13 +197,23 @@ def test_a_baseline_that_did_not_pass_is_none(stored, tmp_path):
     assert (found[0]["geomean_vs_baseline"], found[0]["geomean_vs_baseline_n"]) == (None, 0)
 
 
-def test_a_baseline_of_another_run_can_be_named(stored, tmp_path):
+def test_a_baseline_can_be_of_another_point_in_time(stored, tmp_path):
     for number, latency in ((1, 10.0), (2, 5.0)):
-        hud_files.write(tmp_path / f"night-{number}", [performance("m", 2.0, latency)], {"m": "pass"})
+        folder = hud_files.write(tmp_path / f"night-{number}", [performance("m", 2.0, latency)], {"m": "pass"})
+        for path in folder.iterdir():
+            facts.write(path, {"time": f"2026-01-0{number}T00:00:00"})
     con = stored(paths=[tmp_path / "night-1", tmp_path / "night-2"])
     runs = {row["run_label"]: row["run_id"] for row in fetch(con, "FROM hud_rows")}
-    found = fetch(con, "FROM hud_summary('inductor', $run)", {"run": runs["night-1"]})
-    assert {row["run_label"]: row["geomean_vs_baseline"] for row in found} == {"night-1": 1.0, "night-2": 2.0}
+    points = {
+        runs["night-1"]: {"night-1": 1.0, "night-2": 2.0},
+        "oldest": {"night-1": 1.0, "night-2": 2.0},
+        "latest": {"night-1": 0.5, "night-2": 1.0},
+        "same": {"night-1": 1.0, "night-2": 1.0},
+        None: {"night-1": 1.0, "night-2": 1.0},
+    }
+    for point, expected in points.items():
+        found = fetch(con, "FROM hud_summary('inductor', $point)", {"point": point})
+        assert {row["run_label"]: row["geomean_vs_baseline"] for row in found} == expected, point
 
 
 # From our own results

@@ -111,8 +111,8 @@ def _found(run: str, model: str, backend: str) -> dict[str, Any]:
     return found
 
 
-def confirming(home: Path, *, run: str = "confirm-03", **changes: Any) -> Path:
-    """Write the run that confirms the slower cell: both sides took turns."""
+def confirming(home: Path, *, run: str = "confirm-03", backend: str = "openxla+dynamo", **changes: Any) -> Path:
+    """Write the run that confirms a slower cell: both sides took turns."""
     records = []
     for name, of, factor in (("old", LAST, 1.0), ("new", NOW, 1.4)):
         facts = {key: getattr(ENVIRONMENTS[of], key) for key in ("torch", "torch_xla", "torch_xla_git", "transformers")}
@@ -120,7 +120,7 @@ def confirming(home: Path, *, run: str = "confirm-03", **changes: Any) -> Path:
         records += [
             make_record(
                 model="BERT_pytorch",
-                backend="openxla+dynamo",
+                backend=backend,
                 run_id=run,
                 label="confirm previous latest",
                 timestamp=STARTED[NOW] + 3600,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import pytest
 
@@ -148,6 +149,18 @@ def test_a_confirming_run_of_the_same_versions_confirms(written):
     assert (slower["certainty"], slower["confirming run"]) == ("confirmed", "confirm-03")
     assert (faster["certainty"], faster["confirming run"]) == ("suspected", None)
     assert any(sentence.startswith("Slower: 1 confirmed, 0 suspected.") for sentence in told["answer"])
+
+
+def test_a_confirming_run_may_know_what_the_two_runs_did_not(written, con):
+    told = json.loads(weekly_report(written(lambda home: weekly_runs.confirming(home, backend="eager"))).render("json"))
+    plain = json.loads(weekly_report(con).render("json"))
+    found = {(row["model"], row["variant"]): row for row in table(told, "Slower and faster")}
+    row = found["BERT_pytorch", "eager"]
+    assert (row["verdict"], row["certainty"], row["confirming run"]) == ("slower", "confirmed", "confirm-03")
+    assert len(table(plain, "Slower and faster")) == len(found) - 1
+    [now, before] = (next(each for each in every["answer"] if each.startswith("Slower")) for every in (told, plain))
+    unmoved = [sum(map(int, re.search(r"(\d+) same, (\d+) ambiguous", each).groups())) for each in (now, before)]
+    assert unmoved[0] == unmoved[1] - 1
 
 
 def test_a_confirming_run_of_other_versions_confirms_nothing(written):

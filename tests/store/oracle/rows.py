@@ -1,16 +1,18 @@
-"""Turn one decoded line into rows of the base tables."""
+"""Turn one decoded line into rows of the base tables, in Python: what the SQL of store/load has to give."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 
-from store.identity import backend_name, digest, workload
-from store.ingest import foreign, measures
+from store.identity import backend_name, workload
+from store.ingest import foreign
 from store.ingest.decode import TESTS, Line, ReadEnvironment, ReadExperiment, ReadRecord
-from store.ingest.verdict import judge
+from store.ingest.odd import is_foreign
+from tests.store.oracle import measures
+from tests.store.oracle.verdict import judge
 
 Row = dict[str, Any]
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 (columns are TIMESTAMP in UTC, which take a naive datetime)
@@ -25,8 +27,8 @@ class Rows(msgspec.Struct, frozen=True):
     graph_breaks: list[Row]
     artifacts: list[Row]
     findings: list[Row]
-    graphs: list[Row]
     metrics: list[Row]
+    graphs: list[Row]
 
 
 def utc(seconds: float) -> datetime:
@@ -34,25 +36,10 @@ def utc(seconds: float) -> datetime:
     return _EPOCH + timedelta(seconds=seconds)
 
 
-def now() -> datetime:
-    """Return the present as a naive UTC datetime."""
-    return datetime.now(UTC).replace(tzinfo=None)
-
-
-def is_foreign(record: ReadRecord) -> bool:
-    """Tell a record of the peer's runner, which has no identity of ours."""
-    return record.record_id is None
-
-
-def content_of(line: Line) -> str:
-    """Return the hash of the whole object, whatever the order of its keys."""
-    return digest(line.raw)
-
-
 def rows_of(line: Line, content: str, ordinal: int) -> Rows:
     """Return the rows of a record; `ordinal` counts equal records before it in its file."""
     record = line.record
-    peer = is_foreign(record)
+    peer = is_foreign(line)
     identity = _foreign_identity(line, content, ordinal) if peer else _own_identity(record)
     found = measures.blocks(record, foreign=peer)
     steady = measures.steady_per_iter(found)
@@ -61,6 +48,8 @@ def rows_of(line: Line, content: str, ordinal: int) -> Rows:
         **_configuration(record),
         **_environment(record.environment, record.experiment.accelerator_model),
         **_verdict(record, found, steady, peer=peer),
+        "error_type": record.error.type if record.error else None,
+        "error_message": _message(record),
         **measures.compile_times(found),
         **measures.compiler(record),
         **measures.scalars(record),
@@ -68,8 +57,6 @@ def rows_of(line: Line, content: str, ordinal: int) -> Rows:
         "finished_at": None if record.finished_at is None else utc(record.finished_at),
         "warnings": record.warnings + line.notes,
         "reproduce": record.reproduce,
-        "content_hash": content,
-        "record": msgspec.json.encode(line.raw).decode(),
     }
     key = {"record_id": row["record_id"]}
     return Rows(
@@ -80,13 +67,15 @@ def rows_of(line: Line, content: str, ordinal: int) -> Rows:
         artifacts=[key | msgspec.to_builtins(artifact) for artifact in record.artifacts],
         findings=[key | msgspec.to_builtins(finding) for finding in record.findings],
         graphs=[
-            key
-            | msgspec.structs.asdict(graph)
-            | {"position": position, "op_histogram": msgspec.json.encode(graph.op_histogram).decode()}
-            for position, graph in enumerate(record.graphs)
+            key | {"position": position} | msgspec.to_builtins(graph) for position, graph in enumerate(record.graphs)
         ],
         metrics=[key | {"name": name, "value": value} for name, value in measures.further(record).items()],
     )
+
+
+def _message(record: ReadRecord) -> str | None:
+    error = (record.metrics or {}).get("error")
+    return record.error.message if record.error else error
 
 
 def _own_identity(record: ReadRecord) -> Row:

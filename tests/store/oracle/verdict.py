@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from store.ingest.decode import ReadRecord
-    from store.ingest.measures import Block
+    from tests.store.oracle.measures import Block
 
 _REASON_CHARS = 300
 

@@ -1,0 +1,51 @@
+"""Whether the disk has room for what is going to be written."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from store.errors import NoRoom
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+RESERVE_BYTES = 2**24
+
+
+def require(folder: Path, bytes_n: int) -> None:
+    """Make sure that so much can be written.
+
+    Raises:
+        NoRoom: the disk has less.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < bytes_n + RESERVE_BYTES:
+        raise NoRoom(
+            f"The disk of {folder} has {free / 2**20:,.0f} MiB free and the index needs "
+            f"{(bytes_n + RESERVE_BYTES) / 2**20:,.0f} MiB. Free some, then ingest again; nothing is lost."
+        )
+
+
+@contextmanager
+def full_disk_said(folder: Path) -> Iterator[None]:
+    """Turn the errors of a disk that is full after all into one sentence."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        raise _full(folder) from error
+    except duckdb.IOException as error:
+        if "No space left" not in str(error):
+            raise
+        raise _full(folder) from error
+
+
+def _full(folder: Path) -> NoRoom:
+    return NoRoom(f"The disk of {folder} is full. Free some, then ingest again; nothing is lost.")

@@ -1,0 +1,59 @@
+"""Which formats there are, what an export is asked for and what it says it did."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from store.errors import UsageError
+from store.exporters import hud_csv, hud_json, jsonl, parquet, peer
+from store.exporters.target import Exported, Target, opened
+from store.query import fetch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from store.query import Connection
+
+
+class Exporter(Protocol):
+    """Write the runs; `target` is a new folder, a file, or standard output."""
+
+    def __call__(self, con: Connection, runs: Sequence[str], target: Target) -> Exported: ...
+
+
+FORMATS: dict[str, Exporter] = {
+    "peer": peer.export,
+    "hud-csv": hud_csv.export,
+    "hud-json": hud_json.export,
+    "parquet": parquet.export,
+    "jsonl": jsonl.export,
+}
+_FOLDERS = frozenset({"hud-csv", "parquet"})
+"""Formats of several files, which cannot go to standard output; `jsonl` without a folder leaves the plans out."""
+
+
+def export(con: Connection, form: str, runs: Sequence[str] = (), output: Path | None = None) -> Exported:
+    """Write runs (none named: all) in one of `FORMATS`.
+
+    Args:
+        con: an open snapshot.
+        form: name of the format.
+        runs: ids of runs.
+        output: for hud-csv, parquet and jsonl a new or empty folder; else a file. None: standard output.
+
+    Raises:
+        UsageError: a run or format does not exist, the folder is not empty, or nothing can be exported.
+    """
+    if form not in FORMATS:
+        raise UsageError(f"There is no format {form!r}. Choose one of {', '.join(FORMATS)}.")
+    if output is None and form in _FOLDERS:
+        raise UsageError(f"{form} gives several files: name a new folder with --output.")
+    known = {str(row["run_id"]) for row in fetch(con, "SELECT run_id FROM records UNION SELECT run_id FROM run_files")}
+    if missing := sorted(set(runs) - known):
+        raise UsageError(f"There is no run {missing[0]} in the store. `xlabench sql 'FROM runs'` lists them.")
+    with opened(output, folder=form in _FOLDERS or form == "jsonl") as target:
+        done = FORMATS[form](con, sorted(set(runs) or known), target)
+        if not done.records_n:
+            raise UsageError(f"Nothing in these runs can be written as {form}. {' '.join(done.notes)}".strip())
+    return done

@@ -1,0 +1,67 @@
+"""Where an export goes: standard output, a file that is replaced as a whole, or a new folder."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO
+from urllib.parse import quote
+
+import msgspec
+
+from store.errors import UsageError
+from store.identity import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_NAME_CHARS = 150
+
+
+class Exported(msgspec.Struct, frozen=True):
+    """What an export wrote, and what its format had no place for."""
+
+    records_n: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Target:
+    """Either `file` is open, or `folder` is there and empty."""
+
+    file: BinaryIO | None = None
+    folder: Path | None = None
+
+
+@contextlib.contextmanager
+def opened(output: Path | None, *, folder: bool) -> Iterator[Target]:
+    """Open where `output` says; a file is replaced only when all of it was written.
+
+    Raises:
+        UsageError: a folder is asked for, and there is something at its place.
+    """
+    if output is None:
+        yield Target(file=sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+    elif folder:
+        if output.exists() and not (output.is_dir() and not any(output.iterdir())):
+            raise UsageError(f"{output} exists and is no empty folder. Name a new one.")
+        output.mkdir(parents=True, exist_ok=True)
+        yield Target(folder=output)
+    else:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        temporary = output.with_name(f"{output.name}.tmp")
+        try:
+            with temporary.open("wb") as file:
+                yield Target(file=file)
+            temporary.replace(output)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def folder_name(run_id: str) -> str:
+    """Return a run's id as the name of one folder, whatever stands in it."""
+    name = quote(run_id, safe="=+,").replace(".", "%2E")
+    return name if 0 < len(name) <= _NAME_CHARS else digest(run_id)

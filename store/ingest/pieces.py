@@ -1,0 +1,197 @@
+"""What is new in the source files, piece by piece: read and validated, without the database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, BinaryIO
+
+import msgspec
+import pyarrow as pa
+
+from store.database.watermarks import JSONL, PACKED, RUN, Watermark
+from store.importers import IMPORTERS
+from store.ingest import tail
+from store.ingest.compressed import DAMAGED, unpacked
+from store.ingest.decode import BadLine
+from store.ingest.lines import Lines, LongLine, lines_from
+from store.ingest.ordinals import Ordinals
+from store.ingest.relation import TOO_LONG, Portion, Rejected, anew, imported, portion, rejection
+from store.ingest.run_json import check_run_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from store.ingest.discover import Source
+
+
+_IMPORT_ROWS = 2000
+
+
+class Piece(msgspec.Struct, kw_only=True):
+    """Rows of one file and the watermark behind them."""
+
+    mark: Watermark
+    lines: pa.Table | None = None
+    rejected: list[Rejected] = msgspec.field(default_factory=list)
+    run: str | None = None
+    """The text of a run.json."""
+    forget: bool = False
+    """The file's earlier rows go first: it is another one now."""
+    changed: bool = True
+    """False where only the file's time changed."""
+
+    @property
+    def bytes_n(self) -> int:
+        # The plan of a run takes several times its text while it is read.
+        return (self.lines.nbytes if self.lines is not None else 0) + 4 * len(self.run or "")
+
+
+def read_again(piece: Piece) -> Piece:
+    """Return a piece whose lines were read one by one, for one that the database could not read as JSON."""
+    if piece.lines is None:
+        return piece
+    part = anew(piece.lines)
+    return Piece(
+        mark=piece.mark,
+        lines=part.lines,
+        rejected=piece.rejected + part.rejected,
+        forget=piece.forget,
+        changed=piece.changed,
+    )
+
+
+class Knowledge(msgspec.Struct, frozen=True):
+    """What is known of the files; `trusted`: which were validated before, with what watermark."""
+
+    marks: Mapping[str, Watermark]
+    trusted: Mapping[str, Watermark] = msgspec.field(default_factory=dict)
+
+
+def is_untouched(source: Source, known: Knowledge) -> bool:
+    """Tell a file that nobody wrote to, or that is no longer there."""
+    try:
+        return tail.untouched(known.marks.get(str(source.path)), source.path.stat())
+    except FileNotFoundError:
+        return True
+
+
+def new_bytes(source: Source, known: Knowledge) -> int:
+    """Return about how much there is to read; the index that comes of it is no larger."""
+    mark = known.marks.get(str(source.path))
+    size = source.path.stat().st_size if source.path.exists() else 0
+    return size - mark.consumed_bytes if mark is not None and size >= mark.consumed_bytes else size
+
+
+def pieces(sources: Iterable[Source], known: Knowledge) -> Iterator[Piece]:
+    """Yield what is new in each file; one that is gone gives nothing."""
+    for source in sources:
+        if is_untouched(source, known):
+            continue
+        try:
+            file = source.path.open("rb")
+        except FileNotFoundError:  # removed since it was discovered
+            continue
+        with file:
+            yield from _of_file(source, file, known)
+
+
+def _of_file(source: Source, file: BinaryIO, known: Knowledge) -> Iterator[Piece]:
+    stat, mark = os.fstat(file.fileno()), known.marks.get(str(source.path))
+    if source.kind == RUN:
+        yield _of_run(source, file, stat, mark)
+    elif source.kind == JSONL:
+        yield from _of_results(source, file, stat, known)
+    elif source.kind == PACKED:
+        yield from _of_packed(source, file, stat, known)
+    else:
+        yield from _of_import(source, file, stat, known)
+
+
+def _of_run(source: Source, file: BinaryIO, stat: os.stat_result, mark: Watermark | None) -> Piece:
+    path, data = str(source.path), file.read()
+    new = tail.mark_of(source.path, source.kind, file, stat, len(data), 1)
+    changed = mark is None or mark.tail_hash != new.tail_hash
+    try:
+        return Piece(mark=new, run=check_run_file(data), forget=True, changed=changed)
+    except BadLine as error:
+        return Piece(mark=new, rejected=[rejection(path, 1, 0, str(error), data)], forget=True, changed=changed)
+
+
+def _of_results(source: Source, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Piece]:
+    """Read on from where the file is known, else the whole of it."""
+    mark = known.marks.get(str(source.path))
+    begun = mark if tail.appended(mark, stat, file) else None
+    trusted = _trusted_to(source, file, stat, known)
+    consumed, number, plain = (begun.consumed_bytes, begun.lines_n, begun.plain) if begun else (0, 0, True)
+    replaced = mark is not None and begun is None
+    new = msgspec.structs.replace(tail.mark_of(source.path, source.kind, file, stat, consumed, number), plain=plain)
+    ordinals = Ordinals(source.path, consumed)
+    file.seek(consumed)
+    waiting: Piece | None = None
+    for lines in lines_from(file, consumed, number + 1):
+        if waiting:
+            yield waiting
+        part = _portion(str(source.path), lines, ordinals, trusted=lines.end <= trusted)
+        place = file.tell()
+        new = tail.mark_of(source.path, source.kind, file, stat, lines.end, _last_number(lines))
+        file.seek(place)
+        plain = plain and part.plain
+        new = msgspec.structs.replace(new, plain=plain)
+        waiting = Piece(mark=new.midway(), lines=part.lines, rejected=part.rejected, forget=replaced)
+        replaced = False
+    if waiting:
+        waiting.mark = new
+        yield waiting
+    else:
+        yield Piece(mark=new, forget=replaced, changed=replaced)
+
+
+def _trusted_to(source: Source, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> int:
+    """Return how many bytes of the file an earlier index validated."""
+    mark = known.trusted.get(str(source.path))
+    if mark is None or not mark.plain or not tail.untouched(mark, stat):
+        return 0
+    return mark.consumed_bytes if tail.tail_hash(file, mark.consumed_bytes) == mark.tail_hash else 0
+
+
+def _of_packed(source: Source, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Piece]:
+    """Read a compressed file from its begin: what it holds has no place that one could go on from."""
+    path, number, bad = str(source.path), 0, []
+    mark = tail.mark_of(source.path, source.kind, file, stat, stat.st_size, 0)
+    file.seek(0)
+    ordinals, forget = Ordinals(source.path, 0), path in known.marks
+    try:
+        for lines in lines_from(unpacked(source.path, file), 0, 1):
+            part = _portion(path, lines, ordinals, trusted=False)
+            number = _last_number(lines)
+            yield Piece(mark=mark.midway(), lines=part.lines, rejected=part.rejected, forget=forget)
+            forget = False
+    except DAMAGED as error:
+        bad.append(rejection(path, number + 1, 0, f"cannot be unpacked: {error}", b""))
+    yield Piece(mark=msgspec.structs.replace(mark, lines_n=number), rejected=bad, forget=forget)
+
+
+def _of_import(source: Source, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Piece]:
+    """Read the whole of another tool's file."""
+    path, number = str(source.path), 0
+    mark = tail.mark_of(source.path, source.kind, file, stat, stat.st_size, 0)
+    file.seek(0)
+    found = IMPORTERS[source.kind].records(file, source.path)
+    ordinals, forget = Ordinals(source.path, 0), path in known.marks
+    while batch := list(islice(found, _IMPORT_ROWS)):
+        part, number = imported(path, batch, ordinals), number + len(batch)
+        yield Piece(mark=mark.midway(), lines=part.lines, rejected=part.rejected, forget=forget)
+        forget = False
+    yield Piece(mark=msgspec.structs.replace(mark, lines_n=number), forget=forget)
+
+
+def _portion(path: str, lines: Lines | LongLine, ordinals: Ordinals, *, trusted: bool) -> Portion:
+    if isinstance(lines, Lines):
+        return portion(path, lines, ordinals, trusted=trusted)
+    return Portion(None, [Rejected(path, lines.number, lines.offset, TOO_LONG, lines.sha256)], plain=False)
+
+
+def _last_number(lines: Lines | LongLine) -> int:
+    return lines.next_number - 1 if isinstance(lines, Lines) else lines.number

@@ -1,0 +1,145 @@
+"""The relation `lines` that the SQL of `store/load` reads: validated lines as Arrow, with what stands beside them."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from store.ingest import own
+from store.ingest.decode import BadLine
+from store.ingest.lines import MAX_LINE_BYTES
+from store.ingest.odd import odd_row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from store.importers import Imported, Unreadable
+    from store.ingest.lines import Lines
+    from store.ingest.ordinals import Ordinals
+
+IDENTITY = pa.struct([(name, pa.string()) for name in ("record_id", "run_id", "run_label", "experiment_id", "variant")])
+SCHEMA = pa.schema(
+    [
+        ("path", pa.string()),
+        ("line_number", pa.int64()),
+        ("byte_offset", pa.int64()),
+        ("line", pa.string()),
+        ("raw", pa.string()),
+        ("identity", IDENTITY),
+        ("content_hash", pa.string()),
+        ("notes", pa.list_(pa.string())),
+    ]
+)
+TOO_LONG = f"longer than {MAX_LINE_BYTES // 2**20} MiB"
+
+
+class Rejected(msgspec.Struct, frozen=True):
+    """A line that is no record; `line_number` counts from 1."""
+
+    path: str
+    line_number: int
+    byte_offset: int
+    reason: str
+    sha256: str
+
+
+class Portion(msgspec.Struct):
+    """A part of a file: its good lines and its bad ones."""
+
+    lines: pa.Table | None
+    rejected: list[Rejected]
+    plain: bool
+
+
+def portion(path: str, lines: Lines, ordinals: Ordinals, *, trusted: bool) -> Portion:
+    """Return validated lines.
+
+    Args:
+        path: of their file.
+        lines: as they stand there.
+        ordinals: counts equal foreign records.
+        trusted: they were validated before.
+    """
+    if trusted or (b"\r" not in lines.data and _short(lines) and own.all_own(lines.data, len(lines.ends))):
+        return Portion(_bulk(path, lines), [], plain=True)
+    return _each(path, _split(lines), ordinals)
+
+
+def imported(path: str, found: Iterable[Imported | Unreadable], ordinals: Ordinals) -> Portion:
+    """Return what an importer made of a file."""
+    good: list[tuple[int, int, bytes]] = []
+    bad: list[Rejected] = []
+    for number, offset, what in found:
+        if isinstance(what, str):
+            bad.append(rejection(path, number, offset, what, b""))
+        else:
+            good.append((number, offset, msgspec.json.encode(what)))
+    part = _each(path, good, ordinals)
+    return Portion(part.lines, sorted(bad + part.rejected, key=lambda each: each.line_number), plain=False)
+
+
+def anew(lines: pa.Table) -> Portion:
+    """Read lines as if each were odd: what the database takes for no JSON is left, or becomes JSON in standard form."""
+    good: list[dict[str, Any]] = []
+    bad: list[Rejected] = []
+    for row in lines.to_pylist():
+        data = row["line"].encode()
+        try:
+            good.append(row if row["raw"] is not None else row | odd_row(data, None))
+        except BadLine as error:
+            bad.append(rejection(row["path"], row["line_number"], row["byte_offset"], str(error), data))
+    return Portion(pa.Table.from_pylist(good, schema=SCHEMA), bad, plain=False)
+
+
+def rejection(path: str, number: int, offset: int, reason: str, data: bytes) -> Rejected:
+    """Return a bad line with its hash."""
+    return Rejected(path, number, offset, reason, hashlib.sha256(data).hexdigest())
+
+
+def _short(lines: Lines) -> bool:
+    return len(lines.data) <= MAX_LINE_BYTES or bool(np.max(lines.ends - lines.starts) <= MAX_LINE_BYTES)
+
+
+def _split(lines: Lines) -> Iterator[tuple[int, int, bytes]]:
+    for index, (start, end) in enumerate(zip(lines.starts.tolist(), lines.ends.tolist(), strict=True)):
+        yield lines.number + index, lines.offset + start, lines.data[start:end].rstrip(b"\r\n")
+
+
+def _bulk(path: str, lines: Lines) -> pa.Table:
+    """Return lines without touching each: their text is the block that was read without its newlines."""
+    count = len(lines.ends)
+    ends = lines.ends - np.arange(1, count + 1)
+    cuts = np.concatenate((np.zeros(1, np.int32), ends.astype(np.int32)))
+    text = lines.data.replace(b"\n", b"")
+    columns: dict[str, Any] = {
+        "path": pa.repeat(path, count),
+        "line_number": np.arange(lines.number, lines.next_number),
+        "byte_offset": lines.starts + lines.offset,
+        "line": pa.StringArray.from_buffers(count, pa.py_buffer(cuts), pa.py_buffer(text)),
+    }
+    absent = {field.name: pa.nulls(count, field.type) for field in SCHEMA if field.name not in columns}
+    return pa.table(columns | absent, schema=SCHEMA)
+
+
+def _each(path: str, entries: Iterable[tuple[int, int, bytes]], ordinals: Ordinals) -> Portion:
+    good: list[dict[str, Any]] = []
+    bad: list[Rejected] = []
+    for number, offset, data in entries:
+        place = {"path": path, "line_number": number, "byte_offset": offset}
+        try:
+            good.append(place | _row(data, ordinals))
+        except BadLine as error:
+            bad.append(rejection(path, number, offset, str(error), data))
+    return Portion(pa.Table.from_pylist(good, schema=SCHEMA), bad, plain=False)
+
+
+def _row(data: bytes, ordinals: Ordinals) -> dict[str, Any]:
+    if len(data) > MAX_LINE_BYTES:
+        raise BadLine(TOO_LONG)
+    if own.is_own(data):
+        return {"line": data.decode()}
+    return odd_row(data, ordinals)

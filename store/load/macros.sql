@@ -1,0 +1,50 @@
+-- Words of the other files here. A list handed to `middle` or `quantile_of` is sorted and has no NULL.
+
+CREATE OR REPLACE TEMP MACRO middle(ordered) AS
+    (ordered[(len(ordered) + 1) // 2] + ordered[len(ordered) // 2 + 1]) / 2;
+
+-- Linear interpolation between order statistics: R type 7, numpy's default.
+CREATE OR REPLACE TEMP MACRO quantile_of(ordered, share) AS
+    ordered[floor((len(ordered) - 1) * share)::BIGINT + 1]
+    + (ordered[least(floor((len(ordered) - 1) * share)::BIGINT + 2, len(ordered))]
+        - ordered[floor((len(ordered) - 1) * share)::BIGINT + 1])
+    * ((len(ordered) - 1) * share - floor((len(ordered) - 1) * share));
+
+-- Unix seconds as a UTC timestamp, rounded to microseconds as Python's datetime does.
+CREATE OR REPLACE TEMP MACRO utc(seconds) AS
+    make_timestamp(floor(seconds)::BIGINT * 1000000 + round_even((seconds - floor(seconds)) * 1e6, 0)::BIGINT);
+
+CREATE OR REPLACE TEMP MACRO present(items) AS list_filter(items, lambda x: x IS NOT NULL);
+
+-- The array where it has an entry for each block, else none: `unnest` and `list_zip` fill up with NULL.
+CREATE OR REPLACE TEMP MACRO parallel(items, n) AS CASE WHEN len(items) = n THEN items ELSE [] END;
+
+CREATE OR REPLACE TEMP MACRO stripped(t) AS regexp_replace(
+    t,
+    '^[\t-\r\x1c-\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]+|[\t-\r\x1c-\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]+$',
+    '', 'g');
+
+-- The first line of a text that is not blank, and the last, cut to 300 characters; NULL where all are blank.
+CREATE OR REPLACE TEMP MACRO first_line(t) AS
+    nullif(left(stripped(regexp_extract(stripped(t), '^[^\n-\r\x1c-\x1e\x{85}\x{2028}\x{2029}]*')), 300), '');
+CREATE OR REPLACE TEMP MACRO last_line(t) AS
+    nullif(left(stripped(regexp_extract(stripped(t), '[^\n-\r\x1c-\x1e\x{85}\x{2028}\x{2029}]*$')), 300), '');
+
+CREATE OR REPLACE TEMP MACRO backend_of(xla, dynamo, torch_xla2) AS CASE
+    WHEN torch_xla2 = 'true' THEN 'torch_xla2+True'
+    WHEN torch_xla2 NOT IN ('', 'false') THEN 'torch_xla2+' || torch_xla2
+    WHEN xla IS NULL THEN CASE WHEN dynamo = 'eager' THEN 'eager+dynamo' ELSE coalesce(nullif(dynamo, ''), 'eager') END
+    WHEN dynamo IS NULL THEN 'openxla+lazytensor'
+    WHEN dynamo = 'openxla' THEN 'openxla+dynamo'
+    ELSE dynamo END;
+
+-- What is timed, where it is not the default, of an `experiment` or a planned `config`.
+CREATE OR REPLACE TEMP MACRO workload_of(e) AS nullif(concat_ws(' ',
+    'amp=' || nullif(e.amp_dtype, ''),
+    CASE WHEN e.disable_tf32 THEN 'disable-tf32' END,
+    CASE WHEN e.randomize_input THEN 'randomize-input' END,
+    CASE WHEN e.collect_full_output THEN 'collect-full-output' END,
+    CASE WHEN e.include_transfers THEN 'include-transfers' END,
+    CASE WHEN e.pure_wall_time THEN 'pure-wall-time' END,
+    'weights=' || nullif(e.weights, 'random')
+), '');

@@ -1,0 +1,147 @@
+-- Grain: one row per line of `parsed`, with the columns of table `records` and its place in the batch. store/metrics.py defines
+-- the numbers; store/stats has the same formulas for what is measured while a run goes on.
+CREATE OR REPLACE TABLE made AS
+WITH steady AS (
+    SELECT
+        *,
+        list_sort(present(list_transform(
+            list_filter(list_zip(kinds, totals), lambda z: z[1] = 'steady'), lambda z: z[2]))) AS steady_totals,
+        list_transform(list_filter(list_zip(kinds, totals), lambda z: z[1] IN ('first', 'warmup')), lambda z: z[2])
+            AS before_totals,
+        list_sort(present(list_transform(
+            list_filter(list_zip(kinds, traces), lambda z: z[1] = 'steady'), lambda z: z[2]))) AS steady_traces,
+        CASE WHEN len(totals) = list_count(totals) THEN totals ELSE [] END AS whole_totals
+    FROM parsed
+),
+ordered AS (
+    SELECT
+        *,
+        list_sort(steady_s) AS ordered_s,
+        len(steady_s) AS steady_n,
+        middle(steady_totals) AS steady_total_s,
+        CASE WHEN kinds[1] = 'first' THEN totals[1] END AS first_s,
+        list_contains(kinds, 'unknown') AS kinds_unknown,
+        CASE
+            WHEN NOT peer THEN coalesce(r.status, 'invalid')
+            WHEN m.error = 'SKIP' THEN 'skipped'
+            WHEN m.error IS NOT NULL THEN 'run_error'
+            WHEN blocks_n > 3 THEN 'ok'
+            ELSE 'invalid'
+        END AS said
+    FROM steady
+),
+judged AS (
+    SELECT
+        *,
+        CASE
+            WHEN said <> 'ok' THEN said
+            WHEN kinds_unknown THEN 'invalid'
+            WHEN steady_n = 0 OR ordered_s[1] <= 0 THEN 'invalid'
+            ELSE 'ok'
+        END AS status
+    FROM ordered
+)
+SELECT
+    line_id,
+    j.record_id,
+    run_id,
+    coalesce(r.experiment_id, identity.experiment_id) AS experiment_id,
+    r.environment.name AS environment,
+    source,
+    coalesce(r.purpose, 'benchmark') AS purpose,
+    r.twin_of AS twin_of,
+    coalesce(r.replica, 0) AS replica,
+    coalesce(r.attempt, 1) AS attempt,
+    CASE WHEN peer THEN identity.run_label ELSE r.run.label END AS run_label,
+    r.run.command AS command,
+    utc(r.timestamp) AS run_started,
+    coalesce(r.model.suite_name, 'unknown') AS suite,
+    r.model.model_name AS model,
+    CASE r.experiment.test WHEN 'inference' THEN 'eval' WHEN 'training' THEN 'train' ELSE r.experiment.test END AS test,
+    backend_of(r.experiment.xla, r.experiment.dynamo, r.experiment.torch_xla2) AS backend,
+    CASE WHEN peer THEN identity.variant
+        ELSE coalesce(
+            nullif(r.variant, ''),
+            backend_of(r.experiment.xla, r.experiment.dynamo, r.experiment.torch_xla2)
+        ) END AS variant,
+    r.experiment.accelerator AS accelerator,
+    coalesce(nullif(r.experiment.accelerator_model, ''), r.environment.accelerator) AS accelerator_model,
+    r.environment.machine_id AS machine_id,
+    r.environment.host AS host,
+    r.environment.torch AS torch,
+    r.environment.torch_xla AS torch_xla,
+    r.environment.threads AS threads,
+    r.experiment.dtype AS dtype,
+    r.experiment.batch_size AS batch_size,
+    r.experiment.requested_batch_size AS requested_batch_size,
+    r.experiment.optimizer AS optimizer,
+    r.experiment.loss AS loss,
+    r.experiment.matmul_precision AS matmul_precision,
+    workload_of(r.experiment) AS workload,
+    r.measurement.cache AS cache,
+    r.measurement.start AS start,
+    r.measurement.instrumented AS instrumented,
+    status,
+    status = 'ok' AS ran,
+    r.error.phase AS failure_phase,
+    CASE
+        WHEN status = 'ok' THEN NULL
+        WHEN said = 'ok' AND kinds_unknown THEN
+            format('blocks.kind has {} entries for {} timed blocks', coalesce(len(r.measurement.blocks.kind), 0), blocks_n)
+        WHEN said = 'ok' AND steady_n = 0 THEN 'no steady block was recorded'
+        WHEN said = 'ok' THEN 'a steady block took no time or less'
+        WHEN peer AND said = 'skipped' THEN 'skipped by the peer''s runner'
+        WHEN peer AND said = 'run_error' THEN coalesce(last_line(m.error), 'no message')
+        WHEN peer AND blocks_n = 0 THEN 'no total_time in the record'
+        WHEN peer THEN format('{} timed blocks; the peer''s rule needs more than 3', blocks_n)
+        ELSE coalesce(
+            first_line(r.error.message),
+            CASE WHEN m.error <> 'SKIP' THEN first_line(m.error) END,
+            CASE said
+                WHEN 'never_steady' THEN 'its times never became steady'
+                WHEN 'skipped' THEN 'skipped without a reason'
+                WHEN 'verify_only' THEN 'it was verified, not timed'
+                WHEN 'reported' THEN 'its source gives numbers without samples'
+                WHEN 'oom' THEN 'out of memory'
+                WHEN 'timeout' THEN 'timed out'
+                ELSE 'ended with status ' || said END
+        )
+    END AS reason,
+    r.error.type AS error_type,
+    coalesce(r.error.message, m.error) AS error_message,
+    r.verification_code AS verification_code,
+    r.iterations_per_run AS iterations_per_run,
+    r.repeat AS repeat,
+    steady_n,
+    steady_s,
+    CASE WHEN status = 'ok' THEN middle(ordered_s) END AS latency_s,
+    CASE WHEN status = 'ok' THEN ordered_s[k.rank] END AS latency_low_s,
+    CASE WHEN status = 'ok' THEN ordered_s[steady_n + 1 - k.rank] END AS latency_high_s,
+    CASE WHEN status = 'ok' AND steady_n > 1
+        THEN (quantile_of(ordered_s, 0.75) - quantile_of(ordered_s, 0.25)) / middle(ordered_s) END AS latency_spread,
+    first_s - steady_total_s AS first_iteration_s,
+    CASE WHEN first_s IS NOT NULL AND list_count(before_totals) = len(before_totals)
+        THEN list_sum(list_transform(before_totals, lambda x: x - steady_total_s)) END AS time_to_steady_s,
+    CASE WHEN len(whole_totals) > 1 THEN whole_totals[1] - list_avg(whole_totals[2:]) END AS compile_peer_s,
+    list_avg(whole_totals[4:]) AS peer_exec_s,
+    CASE WHEN len(whole_totals) > 3 THEN coalesce(list_stddev_samp(whole_totals[4:]), 0) END AS peer_exec_std_s,
+    CASE WHEN r.experiment.dynamo <> '' THEN list_sum(m.dynamo_compile_time_s)
+        WHEN r.experiment.xla <> '' THEN list_sum(m.xla_CompileTime_time_s) END AS compiler_time_s,
+    CASE WHEN r.experiment.dynamo <> '' AND list_count(m.dynamo_compile_time_s) > 0 THEN 'dynamo'
+        WHEN coalesce(r.experiment.dynamo, '') = '' AND r.experiment.xla <> ''
+            AND list_count(m.xla_CompileTime_time_s) > 0 THEN 'XLA CompileTime' END AS compiler_source,
+    present(m.graphs_number)[-1] AS graphs_number,
+    CASE WHEN len(steady_traces) > 0 THEN middle(steady_traces) END AS trace_s,
+    present(m.runtime_start_s)[-1] AS runtime_start_s,
+    present(m.load_time_s)[-1] AS load_time_s,
+    present(m.start_time_s)[-1] AS start_time_s,
+    list_max(m.peak_memory_bytes) AS peak_memory_bytes,
+    list_max(m.setup_peak_memory_bytes) AS setup_peak_memory_bytes,
+    present(m.eager_memory_bytes)[-1] AS eager_memory_bytes,
+    utc(r.finished_at) AS finished_at,
+    list_concat(r.warnings, notes) AS warnings,
+    r.reproduce AS reproduce,
+    content_hash,
+    record
+FROM judged AS j
+LEFT JOIN median_ranks AS k ON k.n = j.steady_n;

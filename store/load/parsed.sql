@@ -1,0 +1,97 @@
+-- Grain: one row per line of the relation `lines`: validated records, `line` the text to read, and `raw` the text to keep
+-- where they differ. What a record lacks (its identity, if it is not ours) stands beside it.
+-- Of the lists, `kinds`, `totals` and `per_iter` have one entry per timed block, the others that or none.
+CREATE OR REPLACE TABLE parsed AS
+WITH typed AS (
+    SELECT *, from_json(line, '{
+        "model": {"suite_name": "VARCHAR", "model_name": "VARCHAR"},
+        "experiment": {
+            "accelerator": "VARCHAR", "accelerator_model": "VARCHAR", "xla": "VARCHAR", "dynamo": "VARCHAR",
+            "torch_xla2": "VARCHAR", "test": "VARCHAR", "batch_size": "BIGINT", "requested_batch_size": "BIGINT",
+            "dtype": "VARCHAR", "optimizer": "VARCHAR", "loss": "VARCHAR", "matmul_precision": "VARCHAR",
+            "amp_dtype": "VARCHAR", "disable_tf32": "BOOLEAN", "randomize_input": "BOOLEAN",
+            "collect_full_output": "BOOLEAN", "include_transfers": "BOOLEAN", "pure_wall_time": "BOOLEAN",
+            "weights": "VARCHAR"
+        },
+        "timestamp": "DOUBLE", "repeat": "BIGINT", "iterations_per_run": "BIGINT", "verification_code": "VARCHAR",
+        "metrics": "JSON",
+        "record_id": "VARCHAR", "source": "VARCHAR", "experiment_id": "VARCHAR", "variant": "VARCHAR",
+        "run": {"run_id": "VARCHAR", "label": "VARCHAR", "command": "VARCHAR"},
+        "purpose": "VARCHAR", "twin_of": "VARCHAR", "replica": "INTEGER", "attempt": "INTEGER", "status": "VARCHAR",
+        "error": {"phase": "VARCHAR", "type": "VARCHAR", "message": "VARCHAR"},
+        "environment": {
+            "name": "VARCHAR", "torch": "VARCHAR", "torch_xla": "VARCHAR", "host": "VARCHAR", "machine_id": "VARCHAR",
+            "accelerator": "VARCHAR", "threads": "INTEGER"
+        },
+        "measurement": {
+            "cache": "VARCHAR", "start": "VARCHAR", "instrumented": "BOOLEAN",
+            "blocks": {"kind": ["VARCHAR"], "compiles": ["BIGINT"], "executions": ["BIGINT"], "round": ["INTEGER"]}
+        },
+        "fallback_ops": [{
+            "op": "VARCHAR", "klass": "VARCHAR", "calls_per_iteration": "DOUBLE", "calls_compile": "BIGINT",
+            "time_s": "DOUBLE", "call_site": "VARCHAR"
+        }],
+        "graph_breaks": [{"reason": "VARCHAR", "count": "BIGINT"}],
+        "graphs": [{
+            "kind": "VARCHAR", "fingerprint": "VARCHAR", "ops": "BIGINT", "fusions": "BIGINT", "flops": "DOUBLE",
+            "bytes_accessed": "DOUBLE", "op_histogram": "JSON"
+        }],
+        "artifacts": [{"kind": "VARCHAR", "path": "VARCHAR", "repeat": "INTEGER", "bytes": "BIGINT"}],
+        "findings": [{"code": "VARCHAR", "text": "VARCHAR", "next_step": "VARCHAR"}],
+        "warnings": ["VARCHAR"], "finished_at": "DOUBLE", "reproduce": "VARCHAR"
+    }') AS r
+    FROM lines
+),
+measured AS (
+    SELECT *, from_json(r.metrics, '{
+        "total_time": ["DOUBLE"], "per_iter_time": ["DOUBLE"], "trace_per_iter_time": ["DOUBLE"],
+        "xla_CompileTime_time_s": ["DOUBLE"], "dynamo_compile_time_s": ["DOUBLE"], "graphs_number": ["DOUBLE"],
+        "runtime_start_s": ["DOUBLE"], "load_time_s": ["DOUBLE"], "start_time_s": ["DOUBLE"],
+        "peak_memory_bytes": ["DOUBLE"], "setup_peak_memory_bytes": ["DOUBLE"], "eager_memory_bytes": ["DOUBLE"],
+        "error": "VARCHAR"
+    }') AS m
+    FROM typed
+),
+counted AS (
+    SELECT *, coalesce(m.total_time, []) AS totals, coalesce(len(m.total_time), 0) AS blocks_n
+    FROM measured
+),
+blocks AS (
+    SELECT
+        coalesce(r.record_id, identity.record_id) AS record_id,
+        r.record_id IS NULL AS peer,
+        coalesce(r.run.run_id, identity.run_id) AS run_id,
+        CASE WHEN r.record_id IS NULL THEN 'peer' ELSE coalesce(nullif(r.source, ''), 'xlabench') END AS source,
+        line_id, path, line_number, byte_offset, identity, notes,
+        coalesce(content_hash, md5(line)) AS content_hash,
+        coalesce(raw, line) AS record,
+        r, m, totals, blocks_n,
+        CASE
+            WHEN r.record_id IS NULL THEN
+                list_transform(range(blocks_n), lambda i: CASE WHEN i = 0 THEN 'first' WHEN i < 3 THEN 'warmup' ELSE 'steady' END)
+            WHEN coalesce(len(r.measurement.blocks.kind), 0) = blocks_n THEN coalesce(r.measurement.blocks.kind, [])
+            ELSE list_transform(range(blocks_n), lambda i: 'unknown')
+        END AS kinds,
+        list_transform(
+            list_zip(totals, parallel(m.per_iter_time, blocks_n)),
+            lambda z: coalesce(z[1] / nullif(r.iterations_per_run, 0), z[2])
+        ) AS per_iter,
+        parallel(m.trace_per_iter_time, blocks_n) AS traces,
+        parallel(r.measurement.blocks.round, blocks_n) AS rounds,
+        parallel(r.measurement.blocks.compiles, blocks_n) AS compiles,
+        parallel(r.measurement.blocks.executions, blocks_n) AS executions,
+        list_filter(
+            map_entries(from_json(r.metrics, '"MAP(VARCHAR, JSON)"')),
+            lambda e: e.key NOT IN (
+                'total_time', 'per_iter_time', 'trace_per_iter_time', 'xla_CompileTime_time_s', 'dynamo_compile_time_s',
+                'graphs_number', 'runtime_start_s', 'load_time_s', 'start_time_s', 'peak_memory_bytes',
+                'setup_peak_memory_bytes', 'eager_memory_bytes', 'error'
+            )
+        ) AS further
+    FROM counted
+)
+SELECT
+    *,
+    list_transform(list_filter(list_zip(kinds, per_iter), lambda z: z[1] = 'steady' AND z[2] IS NOT NULL), lambda z: z[2])
+        AS steady_s
+FROM blocks;

@@ -1,0 +1,10 @@
+-- Grain: one row per record of the runs, in the order of their files: equal foreign records keep their order.
+SELECT r.*
+FROM records AS r
+JOIN (
+    SELECT record_id, min(path) AS path, arg_min(byte_offset, path) AS byte_offset
+    FROM record_sources
+    GROUP BY record_id
+) AS s USING (record_id)
+WHERE list_contains($runs::VARCHAR[], r.run_id)
+ORDER BY r.run_id, s.path, s.byte_offset, r.record_id

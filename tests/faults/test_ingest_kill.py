@@ -1,0 +1,75 @@
+"""An ingest that is killed at a random moment corrupts, loses and doubles nothing; `make faults` kills it 200 times."""
+
+import gzip
+import multiprocessing
+import os
+import random
+import signal
+
+import pytest
+
+from store import query
+from store.ingest import ingest
+from tests.store.contents import contents
+from tests.store.factory import demo_records, write_lines, write_run
+from tests.store.peer_records import peer_record, write_peer
+
+KILLS = int(os.environ.get("XLABENCH_KILLS", "20"))
+GROWN_N = 12
+
+pytestmark = [pytest.mark.faults, pytest.mark.slow]
+
+
+def _ingest(home, store_dir, rebuild):
+    ingest([home], store_dir, rebuild=rebuild)
+
+
+def _grow(home, number):
+    """Add a run, a line to a file of the peer's, and now and then a rotation or a compressed file."""
+    run_id = f"run-{number:04}"
+    records = demo_records(run_id, 1.7e9 + number, 1.0, "many")
+    write_run(home / "runs" / run_id, records)
+    peers = home / "peer.jsonl"
+    write_peer(home / "new.jsonl", [peer_record(timestamp=1.7e9 + number), peer_record(timestamp=1.7e9 + number)])
+    with peers.open("ab") as file:
+        file.write((home / "new.jsonl").read_bytes() + b"{bad\n")
+    (home / "new.jsonl").unlink()
+    if number % 5 == 4:
+        peers.rename(home / f"peer.jsonl.{number}")
+        peers.touch()
+    if number % 4 == 3:
+        write_lines(home / "packed", records[:3])
+        (home / f"packed-{number}.jsonl.gz").write_bytes(gzip.compress((home / "packed").read_bytes()))
+
+
+def _readable(store_dir):
+    """Return the rows of the newest snapshot, which has to be whole at any moment."""
+    snapshot = query.current_snapshot(store_dir)
+    if snapshot is None:
+        return 0
+    with query.connect(snapshot) as con:
+        return con.execute("SELECT count(*), count(DISTINCT record_id) FROM records").fetchone()
+
+
+@pytest.mark.timeout(3000)
+def test_a_kill_at_any_time_loses_and_doubles_nothing(tmp_path):
+    home, store_dir = tmp_path / "home", tmp_path / "store"
+    home.mkdir()
+    context = multiprocessing.get_context("fork")
+    generator = random.Random(20261121)
+    for number in range(KILLS):
+        if number < GROWN_N or number % 10 == 0:
+            _grow(home, number)
+        child = context.Process(target=_ingest, args=(home, store_dir, generator.random() < 0.2))
+        child.start()
+        child.join(generator.uniform(0.01, 1.2))
+        if child.is_alive():
+            os.kill(child.pid, signal.SIGKILL)
+        child.join()
+        seen = _readable(store_dir)
+        assert seen == 0 or seen[0] == seen[1]
+    ingest([home], store_dir)
+    ingest([home], tmp_path / "expected")
+    assert contents(store_dir) == contents(tmp_path / "expected")
+    assert not list(store_dir.glob("*.tmp"))
+    assert not list(store_dir.glob("rebuilt*"))

@@ -1,0 +1,160 @@
+"""What ingest costs at a million real-shaped records, against DuckDB's own reader on the same files in the same run.
+
+`python tests/performance/ingest.py [--records N] [--folder DIR]`; some minutes and 8 GB of disk at the default size.
+The peer's `result_analyzer.py` and `aggregate.py` run beside it where $PYTORCH_XLA_DIR names a checkout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from store import query
+from store.ingest import ingest
+from tests.performance.store_parts import records, reference
+from tests.performance.store_parts.apart import cost
+
+if TYPE_CHECKING:
+    from tests.performance.store_parts.apart import Cost
+
+VALIDATED_LIMIT, REBUILD_LIMIT = 4.0, 1.5
+RSS_LIMIT_BYTES = 1.5e9
+NOTHING_NEW_LIMIT_S = 0.1
+PEER_RECORDS = 20_000
+PEER_LIMIT_S = 300
+
+
+def _ingest(home: Path, store: Path, *, rebuild: bool = False) -> None:
+    ingest([home / "runs"], store, rebuild=rebuild)
+
+
+def _rebuild(home: Path, store: Path) -> None:
+    _ingest(home, store, rebuild=True)
+
+
+def _nothing_new(home: Path, store: Path) -> None:
+    """The second of two, as the first of a process also imports."""
+    _ingest(home, store)
+    began = time.perf_counter()
+    _ingest(home, store)
+    print(f"nothing new: {time.perf_counter() - began:.3f} s (limit {NOTHING_NEW_LIMIT_S} s), files as they were")
+
+
+def _one_more(home: Path, store: Path) -> None:
+    """Append a record, ingest, and read it as a reader does."""
+    last = max((home / "runs").iterdir()) / "results.jsonl"
+    line = last.read_bytes().splitlines()[-1].replace(b'"record_id":"', b'"record_id":"new-')
+    with last.open("ab") as file:
+        file.write(line + b"\n")
+    began = time.perf_counter()
+    _ingest(home, store)
+    with query.connect(str(query.current_snapshot(store))) as con:
+        found = con.execute("SELECT count(*) FROM records WHERE record_id LIKE 'new-%'").fetchall()
+    assert found == [(1,)], found
+    print(f"one record more, until a reader has it: {time.perf_counter() - began:.2f} s")
+
+
+def _said(name: str, found: Cost, against: float, limit: float | None = None) -> None:
+    bound = f" (limit {limit})" if limit else ""
+    print(
+        f"{name}: {found.seconds:.2f} s, ratio {found.seconds / against:.2f}{bound}, "
+        f"CPU {found.cpu_s:.1f} s, peak memory {found.rss_bytes / 1e9:.2f} GB",
+        flush=True,
+    )
+
+
+def measure(folder: Path, count: int) -> None:
+    """Print every part."""
+    home, store, scratch = folder / "home", folder / "store", folder / "reference.duckdb"
+    runs = max(1, count // 10_000)
+    paths = [str(each / "results.jsonl") for each in records.write(home, count, runs=runs, seed=1)]
+    size = sum(Path(path).stat().st_size for path in paths)
+    print(
+        f"{count:,} records in {runs} runs, {size / 1e9:.2f} GB, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}"
+    )
+    bare = cost(reference.scan, paths)
+    references = {each: cost(each, paths, scratch) for each in (reference.two_scans, reference.one_scan)}
+    best = min(found.seconds for found in references.values())
+    _said("bare scan of read_json", bare, best)
+    for each, found in references.items():
+        _said(f"reference, {each.__name__}", found, best)
+    print(f"the reference's file: {scratch.stat().st_size / 1e6:.0f} MB")
+    scratch.unlink()
+    whole = cost(_ingest, home, store)
+    _said("validated ingest", whole, best, VALIDATED_LIMIT)
+    print(f"  against the bare scan: {whole.seconds / bare.seconds:.1f}; {count / whole.seconds:,.0f} records a second")
+    again = cost(_rebuild, home, store)
+    _said("rebuild of validated files", again, best, REBUILD_LIMIT)
+    print(f"  against the bare scan: {again.seconds / bare.seconds:.1f}")
+    print(f"index: {query.current_snapshot(store).stat().st_size / 1e6:.0f} MB")
+    print(f"peak memory {max(whole.rss_bytes, again.rss_bytes) / 1e9:.2f} GB (limit {RSS_LIMIT_BYTES / 1e9} GB)")
+    cost(_nothing_new, home, store)
+    cost(_one_more, home, store)
+
+
+def small_files(folder: Path, files_n: int = 400, each_n: int = 23) -> None:
+    """Print what many small files cost."""
+    home = folder / "small"
+    records.write(home, files_n * each_n, runs=files_n, seed=2)
+    found = cost(_ingest, home, folder / "small-store")
+    print(f"{files_n} runs of {each_n} records: {found.seconds:.2f} s, {found.seconds / files_n * 1e3:.1f} ms a run")
+
+
+def peer(folder: Path) -> None:
+    """Print what the peer's own tools cost on a size that they manage."""
+    checkout = os.environ.get("PYTORCH_XLA_DIR")
+    if not checkout:
+        print("the peer's tools: skipped, $PYTORCH_XLA_DIR names no checkout")
+        return
+    home, out = folder / "peer", folder / "peer-files"
+    [run] = records.write(home, PEER_RECORDS, runs=1, seed=3)
+    out.mkdir()
+    theirs = (run / "results.jsonl").read_bytes().replace(b"Example CPU @ 2.60GHz", b"One of Tesla V100-SXM2-16GB, ")
+    theirs = theirs.replace(b'"dynamo":', b'"torch_xla2":null,"dynamo":')
+    (out / "results.jsonl").write_bytes(theirs)
+    ours = cost(_ingest, home, folder / "peer-store")
+    print(f"{PEER_RECORDS:,} records, ours: {ours.seconds:.2f} s")
+    tools = Path(checkout) / "benchmarks"
+    analyzer = [str(tools / "result_analyzer.py"), "--output-dirname", str(out), "--database", str(out / "db.csv")]
+    aggregate = [str(tools / "aggregate.py"), str(out / "results.jsonl"), "--backends", "inductor", "openxla+dynamo"]
+    for command in (analyzer, aggregate):
+        _tool(command, ours.seconds)
+
+
+def _tool(command: list[str], ours_s: float) -> None:
+    name, began = Path(command[0]).name, time.perf_counter()
+    try:
+        done = subprocess.run(
+            [sys.executable, *command], capture_output=True, text=True, timeout=PEER_LIMIT_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        print(f"the peer's {name}: more than {PEER_LIMIT_S} s, more than {PEER_LIMIT_S / ours_s:.0f} times ours")
+        return
+    spent = time.perf_counter() - began
+    how = "" if done.returncode == 0 else f", exit {done.returncode}: {done.stderr.strip().splitlines()[-1]}"
+    print(f"the peer's {name}: {spent:.2f} s, {spent / ours_s:.1f} times ours{how}")
+
+
+def main() -> None:
+    """Measure in a folder that is removed afterwards, or in the one named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--folder", type=Path, help="where to write (default: a temporary folder, removed)")
+    parsed = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=parsed.folder) as made:
+        folder = Path(made)
+        measure(folder, parsed.records)
+        small_files(folder)
+        peer(folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""What an export writes, refuses and says."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import xlabench
+from store import query
+from store.errors import UsageError
+from store.exporters import export
+from store.exporters.peer import peer_record
+from store.exporters.target import folder_name
+from tests.store import aggregate
+from tests.store.factory import make_record
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def test_peer_leaves_out_what_its_tools_stop_at(stored, tmp_path):
+    """Other backends, hidden twins, further replicas, dict-valued metrics and empty lists."""
+    first = make_record(metrics={"dynamo_counters": [{"stats": {}}], "accuracy": [], "note": "text", "odd": True})
+    records = [
+        first,
+        make_record(replica=1),
+        make_record(purpose="calibration", twin_of=first.record_id),
+        make_record(backend="aot_eager"),
+        make_record(model="dcgan", status="oom", per_iter=(), message="no memory"),
+        make_record(model="vgg16", status="verify_only"),
+    ]
+    done = export(stored(records), "peer", output=tmp_path / "peer.jsonl")
+    found = {line["model"]["model_name"]: line for line in lines(tmp_path / "peer.jsonl")}
+    assert set(found) == {"resnet18", "dcgan", "vgg16"}
+    assert all(isinstance(value, list) and value for value in found["resnet18"]["metrics"].values())
+    assert (found["dcgan"]["metrics"]["error"], found["vgg16"]["metrics"]) == ("no memory", {})
+    assert done.notes == ("1 records of aot_eager are left out: the peer's tools stop at it.",)
+
+
+def test_peer_says_what_it_cannot_tell_apart(stored, tmp_path):
+    done = export(stored([make_record(), make_record(cudagraphs=True)]), "peer", output=tmp_path / "peer.jsonl")
+    assert done.notes[0].startswith("1 records differ from others in what the format has no place for")
+
+
+def test_a_time_that_is_null_is_an_error_to_the_peer():
+    raw = {"model": {}, "experiment": {}, "metrics": {"total_time": [1.0, None]}}
+    assert peer_record(raw, foreign=True)["metrics"] == {"error": "a time of this record is not finite"}
+
+
+def test_the_peers_own_tools_read_it(demo_con, tmp_path):
+    folder = aggregate.checkout()
+    if folder is None:
+        pytest.skip("$PYTORCH_XLA_DIR names no checkout of pytorch/xla with benchmarks/aggregate.py")
+    export(demo_con, "peer", output=tmp_path / "out" / "peer.jsonl")
+    analyzer = [sys.executable, str(folder / "result_analyzer.py"), "--output-dirname", str(tmp_path / "out")]
+    subprocess.run([*analyzer, "--database", str(tmp_path / "base.csv")], check=True, capture_output=True)
+    rows = (tmp_path / "out" / "metric_report.csv").read_text().splitlines()
+    assert len(rows) == 1 + len(lines(tmp_path / "out" / "peer.jsonl"))
+    arguments = ["--test=inference", "--format=csv", "--report=latest", "--baseline=latest"]
+    backends = ["--backends", "inductor", "openxla+dynamo", "openxla+lazytensor", "eager"]
+    files = [tmp_path / "out" / "peer.jsonl"]
+    assert "BERT_pytorch" in aggregate.run_aggregate(tmp_path / "work", files, "Example", [[*arguments, *backends]])[0]
+
+
+def test_parquet_has_the_columns_of_the_records_and_the_whole_line(demo_con, tmp_path):
+    export(demo_con, "parquet", output=tmp_path / "out")
+    table = pq.read_table(tmp_path / "out" / "records.parquet")
+    columns = [name for name, *_ in demo_con.execute("DESCRIBE records").fetchall()]
+    assert table.column_names == columns
+    assert table.num_rows == demo_con.execute("SELECT count(*) FROM records").fetchall()[0][0]
+    line = json.loads(table.column("record")[0].as_py())
+    assert line["record_id"] == table.column("record_id")[0].as_py()
+
+
+def test_a_run_can_be_chosen(demo_con, tmp_path):
+    export(demo_con, "jsonl", ["11111111-aaaa"], tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["11111111-aaaa"]
+
+
+def test_a_full_folder_an_unknown_run_and_format_are_refused(demo_con, tmp_path):
+    (tmp_path / "kept.txt").write_text("mine")
+    with pytest.raises(UsageError, match="is no empty folder"):
+        export(demo_con, "jsonl", output=tmp_path)
+    with pytest.raises(UsageError, match="There is no run nothing"):
+        export(demo_con, "peer", ["nothing"], tmp_path / "x")
+    with pytest.raises(UsageError, match="There is no format"):
+        export(demo_con, "xml", output=tmp_path / "x")
+    with pytest.raises(UsageError, match="name a new folder with --output"):
+        export(demo_con, "hud-csv")
+    assert [each.name for each in tmp_path.iterdir()] == ["kept.txt"]
+
+
+def test_nothing_to_write_is_said_and_leaves_no_file(stored, tmp_path):
+    with pytest.raises(UsageError, match="Nothing in these runs can be written as peer"):
+        export(stored([make_record(backend="aot_eager")]), "peer", output=tmp_path / "peer.jsonl")
+    assert not (tmp_path / "peer.jsonl").exists()
+
+
+@pytest.mark.parametrize("run_id", ["../../up", "..", "a/b", "", "x" * 400, "näme with\nline"])
+def test_a_run_id_is_one_folder_name(run_id):
+    name = folder_name(run_id)
+    assert Path(name).name == name
+    assert name not in ("", ".", "..")
+    assert len(name.encode()) <= 255
+
+
+def test_the_command_exports_and_ingests_again(demo, tmp_path, capsys):
+    store = ["--database", str(demo / "store")]
+    assert xlabench.main(["export", "--format", "parquet", "--output", str(tmp_path / "out"), *store]) == 0
+    assert "Wrote 92 records" in capsys.readouterr().out
+    assert xlabench.main(["ingest", str(tmp_path / "out"), "--database", str(tmp_path / "store")]) == 0
+    with query.connect(query.current_snapshot(tmp_path / "store")) as con:
+        assert con.execute("SELECT count(*) FROM result_rows").fetchall() == [(96,)]
+
+
+def test_standard_output_gets_lines(demo, capfdbinary):
+    arguments = ["export", "--format", "jsonl", "--database", str(demo / "store"), "--run", "11111111-aaaa"]
+    assert xlabench.main(arguments) == 0
+    captured = capfdbinary.readouterr()
+    assert {json.loads(line)["run"]["run_id"] for line in captured.out.splitlines()} == {"11111111-aaaa"}
+    assert b"plans of the runs are left out" in captured.err

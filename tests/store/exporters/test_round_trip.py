@@ -1,0 +1,108 @@
+"""What is exported and ingested again says what it said before, as far as the format has words for it."""
+
+import json
+import shutil
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from store.exporters import export
+from store.identity import canonical
+from tests.store.exporters import strategies
+from tests.store.exporters.conftest import content
+
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
+"""Without shrinking: an example takes a second, and shrinking hundreds of them."""
+few = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("written")
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+@few
+@given(drawn=strategies.everything())
+def test_our_own_formats_are_the_identity(again, folder, form, drawn):
+    one, two, _ = again(strategies.write(folder / form, drawn), form)
+    assert content(two) == content(one)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_a_plan_whose_file_is_gone_is_written_from_the_index(again, folder, form):
+    from tests.store.factory import make_config, make_record, write_run
+
+    records = [make_record(), make_record(model="dcgan", status="skipped", per_iter=(), randomize_input=True)]
+    planned = [make_config(model="vgg16", amp_dtype="bfloat16", include_transfers=True, weights="pretrained")]
+    run = write_run(folder / f"gone-{form}", records, planned)
+    one, two, output = again([run], form, before_export=lambda: shutil.rmtree(run))
+    assert content(two) == content(one)
+    assert json.loads(next(output.rglob("run.json")).read_text())["run"]["run_id"] == "run-1"
+
+
+WORDS = "suite, model, test, dtype, accelerator, accelerator_model, variant, accuracy"
+NUMBERS = (
+    "batch_size, hud_speedup, abs_latency_ms, compilation_latency_s, compression_ratio, eager_peak_gb, dynamo_peak_gb"
+)
+
+
+def words_of(con):
+    """A failure has no batch size in these formats, so that of several of one model one is left."""
+    return set(con.execute(f"SELECT {WORDS} FROM hud_rows").fetchall())
+
+
+def numbers_of(con):
+    """The numbers of rows with a speedup: what failed has none in these formats."""
+    query = f"SELECT model, test, variant, {NUMBERS} FROM hud_rows WHERE hud_speedup IS NOT NULL"
+    return sorted(con.execute(query).fetchall(), key=repr)
+
+
+@few
+@given(drawn=strategies.everything())
+def test_hud_json_keeps_every_field_that_it_has(again, folder, drawn):
+    one, two, _ = again(strategies.write(folder / "json", drawn), "hud-json")
+    assert words_of(two) == words_of(one)
+    assert numbers_of(two) == numbers_of(one)
+
+
+@few
+@given(drawn=strategies.everything())
+def test_hud_csv_keeps_every_field_to_its_six_decimals(again, folder, drawn):
+    one, two, output = again(strategies.write(folder / "csv", drawn), "hud-csv")
+    assert words_of(two) == words_of(one)
+    for ours, theirs in zip(numbers_of(one), numbers_of(two), strict=True):
+        assert theirs[:4] == ours[:4]
+        assert theirs[4:] == pytest.approx(ours[4:], abs=5.1e-7)
+    export(two, "hud-csv", output=output.with_name("second"))
+    assert files(output.with_name("second")) == files(output), "a second export writes the same lines"
+
+
+def files(folder):
+    return {(path.name, frozenset(path.read_text().split("\n"))) for path in folder.rglob("*.csv")}
+
+
+@few
+@given(drawn=strategies.everything())
+def test_peer_keeps_every_field_that_the_peer_writes(again, folder, drawn):
+    """Those of the peer come back whole, ours with the peer's keys; in the order of their files."""
+    one, two, output = again(strategies.write(folder / "peer", drawn), "peer")
+    found = [json.loads(line) for line in output.read_bytes().splitlines()]
+    theirs = [line for line in found if "keep_model_data_on_cuda" not in line["experiment"]]
+    expected = [with_needed(record) for record in drawn["peers"]]
+    assert sorted(theirs, key=canonical) == sorted(expected, key=canonical)
+    kept = (
+        "model, test, backend, accelerator, accelerator_model, batch_size, repeat, iterations_per_run, run_started, "
+        "verification_code, record ->> '$.metrics.total_time', record ->> '$.metrics.error'"
+    )
+    shown = "source = 'peer' OR (backend <> 'aot_eager' AND record_id IN (SELECT detail_record_id FROM result_rows))"
+    assert sorted(two.execute(f"SELECT {kept} FROM records").fetchall(), key=repr) == sorted(
+        one.execute(f"SELECT {kept} FROM records WHERE ({shown}) AND purpose = 'benchmark'").fetchall(), key=repr
+    )
+
+
+def with_needed(record):
+    metrics = record["metrics"]
+    kept = metrics if "error" in metrics or "total_time" in metrics else {}
+    experiment = {"torch_xla2": None, "xla_flags": None} | record["experiment"]
+    return record | {"experiment": experiment, "metrics": kept}

@@ -1,0 +1,300 @@
+"""Files of the TorchDynamo harness become records of reported numbers, or say line by line why they do not."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import xlabench
+from store import query
+from store.errors import UsageError
+from store.importers import IMPORTERS, Imported, Unreadable, facts, hud_names, importer_of
+from store.importers.hud_names import Named
+from store.ingest import ingest
+from store.query import fetch
+from tests.store import hud_files
+from tests.store.hud_files import accuracy, failed, performance
+
+NAME = "inductor_torchbench_amp_training_cuda_performance.csv"
+
+
+def read(path):
+    importer = importer_of(path)
+    with path.open("rb") as file:
+        return list(IMPORTERS[importer.name].records(file, path))
+
+
+def records_of(path):
+    found = read(path)
+    assert all(isinstance(each, Imported) for each in found), found
+    return [each.record for each in found]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (NAME, ("inductor", "torchbench", "amp", "train", "cuda", None, "performance")),
+        (
+            "inductor_with_cudagraphs_timm_models_bfloat16_inference_cuda_h100_accuracy.csv",
+            ("inductor_with_cudagraphs", "timm_models", "bfloat16", "eval", "cuda", "h100", "accuracy"),
+        ),
+        (
+            "inductor_huggingface_amp_bf16_inference-with-freezing_xpu_performance.csv",
+            ("inductor freezing", "huggingface", "amp_bf16", "eval", "xpu", None, "performance"),
+        ),
+        (
+            "aot_eager_mysuite_none_training_cpu_accuracy.csv",
+            ("aot_eager", "mysuite", None, "train", "cpu", None, "accuracy"),
+        ),
+    ],
+)
+def test_a_file_name_says_what_was_measured(name, expected):
+    found = hud_names.parse(name)
+    fields = (
+        found.variant,
+        found.suite,
+        found.dtype,
+        found.test,
+        found.accelerator,
+        found.accelerator_model,
+        found.kind,
+    )
+    assert fields == expected
+
+
+@pytest.mark.parametrize("name", ["results.csv", "torchbench_amp_training_cuda_performance.csv", "a_b_c_d_e_f.csv"])
+def test_another_name_says_nothing(name):
+    assert hud_names.parse(name) is None
+
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+
+
+@given(
+    st.builds(
+        Named,
+        variant=WORDS,
+        suite=WORDS | st.sampled_from(hud_names.SUITES),
+        dtype=st.sampled_from([None, "amp", "amp_bf16", "float32"]),
+        test=st.sampled_from(["eval", "train"]),
+        accelerator=st.sampled_from(["cpu", "cuda", "tpu"]),
+        kind=st.sampled_from(["performance", "accuracy"]),
+        accelerator_model=st.none() | WORDS,
+    )
+)
+def test_a_written_name_is_read_back_and_is_one_file_name(named):
+    name = hud_names.file_name(named)
+    assert hud_names.parse(name) == named
+    assert "/" not in name
+
+
+def test_numbers_without_samples_are_no_results(tmp_path):
+    folder = hud_files.write(tmp_path / "nightly", [performance("m", 2.0, 10.0), failed("n")], {"m": "pass"})
+    with query.connect(ingest([folder], tmp_path / "store").snapshot) as con:
+        assert fetch(con, "FROM result_rows") == []
+        rows = fetch(con, "SELECT DISTINCT source, purpose, steady_n, latency_s, ran FROM records")
+        assert rows == [{"source": "hud-csv", "purpose": "reported", "steady_n": 0, "latency_s": None, "ran": False}]
+        named = (
+            "SELECT value FROM record_metrics JOIN records USING (record_id) WHERE model = 'm' AND name = 'hud_speedup'"
+        )
+        assert fetch(con, named) == [{"value": 2.0}]
+
+
+def test_a_failure_says_what_became_of_it(tmp_path):
+    answers = {"a": "fail_accuracy", "b": "OOM", "c": "timeout", "d": "model_fail_to_load", "e": "eager_1st_run_fail"}
+    folder = hud_files.write(tmp_path / "nightly", [failed("f")], answers)
+    found = {
+        record["model"]["model_name"]: (record["status"], record["error"]["message"])
+        for path in sorted(folder.iterdir())
+        for record in records_of(path)
+    }
+    assert found == {
+        "a": ("invalid", "fail_accuracy"),
+        "b": ("oom", "OOM"),
+        "c": ("timeout", "timeout"),
+        "d": ("load_error", "model_fail_to_load"),
+        "e": ("run_error", "eager_1st_run_fail"),
+        "f": ("run_error", "no speedup: the performance run failed"),
+    }
+
+
+def test_an_accuracy_runs_compile_time_is_dynamos_own(tmp_path):
+    """The harness gives two quantities one column name."""
+    folder = hud_files.write(tmp_path / "nightly", (), [accuracy("m", "pass")])
+    metrics = records_of(next(folder.iterdir()))[0]["metrics"]
+    assert metrics["dynamo_compile_time_s"] == [12.5]
+    assert "compilation_latency_s" not in metrics
+
+
+def test_medians_against_lazy_xla_are_seconds(tmp_path):
+    path = tmp_path / "xla.csv"
+    path.write_text("dev,name,batch_size,speedup,time_baseline,time_xla\ncpu,m,8,2.000000,0.400000,0.200000\n")
+    facts.write(path, {"test": "eval"})
+    record = records_of(path)[0]
+    assert (record["variant"], record["reported"]) == ("openxla+lazytensor", {"kind": "xla"})
+    with query.connect(ingest([path], tmp_path / "store").snapshot) as con:
+        row = fetch(con, "SELECT backend, hud_speedup, abs_latency_ms FROM hud_rows")
+    assert row == [{"backend": "openxla+lazytensor", "hud_speedup": 2.0, "abs_latency_ms": 200.0}]
+
+
+def test_a_bad_line_is_named_and_the_others_go_in(tmp_path):
+    path = tmp_path / NAME
+    good, header = performance("good", 2.0, 10.0).encode(), hud_files.PERFORMANCE.encode()
+    bad = [b"cuda,m,8,fast,1", b"cuda,\xff,8", b"cuda", b"cuda,m,8" + b",1" * 40, b'cuda,"m,8']
+    path.write_bytes(b"\n".join([header, good, *bad, good]) + b"\n")
+    report = ingest([path], tmp_path / "store")
+    assert (report.records_n, report.exit_code) == (2, 3)
+    assert [line.line_number for line in report.rejected] == [3, 4, 5, 6, 7]
+    assert report.rejected[0].byte_offset == len(header) + 1 + len(good) + 1
+    assert "speedup is 'fast', no number" in report.rejected[0].reason
+
+
+def test_a_number_that_is_not_finite_is_left_out_and_said(tmp_path):
+    path = tmp_path / NAME
+    path.write_text("dev,name,batch_size,speedup,abs_latency\ncuda,m,8,2.0,nan\n")
+    record = records_of(path)[0]
+    assert (record["metrics"], record["warnings"]) == ({"hud_speedup": [2.0]}, ["abs_latency is nan and was left out"])
+
+
+def test_a_file_that_says_too_little_is_refused_with_what_to_say(tmp_path):
+    path = hud_files.write(tmp_path / "x", [performance("m", 2.0, 10.0)]) / NAME
+    path = path.rename(path.with_name("mine.csv"))
+    (only,) = read(path)
+    assert isinstance(only, Unreadable)
+    assert "does not say the backend and test" in only.reason
+    assert "--fact backend=NAME" in only.reason
+
+
+def test_a_person_says_what_the_file_does_not_and_it_is_read_again(tmp_path):
+    path = hud_files.write(tmp_path / "x", [performance("m", 2.0, 10.0)]) / NAME
+    path = path.rename(path.with_name("mine.csv"))
+    assert ingest([path], tmp_path / "store").exit_code == 3
+    facts.write(path, {"backend": "inductor", "test": "training", "dtype": "amp"})
+    facts.write(path, {"time": "2026-01-31T12:00:00Z", "label": "january"})
+    report = ingest([path], tmp_path / "store")
+    assert (report.records_n, report.rejected) == (1, [])
+    with query.connect(report.snapshot) as con:
+        row = fetch(con, "SELECT test, dtype, run_label, run_started::VARCHAR AS started FROM hud_rows")
+    assert row == [{"test": "train", "dtype": "amp", "run_label": "january", "started": "2026-01-31 12:00:00"}]
+
+
+@pytest.mark.parametrize("said", [{"colour": "red"}, {"test": "exam"}, {"time": "yesterday"}])
+def test_a_fact_that_is_none_is_refused(tmp_path, said):
+    path = tmp_path / NAME
+    path.write_text("dev,name,batch_size\n")
+    with pytest.raises(UsageError):
+        facts.write(path, said)
+    assert [each.name for each in tmp_path.iterdir()] == [NAME]
+
+
+def test_files_of_a_folder_are_one_run_and_of_two_folders_two(tmp_path):
+    rows = [performance("m", 2.0, 10.0)]
+    one, two = (hud_files.write(tmp_path / name, rows, {"m": "pass"}) for name in ("one", "two"))
+    ids = [
+        {record["run"]["run_id"] for path in folder.iterdir() for record in records_of(path)} for folder in (one, two)
+    ]
+    assert [len(each) for each in ids] == [1, 1]
+    assert ids[0] != ids[1]
+
+
+def test_a_file_that_changed_replaces_what_it_said(tmp_path):
+    folder = tmp_path / "nightly"
+    for speedup in (2.0, 3.0):
+        hud_files.write(folder, [performance("m", speedup, 10.0)])
+        report = ingest([folder], tmp_path / "store")
+    with query.connect(report.snapshot) as con:
+        assert fetch(con, "SELECT hud_speedup FROM hud_rows") == [{"hud_speedup": 3.0}]
+    assert ingest([folder], tmp_path / "store").changed_files_n == 0
+
+
+# The JSON format
+
+
+def test_json_objects_of_a_model_become_one_record(tmp_path):
+    objects = [hud_files.metric("m", name, value) for name, value in (("speedup", 2.0), ("abs_latency", 10.0))]
+    objects += [hud_files.metric("m", "accuracy", "pass", batch_size=4), hud_files.metric("n", "speedup", 3.0)]
+    found = records_of(hud_files.write_json(tmp_path / "perf.json", objects))
+    assert [record["model"]["model_name"] for record in found] == ["m", "m", "n"]
+    assert found[0]["metrics"] == {"hud_speedup": [2.0], "abs_latency_ms": [10.0]}
+    assert (found[1]["reported"]["accuracy"], found[1]["verification_code"]) == ("pass", "PASS")
+    assert (found[0]["model"]["suite_name"], found[0]["experiment"]["dtype"]) == ("torchbench", "amp")
+
+
+def test_answer_and_numbers_under_one_head_are_two_records(tmp_path):
+    objects = [hud_files.metric("m", "accuracy", "pass"), hud_files.metric("m", "speedup", 2.0)]
+    path = hud_files.write_json(tmp_path / "both.json", objects)
+    with query.connect(ingest([path], tmp_path / "store").snapshot) as con:
+        assert fetch(con, "SELECT accuracy, hud_speedup FROM hud_rows") == [{"accuracy": "pass", "hud_speedup": 2.0}]
+
+
+def test_a_metric_that_repeats_is_another_row(tmp_path):
+    objects = [hud_files.metric("m", "speedup", value) for value in (2.0, 3.0)]
+    found = records_of(hud_files.write_json(tmp_path / "again.json", objects))
+    assert [record["metrics"]["hud_speedup"] for record in found] == [[2.0], [3.0]]
+    assert len({record["record_id"] for record in found}) == 2
+
+
+def test_several_values_are_averaged_as_the_hud_does(tmp_path):
+    one = hud_files.metric("m", "speedup", 2.0)
+    one["metric"]["benchmark_values"] = [1.0, 3.0]
+    assert records_of(hud_files.write_json(tmp_path / "many.json", [one]))[0]["metrics"]["hud_speedup"] == [2.0]
+
+
+def test_an_array_over_several_lines_is_read_and_its_run_and_time_taken(tmp_path):
+    further = {
+        "schema_version": "v3",
+        "timestamp": 1_760_000_000,
+        "workflow_id": 77,
+        "runners": [{"type": "linux.h100"}],
+    }
+    path = tmp_path / "upload.json"
+    path.write_text(json.dumps([hud_files.metric("m", "speedup", 2.0, further=further)], indent=2))
+    record = records_of(path)[0]
+    assert (record["timestamp"], record["run"]["label"]) == (1_760_000_000, "77")
+    assert record["experiment"]["accelerator_model"] == "linux.h100"
+
+
+def test_another_benchmarks_metric_keeps_its_name(tmp_path):
+    path = hud_files.write_json(tmp_path / "vllm.json", [hud_files.metric("m", "tokens_per_sec", 5.0)])
+    assert records_of(path)[0]["metrics"] == {"tokens_per_sec": [5.0]}
+
+
+def test_an_object_that_is_none_of_theirs_is_named(tmp_path):
+    broken = hud_files.metric("m", "speedup", 2.0)
+    del broken["model"]["name"]
+    valueless = hud_files.metric("m", "speedup", 2.0)
+    valueless["metric"]["benchmark_values"] = []
+    modeless = hud_files.metric("m", "speedup", 2.0, mode="exam")
+    path = hud_files.write_json(
+        tmp_path / "bad.json", [hud_files.metric("m", "speedup", 2.0), broken, valueless, modeless]
+    )
+    path.write_text(path.read_text() + "{torn\n")
+    found = read(path)
+    reasons = {each.line_number: each.reason for each in found if isinstance(each, Unreadable)}
+    assert set(reasons) == {2, 3, 4, 5}
+    assert "name" in reasons[2]
+    assert reasons[3] == "metric speedup has no value"
+    assert "'exam'" in reasons[4]
+    assert reasons[5] == "not JSON"
+
+
+# The command
+
+
+def test_the_command_says_what_a_file_does_not(tmp_path, capsys):
+    path = hud_files.write(tmp_path / "x", [performance("m", 2.0, 10.0)]) / NAME
+    path = path.rename(path.with_name("mine.csv"))
+    database = ["--database", str(tmp_path / "store")]
+    words = ["--fact", "backend=openxla+dynamo", "--fact", "test=eval"]
+    assert xlabench.main(["ingest", str(path), *words, *database]) == 0
+    assert xlabench.main(["report", "--rule", "hud", *database]) == 0
+    assert "openxla+dynamo" in capsys.readouterr().out
+    assert json.loads(facts.beside(path).read_text()) == {"backend": "openxla+dynamo", "test": "eval"}
+    assert xlabench.main(["ingest", str(path), "--rebuild", *database]) == 0
+
+
+@pytest.mark.parametrize("words", [["--fact", "test=eval"], ["--fact", "test=eval", "."]])
+def test_facts_without_a_file_are_refused(tmp_path, capsys, words):
+    assert xlabench.main(["ingest", *words, "--database", str(tmp_path)]) == 2
+    assert "name the files that it is about" in capsys.readouterr().err

@@ -1,0 +1,204 @@
+"""What an ingest reads: long lines, bytes that are no text, compressed and rotated files, patterns."""
+
+import gzip
+import hashlib
+import json
+import os
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from store import query
+from store.errors import NoSuchSource
+from store.ingest import ingest
+from store.ingest.lines import MAX_LINE_BYTES
+from tests.performance.store_parts import records
+from tests.performance.store_parts.apart import cost
+from tests.store.contents import contents
+from tests.store.factory import demo_runs, make_record, write_lines
+from tests.store.peer_records import peer_record
+
+GOOD = [msgspec.json.encode(make_record(model=f"m{number}")) + b"\n" for number in range(3)]
+
+
+def models(store_dir):
+    with query.connect(query.current_snapshot(store_dir)) as con:
+        return [model for (model,) in con.execute("SELECT model FROM records ORDER BY 1").fetchall()]
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (b'{"model": "\x00"}', "not JSON"),
+        (b"\x00\x00\x00", "not JSON"),
+        (GOOD[0].strip()[:-1] + b', "later": "\xff"}', "not UTF-8"),
+        (GOOD[0].strip()[:-1] + b', "later": "\\ud800"}', "not JSON"),
+        (GOOD[0].strip() * 2, "not JSON"),
+        (GOOD[0].replace(b'"replica":0', b'"replica":"0"').strip(), "replica"),
+        (GOOD[0].replace(b'"replica":0', b'"replica":99999999999').strip(), "replica"),
+        (b"  ", "not JSON"),
+    ],
+)
+def test_a_bad_line_between_good_ones_is_rejected_with_place_reason_and_hash(tmp_path, bad, reason):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(GOOD[1] + bad + b"\n" + GOOD[2])
+    report = ingest([path], tmp_path / "store")
+    assert (report.records_n, report.exit_code) == (2, 3)
+    with query.connect(report.snapshot) as con:
+        [(line, offset, why, sha)] = con.execute(
+            "SELECT line_number, byte_offset, reason, sha256 FROM rejected_lines"
+        ).fetchall()
+    assert (line, offset, sha) == (2, len(GOOD[1]), hashlib.sha256(bad).hexdigest())
+    assert reason in why
+    assert models(tmp_path / "store") == ["m1", "m2"]
+
+
+def test_what_the_database_alone_takes_for_no_json_is_rejected_with_its_place(tmp_path):
+    """A key that is not read passes the typed validation unread."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(GOOD[0] + GOOD[1].strip()[:-1] + b', "later": {"x": "\\udc00"}}\n' + GOOD[2])
+    [rejected] = ingest([path], tmp_path / "store").rejected
+    assert (rejected.line_number, rejected.byte_offset) == (2, len(GOOD[0]))
+    assert models(tmp_path / "store") == ["m0", "m2"]
+
+
+def _write_long(path, size):
+    with path.open("wb") as file:
+        file.write(GOOD[0] + b'{"x": "')
+        for _ in range(size // 2**20):
+            file.write(b"a" * 2**20)
+        file.write(b'"}\n' + GOOD[1])
+
+
+def test_a_line_of_a_hundred_megabytes_costs_little_memory(tmp_path):
+    _write_long(tmp_path / "shorter.jsonl", 2**25)
+    _write_long(tmp_path / "a.jsonl", 10**8)
+    shorter, longer = (
+        cost(ingest, [tmp_path / name], tmp_path / f"store-{name}") for name in ("shorter.jsonl", "a.jsonl")
+    )
+    assert longer.rss_bytes - shorter.rss_bytes < 3 * 10**7
+    [rejected] = ingest([tmp_path / "a.jsonl"], tmp_path / "store").rejected
+    assert rejected.reason == "longer than 16 MiB"
+    assert rejected.sha256 == hashlib.sha256((tmp_path / "a.jsonl").read_bytes().split(b"\n")[1]).hexdigest()
+    assert models(tmp_path / "store") == ["m0", "m1"]
+
+
+def test_a_long_line_is_rejected_wherever_its_file_is_cut(tmp_path):
+    path = tmp_path / "a.jsonl"
+    whole = GOOD[0] + b'{"x": "' + b"a" * MAX_LINE_BYTES + b'"}\n' + GOOD[1]
+    path.write_bytes(whole[: len(whole) // 2])
+    assert ingest([path], tmp_path / "store").pending == [str(path)]
+    path.write_bytes(whole)
+    assert [each.reason for each in ingest([path], tmp_path / "store").rejected] == ["longer than 16 MiB"]
+    assert models(tmp_path / "store") == ["m0", "m1"]
+
+
+def _zst(data):
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as packed:
+        packed.write(data)
+    return sink.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip.compress), ("zst", _zst)])
+def test_a_compressed_file_gives_the_rows_of_the_plain_one(tmp_path, suffix, pack):
+    lines = b"".join([*GOOD, b"{bad\n", *(json.dumps(peer_record()).encode() + b"\n" for _ in range(2))])
+    packed, plain = tmp_path / "packed", tmp_path / "plain"
+    for folder in (packed, plain):
+        folder.mkdir()
+    (plain / "results.jsonl").write_bytes(lines)
+    path = packed / f"results.jsonl.{suffix}"
+    path.write_bytes(pack(lines[: len(GOOD[0])]))
+    ingest([packed], tmp_path / "one")
+    path.write_bytes(pack(lines))
+    report = ingest([packed], tmp_path / "one")
+    assert (report.records_n, report.known_n, report.exit_code) == (5, 0, 3)
+    ingest([plain], tmp_path / "other")
+    one, other = contents(tmp_path / "one"), contents(tmp_path / "other")
+    for table in ("records", "samples", "results"):
+        assert one[table] == other[table]
+    assert ingest([packed], tmp_path / "one").changed_files_n == 0
+
+
+def test_a_compressed_file_that_is_cut_gives_what_it_has_and_says_so(tmp_path):
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(b"".join(GOOD) * 200)[:-20])
+    report = ingest([path], tmp_path / "store")
+    assert "cannot be unpacked" in report.rejected[-1].reason
+    path.write_bytes(gzip.compress(b"".join(GOOD)))
+    ingest([path], tmp_path / "store")
+    with query.connect(query.current_snapshot(tmp_path / "store")) as con:
+        assert con.execute("SELECT count(*) FROM rejected_lines").fetchone() == (0,)
+    assert models(tmp_path / "store") == ["m0", "m1", "m2"]
+
+
+@pytest.mark.parametrize("named", ["results.jsonl", "."])
+def test_a_rotation_loses_and_doubles_nothing(tmp_path, named):
+    folder = tmp_path / "run"
+    path = folder / "results.jsonl"
+    write_lines(path, [make_record(model="m0")])
+    ingest([folder / named], tmp_path / "store")
+    path.rename(folder / "results.jsonl.1")
+    write_lines(path, [make_record(model="m1")])
+    ingest([folder / named], tmp_path / "store")
+    assert models(tmp_path / "store") == ["m0", "m1"]
+    (folder / "results.jsonl.2.gz").write_bytes(gzip.compress((folder / "results.jsonl.1").read_bytes()))
+    path.rename(folder / "results.jsonl.1")
+    write_lines(path, [make_record(model="m2")])
+    ingest([folder / named], tmp_path / "store")
+    ingest([folder], tmp_path / "once")
+    assert models(tmp_path / "store") == ["m0", "m1", "m2"]
+    assert contents(tmp_path / "store") == contents(tmp_path / "once")
+
+
+def test_a_pattern_names_files_and_one_that_fits_nothing_is_an_error(tmp_path):
+    for name in ("one", "two"):
+        write_lines(tmp_path / name / "a.jsonl", [make_record(model=name)])
+    assert ingest([tmp_path / "*" / "a.jsonl"], tmp_path / "store").files_n == 2
+    with pytest.raises(NoSuchSource, match="Name a run folder"):
+        ingest([tmp_path / "*" / "b.jsonl"], tmp_path / "store")
+
+
+def test_lines_with_carriage_returns_are_records(tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(b"".join(line.replace(b"\n", b"\r\n") for line in GOOD))
+    report = ingest([tmp_path / "a.jsonl"], tmp_path / "store")
+    assert (report.records_n, report.exit_code) == (3, 0)
+
+
+def test_the_order_of_keys_is_no_content(tmp_path):
+    record = json.loads(GOOD[0])
+    (tmp_path / "a.jsonl").write_bytes(GOOD[0])
+    (tmp_path / "b.jsonl").write_text(json.dumps(dict(reversed(record.items()))) + "\n")
+    report = ingest([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], tmp_path / "store")
+    assert (report.records_n, report.known_n, report.exit_code) == (1, 1, 0)
+
+
+def test_a_rebuild_reads_validated_files_without_validating_them_again(tmp_path, monkeypatch):
+    from store.ingest import own
+
+    records.write(tmp_path, 300, runs=3)
+    ingest([tmp_path], tmp_path / "store")
+    before = contents(tmp_path / "store", files=True)
+
+    def never(*_):
+        raise AssertionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(own, "all_own", never)
+        ingest([], tmp_path / "store", rebuild=True)
+    assert contents(tmp_path / "store", files=True) == before
+    results = tmp_path / "runs" / "run-00000" / "results.jsonl"
+    results.write_bytes(results.read_bytes().replace(b'"replica":0', b'"replica":x', 1))
+    os.utime(results, ns=(0, 10**18))
+    assert ingest([], tmp_path / "store", rebuild=True).exit_code == 3
+
+
+def test_a_rebuild_from_the_run_folders_gives_identical_content(tmp_path):
+    demo_runs(tmp_path)
+    records.write(tmp_path, 500, runs=4)
+    (tmp_path / "peer.jsonl").write_text("".join(json.dumps(peer_record()) + "\n" for _ in range(3)) + "{bad\n")
+    ingest([tmp_path], tmp_path / "store")
+    ingest([tmp_path], tmp_path / "again", rebuild=True)
+    assert contents(tmp_path / "store", files=True) == contents(tmp_path / "again", files=True)
+    assert {"records", "record_metrics", "record_graphs", "result_rows"} <= set(contents(tmp_path / "store"))

@@ -1,0 +1,43 @@
+"""`xlabench ingest` as a user calls it."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from store import query
+from tests.store.factory import make_record, write_lines
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def start(*words):
+    command = [sys.executable, "-m", "xlabench", "ingest", *map(str, words)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_watch_follows_what_is_written_until_it_is_interrupted(tmp_path):
+    path = tmp_path / "a.jsonl"
+    write_lines(path, [make_record()])
+    watching = start(path, "--watch", "--database", tmp_path / "store")
+    assert "1 new records" in watching.stdout.readline()
+    write_lines(tmp_path / "more", [make_record(model="vgg16")])
+    with path.open("ab") as file:
+        file.write((tmp_path / "more").read_bytes())
+    assert "1 new records" in watching.stdout.readline()
+    with query.connect(query.current_snapshot(tmp_path / "store")) as con:
+        assert con.execute("SELECT count(*) FROM records").fetchone() == (2,)
+    watching.send_signal(signal.SIGINT)
+    _, said = watching.communicate(timeout=60)
+    assert watching.returncode == 130
+    assert said == "xlabench: Interrupted.\n"
+
+
+def test_rejected_lines_are_named_up_to_a_limit_and_the_exit_code_is_3(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"{bad\n" * 25)
+    ended = start(path, "--database", tmp_path / "store")
+    out, said = ended.communicate(timeout=60)
+    assert (ended.returncode, "25 rejected" in out) == (3, True)
+    assert f"{path}, line 2 (byte 5): not JSON" in said
+    assert said.rstrip().endswith("… and 5 more; table rejected_lines has all of them.")

@@ -1,0 +1,50 @@
+"""`xlabench export`: records in the formats of other tools, or in our own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xlabench.command import EXIT_DONE, add_database, say, store_of, verb
+
+if TYPE_CHECKING:
+    import argparse
+
+    from xlabench.command import Verbs
+
+FORMATS = ("peer", "hud-csv", "hud-json", "parquet", "jsonl")
+
+
+def add(verbs: Verbs) -> None:
+    """Add the verb and its flags."""
+    parser = verb(
+        verbs,
+        "export",
+        _export,
+        "Write the records of runs for PyTorch/XLA's aggregator (peer) or the PyTorch HUD (hud-csv, hud-json), or as "
+        "our own parquet and jsonl, which `xlabench ingest` reads back to the same content.",
+    )
+    parser.add_argument("--format", choices=FORMATS, required=True, help="what to write")
+    parser.add_argument("--run", action="append", default=[], metavar="RUN_ID", help="runs to export (default: all)")
+    parser.add_argument(
+        "--output",
+        "-o",
+        type=Path,
+        metavar="PATH",
+        help="a file; of hud-csv, parquet and jsonl a new folder (default: standard output)",
+    )
+    add_database(parser)
+
+
+def _export(parsed: argparse.Namespace) -> int:
+    from store.choose import newest_snapshot
+    from store.exporters import export
+    from store.query import connect
+
+    with connect(newest_snapshot(store_of(parsed))) as con:
+        done = export(con, parsed.format, parsed.run, parsed.output)
+    for note in done.notes:
+        say(note, EXIT_DONE)
+    if parsed.output is not None:
+        print(f"Wrote {done.records_n} {'rows' if parsed.format.startswith('hud') else 'records'} to {parsed.output}")
+    return EXIT_DONE
