@@ -19,6 +19,12 @@ CREATE OR REPLACE TEMP MACRO present(items) AS list_filter(items, lambda x: x IS
 -- The array where it has an entry for each block, else none: `unnest` and `list_zip` fill up with NULL.
 CREATE OR REPLACE TEMP MACRO parallel(items, n) AS CASE WHEN len(items) = n THEN items ELSE [] END;
 
+-- Whether a metric is neither a column of `records` nor, as what XLA reports, an entry for each block.
+CREATE OR REPLACE TEMP MACRO is_further(name) AS NOT starts_with(name, 'xla_') AND name NOT IN (
+    'total_time', 'per_iter_time', 'trace_total_time', 'trace_per_iter_time', 'dynamo_compile_time_s', 'graphs_number',
+    'runtime_start_s', 'load_time_s', 'start_time_s', 'peak_memory_bytes', 'setup_peak_memory_bytes',
+    'eager_memory_bytes', 'error');
+
 CREATE OR REPLACE TEMP MACRO stripped(t) AS regexp_replace(
     t,
     '^[\t-\r\x1c-\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]+|[\t-\r\x1c-\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]+$',

@@ -122,6 +122,9 @@ SELECT
     first_s - steady_total_s AS first_iteration_s,
     CASE WHEN first_s IS NOT NULL AND list_count(before_totals) = len(before_totals)
         THEN list_sum(list_transform(before_totals, lambda x: x - steady_total_s)) END AS time_to_steady_s,
+    -- The first five iterations, in whole blocks: what the TorchDynamo harness calls its warm-up.
+    CASE WHEN status = 'ok' AND r.iterations_per_run IS DISTINCT FROM 0
+        THEN list_sum(totals[1:least(5, ceil(5 / coalesce(r.iterations_per_run, 1)))::INTEGER]) END AS warm_up_s,
     CASE WHEN len(whole_totals) > 1 THEN whole_totals[1] - list_avg(whole_totals[2:]) END AS compile_peer_s,
     list_avg(whole_totals[4:]) AS peer_exec_s,
     CASE WHEN len(whole_totals) > 3 THEN coalesce(list_stddev_samp(whole_totals[4:]), 0) END AS peer_exec_std_s,

@@ -56,7 +56,7 @@ SELECT
     CASE WHEN m.latency_s > 0 THEN m.batch_size / m.latency_s END AS throughput_per_s,
     m.first_iteration_s,
     m.time_to_steady_s,
-    w.warm_up_s,
+    m.warm_up_s,
     m.compile_peer_s,
     m.peer_exec_s,
     m.peer_exec_std_s,
@@ -87,15 +87,6 @@ FROM planned AS p
 FULL OUTER JOIN measured AS m
     ON m.run_id = p.run_id AND m.experiment_id = p.experiment_id AND m.environment = p.environment
 LEFT JOIN latest_run_files AS f ON f.run_id = coalesce(m.run_id, p.run_id)
-LEFT JOIN (
-    -- The first five iterations, in whole blocks: what the TorchDynamo harness calls its warm-up.
-    SELECT r.record_id, sum(s.total_s) AS warm_up_s
-    FROM records AS r
-    JOIN samples AS s
-        ON s.record_id = r.record_id AND s.block < 5 AND s.block < ceil(5 / coalesce(r.iterations_per_run, 1))
-    WHERE r.ran AND r.run_id IN (SELECT run_id FROM stale_now)
-    GROUP BY r.record_id
-) AS w ON w.record_id = m.record_id
 LEFT JOIN (
     SELECT record_id, count(DISTINCT op) AS fallback_ops_n, sum(calls_per_iteration) AS calls_per_iteration
     FROM record_fallback_ops

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -137,12 +138,20 @@ def scalars(record: ReadRecord) -> dict[str, float | None]:
     }
 
 
+def warm_up(found: Sequence[Block], iterations: int | None) -> float | None:
+    """Return the seconds of the first five iterations, in whole blocks; None where a block has no iterations."""
+    if iterations == 0:
+        return None
+    first = [block.total_s for block in found[: max(0, math.ceil(5 / (iterations or 1)))] if block.total_s is not None]
+    return sum(first) if first else None
+
+
 def trace(found: Sequence[Block]) -> float | None:
     """Return the median tracing seconds per iteration over steady blocks."""
     return median([block.trace_s for block in found if block.kind == "steady" and block.trace_s is not None])
 
 
-_WITH_COLUMN = frozenset({*_LAST, *_LARGEST, *BLOCK_METRICS, "dynamo_compile_time_s", "error"})
+_WITH_COLUMN = frozenset({"trace_total_time", *_LAST, *_LARGEST, *BLOCK_METRICS, "dynamo_compile_time_s", "error"})
 
 
 def further(record: ReadRecord) -> dict[str, float]:
@@ -150,6 +159,11 @@ def further(record: ReadRecord) -> dict[str, float]:
     found = {}
     for name, value in (record.metrics or {}).items():
         only = value[0] if isinstance(value, list) and len(value) == 1 else value
-        if name not in _WITH_COLUMN and isinstance(only, int | float) and not isinstance(only, bool):
+        if (
+            name not in _WITH_COLUMN
+            and not name.startswith("xla_")
+            and isinstance(only, int | float)
+            and not isinstance(only, bool)
+        ):
             found[name] = float(only)
     return found

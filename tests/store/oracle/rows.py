@@ -43,17 +43,19 @@ def rows_of(line: Line, content: str, ordinal: int) -> Rows:
     identity = _foreign_identity(line, content, ordinal) if peer else _own_identity(record)
     found = measures.blocks(record, foreign=peer)
     steady = measures.steady_per_iter(found)
+    verdict = _verdict(record, found, steady, peer=peer)
     row = {
         **identity,
         **_configuration(record),
         **_environment(record.environment, record.experiment.accelerator_model),
-        **_verdict(record, found, steady, peer=peer),
+        **verdict,
         "error_type": record.error.type if record.error else None,
         "error_message": _message(record),
         **measures.compile_times(found),
         **measures.compiler(record),
         **measures.scalars(record),
         "trace_s": measures.trace(found),
+        "warm_up_s": measures.warm_up(found, record.iterations_per_run) if verdict["ran"] else None,
         "finished_at": None if record.finished_at is None else utc(record.finished_at),
         "warnings": record.warnings + line.notes,
         "reproduce": record.reproduce,
