@@ -68,4 +68,3 @@ ALTER TABLE records ADD COLUMN text JSON USING COMPRESSION zstd;
 UPDATE records SET text = record;
 ALTER TABLE records DROP COLUMN record;
 ALTER TABLE records RENAME COLUMN text TO record;
-ALTER TABLE records ALTER COLUMN record SET NOT NULL;

@@ -1,0 +1,63 @@
+"""An index of an earlier version, brought up to date, holds what one that is made anew holds."""
+
+import duckdb
+import pytest
+
+from store import query
+from store.ingest import ingest
+from store.record import Graph
+from tests.store.factory import demo_records, write_run
+
+UNDONE = {
+    "0006_block_times.sql": """
+        ALTER TABLE samples DROP COLUMN compile_s;
+        ALTER TABLE samples DROP COLUMN execute_s;
+        ALTER TABLE records DROP COLUMN warm_up_s;
+    """,
+    "0004_ingest.sql": """
+        DROP TABLE record_metrics;
+        DROP TABLE record_graphs;
+        ALTER TABLE records DROP COLUMN error_type;
+        ALTER TABLE records DROP COLUMN error_message;
+        ALTER TABLE rejected_lines DROP COLUMN sha256;
+        ALTER TABLE ingested_files DROP COLUMN plain;
+    """,
+}
+"""Migrations that fill what they add, the newest first, and what takes them back."""
+TABLES = ("records", "samples", "record_metrics", "record_graphs")
+
+
+def rows(store):
+    """Return the rows of the tables by the names of their columns, whatever their order."""
+    with query.connect(query.current_snapshot(store)) as con:
+        found = {}
+        for table in TABLES:
+            names = sorted(name for name, *_ in con.execute(f"DESCRIBE {table}").fetchall())
+            found[table] = sorted(map(repr, con.execute(f"SELECT {', '.join(names)} FROM {table}").fetchall()))
+        return found
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    root = tmp_path_factory.mktemp("migrated")
+    records = demo_records("run-1", 1_760_000_000.0, 1.0, "nightly")
+    timed = next(record for record in records if record.status == "ok")
+    timed.graphs.append(Graph(kind="fx", fingerprint="aa", ops=3, op_histogram={"add": 3}, fusions=1))
+    blocks_n = len(timed.metrics["total_time"])
+    timed.metrics |= {"speedup": [1.5], "xla_ExecuteTime_time_s": [0.515625] * blocks_n}
+    folder = write_run(root / "run", records)
+    ingest([folder], root / "store")
+    return root / "store"
+
+
+def test_every_migration_fills_the_rows_that_are_there(store):
+    made = rows(store)
+    assert any("0.515625" in row for row in made["samples"])
+    assert made["record_metrics"]
+    assert made["record_graphs"]
+    for name, undo in UNDONE.items():
+        with duckdb.connect(str(store / "work.duckdb")) as con:
+            con.execute(undo)
+            con.execute("DELETE FROM migrations WHERE name = $name", {"name": name})
+        ingest([store.parent / "run"], store)
+        assert rows(store) == made, name
