@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -18,6 +19,8 @@ from store.query import connect
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from store.query import Connection
 
 MISSING = "—"
 _TEXT_WIDTH = 200
@@ -36,14 +39,32 @@ def answer(store_dir: Path, query: str, form: str) -> str:
     """
     con = connect(newest_snapshot(store_dir))
     try:
-        found = con.execute(query)
-        columns = [column[0] for column in found.description or ()]
-        rows = found.fetchall() if columns else []
+        columns, rows = _rows(con, query)
     except duckdb.Error as error:
         raise BadQuery(f"The query failed: {str(error).strip()}") from None
     finally:
         con.close()
     return {"text": as_text, "csv": as_csv, "json": as_json}[form](columns, rows)
+
+
+def _rows(con: Connection, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Return the columns and rows of a query, which Ctrl-C ends at once.
+
+    It runs in a thread, as DuckDB often sees no signal before its query has ended.
+    """
+
+    def ask() -> tuple[list[str], list[tuple[Any, ...]]]:
+        found = con.execute(query)
+        columns = [column[0] for column in found.description or ()]
+        return columns, found.fetchall() if columns else []
+
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        asked = thread.submit(ask)
+        try:
+            return asked.result()
+        except KeyboardInterrupt:
+            con.interrupt()
+            raise
 
 
 def as_text(columns: list[str], rows: list[tuple[Any, ...]]) -> str:

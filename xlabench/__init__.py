@@ -36,10 +36,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         return say(f"{error.filename}: {error.strerror}. Check the path and who may write there.", EXIT_USAGE)
     except Exception as error:
+        if _is_interrupt(error):
+            return say("Interrupted.", EXIT_INTERRUPTED)
         code = getattr(error, "exit_code", None)
         if code is None:
             raise
         return say(str(error), int(code))
+
+
+def _is_interrupt(error: Exception) -> bool:
+    """Tell Ctrl-C in the middle of a query: DuckDB makes a plain RuntimeError of it."""
+    return type(error) is RuntimeError and str(error) == "Query interrupted"
 
 
 def _parser() -> argparse.ArgumentParser:

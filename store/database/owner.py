@@ -41,6 +41,8 @@ class Index(msgspec.Struct):
     con: Connection
     before: dict[str, Watermark]
     """Of a rebuild: the files that the old index knew, which are read beside those that were asked for."""
+    logged: bool
+    """Whether what is committed survives a crash at once, or only from the next checkpoint on."""
 
 
 @contextmanager
@@ -77,10 +79,10 @@ def _owned(store_dir: Path, *, rebuild: bool) -> Iterator[Index]:
     _remove(store_dir / REBUILT)
     work = store_dir / (REBUILT if rebuild else WORK)
     before = _old_watermarks(store_dir) if rebuild else {}
-    con = _connect(work) if rebuild else _open(store_dir, work)
+    con = _connect_unlogged(work) if rebuild else _open(store_dir, work)
     try:
         migrate(con)
-        yield Index(con, before)
+        yield Index(con, before, logged=not rebuild)
         refresh(con)
         number = None if _is_published(con, store_dir) else snapshot.next_number(store_dir)
         if number is not None:
@@ -128,11 +130,26 @@ def _open(store_dir: Path, work: Path) -> Connection:
     return _connect(work)
 
 
+def _connect_unlogged(work: Path) -> Connection:
+    """Open a new database without a write-ahead log: a rebuild that is killed leaves nothing that anybody opens."""
+    con = duckdb.connect()
+    _set_up(con)
+    con.execute("SET temp_directory = $folder", {"folder": f"{work}.tmp"})
+    options = f"STORAGE_VERSION '{STORAGE_VERSION}', RECOVERY_MODE no_wal_writes"
+    con.execute(f"ATTACH $path AS rebuilt ({options})", {"path": str(work)})
+    con.execute("USE rebuilt")
+    return con
+
+
+def _set_up(con: Connection) -> None:
+    for name, value in SETTINGS.items():
+        con.execute(f"SET {name} = '{value}'")
+
+
 def _connect(work: Path) -> Connection:
     con = duckdb.connect(str(work), config={"storage_compatibility_version": STORAGE_VERSION})
     try:
-        for name, value in SETTINGS.items():
-            con.execute(f"SET {name} = '{value}'")
+        _set_up(con)
         con.execute("SELECT count(*) FROM duckdb_tables()").fetchall()
     except duckdb.Error:
         con.close()

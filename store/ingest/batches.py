@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 BATCH_BYTES = 2**25
 """A transaction costs a write of its own, a batch memory."""
 BATCH_PIECES = 1000
+UNLOGGED_LINES = 245_760
+"""Two whole row groups: a checkpoint writes one that is not whole, and writes it again the next time."""
 
 
 class Tally(msgspec.Struct):
@@ -38,15 +40,22 @@ class Tally(msgspec.Struct):
     rejected: list[Rejected] = msgspec.field(default_factory=list)
 
 
-def bring_in(con: Connection, sources: Iterable[Source], known: Knowledge) -> Tally:
-    """Write what is new in the sources; a watermark stands in the transaction of its rows."""
-    tally = Tally()
+def bring_in(con: Connection, sources: Iterable[Source], known: Knowledge, *, logged: bool = True) -> Tally:
+    """Write what is new in the sources; a watermark stands in the transaction of its rows.
+
+    Without a log, what is committed stays in memory until a checkpoint.
+    """
+    tally, unlogged_n = Tally(), 0
     load.prepare(con)
     with closing(ahead(_batches(pieces(sources, known)))) as read, closing(ahead(load.parsed(con, read))) as batches:
         for batch in batches:
             con.execute("BEGIN")
             _write(con, batch, tally)
             con.execute("COMMIT")
+            unlogged_n += 0 if logged else batch.lines_n
+            if unlogged_n >= UNLOGGED_LINES:
+                con.execute("CHECKPOINT")
+                unlogged_n = 0
     return tally
 
 

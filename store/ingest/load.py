@@ -48,8 +48,11 @@ class Batch(msgspec.Struct):
 
     pieces: list[Piece]
     slot: str
-    has_lines: bool = False
     has_runs: bool = False
+
+    @property
+    def lines_n(self) -> int:
+        return sum(piece.lines.num_rows for piece in self.pieces if piece.lines is not None)
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -93,8 +96,7 @@ def _parse(cursor: Connection, batch: Batch) -> Batch:
     if runs:
         _over(cursor, "runs", pa.Table.from_pylist(runs), "run_texts")
     batch.has_runs = bool(runs)
-    batch.has_lines = any(piece.lines is not None and piece.lines.num_rows for piece in batch.pieces)
-    if batch.has_lines:
+    if batch.lines_n:
         try:
             _over(cursor, "lines", _lines(batch.pieces), "parsed")
         except _NO_JSON:
@@ -121,7 +123,7 @@ def _lines(pieces: Sequence[Piece]) -> pa.Table:
 
 def load_records(con: Connection, batch: Batch) -> Loaded:
     """Write the parsed records of a batch, inside the caller's transaction."""
-    if not batch.has_lines:
+    if not batch.lines_n:
         return Loaded(0, 0, [])
     con.execute("CREATE OR REPLACE TEMP TABLE dropped (line_id BIGINT)")
     _see(con, batch.slot, "")

@@ -1,0 +1,32 @@
+"""`xlabench sql` as a user calls it."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from store.ingest import ingest
+from tests.store.factory import make_record, write_lines
+
+ROOT = Path(__file__).resolve().parents[1]
+ENDLESS = "SELECT sum(sqrt(i)) FROM range(1000000000000) t(i)"
+
+
+@pytest.mark.parametrize("_attempt", range(3))
+def test_ctrl_c_ends_a_long_query_at_once(tmp_path, _attempt):
+    """DuckDB itself took notice of about every second signal."""
+    write_lines(tmp_path / "a.jsonl", [make_record()])
+    ingest([tmp_path / "a.jsonl"], tmp_path / "store")
+    command = [sys.executable, "-m", "xlabench", "sql", ENDLESS, "--database", str(tmp_path / "store")]
+    asking = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while psutil.Process(asking.pid).cpu_times().user < 3:  # its imports take less
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    asking.send_signal(signal.SIGINT)
+    _, said = asking.communicate(timeout=60)
+    assert (asking.returncode, said) == (130, "xlabench: Interrupted.\n")
