@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ class Follower:
     records_n: int = 0
     """New records so far."""
     _next: float = 0.0
+    _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "ingest"))
 
     def tell(self) -> None:
         """Say that there is something new."""
@@ -37,7 +39,9 @@ class Follower:
     def finish(self) -> IngestReport:
         """Ingest what there is, now."""
         began = time.monotonic()
-        report = ingest([self.source] if isinstance(self.source, Path) else self.source, self.store_dir)
+        sources = [self.source] if isinstance(self.source, Path) else self.source
+        # In the main thread DuckDB's queries swallow a signal that comes meanwhile.
+        report = self._thread.submit(ingest, sources, self.store_dir).result()
         self.records_n += report.records_n
         spent = time.monotonic() - began
         self._next = began + spent + max(PUBLISH_EVERY_S, _SHARE * spent)

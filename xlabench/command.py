@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,22 @@ def say(text: str, code: int) -> int:
     """Print one sentence where errors go; return the code."""
     print(f"xlabench: {text}", file=sys.stderr)
     return code
+
+
+def beside_signals(work: Callable[[], int]) -> int:
+    """Do work that any signal may end, as it leaves nothing behind that a kill would harm; return its exit code.
+
+    It is done in a thread: in the main one, DuckDB's queries swallow a signal that comes meanwhile. After Ctrl-C the
+    process ends at once, whatever the thread is at.
+    """
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        done = thread.submit(work)
+        try:
+            return done.result()
+        except KeyboardInterrupt:
+            say("Interrupted.", EXIT_INTERRUPTED)
+            sys.stdout.flush()
+            os._exit(EXIT_INTERRUPTED)
 
 
 def home_of(parsed: argparse.Namespace) -> Path:

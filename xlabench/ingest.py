@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from xlabench.command import EXIT_PARTIAL, add_database, home_of, say, state_of, store_of, verb
+from xlabench.command import EXIT_PARTIAL, add_database, beside_signals, home_of, say, state_of, store_of, verb
 
 if TYPE_CHECKING:
     from store.ingest import IngestReport
@@ -50,6 +50,10 @@ def _fact(text: str) -> tuple[str, str]:
 
 
 def _ingest(parsed: argparse.Namespace) -> int:
+    return beside_signals(lambda: _ingested(parsed))
+
+
+def _ingested(parsed: argparse.Namespace) -> int:
     from store.ingest import ingest
 
     paths = parsed.paths or [home_of(parsed) / "runs"]

@@ -48,7 +48,7 @@ def machines():
 
 def test_each_environment_has_facts_of_its_own(folder, machines):
     """The settings are those of this call: of a resumed run, with the limits that were given now."""
-    found = _facts(folder, machines)
+    found = _facts(folder, machines, None)
     assert {name: each.environment.name for name, each in found.items()} == {"default": "default", "old": "old"}
     assert [each.python for each in found.values()] == [sys.executable, "/venvs/old/bin/python"]
     assert {each.settings.timeout_s for each in found.values()} == {7.0}
@@ -57,7 +57,7 @@ def test_each_environment_has_facts_of_its_own(folder, machines):
 def test_each_environment_has_a_server_of_its_own(folder, machines):
     """It imports what its own experiments need, and only where there are any."""
     left = [entry("openxla+dynamo"), in_environment("old"), in_environment("old", "inductor")]
-    labs = _labs(_facts(folder, machines), left, folder)
+    labs = _labs(_facts(folder, machines, None), left, folder)
     here, there = labs["default"].pool, labs["old"].pool
     assert [each.log.name for each in (here, there)] == ["server.log", "server-old.log"]
     assert (here.python, there.python) == (sys.executable, "/venvs/old/bin/python")
@@ -67,7 +67,7 @@ def test_each_environment_has_a_server_of_its_own(folder, machines):
     assert here.servers is there.servers
     assert here.live is there.live
     assert here.run_id == there.run_id
-    assert list(_labs(_facts(folder, machines), [in_environment("old")], folder)) == ["old"]
+    assert list(_labs(_facts(folder, machines, None), [in_environment("old")], folder)) == ["old"]
 
 
 @pytest.mark.parametrize(

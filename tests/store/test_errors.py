@@ -11,4 +11,4 @@ def test_the_docstring_draws_every_error():
 
 
 def test_every_error_has_an_exit_code_of_the_command():
-    assert {kind.exit_code for kind in all_errors()} == {2, 3}
+    assert {kind.exit_code for kind in all_errors()} == {1, 2, 3}
