@@ -5,6 +5,7 @@ BEFORE_RESULTS = (
     "outcome",
     "series_of",
     "error_signature",
+    "mad_factor",
 )
 """What table `result_rows` is made with."""
 
@@ -45,5 +46,5 @@ VIEWS = (
     "reported_geomeans",
 )
 
-SCALARS = ("differs", "outcome", "series_of", "error_signature")
+SCALARS = ("differs", "outcome", "series_of", "error_signature", "mad_factor")
 """Macros that give a value and no rows."""

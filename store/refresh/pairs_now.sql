@@ -35,7 +35,9 @@ SELECT
     p.first_id, p.second_id,
     count(*) AS rounds_n,
     median(ln(x.round_s / y.round_s)) AS log_ratio,
-    pi() / 2 * var_samp(ln(x.round_s / y.round_s)) / count(*) AS round_variance
+    CASE WHEN count(*) > 1
+        THEN pi() / 2 * pow(1.4826 * mad_factor(count(*)) * mad(ln(x.round_s / y.round_s)), 2) / count(*)
+    END AS round_variance
 FROM pairs AS p
 JOIN records AS r ON r.record_id = p.first_id AND r.ran
 JOIN records AS s ON s.record_id = p.second_id AND s.ran

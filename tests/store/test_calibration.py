@@ -16,6 +16,7 @@ from store.compare import compare, comparison_report, resolve
 from store.database.migrate import migrate
 from store.ingest import ingest
 from store.report import floors_report, paired_report, render
+from store.stats.effects import round_variance
 from store.stats.floors import floor_of
 from tests.store.factory import demo_runs, make_record, write_run
 from tests.store.relations import RELATIONS
@@ -127,6 +128,18 @@ def test_the_view_and_the_rule_agree_on_every_floor(empty, pairs):
         assert row["floor"] == pytest.approx(expected.floor, rel=1e-9, abs=1e-12)
         assert row["variance"] == pytest.approx(expected.variance, rel=1e-9, abs=1e-15)
         assert (row["freedom"], row["pairs_n"]) == (expected.freedom, expected.pairs)
+
+
+@pytest.mark.parametrize("rounds_n", [1, 2, 3, 9, 10, 12])
+def test_the_view_and_the_rule_agree_on_what_rounds_tell(tmp_path, rounds_n):
+    times = [[0.010 + 0.0001 * (7 * step % 5 + side) for step in range(rounds_n)] for side in range(2)]
+    records = [make_record(purpose="calibration", replica=side, per_iter=each) for side, each in enumerate(times)]
+    run = write_run(tmp_path / "run", records)
+    with query.connect(ingest([run], tmp_path / "store").snapshot) as con:
+        [row] = query.fetch(con, "SELECT rounds_n, round_variance FROM aa_pairs")
+    assert row["rounds_n"] == rounds_n
+    expected = float(round_variance([times[0]], [times[1]])[0])
+    assert row["round_variance"] == (None if rounds_n == 1 else pytest.approx(expected, rel=1e-9))
 
 
 def test_beyond_the_table_of_quantiles_they_still_agree_within_half_a_percent(empty):

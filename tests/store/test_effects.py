@@ -83,11 +83,17 @@ def test_bursts_that_the_calibration_never_saw_raise_no_false_alarms(share):
 
 
 def test_the_variance_of_a_median_is_that_of_samples_of_medians():
-    """20,000 medians of seven normal rounds; π/2 holds for many rounds, for seven it is 13 % too cautious."""
+    """20,000 medians of seven normal rounds; π/2 holds for many rounds, for seven all in all a third too cautious."""
     rounds = np.random.default_rng(5).normal(0, 0.03, (20_000, 7))
     seen, told = float(np.var(np.median(rounds, axis=1))), float(np.mean(variance_of_median(rounds)))
-    assert seen < told < 1.2 * seen
+    assert seen < told < 1.4 * seen
     assert np.isnan(variance_of_median([[0.1, np.nan]])).all()
+
+
+def test_one_round_that_was_interrupted_hardly_changes_what_is_known_of_the_median():
+    quiet = np.array([0.0, 0.01, -0.01, 0.02, -0.02, 0.005, -0.005, 0.015, -0.015, 0.01])
+    struck = np.where(np.arange(10) == 3, 5.0, quiet)
+    assert variance_of_median([struck])[0] < 1.5 * variance_of_median([quiet])[0]
 
 
 def test_rounds_are_paired_so_a_drift_common_to_both_sides_vanishes():
