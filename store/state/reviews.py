@@ -1,0 +1,134 @@
+"""Reviews: what people say of a finding: a note, whether it is known, who looks after it. Nothing said is ever lost."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, get_args
+
+import msgspec
+
+from store.errors import UsageError
+from store.state.database import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+State = Literal["open", "known", "expected", "filed", "wontfix"]
+STATES: tuple[State, ...] = get_args(State)
+LONGEST_NOTE = 4000
+LONGEST_NAME = 200
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """What is spoken of, in words that outlive every index."""
+
+    run_id: str
+    """The run that shows it."""
+    series: str
+    """The key of the series; of a finding about several, what they have in common."""
+    finding: str
+    """What was found: `speed`, `failure`, `fallback op nonzero`; against what, if it is not an earlier run."""
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """What one person said at one time; None leaves what was there."""
+
+    entry_id: int = 0
+    """0 until it is written."""
+    subject: Subject
+    what: str
+    """The subject as people name it, for who has no index at hand."""
+    state: State | None = None
+    reference: str | None = None
+    """Where it is filed."""
+    assignee: str | None = None
+    """An empty one takes the assignee away."""
+    note: str | None = None
+    who: str
+    verified: bool
+    """A login gave the name; else somebody typed it."""
+    created_at: datetime
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """What counts of all that was said of a subject."""
+
+    state: State = "open"
+    reference: str | None = None
+    assignee: str | None = None
+    note: str | None = None
+    entries: tuple[Entry, ...] = ()
+    """All of it, the oldest first."""
+
+
+OPEN = Standing()
+_SUBJECT = Subject.__struct_fields__
+_SAID = ("what", "state", "reference", "assignee", "note", "who", "verified", "created_at")
+_COLUMNS = ", ".join((*_SUBJECT, *_SAID))
+
+
+def add(state: Path, entries: Sequence[Entry]) -> None:
+    """Write what was said, all of it or nothing.
+
+    Raises:
+        UsageError: an entry says nothing, has no name, or is too long.
+    """
+    rows = [_row(entry) for entry in entries]
+    places = ", ".join("?" * (len(_SUBJECT) + len(_SAID)))
+    with opened(state) as con:
+        con.executemany(f"INSERT INTO reviews ({_COLUMNS}) VALUES ({places})", rows)  # noqa: S608 (our names)
+
+
+def listed(state: Path, runs: Iterable[str] | None = None) -> list[Entry]:
+    """Return what was said of findings of these runs (None: of all), the oldest first; nothing where nobody spoke."""
+    if not state.is_file():
+        return []
+    wanted = None if runs is None else sorted(set(runs))
+    where = "" if wanted is None else f"WHERE run_id IN ({', '.join('?' * len(wanted))})"
+    with opened(state) as con:
+        rows = con.execute(f"SELECT entry_id, {_COLUMNS} FROM reviews {where} ORDER BY entry_id", wanted or ())  # noqa: S608
+        return [_entry(dict(zip(("entry_id", *_SUBJECT, *_SAID), row, strict=True))) for row in rows]
+
+
+def standings(entries: Iterable[Entry]) -> dict[Subject, Standing]:
+    """Return what counts for each subject."""
+    found: dict[Subject, Standing] = {}
+    for entry in entries:
+        found[entry.subject] = _after(found.get(entry.subject, OPEN), entry)
+    return found
+
+
+def _after(before: Standing, entry: Entry) -> Standing:
+    state = entry.state or before.state
+    return Standing(
+        state=state,
+        reference=(entry.reference or before.reference) if state == "filed" else None,
+        assignee=(before.assignee if entry.assignee is None else entry.assignee) or None,
+        note=entry.note or before.note,
+        entries=(*before.entries, entry),
+    )
+
+
+def _row(entry: Entry) -> tuple[str | int | None, ...]:
+    if entry.state is None and entry.assignee is None and not entry.note:
+        raise UsageError("Nothing was said. Write a note, choose a state or name an assignee.")
+    if not entry.who.strip():
+        raise UsageError("A name is missing. Say who you are, so that others can ask.")
+    if entry.state is not None and entry.state not in STATES:
+        raise UsageError(f"{entry.state!r} is no state. Use one of {', '.join(STATES)}.")
+    if entry.state == "filed" and not entry.reference:
+        raise UsageError("A filed finding needs its reference. Name the report, as #123 or its address.")
+    if len(entry.note or "") > LONGEST_NOTE:
+        raise UsageError(f"A note has at most {LONGEST_NOTE} characters. Shorten it, or link to a longer text.")
+    if max(len(text or "") for text in (entry.who, entry.assignee, entry.reference)) > LONGEST_NAME:
+        raise UsageError(f"Names and references have at most {LONGEST_NAME} characters. Shorten them.")
+    subject = (entry.subject.run_id, entry.subject.series, entry.subject.finding)
+    said = (entry.what, entry.state, entry.reference, entry.assignee, entry.note, entry.who)
+    return (*subject, *said, int(entry.verified), entry.created_at.isoformat(sep=" "))
+
+
+def _entry(row: dict[str, str | int | None]) -> Entry:
+    subject = msgspec.convert({name: row.pop(name) for name in _SUBJECT}, Subject)
+    times = {"created_at": datetime.fromisoformat(str(row["created_at"])), "verified": bool(row["verified"])}
+    return Entry(subject=subject, **row | times)  # type: ignore[arg-type]
