@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
-from dashboard import data, empty, filters, settings, snapshot, watch
-from dashboard.screens import compile_time, fallback_ops, overview, runs, speedup
+from dashboard import data, empty, filters, links, settings, snapshot, watch
+from dashboard.pages import PAGES, PageSpec
 from dashboard.view import View
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
-@dataclass(frozen=True)
-class PageSpec:
-    """One page: its title, its URL and what draws it."""
-
-    title: str
-    url_path: str
-    icon: str
-    show: Callable[[View], None]
-
-
-PAGES = (
-    PageSpec("Overview", "", ":material/dashboard:", overview.show),
-    PageSpec("Speedup", "speedup", ":material/speed:", speedup.show),
-    PageSpec("Compile time", "compile-time", ":material/timer:", compile_time.show),
-    PageSpec("Fallback ops", "fallback-ops", ":material/call_split:", fallback_ops.show),
-    PageSpec("Runs", "runs", ":material/list_alt:", runs.show),
-)
 
 
 def main() -> None:
     """Draw the chosen page; filters stand outside of pages, so that a page switch keeps them."""
     st.set_page_config(page_title="xlabench", page_icon=":material/speed:", layout="wide")
     views: list[View] = []
-    chosen = st.navigation([_page(spec, views) for spec in PAGES], position="top")
+    pages = {spec.url_path: _page(spec, views) for spec in PAGES}
+    chosen = st.navigation(list(pages.values()), position="top")
+    links.offer(pages)
     shown = snapshot.shown()
     if shown:
         views += _view(str(shown))

@@ -1,6 +1,6 @@
 """What the pages read: the store's queries and the SQL of `queries/`, cached per snapshot.
 
-Values reach SQL only as bound parameters.
+Values reach SQL only as bound parameters; a statement with its values written out is for people to copy, never run.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import snapshot
+from dashboard import literals, snapshot
 from dashboard.filters import Choices, run_text
 from dashboard.rows import each
 from dashboard.selection import FILTER_WORDS, Selection
 from store import query
-from store.filters import Filters
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
 
 _FOLDER = Path(__file__).with_name("queries")
@@ -49,33 +50,45 @@ def geomeans(shown: str, selection: Selection) -> pd.DataFrame:
     return rows(shown, "geomeans", selection)
 
 
-@st.cache_data(max_entries=100, max_size="512mb", show_spinner="Reading the store…")
 def results(shown: str, selection: Selection) -> pd.DataFrame:
     """Return the results of the shown run, without the records' text."""
-    return query.results(snapshot.connection(shown), _filters(selection))
+    return rows(shown, "results", selection)
 
 
-@st.cache_data(max_entries=100, max_size="512mb", show_spinner="Reading the store…")
 def fallback_ops(shown: str, selection: Selection) -> pd.DataFrame:
     """Return the fallback ops of the shown run."""
-    return query.fallback_ops(snapshot.connection(shown), _filters(selection))
+    return rows(shown, "fallback_ops", selection)
 
 
-@st.cache_data(max_entries=100, max_size="512mb", show_spinner="Reading the store…")
 def graph_breaks(shown: str, selection: Selection) -> pd.DataFrame:
     """Return the graph breaks of the shown run."""
-    return query.graph_breaks(snapshot.connection(shown), _filters(selection))
+    return rows(shown, "graph_breaks", selection)
 
 
 @st.cache_data(max_entries=100, max_size="512mb", show_spinner="Reading the store…")
-def rows(shown: str, name: str, selection: Selection) -> pd.DataFrame:
-    """Return the rows of a query of `queries/` that takes the filters."""
-    params: dict[str, Any] = {name: list(values) for name, values in selection.chosen().items()}
-    params["run"] = selection.run_id
-    if "$baseline_run" in sql(name):
-        params["baseline_backend"] = selection.baseline
-        params["baseline_run"] = selection.baseline_run_id or selection.run_id
-    return query.select(snapshot.connection(shown), sql(name), params)
+def rows(shown: str, name: str, selection: Selection, **more: Any) -> pd.DataFrame:
+    """Return the rows of a query of `queries/`.
+
+    Args:
+        shown: the snapshot.
+        name: of the file, without its suffix.
+        selection: gives the filters and the baseline.
+        more: further parameters of the query.
+    """
+    text = sql(name, only=bool(selection.only))
+    return query.select(snapshot.connection(shown), text, _bound(text, selection, more))
+
+
+def statement(name: str, selection: Selection, **more: Any) -> str:
+    """Return a query of `queries/` with its parameters as literals, to show and to copy."""
+    text = sql(name, only=bool(selection.only))
+    return literals.written_out(text, _bound(text, selection, more))
+
+
+def _bound(text: str, selection: Selection, more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that a query names."""
+    offered = selection.parameters() | dict(more)
+    return {name: offered[name] for name in literals.names(text)}
 
 
 def record(shown: str, run_id: str, experiment_id: str, environment: str | None) -> dict[str, Any] | None:
@@ -86,14 +99,19 @@ def record(shown: str, run_id: str, experiment_id: str, environment: str | None)
 
 
 @cache
-def sql(name: str) -> str:
-    """Return the text of a query file, with the shared filters in place of their mark."""
-    text = (_FOLDER / f"{name}.sql").read_text(encoding="utf-8")
-    return text.replace(_FILTERS, (_FOLDER / "filters.sql").read_text(encoding="utf-8").rstrip())
+def sql(name: str, *, only: bool = False) -> str:
+    """Return the text of a query file, with the shared filters in place of their mark.
+
+    Args:
+        name: of the file, without its suffix.
+        only: whether models with fallback ops or graph breaks may be left out.
+    """
+    filters = _read("filters") + (f"\n{_read('filters_only')}" if only else "")
+    return _read(name).replace(_FILTERS, filters)
 
 
-def _filters(selection: Selection) -> Filters:
-    return Filters(run=(selection.run_id,), **selection.chosen())
+def _read(name: str) -> str:
+    return (_FOLDER / f"{name}.sql").read_text(encoding="utf-8").rstrip()
 
 
 def _named_runs(known: pd.DataFrame) -> tuple[tuple[str, str], ...]:

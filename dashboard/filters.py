@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard.selection import FILTER_WORDS, Selection
+from dashboard.selection import FILTER_WORDS, ONLY, RULES, Point, Rule, Selection
 from dashboard.words import escape, when
 
 if TYPE_CHECKING:
@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 NEWEST = "Newest run"
 SAME = "Same run"
-OLDEST = "Oldest run"
+LATEST = "Latest results"
+OLDEST = "Oldest results"
+SAME_ACCELERATOR = "The same"
+POINTS: dict[str, Point] = {SAME: "same", LATEST: "latest", OLDEST: "oldest"}
+"""Text of the box → what the store calls it; in a link either is understood."""
 RUNS_LISTED = 500
 _NOTICE = "_unknown_values"
 _TYPED = "_unknown_runs"
@@ -50,40 +54,26 @@ def sidebar(choices: Choices) -> Selection:
     _forget_unknown(choices)
     with st.sidebar:
         run = _run_box("Run", "run", (NEWEST,), choices, "A run of the list, or the id of any run.")
-        baseline = st.selectbox(
-            "Baseline",
-            choices.baselines,
-            key="baseline",
-            bind="query-params",
-            persist_state="session",
-            help="Speedup is the baseline's latency divided by the backend's; above 1 the backend is faster.",
-        )
-        baseline_run = _run_box(
-            "Baseline measured in",
-            "baseline_run",
-            (SAME, OLDEST, NEWEST),
-            choices,
-            "The run that the baseline's latency is taken from.",
-        )
+        _baseline_boxes(choices)
         for name, word in FILTER_WORDS.items():
             _filter(name, word, choices.values[name])
+        st.pills(
+            "Only models with",
+            ONLY,
+            selection_mode="multi",
+            key="only",
+            bind="query-params",
+            persist_state="session",
+            help="Keeps the models of which no result of this run, under any backend, called a fallback op or broke "
+            "its graph. A result that failed is known to have neither.",
+        )
         st.button("Clear filters", on_click=clear, icon=":material/filter_alt_off:", type="tertiary", key="clear")
-    typed = {"run": run, "baseline_run": baseline_run}
-    st.session_state[_TYPED] = [
-        (name, text) for name, text in typed.items() if text not in (None, SAME) and not resolve_run(text, choices)
-    ]
-    run_id = resolve_run(run, choices) or choices.runs[0][0]
-    return Selection(
-        run_id=run_id,
-        baseline=str(baseline),
-        baseline_run_id=None if baseline_run == SAME else resolve_run(baseline_run, choices),
-        **{name: tuple(st.session_state.get(name) or ()) for name in FILTER_WORDS},
-    )
+    return _selection(run, choices)
 
 
 def clear() -> None:
     """Empty every filter; run and baseline stay."""
-    for name in FILTER_WORDS:
+    for name in (*FILTER_WORDS, "only"):
         st.session_state[name] = []
 
 
@@ -93,16 +83,22 @@ def choose_run(run_id: str, choices: Choices) -> None:
 
 
 def resolve_run(text: str | None, choices: Choices) -> str | None:
-    """Return the run_id that a text names: a fixed word, a listed text, an id or the start of one id."""
-    if text in (None, "", SAME):
+    """Return the run_id that a text names: the newest, a listed text, an id or the start of one id."""
+    if not text or point_of(text):
         return None
     if text == NEWEST:
         return choices.runs[0][0]
-    if text == OLDEST:
-        return choices.runs[-1][0]
     exact = [run_id for run_id, shown in choices.runs if text in (run_id, shown)]
     begun = exact or [run_id for run_id, _ in choices.runs if run_id.startswith(text)]
     return begun[0] if len(begun) == 1 or exact else None
+
+
+def point_of(text: str | None) -> Point | None:
+    """Return the point in time that a text names, None where it names a run."""
+    if text is None:
+        return "same"
+    words: dict[str, Point] = {point: point for point in POINTS.values()}
+    return (POINTS | words).get(text)
 
 
 def notice(selection: Selection) -> None:
@@ -115,6 +111,61 @@ def notice(selection: Selection) -> None:
     if every:
         words = ", ".join(f"**{escape(name)}** = “{escape(value[:_LONGEST_SHOWN])}”" for name, value in every)
         st.warning(f"Ignored, because the store has no such value: {words}.", icon=":material/link_off:")
+
+
+def _baseline_boxes(choices: Choices) -> None:
+    """Draw backend, point in time and accelerator of the baseline."""
+    st.selectbox(
+        "Baseline",
+        choices.baselines,
+        key="baseline",
+        bind="query-params",
+        persist_state="session",
+        help="Speedup is the baseline's latency divided by the backend's; above 1 the backend is faster.",
+    )
+    _run_box(
+        "Baseline measured in",
+        "baseline_run",
+        tuple(POINTS),
+        choices,
+        "Where the baseline's latency is taken from: the shown run, the latest or oldest result of each series, or "
+        "one run, which later runs do not change.",
+    )
+    if len(choices.values["accelerator"]) > 1 or "baseline_accelerator" in st.query_params:
+        st.selectbox(
+            "Baseline on accelerator",
+            (SAME_ACCELERATOR, *choices.values["accelerator"]),
+            key="baseline_accelerator",
+            bind="query-params",
+            persist_state="session",
+            help="A baseline on another accelerator is a cross-device comparison: it gives ratios and no verdict.",
+        )
+
+
+def _selection(run: str | None, choices: Choices) -> Selection:
+    """Return what the widgets say; remember typed runs that the store does not know."""
+    state = st.session_state
+    measured_in = state.get("baseline_run")
+    pinned = resolve_run(measured_in, choices)
+    typed = {"run": (run, resolve_run(run, choices)), "baseline_run": (measured_in, point_of(measured_in) or pinned)}
+    state[_TYPED] = [(name, text) for name, (text, known) in typed.items() if text and not known]
+    device = state.get("baseline_accelerator")
+    return Selection(
+        run_id=resolve_run(run, choices) or choices.runs[0][0],
+        baseline=str(state["baseline"]),
+        baseline_point="pinned" if pinned else point_of(measured_in) or "same",
+        baseline_run_id=pinned,
+        baseline_accelerator=device if device in choices.values["accelerator"] else None,
+        only=tuple(state.get("only") or ()),
+        rule=_rule(),
+        **{name: tuple(state.get(name) or ()) for name in FILTER_WORDS},
+    )
+
+
+def _rule() -> Rule:
+    """Return the rule in use: Overview, which lets choose it, is drawn after the selection is read."""
+    given = st.session_state.get("rule") or st.query_params.get("rule")
+    return next((rule for rule, name in RULES.items() if given in (rule, name)), "paired")
 
 
 def _run_box(label: str, key: str, fixed: tuple[str, ...], choices: Choices, help_text: str) -> str | None:
@@ -142,15 +193,20 @@ def _forget_unknown(choices: Choices) -> None:
         return
     st.session_state[_SEEN] = True
     unknown: list[tuple[str, str]] = []
-    for name in FILTER_WORDS:
-        given = st.query_params.get_all(name)
-        unknown += [(name, value) for value in given if value and value not in choices.values[name]]
+    for name, known in {**choices.values, "only": ONLY}.items():
+        unknown += [(name, value) for value in st.query_params.get_all(name) if value and value not in known]
     for name in ("run", "baseline_run"):
         value = st.query_params.get(name)
-        if value and value != SAME and resolve_run(value, choices) is None:
+        point = name == "baseline_run" and point_of(value)
+        if value and not point and resolve_run(value, choices) is None:
             unknown.append((name, value))
             del st.query_params[name]
-    value = st.query_params.get("baseline")
-    if value and value not in choices.baselines:
-        unknown.append(("baseline", value))
+    for name, offered in (
+        ("baseline", choices.baselines),
+        ("baseline_accelerator", (SAME_ACCELERATOR, *choices.values["accelerator"])),
+        ("rule", tuple(RULES.values())),
+    ):
+        value = st.query_params.get(name)
+        if value and value not in offered:
+            unknown.append((name, value))
     st.session_state[_NOTICE] = (tuple(unknown), None)

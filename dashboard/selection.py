@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Literal
 
 FILTER_WORDS: dict[str, str] = {
     "suite": "Suite",
@@ -14,6 +15,14 @@ FILTER_WORDS: dict[str, str] = {
 }
 """URL parameter of each filter → its label."""
 
+ONLY: tuple[str, ...] = ("no fallback ops", "no graph breaks")
+"""What the models may be asked for: those of which no result of the run has any."""
+
+Point = Literal["same", "latest", "oldest", "pinned"]
+Rule = Literal["paired", "hud", "peer"]
+RULES: dict[Rule, str] = {"paired": "Paired", "hud": "HUD", "peer": "PyTorch/XLA"}
+"""Rule by which Overview sums up → its name."""
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -21,8 +30,17 @@ class Selection:
 
     run_id: str
     baseline: str
+    """Backend that results are compared with."""
+    baseline_point: Point = "same"
+    """Whose baseline: the shown run's, the latest or oldest of each series, or that of one run."""
     baseline_run_id: str | None = None
-    """None: the same run."""
+    """The run where `baseline_point` is `pinned`, else None."""
+    baseline_accelerator: str | None = None
+    """None: the same. A baseline on another accelerator is cross-device: it gives ratios and no verdict."""
+    only: tuple[str, ...] = ()
+    """Of `ONLY`: models without fallback ops, without graph breaks."""
+    rule: Rule = "paired"
+    """Overview only."""
     suite: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
     backend: tuple[str, ...] = ()
@@ -30,10 +48,33 @@ class Selection:
     accelerator: tuple[str, ...] = ()
     dtype: tuple[str, ...] = ()
 
+    @property
+    def baseline_run(self) -> str:
+        """The point as the store's macros take it; the shown run's id where it is the same run."""
+        if self.baseline_point == "same":
+            return self.run_id
+        return self.baseline_run_id or self.baseline_point
+
+    @property
+    def cross_device(self) -> bool:
+        """Whether the baseline may be of another accelerator."""
+        return self.baseline_accelerator is not None
+
     def active(self) -> dict[str, tuple[str, ...]]:
         """Return the filters that restrict something, by label."""
-        return {word: getattr(self, name) for name, word in FILTER_WORDS.items() if getattr(self, name)}
+        chosen = {word: getattr(self, name) for name, word in FILTER_WORDS.items() if getattr(self, name)}
+        return chosen | ({"Only models with": self.only} if self.only else {})
 
     def chosen(self) -> dict[str, tuple[str, ...]]:
         """Return every filter by its URL parameter."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name in FILTER_WORDS}
+
+    def parameters(self) -> dict[str, object]:
+        """Return what a query may bind, by name; SQL takes those that it names."""
+        return {name: list(values) for name, values in self.chosen().items()} | {
+            "run": self.run_id,
+            "only": list(self.only),
+            "baseline_backend": self.baseline,
+            "baseline_run": self.baseline_run,
+            "baseline_accelerator": self.baseline_accelerator,
+        }

@@ -1,13 +1,14 @@
-"""Tables: words and units of the columns, a dash for what is missing, and the same rows as CSV."""
+"""Tables: words and units of the columns, a dash for what is missing, the rows as files and the SQL behind them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 import streamlit as st
 
+from dashboard import downloads
 from dashboard.palette import status_colour
 from dashboard.settings import LAZY_ROWS
 from dashboard.words import DASH, STATUS_WORDS, TIMES, count
@@ -56,56 +57,50 @@ def measured(name: str, label: str | None = None, note: str = "", width: int | N
 
 
 def show(
-    frame: pd.DataFrame, columns: Mapping[str, Column], *, key: str, alt: str, file_name: str, whole: bool = False
-) -> None:
-    """Draw the frame's named columns as a sortable table with a CSV of the same rows under it.
-
-    The CSV has the names and units of the store's columns, every digit, and all rows.
-    """
-    shown = [name for name in columns if name in frame.columns]
-    st.dataframe(
-        display(frame, {name: columns[name] for name in shown}),
-        column_config={name: _config(columns[name]) for name in shown},
-        hide_index=True,
-        placeholder=DASH,
-        height="content" if whole else table_height(len(frame)),
-        lazy=len(frame) > LAZY_ROWS,
-        key=key,
-        alt=alt,
-    )
-    _download(frame[shown], key, file_name)
-
-
-def show_selectable(
     frame: pd.DataFrame,
     columns: Mapping[str, Column],
     *,
     key: str,
     alt: str,
     file_name: str,
-    on_select: Callable[[], None] | Literal["rerun"] = "rerun",
+    sql: str | None = None,
+    whole: bool = False,
+    on_select: Callable[[], None] | Literal["rerun", "ignore"] = "ignore",
 ) -> int | None:
-    """Draw the table so that one row can be selected; return its position.
+    """Draw the frame's named columns: to sort, to search, to hide, to download; return the position of a selected row.
 
-    A table that loads rows as one scrolls cannot select: it is cut, and the CSV still has all rows.
+    The files have the names and units of the store's columns, every digit, and all rows. A table that loads rows as one
+    scrolls cannot select: where rows are to be selected it is cut.
+
+    Args:
+        frame: the rows.
+        columns: those to show, in order; a name that the frame has not is left out.
+        key: of the widget, unique on the page.
+        alt: what a reader who cannot see it is told.
+        file_name: of the downloads, without its suffix.
+        sql: statement behind the rows, with its values written out (`data.statement`).
+        whole: show every row at once, however many.
+        on_select: what a selected row does; by default none can be selected.
     """
     shown = [name for name in columns if name in frame.columns]
-    first = frame.head(LAZY_ROWS)
-    if len(frame) > LAZY_ROWS:
+    selects = on_select != "ignore"
+    drawn = frame.head(LAZY_ROWS) if selects else frame
+    if len(drawn) < len(frame):
         st.caption(f"The first {LAZY_ROWS:,} of {count(len(frame), 'row')}; filter for others.")
-    state = st.dataframe(
-        display(first, {name: columns[name] for name in shown}),
+    state: Any = st.dataframe(
+        display(drawn, {name: columns[name] for name in shown}),
         column_config={name: _config(columns[name]) for name in shown},
         hide_index=True,
         placeholder=DASH,
-        height=table_height(len(first)),
+        height="content" if whole else table_height(len(drawn)),
+        lazy=None if selects else len(frame) > LAZY_ROWS,
         on_select=on_select,
         selection_mode="single-row",
         key=key,
         alt=alt,
     )
-    _download(frame[shown], key, file_name)
-    picked = state["selection"]["rows"]
+    downloads.below(frame[shown], key, file_name, sql)
+    picked = state["selection"]["rows"] if selects else []
     return int(picked[0]) if picked else None
 
 
@@ -157,20 +152,3 @@ def _config(column: Column) -> ColumnConfig:
             column.label, help=column.help, format="YYYY-MM-DD HH:mm", pinned=column.pinned, width=column.width
         )
     return st.column_config.TextColumn(column.label, help=column.help, pinned=column.pinned, width=column.width)
-
-
-def _download(frame: pd.DataFrame, key: str, file_name: str) -> None:
-    def build() -> bytes:
-        return frame.to_csv(index=False).encode()
-
-    st.download_button(
-        f"CSV, {count(len(frame), 'row')}",
-        data=build,
-        file_name=file_name,
-        mime="text/csv",
-        key=f"{key}-csv",
-        on_click="ignore",
-        icon=":material/download:",
-        type="tertiary",
-        help="The rows of this table with the store's column names, in seconds, with every digit.",
-    )

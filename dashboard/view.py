@@ -59,9 +59,9 @@ class View:
         return None if missing(value) or not value else str(value)
 
     def file_name(self, what: str) -> str:
-        """Return a name for a download; of the run's id only letters, digits and hyphens are taken."""
+        """Return a name for downloads, without a suffix; of the run's id only letters, digits and hyphens stay."""
         short = "".join(c for c in str(self.run["run_id"])[:8] if c.isalnum() or c == "-")
-        return f"xlabench-{what}-{short}.csv"
+        return f"xlabench-{what}-{short}"
 
 
 def _moment(value: Any) -> datetime | None:
@@ -74,7 +74,12 @@ def _row(runs: pd.DataFrame, run_id: str) -> dict[str, Any]:
 
 
 def _baseline_run(runs: pd.DataFrame, selection: Selection) -> str:
-    if selection.baseline_run_id in (None, selection.run_id):
-        return "same run"
-    row = _row(runs, str(selection.baseline_run_id))
-    return f"run {row['run_label'] or row['run_id'][:8]} of {when(row['run_started'])}"
+    point = selection.baseline_point
+    if point in ("latest", "oldest"):
+        where = f"{point} result of each series"
+    elif selection.baseline_run in (selection.run_id, "same"):
+        where = "same run"
+    else:
+        row = _row(runs, selection.baseline_run)
+        where = f"run {row['run_label'] or row['run_id'][:8]} of {when(row['run_started'])}"
+    return f"{where}, on {selection.baseline_accelerator}: cross-device" if selection.cross_device else where

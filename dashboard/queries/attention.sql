@@ -14,7 +14,7 @@ WITH judged AS (
             WHEN speedup_high < 1 AND backend <> 'eager' THEN 'slower than baseline'
         END AS finding,
         *
-    FROM speedups($baseline_backend::VARCHAR, $baseline_run::VARCHAR)
+    FROM speedups($baseline_backend::VARCHAR, $baseline_run::VARCHAR, baseline_accelerator := $baseline_accelerator::VARCHAR)
     WHERE /*filters*/
 )
 SELECT

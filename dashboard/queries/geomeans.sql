@@ -3,7 +3,9 @@ SELECT *
 FROM geomeans(
     $baseline_backend::VARCHAR,
     $baseline_run::VARCHAR,
-    models := CASE WHEN len($model::VARCHAR[]) > 0 THEN $model::VARCHAR[] END
+    models := CASE WHEN len($model::VARCHAR[]) > 0 THEN $model::VARCHAR[] END,
+    baseline_accelerator := $baseline_accelerator::VARCHAR,
+    clean_of := $only::VARCHAR[]
 )
 WHERE run_id = $run
     AND (len($suite::VARCHAR[]) = 0 OR list_contains($suite::VARCHAR[], suite))

@@ -69,12 +69,12 @@ def _list(view: View, runs: pd.DataFrame) -> None:
         "command": Column("Command", width="large"),
     }
     st.caption("Select a run to show it on every page.")
-    tables.show_selectable(
+    tables.show(
         listed,
         columns,
         key="runs-list",
         alt="Runs of the store",
-        file_name="xlabench-runs.csv",
+        file_name="xlabench-runs",
         on_select=lambda: _choose(view.snapshot, list(runs["run_id"])),
     )
 
@@ -152,8 +152,13 @@ def _experiments(view: View, rows: pd.DataFrame) -> None:
         "reproduce": Column("Reproduce", width="large"),
     }
     columns = tables.without_constant(columns, listed, ["suite", "accelerator", "dtype", "attempt"])
-    position = tables.show_selectable(
-        listed, columns, key="experiments", alt="Experiments of the run", file_name=view.file_name("run")
+    position = tables.show(
+        listed,
+        columns,
+        key="experiments",
+        alt="Experiments of the run",
+        file_name=view.file_name("run"),
+        on_select="rerun",
     )
     if position is not None and position < len(rows):
         _detail(view, rows.iloc[position])

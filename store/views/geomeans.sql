@@ -1,10 +1,22 @@
--- Grain of geomeans(baseline_backend, baseline_run, models, runs): one row per run and series without the model: suite, test,
--- accelerator (and its model, machine), environment, dtype, requested batch size, train settings, backend and variant.
--- `models` (NULL: all) narrows what is averaged and counted, `runs` (NULL: all) the runs.
+-- Grain of geomeans(baseline_backend, baseline_run, models, runs, baseline_accelerator, clean_of): one row per run and series
+-- without the model: suite, test, accelerator (and its model, machine), environment, dtype, requested batch size, train
+-- settings, backend and variant. `models` (NULL: all) narrows what is averaged and counted, `runs` (NULL: all) the runs;
+-- `clean_of` (of 'no fallback ops', 'no graph breaks') leaves out the models of which a result of the run and test has any.
+-- With `baseline_accelerator` the baseline may be of another device: such a mean is cross-device and has no interval.
 -- `geomean` is over the `n` models that are valid on both sides and comparable (several batch sizes of a model count as
 -- their geomean); the interval is exp of the 95 % t interval of the mean log, from three models on.
-CREATE OR REPLACE MACRO geomeans(baseline_backend, baseline_run, models := NULL, runs := NULL) AS TABLE
-WITH per_model AS (
+CREATE OR REPLACE MACRO geomeans(
+    baseline_backend, baseline_run, models := NULL, runs := NULL, baseline_accelerator := NULL, clean_of := []
+) AS TABLE
+WITH unclean AS (
+    SELECT DISTINCT run_id, suite, model, test
+    FROM result_rows
+    WHERE len(clean_of::VARCHAR[]) > 0
+        AND (runs IS NULL OR list_contains(runs::VARCHAR[], run_id))
+        AND (list_contains(clean_of::VARCHAR[], 'no fallback ops') AND fallback_ops_n > 0
+            OR list_contains(clean_of::VARCHAR[], 'no graph breaks') AND graph_breaks_n > 0)
+),
+per_model AS (
     SELECT
         run_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
         optimizer, loss, matmul_precision, workload, backend, variant, model,
@@ -12,6 +24,7 @@ WITH per_model AS (
         any_value(run_started) AS run_started,
         any_value(plan_known) AS plan_known,
         max(baseline_run_id) AS baseline_run_id,
+        bool_or(cross_device) AS cross_device,
         avg(ln(speedup)) FILTER (speedup > 0) AS log_speedup,
         bool_or(valid) AS valid,
         bool_or(baseline_valid) AS baseline_valid,
@@ -21,7 +34,8 @@ WITH per_model AS (
         count(*) FILTER (ran OR status = 'verify_only') AS answered_n,
         count(*) FILTER ((ran OR status = 'verify_only') AND verification_code = 'PASS') AS verified_n,
         coalesce(bool_or(verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN')), false) AS verify_asked
-    FROM speedups(baseline_backend, baseline_run, runs := runs)
+    FROM speedups(baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs)
+    ANTI JOIN unclean USING (run_id, suite, model, test)
     WHERE models IS NULL OR list_contains(models::VARCHAR[], model)
     GROUP BY
         run_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
@@ -36,6 +50,7 @@ grouped AS (
         suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
         optimizer, loss, matmul_precision, workload, backend, variant,
         max(baseline_run_id) AS baseline_run_id,
+        coalesce(bool_or(cross_device), false) AS cross_device,
         count(log_speedup) AS n,
         avg(log_speedup) AS mean_log,
         stddev_samp(log_speedup) AS sd_log,
@@ -67,8 +82,8 @@ SELECT
     g.* EXCLUDE (mean_log, sd_log, valid_models),
     baseline_backend AS baseline_backend,
     exp(g.mean_log) AS geomean,
-    CASE WHEN g.n >= 3 THEN exp(g.mean_log - t.t * g.sd_log / sqrt(g.n)) END AS geomean_low,
-    CASE WHEN g.n >= 3 THEN exp(g.mean_log + t.t * g.sd_log / sqrt(g.n)) END AS geomean_high,
+    CASE WHEN g.n >= 3 AND NOT g.cross_device THEN exp(g.mean_log - t.t * g.sd_log / sqrt(g.n)) END AS geomean_low,
+    CASE WHEN g.n >= 3 AND NOT g.cross_device THEN exp(g.mean_log + t.t * g.sd_log / sqrt(g.n)) END AS geomean_high,
     list_filter(coalesce(b.baseline_models, []), lambda m: NOT list_contains(g.valid_models, m)) AS only_baseline
 FROM grouped AS g
 LEFT JOIN baselines AS b

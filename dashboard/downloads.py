@@ -1,0 +1,66 @@
+"""Under each table: its rows as CSV, Parquet and JSON, and the SQL that they come from."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard.words import count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+
+def as_csv(frame: pd.DataFrame) -> bytes:
+    """Return RFC 4180 lines with a header; a missing value is an empty field."""
+    return frame.to_csv(index=False).encode()
+
+
+def as_parquet(frame: pd.DataFrame) -> bytes:
+    """Return one Parquet file."""
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer, index=False)
+    return buffer.getvalue()
+
+
+def as_json(frame: pd.DataFrame) -> bytes:
+    """Return an array of objects; a missing value is null, a time ISO 8601 in UTC."""
+    return frame.to_json(orient="records", date_format="iso", double_precision=15, force_ascii=False).encode()
+
+
+FORMS: dict[str, tuple[Callable[[pd.DataFrame], bytes], str, str]] = {
+    "CSV": (as_csv, "csv", "text/csv"),
+    "Parquet": (as_parquet, "parquet", "application/vnd.apache.parquet"),
+    "JSON": (as_json, "json", "application/json"),
+}
+"""Label → how the bytes are made, the suffix and the type."""
+
+
+def below(frame: pd.DataFrame, key: str, file_name: str, sql: str | None) -> None:
+    """Draw the row of buttons; a file is made when it is asked for."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}-files"):
+        st.caption(count(len(frame), "row"), width="content")
+        for label, (_, suffix, kind) in FORMS.items():
+            st.download_button(
+                label,
+                data=_maker(frame, label),
+                file_name=f"{file_name}.{suffix}",
+                mime=kind,
+                key=f"{key}-{suffix}",
+                on_click="ignore",
+                icon=":material/download:",
+                type="tertiary",
+                help="These rows with the store's column names, in seconds and bytes, with every digit.",
+            )
+        if sql:
+            with st.popover("SQL", icon=":material/code:", type="tertiary", key=f"{key}-sql", width="content"):
+                st.caption("The statement behind these rows. `xlabench sql` and any DuckDB client run it.")
+                st.code(sql, language="sql", height=320)
+
+
+def _maker(frame: pd.DataFrame, label: str) -> Callable[[], bytes]:
+    return lambda: FORMS[label][0](frame)

@@ -1,0 +1,32 @@
+"""The pages in the order of the navigation, one line each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dashboard.screens import compile_time, fallback_ops, overview, runs, speedup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dashboard.view import View
+
+
+@dataclass(frozen=True)
+class PageSpec:
+    """One page: its title, its URL path (empty: the page that opens first) and what draws it."""
+
+    title: str
+    url_path: str
+    icon: str
+    show: Callable[[View], None]
+
+
+PAGES = (
+    PageSpec("Overview", "", ":material/dashboard:", overview.show),
+    PageSpec("Speedup", "speedup", ":material/speed:", speedup.show),
+    PageSpec("Compile time", "compile-time", ":material/timer:", compile_time.show),
+    PageSpec("Fallback ops", "fallback-ops", ":material/call_split:", fallback_ops.show),
+    PageSpec("Runs", "runs", ":material/list_alt:", runs.show),
+)

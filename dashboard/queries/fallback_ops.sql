@@ -1,0 +1,5 @@
+-- Grain: as view fallback_ops, for the shown run.
+SELECT *
+FROM fallback_ops
+WHERE /*filters*/
+ORDER BY suite, model, test, variant, environment, op

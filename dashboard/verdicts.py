@@ -1,0 +1,63 @@
+"""A verdict as sign, word and colour: the one place that knows how the words of store.compare look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dashboard.words import interval, missing
+
+if TYPE_CHECKING:
+    from store.stats.verdicts import Verdict
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a verdict is shown: never by its colour alone."""
+
+    sign: str
+    word: str
+    colour: str
+    """For charts and cells; it reads on light and dark."""
+    markdown: str
+    """Name of the colour in Streamlit's markdown."""
+
+    @property
+    def text(self) -> str:
+        """Sign and word."""
+        return f"{self.sign} {self.word}"
+
+
+LOOKS: dict[str, Look] = {
+    "faster": Look("▲", "faster", "#1BA37D", "green"),
+    "slower": Look("▼", "slower", "#D2492A", "red"),
+    "same": Look("≈", "unchanged", "#8A8A8A", "gray"),
+    "ambiguous": Look("?", "ambiguous", "#B09A00", "orange"),
+    "not comparable": Look("✕", "not comparable", "#8A8A8A", "gray"),
+}
+"""Word of store.stats.verdicts → its look."""
+
+
+def look(word: str) -> Look:
+    """Return the look of a verdict's word."""
+    return LOOKS[word]
+
+
+def text(verdict: Verdict) -> str:
+    """Return sign and word of a verdict; a faster or slower that was not confirmed says so."""
+    shown = look(verdict.word).text
+    suspected = verdict.word in ("faster", "slower") and not verdict.confirmed
+    return f"{shown} (suspected)" if suspected else shown
+
+
+def coloured(word: str, words: str | None = None) -> str:
+    """Return a verdict's sign and word in its colour, as markdown; `words` replace the word."""
+    shown = look(word)
+    return f":{shown.markdown}[{shown.sign} {words or shown.word}]"
+
+
+def why(verdict: Verdict) -> str:
+    """Return the reason with the numbers that it rests on."""
+    if missing(verdict.ratio):
+        return verdict.reason
+    return f"{verdict.reason}; 95 % {interval(verdict.low, verdict.high)}, n = {verdict.processes} processes"
