@@ -6,7 +6,9 @@ scatter that A/A records of other runs have shown is added as prior knowledge (t
 models and empirical Bayes methods", 2004, equations 1 and 2): variance and degrees of freedom are those of both.
 
 That knowledge holds for a machine like the one it comes from. Where a cell's own scatter refutes it, as on a machine
-that was disturbed, it is left out; and no cell is known better than the rounds inside its processes allow.
+that was disturbed, it is left out. No process is known better than its rounds allow, and one whose rounds disagree
+counts for less (a weighted mean, as of studies of different size): otherwise a single disturbed process of three
+would hide a change of ten times the noise.
 """
 
 from __future__ import annotations
@@ -107,7 +109,7 @@ def effects(
     within: ArrayLike = np.nan,
     level: float = LEVEL,
 ) -> Effects:
-    """Return mean log-ratio, its interval and two-sided p per cell.
+    """Return the weighted mean log-ratio, its interval and two-sided p per cell.
 
     Args:
         log_ratios: one per process, shape (cells, processes); NaN where a process gave none.
@@ -120,20 +122,45 @@ def effects(
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415 (measuring environments need no scipy)
 
     values = np.atleast_2d(np.asarray(log_ratios, float))
-    count = np.isfinite(values).sum(axis=1)
-    mean = np.where(count > 0, np.nansum(values, axis=1) / np.maximum(count, 1), np.nan)
-    squares = np.nansum((values - mean[:, None]) ** 2, axis=1)
-    prior = _believed(squares, count, np.asarray(prior_variance, float), np.asarray(prior_freedom, float))
-    freedom = np.maximum(count - 1, 0) + prior
+    scale = np.broadcast_to(np.asarray(prior_variance, float), values.shape[:1])
+    rounds = _of_rounds(values, np.broadcast_to(np.asarray(within, float), values.shape))
+    weight = _weights(values, scale[:, None], rounds)
+    count, total = np.isfinite(values).sum(axis=1), weight.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = (prior * np.asarray(prior_variance, float) + squares) / freedom
-        variance = np.fmax(variance, _nanmean(np.broadcast_to(np.asarray(within, float), values.shape)))
-        error = np.sqrt(variance / count + np.asarray(between_runs, float))
+        mean = np.nansum(weight * values, axis=1) / total
+        squares = np.nansum(weight * (values - mean[:, None]) ** 2, axis=1)
+        prior = _believed(squares, count, scale, np.asarray(prior_freedom, float))
+        freedom = np.maximum(count - 1, 0) + prior
+        variance = np.fmax((prior * scale + squares) / freedom / total, _least_variance(rounds))
+        error = np.sqrt(variance + np.asarray(between_runs, float))
         half = stdtrit(freedom, (1 + level) / 2) * error
         p = 2 * stdtr(freedom, -np.abs(mean) / error)
     known = (count > 0) & (freedom > 0)
     blank = np.where(known, 0.0, np.nan)
     return Effects(mean, error + blank, freedom, mean - half + blank, mean + half + blank, p + blank, count, level)
+
+
+def _of_rounds(values: Floats, within: Floats) -> Floats:
+    """Return what rounds tell of each process that has a value; of one whose rounds are unknown, what others told."""
+    told = np.where(np.isfinite(within), within, _nanmean(within)[:, None])
+    return np.where(np.isfinite(values), told, np.nan)
+
+
+def _weights(values: Floats, scale: Floats, rounds: Floats) -> Floats:
+    """Return what each process counts for: 1 up to the scatter that processes have anyway, less where rounds tell more.
+
+    A process without a value has none.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = scale / np.fmax(scale, rounds)
+    return np.where(np.isfinite(values), np.where(np.isfinite(share), share, 1.0), 0.0)
+
+
+def _least_variance(rounds: Floats) -> Floats:
+    """Return the variance of a mean of processes that differ in their rounds only; 0 where no rounds are known."""
+    with np.errstate(divide="ignore"):
+        precision = np.nansum(1 / rounds, axis=1)
+        return np.where(precision > 0, 1 / precision, 0.0)
 
 
 def _believed(squares: Floats, count: Any, variance: Floats, freedom: Floats) -> Floats:

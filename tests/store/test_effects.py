@@ -66,6 +66,26 @@ def test_no_process_is_known_better_than_its_rounds_allow():
     assert (calm.low[0] > 0, restless.low[0] < 0) == (True, True)
 
 
+def test_a_process_whose_rounds_disagree_counts_for_less():
+    """One of three is far off, and its own rounds say that it may be: variances 0.0001, 0.0001 and 0.01."""
+    found = effects([[-0.10, 0.05, -0.10]], 0.0001, 20.0, within=[[0.0001, 0.01, 0.0001]])
+    assert found.log_ratio[0] == pytest.approx((-0.10 * 2 + 0.05 * 0.01) / 2.01)
+    assert found.high[0] < 0
+    assert effects([[-0.10, 0.05, -0.10]], 0.0001, 20.0).high[0] > 0
+
+
+def test_weights_raise_no_false_alarms():
+    """10,000 A/A cells of three processes, one of five ten times as restless as the calibration saw."""
+    random = np.random.default_rng(11)
+    scatter = np.where(random.random((10_000, 3, 1)) < 0.2, 0.2, 0.02)
+    base, new = np.exp(random.normal(0, 1, (10_000, 3, 10)) * scatter), np.ones((10_000, 3, 10))
+    between = random.normal(0, 0.01, (10_000, 3))
+    ratios = paired_log_ratios(base, new) + between
+    found = effects(ratios, 0.0001 + np.pi / 2 * 0.02**2 / 10, 20.0, within=round_variance(base, new))
+    outside = float(np.mean((found.low > 0) | (found.high < 0)))
+    assert outside < 0.05
+
+
 @pytest.mark.parametrize("share", [0.2, 0.4])
 def test_bursts_that_the_calibration_never_saw_raise_no_false_alarms(share):
     """5,000 A/A cells of 3 processes and 5 rounds, some off by half; the calibration saw a quiet machine.
