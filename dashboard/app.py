@@ -16,6 +16,7 @@ def main() -> None:
     pages = {spec.url_path: _page(spec, views) for spec in PAGES}
     chosen = st.navigation(list(pages.values()), position="top")
     links.offer(pages)
+    links.arrive(chosen)
     shown = snapshot.shown()
     if shown:
         views += _view(str(shown))

@@ -170,9 +170,12 @@ def _rule() -> Rule:
 
 def _run_box(label: str, key: str, fixed: tuple[str, ...], choices: Choices, help_text: str) -> str | None:
     """Draw a list of runs; a typed or linked id that is not listed is accepted as it is."""
+    listed = dict(choices.runs[:RUNS_LISTED])
+    if st.session_state.get(key) in listed:
+        st.session_state[key] = listed[st.session_state[key]]
     return st.selectbox(
         label,
-        (*fixed, *(text for _, text in choices.runs[:RUNS_LISTED])),
+        (*fixed, *listed.values()),
         key=key,
         bind="query-params",
         persist_state="session",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
+
+from dashboard.selection import FILTER_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,12 +18,37 @@ if TYPE_CHECKING:
     from dashboard.view import View
 
 _PAGES = "_pages"
-_BOUND = "_bound_by_a_jump"
+_JUMP = "_jump"
 
 
 def offer(pages: Mapping[str, Any]) -> None:
     """Make Streamlit's pages known by their URL paths; `app` calls it once a run."""
     st.session_state[_PAGES] = dict(pages)
+
+
+def arrive(current: Any) -> None:
+    """Finish a jump: switch to its page, then put its parameters into URL and widgets, before any widget is drawn.
+
+    Streamlit lets nobody set a URL parameter that a widget is bound to, and a link's parameters lose against what the
+    widgets of the session hold; so a jump sets the widgets, which write the URL.
+    """
+    jump = st.session_state.get(_JUMP)
+    if jump is None:
+        return
+    page, params = jump
+    target = st.session_state[_PAGES][page]
+    if target.url_path != current.url_path:
+        st.switch_page(target, query_params={})
+    del st.session_state[_JUMP]
+    for name, value in params.items():
+        several = name in (*FILTER_WORDS, "only")
+        if value is None and not several:
+            st.session_state.pop(name, None)
+            continue
+        texts = _texts(value)
+        st.session_state[name] = texts if several or len(texts) != 1 else texts[0]
+        with contextlib.suppress(StreamlitAPIException):
+            st.query_params[name] = texts
 
 
 def parameters(selection: Selection, **params: object) -> dict[str, list[str]]:
@@ -52,20 +81,38 @@ def href(view: View, page: str, **params: object) -> str:
     return f"{page or './'}?{urlencode(parameters(view.selection, **params), doseq=True)}"
 
 
-def link(view: View, page: str, label: str, *, icon: str | None = None, **params: object) -> None:
-    """Draw a link that switches the page without a reload; the label is markdown."""
-    st.page_link(
-        st.session_state[_PAGES][page],
-        label=label,
+def link(view: View, page: str, label: str, *, key: str, icon: str | None = None, **params: object) -> None:
+    """Draw a button that looks like a link and opens a page; the selection stays, but for the parameters given.
+
+    Args:
+        view: what is shown.
+        page: URL path of `pages.PAGES`.
+        label: markdown.
+        key: of the button, unique on the page.
+        icon: Streamlit's name of one.
+        params: a text, or several; None sets a box back to its default.
+    """
+    st.button(
+        label,
+        key=key,
         icon=icon,
-        query_params=parameters(view.selection, **params),
+        type="tertiary",
+        on_click=_remember,
+        args=(view.selection, page, params),
     )
 
 
 def go(view: View, page: str, **params: object) -> NoReturn:
-    """Switch to a page, for a selection in a table or chart; not to be called in a callback."""
-    wanted = parameters(view.selection, **params)
-    st.switch_page(st.session_state[_PAGES][page], query_params=wanted)
+    """Open a page, for a selection in a table or chart: parameters as of `link`; not to be called in a callback."""
+    _remember(view.selection, page, params)
+    st.switch_page(st.session_state[_PAGES][page], query_params={})
+
+
+def _remember(selection: Selection, page: str, params: Mapping[str, object]) -> None:
+    """Keep a jump for the next run; what the selection says already stays as its box words it."""
+    known = parameters(selection)
+    fresh = {name: value for name, value in params.items() if known.get(name, []) != _texts(value)}
+    st.session_state[_JUMP] = (page, fresh)
 
 
 def _texts(value: object) -> list[str]:

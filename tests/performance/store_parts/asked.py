@@ -95,4 +95,5 @@ def _page(facts: dict[str, Any]) -> dict[str, Any]:
     """Return what a page without filters passes."""
     chosen: dict[str, Any] = {name: [] for name in ("suite", "model", "backend", "test", "accelerator", "dtype")}
     shown = {name: facts[name] for name in ("run", "experiment", "environment")}
-    return chosen | shown | {"baseline_backend": "inductor", "baseline_run": facts["run"]}
+    baseline = {"baseline_backend": "inductor", "baseline_run": facts["run"], "baseline_accelerator": None}
+    return chosen | shown | baseline | {"only": []}
