@@ -96,6 +96,17 @@ _SERIES = (
     count("processes_n", "Processes", "Processes of the result that the finding is about."),
 )
 
+_BREAK_EVEN = (
+    seconds("baseline_time_to_steady_s", "Baseline's time to steady", "Time to steady of the baseline result."),
+    count(
+        "break_even_iterations",
+        "Break-even",
+        "Iterations after which the whole work, waiting included, is done earlier than with the baseline.",
+        "lower",
+    ),
+    seconds("break_even_s", "Break-even time", "Time of the whole work, waiting included, up to the break-even."),
+)
+
 _CHANGES = (
     milliseconds("latency_before_s", "Before", "Median latency of the runs before the change, up to the one before."),
     milliseconds("latency_after_s", "After", "Median latency of the runs after the change, up to the next one."),
@@ -159,4 +170,4 @@ _NOISE = (
     count("freedom", "Degrees of freedom", "Of the variance: pairs, and four for the default where it is mixed in."),
 )
 
-DERIVED = (*_RATES, *_FALLBACK, *_MEMORY, *_STRUCTURE, *_SERIES, *_CHANGES, *_NOISE)
+DERIVED = (*_RATES, *_FALLBACK, *_MEMORY, *_STRUCTURE, *_SERIES, *_BREAK_EVEN, *_CHANGES, *_NOISE)

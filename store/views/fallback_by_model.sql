@@ -1,19 +1,7 @@
 -- Grain: one row per result with ops that XLA did not lower. `ops` are in order of calls; `only_op` is set where a
 -- single op is called in steady iterations: lowering it would leave the model without fallback.
 CREATE OR REPLACE VIEW fallback_by_model AS
-WITH calls AS (
-    SELECT
-        r.run_id, r.experiment_id, r.environment, o.op,
-        any_value(o.klass) AS klass,
-        sum(o.calls_per_iteration) AS calls_per_iteration,
-        sum(o.calls_compile)::BIGINT AS calls_compile,
-        max(o.time_s) AS time_s,
-        coalesce(sum(o.calls_per_iteration) > 0, true) AS steady
-    FROM result_rows AS r
-    JOIN record_fallback_ops AS o ON o.record_id = r.detail_record_id
-    GROUP BY r.run_id, r.experiment_id, r.environment, o.op
-),
-results_of AS (
+WITH results_of AS (
     SELECT
         run_id, experiment_id, environment,
         count(*) AS fallback_ops_n,
@@ -26,7 +14,7 @@ results_of AS (
         sum(calls_compile)::BIGINT AS calls_compile,
         sum(time_s) AS time_s,
         list(op ORDER BY calls_per_iteration DESC NULLS LAST, op) AS ops
-    FROM calls
+    FROM fallback_calls
     GROUP BY run_id, experiment_id, environment
 )
 SELECT

@@ -5,6 +5,7 @@ from store.database.views import SCALARS, VIEWS
 _CALLS = {
     "speedups": "speedups('inductor', NULL)",
     "geomeans": "geomeans('inductor', NULL)",
+    "break_evens": "break_evens('inductor', NULL)",
     "baselines": "baselines('inductor', 'latest', NULL, NULL)",
     "hud_summary": "hud_summary('inductor', NULL)",
     "pair_lists": "pair_lists('inductor', NULL)",

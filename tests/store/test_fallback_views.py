@@ -71,3 +71,23 @@ def test_a_model_has_its_ops_by_class_and_share(stored):
     assert [row[key] for key in keys] == ["alexnet", 3, 2, 1, 1, 1, None]
     assert (row["ops"], row["calls_compile"]) == (["nonzero", "sort", "item"], 2)
     assert (row["fallback_calls_per_iteration"], row["time_share"]) == (5.0, pytest.approx(0.3))
+
+
+def test_calls_of_a_result_have_their_share_and_their_places(stored):
+    con = stored(
+        [
+            record(
+                "alexnet", op("nonzero", 2.0, call_site="b.py:2", time_s=0.002), op("nonzero", 1.0, call_site="a.py:1")
+            ),
+            record("vgg16", op("nonzero", 5.0), op("sort", 0.0, compile_calls=3)),
+            record("dcgan", op("nonzero", 5.0), op("sort", 1.0)),
+        ]
+    )
+    rows = query.fetch(con, "SELECT * FROM fallback_calls")
+    found = {(row["model"], row["op"]): row for row in rows}
+    assert len(rows) == len(found) == 5
+    alexnet = found["alexnet", "nonzero"]
+    assert (alexnet["calls_per_iteration"], alexnet["call_sites"]) == (3.0, ["a.py:1", "b.py:2"])
+    assert alexnet["time_share"] == pytest.approx(0.2)
+    assert {key for key, row in found.items() if row["alone"]} == {("alexnet", "nonzero"), ("vgg16", "nonzero")}
+    assert {key for key, row in found.items() if not row["steady"]} == {("vgg16", "sort")}

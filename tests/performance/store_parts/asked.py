@@ -32,6 +32,7 @@ _SQL = {
     "baselines": "SELECT * FROM baselines('inductor', 'latest', NULL, NULL) LIMIT 1000",
     "speedups": "SELECT * FROM speedups('inductor', NULL, runs := [$run])",
     "geomeans": "SELECT * FROM geomeans('inductor', NULL, runs := [$run])",
+    "break_evens": "SELECT * FROM break_evens('inductor', NULL, runs := [$run])",
     "pair_lists": "SELECT * FROM pair_lists('inductor', NULL, runs := [$run])",
     "structural_differences": "SELECT * FROM structural_differences($before, $run)",
     "what_differs": "SELECT * FROM what_differs($before, $run)",
@@ -56,6 +57,7 @@ _MORE = {
 }
 _TABLES = {
     "fallback_ops": "record_fallback_ops",
+    "fallback_calls": "record_fallback_ops",
     "fallback_by_op": "record_fallback_ops",
     "fallback_by_model": "record_fallback_ops",
     "graph_breaks": "record_graph_breaks",

@@ -1,0 +1,74 @@
+"""When a backend has earned its compile time: the view, against the rule of the statistics."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from store import query
+from store.ingest import ingest
+from store.stats.change import break_even
+from tests.store.factory import make_record, write_run
+
+ASKED = "SELECT * FROM break_evens('inductor', NULL)"
+
+
+def rows(con):
+    return {(row["model"], row["backend"]): row for row in query.fetch(con, ASKED)}
+
+
+def record(backend, per_iter, first, **facts):
+    """Return a record whose first block takes `first` and that is warm after it."""
+    return make_record(backend=backend, per_iter=[per_iter] * 8, first=first, warmup=(), **facts)
+
+
+def test_a_backend_is_ahead_at_once_or_after_iterations_or_never(stored):
+    con = stored(
+        [
+            record("inductor", 0.5, 4.5),
+            record("eager", 1.0, 1.0),
+            record("openxla+dynamo", 0.25, 8.25),
+            record("openxla+lazytensor", 0.25, 2.25),
+        ]
+    )
+    found = rows(con)
+    assert {backend: row["break_even"] for (_, backend), row in found.items()} == {
+        "inductor": None, "eager": "never", "openxla+dynamo": "after", "openxla+lazytensor": "ahead from the start",
+    }  # fmt: skip
+    after = found["resnet18", "openxla+dynamo"]
+    # It waits 8 s against 4 s and gains 0.25 s in each iteration: even after 16, ahead after 17, at 8 s + 17 · 0.25 s.
+    assert (after["time_to_steady_s"], after["baseline_time_to_steady_s"]) == (8.0, 4.0)
+    assert (after["break_even_iterations"], after["break_even_s"]) == (17, 12.25)
+    assert found["resnet18", "eager"]["break_even_iterations"] is None
+
+
+def test_without_a_speedup_there_is_no_break_even(stored):
+    con = stored(
+        [
+            record("openxla+dynamo", 0.25, 8.25),
+            record("inductor", 0.5, 4.5, model="vgg16", batch_size=8),
+            record("openxla+dynamo", 0.25, 8.25, model="vgg16", batch_size=4),
+        ]
+    )
+    found = rows(con)
+    assert found["resnet18", "openxla+dynamo"]["break_even"] is None
+    row = found["vgg16", "openxla+dynamo"]
+    assert (row["break_even"], row["break_even_iterations"]) == (None, None)
+    assert row["speedup_reason"].startswith("not comparable: batch size")
+
+
+_times = st.floats(min_value=1e-3, max_value=10)
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.lists(st.tuples(_times, _times), min_size=2, max_size=2))
+def test_the_view_computes_what_the_statistics_define(tmp_path_factory, sides):
+    (base_s, base_first), (own_s, own_first) = sides
+    folder = tmp_path_factory.mktemp("stats")
+    write_run(folder, [record("inductor", base_s, base_first), record("eager", own_s, own_first)])
+    with query.connect(ingest([folder], folder / "store").snapshot) as con:
+        row = rows(con)["resnet18", "eager"]
+    expected = break_even(own_first - own_s, own_s, base_first - base_s, base_s)
+    assert row["break_even"] == str(expected.outcome)
+    assert row["break_even_iterations"] == pytest.approx(float(expected.iterations), nan_ok=True) or (
+        row["break_even_iterations"] is None and expected.outcome != "after"
+    )
