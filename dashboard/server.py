@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -53,8 +55,21 @@ def serve(
         print(f"xlabench serve: {problem}", file=sys.stderr)  # noqa: T201 - the one sentence on the terminal
         return EXIT_USAGE
     os.environ[STORE_VARIABLE] = str(Path(store_dir).resolve())
-    _run_streamlit(streamlit_options(address, port, allowed_hosts))
+    with contextlib.suppress(_Ended):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _end)
+        _run_streamlit(streamlit_options(address, port, allowed_hosts))
     return EXIT_DONE
+
+
+class _Ended(BaseException):
+    """A signal asked the server to end; no error, and nothing that a handler of errors should catch."""
+
+
+def _end(number: int, frame: object) -> None:
+    """End at a signal, before the server listens; later it shuts down in order, and then raises the signal again."""
+    del number, frame
+    raise _Ended
 
 
 def streamlit_options(address: str, port: int, allowed_hosts: Iterable[str] = ()) -> dict[str, Any]:
@@ -107,9 +122,9 @@ def _why_not(address: str, port: int) -> str | None:
 
 
 def _run_streamlit(options: dict[str, Any]) -> None:
-    """Run Streamlit in this process, so that no child can outlive it; it installs its own signal handlers."""
-    from streamlit.web import bootstrap  # noqa: PLC0415 - half a second that a refused port need not cost
+    """Run Streamlit with our routes in this process, so that no child can outlive it; it ends at a signal."""
+    import streamlit as st  # noqa: PLC0415 - half a second that a refused port need not cost
 
-    flags = {name.replace(".", "_"): value for name, value in options.items()}
-    bootstrap.load_config_options(flags)
-    bootstrap.run(str(APP), False, [], flags)
+    from dashboard.routes import routes  # noqa: PLC0415 - as above
+
+    st.App(APP, routes=routes(options["server.allowedHosts"])).run(config=options)

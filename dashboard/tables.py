@@ -19,11 +19,30 @@ if TYPE_CHECKING:
 
     from streamlit.elements.lib.column_types import ColumnConfig
 
-Kind = Literal["text", "ratio", "ms", "seconds", "number", "decimal", "time"]
+Kind = Literal["text", "ratio", "ms", "seconds", "number", "decimal", "MiB", "percent", "time"]
 
-_FORMATS: dict[str, str] = {"ratio": f"%.2f{TIMES}", "ms": "%.3f", "seconds": "%.3f", "number": "%d", "decimal": "%.4g"}
-_KINDS: dict[str, Kind] = {"x": "ratio", TIMES: "ratio", "ms": "ms", "s": "seconds"}
-_MS_PER_S = 1000.0
+_FORMATS: dict[str, str] = {
+    "ratio": f"%.2f{TIMES}",
+    "ms": "%.3f",
+    "seconds": "%.3f",
+    "number": "%d",
+    "decimal": "%.4g",
+    "MiB": "%.1f",
+    "percent": "%.1f",
+}
+_KINDS: dict[str, Kind] = {
+    "x": "ratio",
+    TIMES: "ratio",
+    "ms": "ms",
+    "s": "seconds",
+    "MiB": "MiB",
+    "%": "percent",
+    "1/s": "decimal",
+    "1/iteration": "decimal",
+}
+"""Unit that a metric is shown in → kind of its column; else it is a count."""
+_SCALES: dict[str, float] = {"ms": 1000.0, "MiB": 2.0**-20, "percent": 100.0}
+"""What a stored value (seconds, bytes, share) is multiplied by to be shown."""
 _ROWS_WHOLE = 15
 _MOST_PX = 560
 
@@ -50,7 +69,7 @@ def measured(name: str, label: str | None = None, note: str = "", width: int | N
     """
     known = metric(name)
     unit = known.display_unit or known.unit
-    kind = _KINDS.get(unit, "number")
+    kind = "decimal" if unit == known.unit == "%" else _KINDS.get(unit, "number")
     words = label or known.label
     header = words if not unit or kind == "ratio" else f"{words}, {unit}"
     return Column(header, kind, help=" ".join(filter(None, (known.definition, note))), width=width)
@@ -121,13 +140,11 @@ def show_statuses(frame: pd.DataFrame, columns: Mapping[str, Column], *, key: st
 
 
 def display(frame: pd.DataFrame, columns: Mapping[str, Column]) -> pd.DataFrame:
-    """Return the frame in the units that are shown: milliseconds where the column says so."""
+    """Return the frame in the units that are shown, as milliseconds for seconds and MiB for bytes."""
     result = frame[list(columns)].copy()
     for name, column in columns.items():
-        if column.kind == "ms":
-            result[name] = pd.to_numeric(result[name]) * _MS_PER_S
-        elif column.kind in _FORMATS:
-            result[name] = pd.to_numeric(result[name])
+        if column.kind in _FORMATS:
+            result[name] = pd.to_numeric(result[name]) * _SCALES.get(column.kind, 1)
     return result
 
 

@@ -1,0 +1,124 @@
+"""Counters as tables: dynamo's JSON, PyTorch/XLA's metrics report, the profiler's table of operations."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MOST_BYTES = 16 * 2**20
+"""These reports have kilobytes; what is larger is none of them and is shown as text."""
+
+_TIME = re.compile(r"(\d+(?:\.\d+)?)(d|hr|h|ms|us|ns|m|s)")
+_SECONDS = {"d": 86400.0, "hr": 3600.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+
+
+def dynamo(path: Path) -> pd.DataFrame | None:
+    """Return dynamo's counters: columns group, counter, value; None where the file is something else."""
+    try:
+        document = json.loads(_read(path))
+    except (ValueError, OSError):
+        return None
+    if not isinstance(document, dict):
+        return None
+    rows = [(group, name, value) for group, held in document.items() for name, value in _counters(held)]
+    return pd.DataFrame(rows, columns=["group", "counter", "value"])
+
+
+def _counters(held: Any) -> Iterator[tuple[str, float]]:
+    if isinstance(held, dict):
+        yield from ((str(name), value) for name, value in held.items() if isinstance(value, int | float))
+    elif isinstance(held, int | float):
+        yield "", held
+
+
+def xla_metrics(path: Path) -> pd.DataFrame | None:
+    """Return a metrics report: columns kind, name, samples_n, total, total_s; None where the file is something else.
+
+    `total_s` is the accumulated time; what is no time, as bytes or a number of nodes, stands in `total`.
+    """
+    try:
+        lines = _read(path).splitlines()
+    except (ValueError, OSError):
+        return None
+    rows: list[dict[str, Any]] = []
+    for line in lines:
+        word, _, value = line.strip().partition(": ")
+        if not line.startswith(" ") and word in ("Metric", "Counter"):
+            rows.append({"kind": word.lower(), "name": value, "samples_n": None, "total": None, "total_s": None})
+        elif rows and word in ("TotalSamples", "Value"):
+            rows[-1]["samples_n" if word == "TotalSamples" else "total"] = _number(value)
+        elif rows and word == "Accumulator":
+            seconds = duration_s(value)
+            rows[-1]["total" if seconds is None else "total_s"] = _number(value) if seconds is None else seconds
+    return (
+        pd.DataFrame(rows).astype({"samples_n": "Float64", "total": "Float64", "total_s": "Float64"}) if rows else None
+    )
+
+
+def duration_s(text: str) -> float | None:
+    """Return seconds of a duration as PyTorch/XLA writes it, `01m02s003ms004.5us`; None for any other text."""
+    if not text or _TIME.sub("", text):
+        return None
+    return sum(float(number) * _SECONDS[unit] for number, unit in _TIME.findall(text))
+
+
+def profile(path: Path) -> pd.DataFrame | None:
+    """Return the table of `key_averages` with its own column names; None where the file is something else."""
+    try:
+        lines = _read(path).splitlines()
+    except (ValueError, OSError):
+        return None
+    rules = [number for number, line in enumerate(lines) if line.startswith("-----")]
+    if len(rules) < 3:  # noqa: PLR2004 - above the header, below it, and at the end
+        return None
+    spans = [match.span() for match in re.finditer(r"-+", lines[rules[0]])]
+    header = _cells(lines[rules[0] + 1], spans)
+    rows = [_cells(line, spans) for line in lines[rules[1] + 1 : rules[2]]]
+    return pd.DataFrame([[_value(cell) for cell in row] for row in rows], columns=_units(header, rows))
+
+
+def _cells(line: str, spans: list[tuple[int, int]]) -> list[str]:
+    return [line[start:end].strip() for start, end in spans]
+
+
+def _units(header: list[str], rows: list[list[str]]) -> list[str]:
+    """Put the unit into the name of a column, as its cells lose theirs: durations become milliseconds."""
+    return [
+        f"{name}, ms" if any(duration_s(row[place]) is not None for row in rows) else name
+        for place, name in enumerate(header)
+    ]
+
+
+def _value(cell: str) -> Any:
+    """Return a cell as the number that it is: milliseconds, percent, a count; else its text."""
+    seconds = duration_s(cell)
+    if seconds is not None:
+        return seconds * 1e3
+    try:
+        return float(cell.removesuffix("%"))
+    except ValueError:
+        return cell
+
+
+def _number(text: str) -> float | None:
+    scale = {"B": 1.0, "KB": 2.0**10, "MB": 2.0**20, "GB": 2.0**30, "TB": 2.0**40}
+    found = re.fullmatch(r"([-+.\deE]+)\s*([KMGT]?B)?", text.strip())
+    if found is None:
+        return None
+    try:
+        return float(found[1]) * scale[found[2] or "B"]
+    except ValueError:
+        return None
+
+
+def _read(path: Path) -> str:
+    if path.stat().st_size > MOST_BYTES:
+        raise ValueError("too large for a report")
+    return path.read_text(encoding="utf-8", errors="replace")

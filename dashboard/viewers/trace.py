@@ -1,0 +1,107 @@
+"""A chrome trace summed up: which operations took the time, by themselves and with what they called."""
+
+from __future__ import annotations
+
+import gzip
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pandas as pd
+
+from dashboard import literals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+LARGEST = 256 * 2**20
+"""Bytes of JSON that are summed up here; the timeline opens larger ones."""
+_SQL = (Path(__file__).parents[1] / "queries" / "trace_events.sql").read_text(encoding="utf-8")
+_US_PER_S = 1e6
+_BLOCK = 2**20
+
+
+class NotSummed(ValueError):
+    """The trace cannot be summed up here; the text says why."""
+
+
+@dataclass
+class _Sum:
+    calls: int = 0
+    total_us: float = 0.0
+    self_us: float = 0.0
+
+
+def top_ops(path: Path) -> pd.DataFrame:
+    """Return one row per category and name of complete events: calls_n, self_s, total_s, mean_s, the longest first.
+
+    `self_s` leaves out what an event of the same thread inside it took; only that may be added up.
+
+    Raises:
+        NotSummed: the file is too large, or no trace.
+    """
+    if _unpacked_bytes(path) > LARGEST:
+        raise NotSummed(f"more than {LARGEST // 2**20} MiB unpacked: open the timeline, or download it")
+    sums: dict[tuple[str, str], _Sum] = defaultdict(_Sum)
+    for thread in _threads(_events(path)):
+        _add_thread(thread, sums)
+    rows = [(cat, name, s.calls, s.self_us / _US_PER_S, s.total_us / _US_PER_S) for (cat, name), s in sums.items()]
+    frame = pd.DataFrame(rows, columns=["category", "name", "calls_n", "self_s", "total_s"])
+    frame["mean_s"] = frame["total_s"] / frame["calls_n"]
+    return frame.sort_values("self_s", ascending=False, ignore_index=True)
+
+
+def _events(path: Path) -> list[tuple[Any, ...]]:
+    """Return (process, thread, category, name, begin, duration) in order, by a DuckDB that can read this file only."""
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "autoload_known_extensions": "false",
+        "autoinstall_known_extensions": "false",
+        "memory_limit": "1GB",
+        "threads": "2",
+    }
+    try:
+        with duckdb.connect(config=config) as con:
+            # A setting takes no parameter.
+            con.execute(f"SET allowed_paths = {literals.literal([str(path)])}")
+            con.execute("SET enable_external_access = false; SET lock_configuration = true")
+            return con.execute(_SQL, {"path": str(path), "largest": LARGEST}).fetchall()
+    except duckdb.Error as error:
+        raise NotSummed(f"no chrome trace that can be read ({str(error).splitlines()[0]})") from error
+
+
+def _threads(events: list[tuple[Any, ...]]) -> Iterable[list[tuple[Any, ...]]]:
+    parts: dict[tuple[Any, Any], list[tuple[Any, ...]]] = defaultdict(list)
+    for event in events:
+        parts[event[0], event[1]].append(event)
+    return parts.values()
+
+
+def _add_thread(events: list[tuple[Any, ...]], sums: dict[tuple[str, str], _Sum]) -> None:
+    """Add the events of one thread: each takes its time from the self time of the one that it lies in."""
+    open_ones: list[tuple[float, _Sum]] = []
+    for _, _, category, name, begin, duration in events:
+        while open_ones and open_ones[-1][0] <= begin:
+            open_ones.pop()
+        one = sums[category or "", name or ""]
+        one.calls += 1
+        one.total_us += duration
+        one.self_us += duration
+        if open_ones:
+            open_ones[-1][1].self_us -= duration
+        open_ones.append((begin + duration, one))
+
+
+def _unpacked_bytes(path: Path) -> int:
+    """Return how long the JSON is; unpacking stops past what is summed up, whatever the file says of itself."""
+    if path.suffix != ".gz":
+        return path.stat().st_size
+    length = 0
+    try:
+        with gzip.open(path, "rb") as stream:
+            while length <= LARGEST and (block := stream.read(_BLOCK)):
+                length += len(block)
+    except (OSError, EOFError) as error:
+        raise NotSummed("the file is cut, or not compressed with gzip") from error
+    return length
