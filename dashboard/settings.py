@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from store.state import FILE_NAME
+
 STORE_VARIABLE = "XLABENCH_STORE"
 """Folder that holds `CURRENT` and the snapshots."""
 
 HOME_VARIABLE = "XLABENCH_HOME"
 """Home of xlabench; its `store` folder is shown when `XLABENCH_STORE` is not set."""
+
+STATE_VARIABLE = "XLABENCH_STATE"
+"""What people type: `state.sqlite`; when it is not set, the one of the home, else the one beside the store folder."""
 
 DEFAULT_HOME = "xlabench-data"
 
@@ -29,3 +34,12 @@ def store_dir() -> Path:
     if named:
         return Path(named)
     return Path(os.environ.get(HOME_VARIABLE) or DEFAULT_HOME) / "store"
+
+
+def state_path() -> Path:
+    """Return the file of what people type: notes, acknowledgements, assignees."""
+    named = os.environ.get(STATE_VARIABLE)
+    if named:
+        return Path(named)
+    home = os.environ.get(HOME_VARIABLE)
+    return (Path(home) if home else store_dir().parent) / FILE_NAME

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, say, store_of, verb
+from xlabench.command import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, say, state_of, store_of, verb
 from xlabench.report_flags import PICTURES, POINTS, add_flags, tests_of, words_of, wrong
 
 if TYPE_CHECKING:
@@ -152,7 +152,10 @@ def _peer(parsed: argparse.Namespace, con: Connection, options: PeerOptions) -> 
 
 def _weekly(parsed: argparse.Namespace, con: Connection) -> bytes:
     from store.query import DEFAULT_BASELINE
+    from store.state import reviews
     from store.weekly import weekly_report
 
     baseline = parsed.backends[0] if parsed.backends else DEFAULT_BASELINE
-    return weekly_report(con, parsed.run, parsed.since, baseline, parsed.dashboard).render(parsed.format).encode()
+    said = reviews.listed(state_of(parsed))
+    made = weekly_report(con, parsed.run, parsed.since, baseline, parsed.dashboard, said)
+    return made.render(parsed.format).encode()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_USAGE, add_database, say, store_of, verb
+from xlabench.command import EXIT_USAGE, add_database, say, state_of, store_of, verb
 
 if TYPE_CHECKING:
     import argparse
@@ -26,5 +27,7 @@ def _serve(parsed: argparse.Namespace) -> int:
     if importlib.util.find_spec("streamlit") is None:
         return say("The dashboard needs Streamlit: pip install 'xlabench[dashboard]'", EXIT_USAGE)
     from dashboard.server import serve
+    from dashboard.settings import STATE_VARIABLE
 
+    os.environ[STATE_VARIABLE] = str(state_of(parsed).resolve())
     return serve(store_of(parsed), parsed.address, parsed.port, allowed_hosts=parsed.allowed_host)

@@ -54,6 +54,8 @@ class Flips(msgspec.Struct, frozen=True, kw_only=True):
     gone: tuple[Flip, ...]
     """Passed or failed last time, and were not tried this time."""
     added: tuple[Flip, ...]
+    still: tuple[Flip, ...]
+    """Failed both times."""
 
 
 def flips_of(con: Connection, lanes: Iterable[Sides]) -> Flips:
@@ -77,14 +79,17 @@ def _of_lane(con: Connection, sides: Sides, found: dict[str, list[Flip]]) -> Non
         last = sides.last.get(key)
         state = states.get(now["series_id"], {})
         failed_since = set(state.get("pattern", "")[: sides.lane.since_n]) & set("FR")
-        if after == PASSED and (failed_since if before == PASSED else tries.get(key, {}).get("failed_n")):
+        tried = tries.get((now["experiment_id"], now["environment"]), {})
+        if after == PASSED and (failed_since if before == PASSED else tried.get("failed_n")):
             found["flaky"].append(Flip(place=place, now=now, last=last, state=_state(state)))
         if sides.lane.last is None:
             continue
         if after == FAILED and before == PASSED:
-            found["failing"].append(_failing(place, now, last, tries.get(key, {}), state))
+            found["failing"].append(_failing(place, now, last, tried, state))
         elif after == PASSED and before == FAILED:
             found["passing"].append(Flip(place=place, now=now, last=last))
+        elif after == FAILED and before == FAILED:
+            found["still"].append(_failing(place, now, last, tried, state))
         elif after is not None and before is None:
             found["added"].append(Flip(place=place, now=now, last=last))
     found["gone"] += [Flip(place=place, now=sides.now.get(key), last=sides.last[key]) for key in _gone(sides)]
@@ -143,7 +148,7 @@ def tables(flips: Flips, pages: Pages) -> tuple[Table, ...]:
             ("attempt that passed", "last runs"),
             lambda flip: (int(flip.now["attempt"]), flip.state),
         ),
-        _table("No longer tried", flips.gone, ("because",), lambda flip: (_gone_because(flip),)),
+        _table("No longer tried", flips.gone, ("because",), lambda flip: (gone_because(flip),)),
         _table("New in the plan", flips.added, ("outcome",), lambda flip: (_outcome(flip.now),)),
         _causes(flips.failing),
     )
@@ -155,7 +160,8 @@ def _table(title: str, flips: Sequence[Flip], columns: Sequence[str | Column], c
     return Table(title=title, columns=(*_WHAT, *more), rows=rows)
 
 
-def _gone_because(flip: Flip) -> str:
+def gone_because(flip: Flip) -> str:
+    """Return why an experiment is no longer tried."""
     if flip.now is None:
         return "not in the plan any more"
     return f"{flip.now['status'].replace('_', ' ')}: {flip.now['reason']}"

@@ -95,6 +95,41 @@ def lanes(con: Connection, runs: Sequence[str] = (), since: str | None = None) -
     return tuple(sorted(found, key=lambda lane: (lane.accelerator, lane.name, lane.now.label, lane.host or "")))
 
 
+def between(con: Connection, old: str, new: str) -> tuple[Lane, ...]:
+    """Return two runs as they are named, whatever their machines: one lane per accelerator of the new one.
+
+    Raises:
+        UsageError: the new run measured nothing.
+    """
+    places = [_place(row) for row in fetch(con, named("weekly_runs"))]
+    elsewhere = {place.key[0]: place.run for place in places if place.run.run_id == old}
+    found = []
+    for now in (place for place in places if place.run.run_id == new):
+        lane = _lane(now, places, None, old)
+        last = lane.last or elsewhere.get(now.key[0])
+        found.append(
+            msgspec.structs.replace(lane, last=last, note="" if last else f"Run {old} measured nothing there.")
+        )
+    if not found:
+        raise UsageError(f"Run {new} measured nothing that can be compared. Name a run with results.")
+    return tuple(found)
+
+
+def base_of(con: Connection, run: str) -> str | None:
+    """Return the run that one compares with: on its machine the newest earlier one of its label and size, else of any.
+
+    None where the machine measured nothing before.
+    """
+    places = [_place(row) for row in fetch(con, named("weekly_runs"))]
+    now = next((place for place in places if place.run.run_id == run), None)
+    if now is None:
+        return None
+    before = [place for place in places if place.key == now.key and place.run.started < now.run.started]
+    alike = [place for place in _whole(before, now.planned_n) if place.run.label == now.run.label]
+    found = next(iter([*alike, *before]), None)
+    return found.run.run_id if found else None
+
+
 def _place(row: dict[str, Any]) -> _Place:
     key = (row["accelerator"], row["accelerator_model"], row["machine_id"])
     return _Place(RunRef(row["run_id"], row["label"], row["started"]), key, row["host"], row["planned_n"])

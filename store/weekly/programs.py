@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from store.query import fetch, named
 from store.report.table import Column, Table
-from store.weekly.results import PASSED
+from store.weekly.results import PASSED, Key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,25 +38,70 @@ _PROGRAMS = (
 )
 
 
-def fallback_table(con: Connection, lanes: Iterable[Sides]) -> Table:
-    """Return one row per op, test and variant that falls back in other models than last time."""
-    rows: list[tuple[Cell, ...]] = []
+class FallbackChange(msgspec.Struct, frozen=True, kw_only=True):
+    """An op that falls back in other models than last time, of those that passed both times."""
+
+    change: str
+    op: str
+    klass: str
+    place: str
+    accelerator: str
+    test: str
+    variant: str
+    now: frozenset[str]
+    last: frozenset[str]
+    of: int
+    """Models that passed both times with this variant and test."""
+
+
+def fallback_changes(con: Connection, lanes: Iterable[Sides]) -> list[FallbackChange]:
+    """Return what changed: one per op, test and variant."""
+    found: list[FallbackChange] = []
     for sides in lanes:
         both = set(sides.both(PASSED))
         of = Counter((row["test"], row["variant"]) for key, row in sides.now.items() if key in both)
-        models: dict[tuple[str, ...], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-        parameters = {"runs": sides.lane.runs, "accelerator": sides.lane.accelerator}
-        for row in fetch(con, named("weekly_fallbacks"), parameters):
-            if (row["experiment_id"], row["environment"]) in both:
-                models[row["op"], row["klass"], row["test"], row["variant"]][row["run_id"]].add(row["model"])
-        for (op, klass, test, variant), found in models.items():
-            now, last = (found[run.run_id] if run else set() for run in (sides.lane.now, sides.lane.last))
+        for (op, klass, test, variant), (now, last) in _falling_back(con, sides, both).items():
             if now != last:
-                lists = (", ".join(sorted(now - last)), ", ".join(sorted(last - now)))
-                counts = (len(now), len(last), of[test, variant])
-                rows.append((_change(now, last), op, klass, sides.lane.name, test, variant, *counts, *lists))
-    rows.sort(key=lambda row: (_CHANGES.index(str(row[0])), str(row[1]), *map(str, row[3:6])))
-    return Table(title="Fallback ops", columns=_FALLBACKS, rows=tuple(rows))
+                found.append(
+                    FallbackChange(
+                        change=_change(now, last),
+                        op=op,
+                        klass=klass,
+                        place=sides.lane.name,
+                        accelerator=sides.lane.accelerator,
+                        test=test,
+                        variant=variant,
+                        now=frozenset(now),
+                        last=frozenset(last),
+                        of=of[test, variant],
+                    )
+                )
+    return sorted(found, key=lambda each: (_CHANGES.index(each.change), each.op, each.place, each.test, each.variant))
+
+
+def _falling_back(con: Connection, sides: Sides, both: set[Key]) -> dict[tuple[str, ...], tuple[set[str], set[str]]]:
+    """Return the models now and last by op, class, test and variant."""
+    keys = sides.keys()
+    models: dict[tuple[str, ...], tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
+    parameters = {"runs": sides.lane.runs, "accelerator": sides.lane.accelerator}
+    for row in fetch(con, named("weekly_fallbacks"), parameters):
+        for side, known in enumerate(keys):
+            key = known.get((row["run_id"], row["experiment_id"], row["environment"]))
+            if key in both and key is not None:
+                of = sides.now[key]
+                models[row["op"], row["klass"], of["test"], of["variant"]][side].add(row["model"])
+    return models
+
+
+def fallback_table(found: Iterable[FallbackChange]) -> Table:
+    """Return one row per change."""
+    return Table(title="Fallback ops", columns=_FALLBACKS, rows=tuple(map(_row, found)))
+
+
+def _row(each: FallbackChange) -> tuple[Cell, ...]:
+    what = (each.change, each.op, each.klass, each.place, each.test, each.variant)
+    lists = (", ".join(sorted(names)) for names in (each.now - each.last, each.last - each.now))
+    return (*what, len(each.now), len(each.last), each.of, *lists)
 
 
 _CHANGES = ("new", "in more models", "in other models", "in fewer models", "gone")
@@ -101,7 +148,7 @@ def structure_tables(con: Connection, lanes: Iterable[Sides]) -> tuple[Table, Ta
     )
 
 
-def _breaks(sides: Sides, key: tuple[str, str]) -> list[tuple[Cell, ...]]:
+def _breaks(sides: Sides, key: Key) -> list[tuple[Cell, ...]]:
     now, last = sides.now[key], sides.last[key]
     what = (sides.lane.name, now["suite"], now["model"], now["test"], now["variant"])
     names = {"graphs_number": "compiled graphs", "graph_breaks_n": "graph breaks"}

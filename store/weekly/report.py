@@ -16,15 +16,17 @@ from store.weekly.figures import figures
 from store.weekly.lanes import lanes
 from store.weekly.pages import PAGE, Pages
 from store.weekly.results import sides_of
+from store.weekly.said import said_table
 from store.weekly.speed import CONFIRMED, NOT_CONFIRMED, SUSPECTED
 from store.weekly.speedups import speedups_table
 from store.weekly.versions import versions_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from store.query import Connection
     from store.report.table import Table
+    from store.state.reviews import Entry
     from store.weekly.flips import Flip, Flips
     from store.weekly.lanes import Lane
     from store.weekly.results import Sides
@@ -54,6 +56,7 @@ def weekly_report(
     since: str | None = None,
     baseline: str = DEFAULT_BASELINE,
     dashboard: str | None = None,
+    said: Iterable[Entry] = (),
 ) -> Weekly:
     """Review runs against those of a week before: what passes, fails, moved and why.
 
@@ -63,6 +66,7 @@ def weekly_report(
         since: the same.
         baseline: variant that speedups are over.
         dashboard: its address, for links.
+        said: what people said of findings.
 
     Raises:
         UsageError: there is no run, or none of that name; or the dashboard's address is none.
@@ -71,7 +75,7 @@ def weekly_report(
     found = lanes(con, runs, since)
     sides = [sides_of(con, lane) for lane in found]
     flipped, moved = flips.flips_of(con, sides), speed.speed_of(con, found)
-    fallbacks = programs.fallback_table(con, sides)
+    fallbacks = programs.fallback_table(programs.fallback_changes(con, sides))
     structure = programs.structure_tables(con, sides)
     ids = [run for lane in found for run in lane.runs]
     report = Report(
@@ -81,6 +85,7 @@ def weekly_report(
             sides,
             pages,
             *(counts.passing_table(each) for each in sides),
+            said_table(said, [lane.now.run_id for lane in found]),
             *flips.tables(flipped, pages),
             speed.changes_table(moved, pages),
             speedups_table(con, found, baseline),

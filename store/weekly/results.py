@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from store.query import Connection
 
 Row = dict[str, Any]
-Key = tuple[str, str]
-"""Experiment and environment."""
+Key = tuple[Any, ...]
+"""What a result has in common with the one that it is compared with: of two runs experiment and environment."""
 PASSED, FAILED = "P", "F"
 
 
 class Sides(msgspec.Struct, frozen=True):
-    """Results of a lane's runs by experiment and environment; `last` is empty where there is no such run."""
+    """Results of a lane's runs by what they have in common; `last` is empty where there is no such run."""
 
     lane: Lane
     now: dict[Key, Row]
@@ -28,6 +28,14 @@ class Sides(msgspec.Struct, frozen=True):
     def both(self, outcome: str) -> list[Key]:
         """Return what had this outcome both times."""
         return [key for key in self.now if self.outcome(key) == outcome == self.outcome_before(key)]
+
+    def keys(self) -> tuple[dict[tuple[str, str, str], Key], dict[tuple[str, str, str], Key]]:
+        """Return the keys of both sides, now and last, by run, experiment and environment."""
+        now, last = (
+            {(row["run_id"], row["experiment_id"], row["environment"]): key for key, row in side.items()}
+            for side in (self.now, self.last)
+        )
+        return now, last
 
     def outcome(self, key: Key) -> str | None:
         """Return the outcome now."""

@@ -1,0 +1,6 @@
+-- Grain: as macro structural_differences, from run $a to run $b.
+SELECT
+    suite, model, test, accelerator, backend, variant, environment, experiment_id, kind, graphs_a, graphs_b, ops_a,
+    ops_b, fusions_a, fusions_b, flops_a, flops_b, bytes_accessed_a, bytes_accessed_b, changed_n, op_changes
+FROM structural_differences($a::VARCHAR, $b::VARCHAR)
+ORDER BY suite, model, test, variant, environment, kind

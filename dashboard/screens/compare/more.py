@@ -1,0 +1,261 @@
+"""What is counted and collapsed: ambiguous and unchanged cells, what cannot be compared and why, programs, settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import data, tables, verdicts
+from dashboard.rows import each
+from dashboard.screens.compare import board
+from dashboard.screens.compare.panel import programs
+from dashboard.tables import Column
+from dashboard.words import count, escape, interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dashboard.view import View
+    from store.compare import Cell
+    from store.review import Finding, Review
+
+
+def counted(view: View, found: Review) -> str:
+    """Return how many cells have no finding, and why, as one sentence of markdown."""
+    numbers = {word: len(_kept(view, found, word)) for word in ("same", "ambiguous", "not comparable")}
+    said = [verdicts.coloured(word, f"{n} {verdicts.look(word).word}") for word, n in numbers.items() if n]
+    for findings in (found.still, found.added):
+        kept = board.filtered(view, findings)
+        said += [verdicts.coloured(kept[0].word, f"{len(kept)} {kept[0].word}")] if kept else []
+    return f"The others: {', '.join(said) or 'none'}"
+
+
+def nothing(view: View, found: Review) -> bool:
+    """Say whether the filters let no cell through."""
+    words = ("same", "ambiguous", "not comparable", "faster", "slower")
+    return not any(_kept(view, found, word) for word in words)
+
+
+def versions(found: Review) -> None:
+    """Draw what was installed in A and B, with links to the commits between."""
+    parts = []
+    several = len({row[:2] for row in found.versions.rows}) > 1
+    for place, environment, what, last, now, link in found.versions.rows:
+        if last == now:
+            continue
+        text = f"**{escape(what)}** {escape(last or 'unknown')} → {escape(now or 'unknown')}"
+        text += f" ([commits]({link}))" if link else ""
+        parts.append(text + (f" :gray[{escape(place)}, {escape(environment)}]" if several else ""))
+    if parts:
+        st.markdown("What differs: " + " · ".join(parts))
+
+
+def show(view: View, found: Review) -> None:
+    """Draw the collapsed parts, each with its number; an empty one is left out."""
+    _ambiguous(view, found)
+    _not_comparable(view, found)
+    _listed(view, "still failing", "Failed in A and in B", board.filtered(view, found.still))
+    _listed(view, "new in the plan", "Tried in B only", board.filtered(view, found.added))
+    if found.across_runs:
+        _programs(view, found)
+        _dropped(view)
+        _settings(view, found)
+    _cells(view, "Unchanged", _kept(view, found, "same"), "same")
+    _alarms(found)
+
+
+def _kept(view: View, found: Review, word: str) -> list[Cell]:
+    """Return the cells of a verdict that the filters let through."""
+    chosen = view.selection
+    return [
+        cell
+        for cell in found.cells(word)
+        if (not chosen.suite or cell.suite in chosen.suite)
+        and (not chosen.model or cell.model in chosen.model)
+        and (not chosen.test or cell.test in chosen.test)
+        and (not chosen.backend or cell.variant.split(" ", maxsplit=1)[0] in chosen.backend)
+        and (not chosen.accelerator or str(cell.alike[3]) in chosen.accelerator)
+        and (not chosen.dtype or cell.alike[4] in chosen.dtype)
+    ]
+
+
+def _ambiguous(view: View, found: Review) -> None:
+    _cells(
+        view, "Ambiguous: neither a difference nor its absence is shown", _kept(view, found, "ambiguous"), "ambiguous"
+    )
+
+
+def _cells(view: View, title: str, cells: Sequence[Cell], key: str) -> None:
+    if not cells:
+        return
+    with st.expander(f"{title} ({len(cells)})", key=f"part-{key}", on_change="rerun") as part:
+        if not part.open:
+            return
+        frame = pd.DataFrame([_cell(cell) for cell in cells])
+        columns = {name: column for name, column in _CELL_COLUMNS.items() if frame[name].notna().any()}
+        tables.show(frame, columns, key=f"cells-{key}", alt=title, file_name=view.file_name(key))
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    verdict = cell.verdict
+    return {
+        **{
+            name: getattr(cell, name) for name in ("suite", "model", "test", "variant", "environment", "old_s", "new_s")
+        },
+        "ratio": verdict.ratio,
+        "interval": interval(verdict.low, verdict.high),
+        "floor": None if verdict.floor is None else verdict.floor * 100,
+        "processes": verdict.processes,
+        "needed": verdict.needed,
+        "q": verdict.q,
+        "why": verdict.reason,
+    }
+
+
+_CELL_COLUMNS = {
+    name: board.COLUMNS[name]
+    for name in ("model", "test", "variant", "suite", "environment", "ratio", "interval", "old_s", "new_s", "processes")
+} | {
+    "needed": Column("Needed", "number", help="Processes that would settle the cell, as far as can be told."),
+    "floor": Column("Floor, %", "decimal", help="Noise floor of this experiment on this machine."),
+    "q": Column("q", "decimal", help="p adjusted for all cells judged together (Benjamini-Hochberg)."),
+    "why": board.COLUMNS["why"],
+}
+
+
+def _not_comparable(view: View, found: Review) -> None:
+    """Draw the cells that cannot be compared: by reason, with each field in which the sides differ."""
+    cells = _kept(view, found, "not comparable")
+    if not cells:
+        return
+    with st.expander(f"Not comparable ({len(cells)})", key="part-not-comparable", on_change="rerun") as part:
+        if not part.open:
+            return
+        frame = pd.DataFrame([_reasoned(cell) for cell in cells])
+        for reason, n in frame["why"].value_counts().head(8).items():
+            st.markdown(f"- {count(int(n), 'experiment')}: {escape(reason)}")
+        columns = {name: board.COLUMNS[name] for name in ("model", "test", "variant", "suite", "environment", "why")}
+        columns["differs"] = Column("Fields that differ", width=360, help="Field: A → B; unknown is never equal.")
+        tables.show(
+            frame,
+            columns,
+            key="not-comparable",
+            alt="What cannot be compared",
+            file_name=view.file_name("incomparable"),
+        )
+
+
+def _reasoned(cell: Cell) -> dict[str, Any]:
+    fields = [f"{each.field}: {_value(each.old)} → {_value(each.new)}" for each in cell.differs]
+    names = ("suite", "model", "test", "variant", "environment")
+    return {name: getattr(cell, name) for name in names} | {
+        "why": cell.verdict.reason,
+        "differs": ", ".join(fields) or None,
+    }
+
+
+def _value(value: object) -> str:
+    return "unknown" if value is None else str(value)
+
+
+def _listed(view: View, word: str, title: str, findings: Sequence[Finding]) -> None:
+    if not findings:
+        return
+    with st.expander(f"{title} ({len(findings)})", key=f"part-{word}", on_change="rerun") as part:
+        if not part.open:
+            return
+        frame = pd.DataFrame(
+            {
+                **{name: [getattr(each, name) for each in findings] for name in ("model", "test", "variant", "suite")},
+                "history": [finding.state or None for finding in findings],
+                "signature": [finding.signature or None for finding in findings],
+                "why": [finding.why or None for finding in findings],
+            }
+        )
+        columns = {**board.COLUMNS, "signature": Column("Cause, without names and numbers", width=300)}
+        shown = {name: columns[name] for name in frame.columns if frame[name].notna().any()}
+        tables.show(frame, shown, key=f"list-{word}", alt=title, file_name=view.file_name(word.replace(" ", "-")))
+
+
+def _programs(view: View, found: Review) -> None:
+    """Draw in what the compiled programs differ."""
+    wanted = {"a": found.old.run_id, "b": found.new.run_id}
+    frame = data.rows(view.snapshot, "structure", view.selection, **wanted)
+    if frame.empty:
+        return
+    with st.expander(f"Programs that differ ({len(frame)})", key="part-programs", on_change="rerun") as part:
+        if not part.open:
+            return
+        told = frame.assign(difference=[programs(row).replace("\\", "") for row in each(frame)])
+        columns = {name: board.COLUMNS[name] for name in ("model", "test", "variant", "suite")} | {
+            "difference": Column("A → B", width=460, help="Graphs, operations and fusions, by kind of program."),
+            "changed_n": Column("Other fingerprints", "number", help="Programs of B that A has not."),
+        }
+        tables.show(
+            told,
+            columns,
+            key="programs",
+            alt="Compiled programs that differ",
+            file_name=view.file_name("programs"),
+            sql=data.statement("structure", view.selection, **wanted),
+        )
+
+
+def _dropped(view: View) -> None:
+    """Draw the configurations that stopped reporting: the newest run of their label does not even plan them."""
+    frame = data.rows(view.snapshot, "dropped", view.selection)
+    if frame.empty:
+        return
+    title = f"Dropped: planned by earlier runs of a label, not by its newest ({len(frame)})"
+    with st.expander(title, key="part-dropped", on_change="rerun") as part:
+        if not part.open:
+            return
+        columns = {name: board.COLUMNS[name] for name in ("model", "test", "variant", "suite", "environment")} | {
+            "run_label": Column("Label"),
+            "last_started": Column("Last run of it", "time", help="UTC"),
+            "missing_n": Column("Runs without it", "number"),
+            "last_status": Column("Last status"),
+        }
+        tables.show(
+            frame,
+            columns,
+            key="dropped",
+            alt="Configurations that stopped reporting",
+            file_name=view.file_name("dropped"),
+            sql=data.statement("dropped", view.selection),
+        )
+
+
+def _settings(view: View, found: Review) -> None:
+    """Draw every fact in which the two runs differ."""
+    wanted = {"a": found.old.run_id, "b": found.new.run_id}
+    frame = data.rows(view.snapshot, "facts_that_differ", view.selection, **wanted)
+    if frame.empty:
+        return
+    title = f"Settings and environment that differ ({len(frame)})"
+    with st.expander(title, key="part-settings", on_change="rerun") as part:
+        if not part.open:
+            return
+        columns = {
+            "scope": Column("Of"),
+            "environment": Column("Environment"),
+            "field": Column("Field"),
+            "value_a": Column("A", width=320),
+            "value_b": Column("B", width=320),
+        }
+        tables.show(
+            frame,
+            columns,
+            key="settings",
+            alt="Facts in which the two runs differ",
+            file_name=view.file_name("what-differs"),
+            sql=data.statement("facts_that_differ", view.selection, **wanted),
+        )
+
+
+def _alarms(found: Review) -> None:
+    """Say how often these runs' own rule calls equal things different."""
+    for alarm in found.comparison.false_alarms:
+        st.caption(f"False alarms: {escape(alarm.sentence())}")

@@ -1,0 +1,105 @@
+"""The page: the answer, the findings, one of them in full, and below what was counted and collapsed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import data, empty, triage, verdicts
+from dashboard.rows import each
+from dashboard.screens.compare import board, export, history, more, panel, sides, step
+from dashboard.words import ago, count, escape, when
+from store.errors import UsageError
+from store.review import GOOD
+from store.state import reviews
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dashboard.view import View
+    from store.review import Finding, Review
+
+_BAD = (
+    *("newly failing", "fails in B only", "slower", "new fallback op", "fallback op in more models"),
+    *("fallback op in other models", "no longer tried", "not tried in B", "flaky"),
+)
+
+
+def show(view: View) -> None:
+    """Draw the page."""
+    st.title("Compare", anchor=False)
+    chosen = sides.chosen(view)
+    if chosen is None:
+        return
+    try:
+        found = sides.compared(view.snapshot, *map(sides.key, chosen))
+    except UsageError as error:
+        st.warning(escape(error), icon=":material/link_off:")
+        return
+    findings = board.filtered(view, found.findings)
+    _head(view, found, findings)
+    more.versions(found)
+    said = reviews.standings(triage.entries())
+    if findings:
+        _findings(view, found, findings, said)
+    elif view.selection.active() and more.nothing(view, found):
+        empty.no_rows(view.selection, "experiments")
+    more.show(view, found)
+    export.show(view, found)
+
+
+def _head(view: View, found: Review, findings: Sequence[Finding]) -> None:
+    numbers = Counter(finding.word for finding in findings)
+    sure = Counter(finding.word for finding in findings if finding.certainty == "confirmed")
+    bad, good = ([_said(word, numbers[word], sure[word]) for word in words if numbers[word]] for words in (_BAD, GOOD))
+    st.markdown(f"#### {', '.join(bad) or 'Nothing got worse'}")
+    if good:
+        st.markdown(f"- {', '.join(good)}")
+    rest = more.counted(view, found)
+    st.markdown(f"- {rest}")
+    st.caption(" · ".join(_origin(view, found)))
+
+
+def _said(word: str, number: int, sure: int) -> str:
+    """Return `▼ 3 slower (2 confirmed)` in its colour; where doubt is possible, how many are sure."""
+    certainty = f" ({sure} confirmed)" if word in ("slower", "faster", "newly failing") else ""
+    look = verdicts.look(word)
+    plural = word.replace("fallback op", "fallback ops") if number > 1 else word
+    return f":{look.markdown}[{look.sign} {number} {plural}]{certainty}"
+
+
+def _origin(view: View, found: Review) -> list[str]:
+    """Say what is compared, and where the numbers come from."""
+    known = [row for row in each(data.runs(view.snapshot)) if row.run_id == found.new.run_id]
+    newest = " (newest)" if data.choices(view.snapshot).runs[0][0] == found.new.run_id else ""
+    name = escape((known[0].run_label if known else None) or found.new.run_id[:8])
+    against = f"against {escape(found.old.text)}"
+    if not found.across_runs:
+        against = f": A {escape(found.old.text)}, B {escape(found.new.text)}"
+    parts = [f"{count(len(found.comparison.cells), 'experiment')} of run **{name}**{newest} {against}"]
+    for row in known:
+        parts += [when(row.run_started), f"torch {escape(row.torch or 'unknown')}", f"ingested {ago(row.ingested_at)}"]
+    return parts
+
+
+def _findings(
+    view: View, found: Review, findings: Sequence[Finding], said: dict[reviews.Subject, reviews.Standing]
+) -> None:
+    groups, order, unsettled = board.controls()
+    listed = board.arranged(findings, groups, order)
+    is_open = {finding.subject: said.get(finding.subject, reviews.OPEN).state == "open" for finding in findings}
+    if step.wanted(sum(is_open[finding.subject] for finding in listed)):
+        step.show(view, found, listed, said)
+        return
+    history.picture(listed)
+    shown = [finding for finding in listed if is_open[finding.subject] or not unsettled]
+    if not shown:
+        st.info("No finding of these groups is open." if unsettled else "There is no finding in these groups.")
+        return
+    picked = board.draw(view, shown, said)
+    if picked is None:
+        st.caption("Select a row to see why, and to say what it is.")
+    elif picked < len(shown):
+        panel.show(view, found, shown[picked], said)

@@ -1,0 +1,200 @@
+"""One finding: its evidence, what else changed there (the why), and what people say of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import data, links, triage, verdicts
+from dashboard.rows import each
+from dashboard.screens.compare import history
+from dashboard.words import count, escape, interval, listed, missing, ratio, seconds, when
+from store.state.reviews import OPEN, STATES, Standing, State, Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dashboard.view import View
+    from store.review import Finding, Review
+    from store.state.reviews import Entry
+
+_OPS = 8
+_REACH = "just this finding"
+
+
+def show(view: View, found: Review, finding: Finding, said: Mapping[Subject, Standing]) -> None:
+    """Draw the finding on the left, what is said of it on the right."""
+    with st.container(border=True, key="finding"):
+        st.markdown(f"##### {_headline(finding)}")
+        left, right = st.columns([3, 2], gap="large")
+        with left:
+            _evidence(finding)
+            _structure(view, found, finding)
+            history.small(view, finding)
+            _ways(view, found, finding)
+        with right:
+            _speak(found, finding, said.get(finding.subject, OPEN))
+            _history(finding, said)
+
+
+def _headline(finding: Finding) -> str:
+    sure = f" ({finding.certainty})" if finding.word in ("slower", "faster", "newly failing") else ""
+    of = escape(" ".join((finding.op or finding.model, finding.test, finding.variant)))
+    where = escape(" · ".join(filter(None, (finding.suite, finding.place or finding.accelerator))))
+    return f"{verdicts.coloured(finding.word)}{sure} — {of} :gray[{where}]"
+
+
+def _evidence(finding: Finding) -> None:
+    if finding.cell is not None:
+        cell, verdict = finding.cell, finding.cell.verdict
+        times = f"**{seconds(cell.old_s)} → {seconds(cell.new_s)}** per iteration"
+        default = "" if cell.floor.pairs else " (the default: this machine was never measured against itself)"
+        parts = [
+            f"{times}: A / B = **{ratio(verdict.ratio)}** ({interval(verdict.low, verdict.high)})",
+            f"n = {count(verdict.processes, 'process', 'processes')} on each side",
+            escape(verdict.reason),
+            f"noise floor {verdict.floor:.1%} on {count(cell.floor.pairs, 'A/A pair')}{default}",
+        ]
+        if finding.confirming_run:
+            parts.append(f"measured again, both sides in turns, in run {escape(finding.confirming_run)}")
+        st.markdown("\n".join(f"- {part}" for part in parts))
+        return
+    if finding.models:
+        st.markdown(f"{escape(finding.why)}: {escape(listed(finding.models, 20))}")
+        return
+    st.code(finding.why, language=None, wrap_lines=True)
+    if finding.state:
+        st.caption(f"Last runs: {escape(finding.state)}; the newest first: P passed, F failed, R passed on a retry.")
+
+
+def _structure(view: View, found: Review, finding: Finding) -> None:
+    """Say in what the compiled programs of the two sides differ: programs have no noise."""
+    if not finding.experiment_id or not found.across_runs:
+        return
+    differing = data.rows(view.snapshot, "structure", view.selection, a=found.old.run_id, b=found.new.run_id)
+    mine = differing[
+        (differing["experiment_id"] == finding.experiment_id)
+        & (differing["environment"].fillna("default") == finding.environment)
+    ]
+    said = [f"- {text}" for row in each(mine) for text in (programs(row),) if text]
+    if said:
+        st.markdown("**Its programs differ**\n" + "\n".join(said))
+    elif finding.group == "speed":
+        st.caption("Its compiled programs are the same, or no dump of both sides tells.")
+
+
+def programs(row: object) -> str:
+    """Return how the programs of one kind differ, as markdown."""
+    parts = []
+    for name in ("graphs", "ops", "fusions"):
+        before, after = getattr(row, f"{name}_a"), getattr(row, f"{name}_b")
+        if not missing(before) and not missing(after) and before != after:
+            parts.append(f"{name} {before:,.0f} → {after:,.0f}")
+    changes = list(getattr(row, "op_changes"))  # noqa: B009 - the columns are known to the SQL only
+    ops = [f"{change['op']} {change['ops_a']:+,d} → {change['ops_b']:,d}".replace("+", "") for change in changes[:_OPS]]
+    if ops:
+        parts.append(f"ops: {', '.join(ops)}" + (f" and {len(changes) - _OPS} more" if len(changes) > _OPS else ""))
+    if not parts:
+        parts.append(f"{getattr(row, 'changed_n')} with another fingerprint")  # noqa: B009
+    return f"{escape(getattr(row, 'kind'))}: {escape('; '.join(parts))}"  # noqa: B009
+
+
+def _ways(view: View, found: Review, finding: Finding) -> None:
+    """Offer the pages that know more."""
+    with st.container(horizontal=True):
+        if finding.op:
+            links.link(view, "fallback-ops", "The op", key="to-op", icon=":material/call_split:", op=finding.op)
+            return
+        one = {"run": found.new.run_id, "suite": finding.suite, "model": finding.model, "test": finding.test}
+        links.link(view, "speedup", "Its speedups", key="to-speedup", icon=":material/speed:", **one)
+        if reproduce := finding.now.get("reproduce"):
+            with st.popover("Reproduce", icon=":material/terminal:", type="tertiary"):
+                st.code(reproduce, language="bash", wrap_lines=True)
+
+
+def _speak(found: Review, finding: Finding, standing: Standing) -> None:
+    """Draw what is said of the finding and the form that says more."""
+    who = triage.reviewer()
+    alike = _alike(found, finding)
+    with st.form("say", border=False):
+        state = st.radio(
+            "State",
+            STATES,
+            index=STATES.index(standing.state),
+            format_func=lambda state: triage.STATE_WORDS[state],
+            horizontal=True,
+        )
+        reference, assignee = st.columns(2)
+        filed = reference.text_input("Filed as", standing.reference or "", placeholder="#123 or an address")
+        person = assignee.text_input("Assignee", standing.assignee or "", placeholder="nobody")
+        note = st.text_area("Note", placeholder=standing.note or "What you found out", height=80)
+        reach = _reach(alike)
+        if st.form_submit_button("Save", type="primary", icon=":material/edit_note:"):
+            _save([finding, *(alike if reach else [])], who, standing, (state, filed, person, note))
+
+
+def _reach(alike: Sequence[Finding]) -> bool:
+    if not alike:
+        return False
+    return st.checkbox(f"Also of the {count(len(alike), 'other finding')} with the same cause", value=False)
+
+
+def _alike(found: Review, finding: Finding) -> list[Finding]:
+    """Return the other findings of one cause: one bug often breaks many models, one op falls back in many places."""
+    return [
+        other
+        for other in found.findings
+        if other.subject != finding.subject
+        and other.word == finding.word
+        and (
+            (finding.signature and other.signature == finding.signature)
+            or (finding.op != "" and other.op == finding.op)
+        )
+    ]
+
+
+def _save(
+    findings: Sequence[Finding], who: tuple[str, bool], before: Standing, typed: tuple[State, str, str, str]
+) -> None:
+    state, filed, person, note = (each.strip() if isinstance(each, str) else each for each in typed)
+    changed = state != before.state or (filed or None) != before.reference
+    said = triage.say(
+        findings,
+        who,
+        state=state if changed else None,  # type: ignore[arg-type]
+        reference=filed if state == "filed" else None,
+        assignee=person if person != (before.assignee or "") else None,
+        note=note,
+    )
+    if said:
+        st.toast("Saved.", icon=":material/check:")
+        st.rerun()
+
+
+def _history(finding: Finding, said: Mapping[Subject, Standing]) -> None:
+    """Draw all that was said of it, the newest first; and what was said of the same series in other runs."""
+    mine = said.get(finding.subject, OPEN).entries
+    earlier = [
+        entry
+        for subject, standing in said.items()
+        if (subject.series, subject.finding) == (finding.subject.series, finding.subject.finding)
+        and subject.run_id != finding.subject.run_id
+        for entry in standing.entries
+    ]
+    for title, entries in (("History", mine), ("Said of it in other runs", earlier)):
+        if entries:
+            lines = [f"- {_line(entry)}" for entry in sorted(entries, key=lambda each: -each.entry_id)]
+            st.markdown(f"**{title}**\n" + "\n".join(lines))
+
+
+def _line(entry: Entry) -> str:
+    said = []
+    if entry.state:
+        said.append(f"filed as {escape(entry.reference)}" if entry.state == "filed" else str(entry.state))
+    if entry.assignee is not None:
+        said.append(f"assigned to {escape(entry.assignee)}" if entry.assignee else "assigned to nobody")
+    if entry.note:
+        said.append(f"“{escape(entry.note)}”")
+    name = escape(entry.who) + ("" if entry.verified else " (unverified)")
+    return f"{when(entry.created_at)}, {name}: {'; '.join(said)}"

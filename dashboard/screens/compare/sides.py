@@ -1,0 +1,111 @@
+"""Which two sides are compared: two boxes bound to the URL, each naming a run, an environment or a backend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import data, filters, snapshot
+from dashboard.words import escape
+from store.compare import Side, resolve
+from store.errors import UsageError
+from store.review import Review, review
+from store.weekly.lanes import base_of
+
+if TYPE_CHECKING:
+    from dashboard.view import View
+
+BEFORE = "Run before"
+SHOWN = "Shown run"
+
+
+def chosen(view: View) -> tuple[Side, Side] | None:
+    """Draw the boxes; return both sides, None (with the reason on the page) where they name no two of a kind."""
+    axes = data.rows(view.snapshot, "axes", view.selection)
+    names = list(axes["name"]) if len(axes) else []
+    runs = [text for _, text in data.choices(view.snapshot).runs[: filters.RUNS_LISTED]]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        first = _box("A: before", "a", [BEFORE, *runs, *names])
+        second = _box("B: after", "b", [SHOWN, *runs, *names])
+    try:
+        new = _side(view, second)
+        old = _base(view, new) if first == BEFORE else _side(view, first)
+    except UsageError as error:
+        st.warning(escape(error), icon=":material/link_off:")
+        return None
+    if old is None:
+        st.info(
+            f"Nothing was measured on this machine before run {escape(name_of(view, new.run_id))}. Choose a run as A.",
+            icon=":material/info:",
+        )
+        return None
+    return _same_kind(old, new)
+
+
+def name_of(view: View, run_id: str) -> str:
+    """Return a run as the lists name it."""
+    return dict(data.choices(view.snapshot).runs).get(run_id, run_id)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Comparing…")
+def compared(shown: str, old: tuple[str | None, ...], new: tuple[str | None, ...]) -> Review:
+    """Return the review of two sides (`key`), made once per snapshot.
+
+    Raises:
+        UsageError: the new side measured nothing.
+    """
+    left, right = (Side(text=str(text), run_id=str(run), environment=e, variant=v) for text, run, e, v in (old, new))
+    return review(snapshot.connection(shown), left, right)
+
+
+def key(side: Side) -> tuple[str | None, ...]:
+    """Return a side as plain data, by which results are kept."""
+    return side.text, side.run_id, side.environment, side.variant
+
+
+def _box(label: str, name: str, options: list[str]) -> str:
+    return str(
+        st.selectbox(
+            label,
+            options,
+            key=name,
+            bind="query-params",
+            accept_new_options=True,
+            width="stretch",
+            help="A run (of the list, its id or its label), or an environment or backend of the shown run.",
+        )
+        or options[0]
+    )
+
+
+def _side(view: View, text: str) -> Side:
+    known = data.choices(view.snapshot)
+    run = view.selection.run_id if text == SHOWN else filters.resolve_run(text, known)
+    if run is not None:
+        return Side(text=name_of(view, run), run_id=run)
+    return resolve(snapshot.connection(view.snapshot), text, view.selection.run_id)
+
+
+def _base(view: View, new: Side) -> Side | None:
+    """Return the run before B; of an environment or a backend, another one of its run: the baseline, if there is it."""
+    con = snapshot.connection(view.snapshot)
+    if new.environment is None and new.variant is None:
+        run = base_of(con, new.run_id)
+        return None if run is None else Side(text=name_of(view, run), run_id=run)
+    kind, own = ("environment", new.environment) if new.environment else ("backend", new.variant)
+    axes = data.rows(view.snapshot, "axes", view.selection)
+    others = [str(name) for name in axes[axes["kind"] == kind]["name"] if name != own]
+    wanted = view.selection.baseline if view.selection.baseline in others else next(iter(others), None)
+    return resolve(con, wanted, new.run_id) if wanted else None
+
+
+def _same_kind(old: Side, new: Side) -> tuple[Side, Side] | None:
+    kinds = [(bool(side.environment), bool(side.variant)) for side in (old, new)]
+    if kinds[0] != kinds[1]:
+        st.warning("Choose two runs, two environments or two backends: A and B are not of one kind.")
+        return None
+    if old == new or key(old)[1:] == key(new)[1:]:
+        st.warning("A and B are the same. Choose another one.")
+        return None
+    return old, new

@@ -1,0 +1,100 @@
+"""What people say of findings, as the pages read and write it: state.sqlite, never the index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import settings
+from dashboard.words import escape
+from store.errors import StateError, UsageError
+from store.state import marks, reviews
+from store.state.reviews import Entry, Standing, State
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from store.review import Finding
+
+STATE_WORDS: dict[State, str] = {
+    "open": "○ open",
+    "known": "● known",
+    "expected": "● expected",
+    "filed": "● filed as …",
+    "wontfix": "● won't fix",
+}
+"""State → sign and words."""
+_NAME = "reviewer"
+
+
+def entries() -> list[Entry]:
+    """Return all that was said; nothing, with a sentence on the page, where it cannot be read."""
+    try:
+        return reviews.listed(settings.state_path())
+    except StateError as error:
+        st.error(escape(error), icon=":material/database_off:")
+        return []
+
+
+def word(standing: Standing) -> str:
+    """Return the state as sign and words."""
+    if standing.state == "filed":
+        return f"● filed as {standing.reference}"
+    return STATE_WORDS[standing.state]
+
+
+def known() -> tuple[str, bool]:
+    """Return who speaks, and whether a login says so; an empty name where nobody said."""
+    if getattr(st.user, "is_logged_in", False):
+        return str(st.user.get("email") or st.user.get("name") or ""), True
+    return str(st.session_state.get(_NAME) or "").strip(), False
+
+
+def reviewer() -> tuple[str, bool]:
+    """Return the same; without a login the name is asked for once."""
+    if getattr(st.user, "is_logged_in", False):
+        return known()
+    st.text_input(
+        "Your name",
+        key=_NAME,
+        persist_state="session",
+        max_chars=reviews.LONGEST_NAME,
+        placeholder="asked once",
+        help="There is no login, so the name stands in the history as unverified.",
+    )
+    return known()
+
+
+def say(
+    findings: Sequence[Finding],
+    who: tuple[str, bool],
+    *,
+    state: State | None = None,
+    reference: str | None = None,
+    assignee: str | None = None,
+    note: str | None = None,
+) -> bool:
+    """Write the same about some findings; tell whether it was written, with a sentence on the page if not."""
+    name, verified = who
+    now = marks.now()
+    said = [
+        Entry(
+            subject=finding.subject,
+            what=finding.what,
+            state=state,
+            reference=reference or None,
+            assignee=assignee,
+            note=note or None,
+            who=name,
+            verified=verified,
+            created_at=now,
+        )
+        for finding in findings
+    ]
+    try:
+        reviews.add(settings.state_path(), said)
+    except (StateError, UsageError) as error:
+        st.error(escape(error), icon=":material/edit_off:")
+        return False
+    return True

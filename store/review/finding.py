@@ -1,0 +1,96 @@
+"""One thing that differs between two sides, with its evidence and the words under which people speak of it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import msgspec
+
+from store.compare import Cell
+from store.state.reviews import Subject
+from store.weekly.speed import CONFIRMED, NOT_CONFIRMED, SUSPECTED
+
+Group = Literal["failure", "speed", "fallback op", "plan"]
+GOOD = ("faster", "newly passing", "fails in A only", "fallback op gone", "fallback op in fewer models")
+"""Words of findings that are no trouble."""
+_GROUPS: tuple[Group, ...] = ("failure", "speed", "fallback op", "plan")
+_CERTAINTIES = (CONFIRMED, SUSPECTED, NOT_CONFIRMED)
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found of one result, or of an op in several models."""
+
+    group: Group
+    word: str
+    """What happened: slower, newly failing, no longer tried, …"""
+    certainty: str
+    """`confirmed`, `suspected` or `not confirmed`; a new failure that its retry repeated is confirmed."""
+    subject: Subject
+    place: str
+    """The accelerator as people know it."""
+    suite: str
+    model: str
+    test: str
+    backend: str
+    variant: str
+    environment: str
+    accelerator: str
+    dtype: str | None
+    experiment_id: str
+    """Empty for an op, as suite, model and environment are."""
+    why: str
+    op: str = ""
+    models: tuple[str, ...] = ()
+    """Of an op: those that it is new in, or gone from."""
+    state: str = ""
+    """Of a failure: what the last runs say, as `flaky, failed 2 of 5 (RPFPP)`."""
+    signature: str = ""
+    """Of a failure: its message without names and numbers."""
+    cell: Cell | None = None
+    """Of a change of speed: the better evidence."""
+    confirming_run: str = ""
+    now: dict[str, Any] = {}
+    """The new side's result, if it has one."""
+
+    @property
+    def what(self) -> str:
+        """Return it in one line."""
+        of = (self.op,) if self.op else (self.suite, self.model)
+        where = f"{' '.join((*of, self.test, self.variant))} on {self.place or self.accelerator}"
+        _, against, other = self.subject.finding.partition(" against ")
+        return f"{self.word}: {where}{against}{other}"
+
+    @property
+    def good(self) -> bool:
+        """Say whether it is an improvement."""
+        return self.word in GOOD
+
+    @property
+    def lost_s(self) -> float | None:
+        """Return by how many seconds an iteration takes longer; below 0 it takes less."""
+        if self.cell is None or self.cell.old_s is None or self.cell.new_s is None:
+            return None
+        return self.cell.new_s - self.cell.old_s
+
+    @property
+    def surely(self) -> float:
+        """Return the least change that the interval allows, as a logarithm."""
+        if self.cell is None:
+            return 0.0
+        verdict = self.cell.verdict
+        near = verdict.high if self.word == "slower" else verdict.low
+        return abs(math.log(near)) if near else 0.0
+
+
+def by_evidence(finding: Finding) -> tuple[Any, ...]:
+    """Sort troubles before improvements, then by group, certainty and the least change that the interval allows."""
+    certainty = _CERTAINTIES.index(finding.certainty)
+    rank = (finding.good, _GROUPS.index(finding.group), finding.word == "flaky", certainty, -finding.surely)
+    return (*rank, finding.suite, finding.model, finding.test, finding.variant)
+
+
+def by_time_lost(finding: Finding) -> tuple[Any, ...]:
+    """Sort by the time that an iteration lost; what has no time comes last."""
+    lost = finding.lost_s
+    return (lost is None, -(lost or 0.0), *by_evidence(finding))
