@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run smoke report serve test test-fast lint format bench docs faults trust clean
+.PHONY: help setup run smoke report serve test test-fast lint format bench docs screenshots faults trust clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -54,6 +54,9 @@ bench: $(READY) ## the benchmarks under tests/performance: minutes
 
 docs: $(READY) ## docs/schema.md from the database, docs/definitions.md from the metric registry
 	@$(BIN)/python tools/documents.py
+
+screenshots: $(READY) ## docs/images: every page over the runs in tests/data/review
+	@$(BIN)/python tests/browser/screenshots.py
 
 faults: $(READY) ## kill an ingest 200 times and compare the store: some minutes
 	@XLABENCH_KILLS=200 $(BIN)/python -m pytest tests/faults/test_ingest_kill.py $(PYTEST_ARGS)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from dashboard import data, empty, filters, links, settings, snapshot, watch
 from dashboard.pages import PAGES, PageSpec
 from dashboard.view import View
 
+ICON = Path(__file__).with_name("icon.svg")
+"""A file of ours: browsers fetch icons that Streamlit names from a foreign host."""
+
 
 def main() -> None:
     """Draw the chosen page; filters stand outside of pages, so that a page switch keeps them."""
-    st.set_page_config(page_title="xlabench", page_icon=":material/speed:", layout="wide")
+    st.set_page_config(page_title="xlabench", page_icon=str(ICON), layout="wide")
     views: list[View] = []
     pages = {spec.url_path: _page(spec, views) for spec in PAGES}
     chosen = st.navigation(list(pages.values()), position="top")

@@ -1,4 +1,4 @@
-"""One real run, measured once per session and shared; a clean end."""
+"""Real runs that are shared: one measured once per session, and a fixed set of earlier ones; a clean end."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from tests.command import xlabench
 
 SELECTION = ("--suite-name", "dummy", "--accelerator", "cpu", "--repeat", "6")
 
+REVIEW = Path(__file__).parent / "data" / "review"
+"""Runs that were measured and kept: see its README."""
 
 _exit_status = pytest.StashKey[int]()
 
@@ -37,3 +39,13 @@ def real_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert "16 experiments in 1 suite: 16 runnable, 0 skipped; new run" in done.stdout
     assert "[16/16]" in done.stderr
     return home
+
+
+@pytest.fixture(scope="session")
+def review_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of the runs under tests/data/review, which no test changes."""
+    from store.ingest import ingest
+
+    store = tmp_path_factory.mktemp("review") / "store"
+    ingest([REVIEW], store)
+    return store

@@ -50,3 +50,10 @@ def demo_url(factory, tmp_path_factory):
     """Address of a server over the demonstration store, which no test changes."""
     with harness.running_server(factory.demo_store(tmp_path_factory.mktemp("demo"))) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def review_url(review_store):
+    """Address of a server over real runs, which no test changes."""
+    with harness.running_server(review_store) as url:
+        yield url

@@ -13,19 +13,22 @@ import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from playwright.sync_api import Browser, Page, sync_playwright
+import psutil
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+os.environ.setdefault("STREAMLIT_LOGGER_LEVEL", "error")  # it would warn that its caches have no server here
+
+from dashboard.pages import PAGES  # noqa: E402 - the repository's own packages come first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).resolve().parents[2]
-PATHS = {
-    "/": "Overview",
-    "/speedup": "Speedup",
-    "/compile-time": "Compile time",
-    "/fallback-ops": "Fallback ops",
-    "/runs": "Runs",
-}
+PATHS = {f"/{spec.url_path}": spec.title for spec in PAGES}
+"""Path of each page → its title."""
+NAMED = {"/model": "suite=timm_models&model=test_vit2&test=eval"}
+"""Path of a page → what its link names of the runs in tests/data/review, beside the run."""
 LAUNCH_ARGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -82,6 +85,29 @@ def running_browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=LAUNCH_ARGS)
         yield browser
         browser.close()
+
+
+def process_of(url: str) -> psutil.Process:
+    """Return the server that this process started for a URL."""
+    port = url.rsplit(":", 1)[1]
+    return next(each for each in psutil.Process().children() if each.cmdline()[-1:] == [port])
+
+
+def complaints(page: Page) -> list[str]:
+    """Return a list that fills with what the browser complains about: errors of scripts and of the console.
+
+    Requests to other hosts are complaints too. A page's own link makes Streamlit look for the server below that path
+    first, which is no error.
+    """
+    found: list[str] = []
+    page.on("pageerror", lambda error: found.append(str(error)))
+    page.on("console", lambda said: found.append(f"{said.text} {said.location['url']}") if _is_error(said) else None)
+    page.on("dialog", lambda dialog: (found.append(f"a dialog opened: {dialog.message}"), dialog.dismiss()))
+    return found
+
+
+def _is_error(said: ConsoleMessage) -> bool:
+    return said.type == "error" and not said.location["url"].endswith(("/_stcore/health", "/_stcore/host-config"))
 
 
 def settled(page: Page, title: str) -> None:

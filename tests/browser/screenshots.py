@@ -1,53 +1,81 @@
-"""Pictures of every page, light and dark: `python tests/browser/screenshots.py OUTDIR STORE_DIR`."""
+"""Pictures of every page over the runs in tests/data/review: `python tests/browser/screenshots.py [OUTDIR]`."""
 
 from __future__ import annotations
 
 import argparse
-import time
+import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from harness import PATHS, running_browser, running_server, settled
+from harness import NAMED, PATHS, ROOT, running_browser, running_server, settled
+from PIL import Image
+
+from store.ingest import ingest
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-WIDTH, HEIGHT = 1440, 900
+IMAGES = ROOT / "docs" / "images"
+REVIEW = ROOT / "tests" / "data" / "review"
 LONGEST_PX = 4000
-PAINT_MS = 1200
+PAINT_MS = 1500
+COLOURS = 256
+"""Of a picture's palette: a third of the bytes of full colour, and no difference to see."""
+
+
+class Size(NamedTuple):
+    """A window and its colours."""
+
+    name: str
+    width: int
+    height: int
+    scheme: str
+
+
+SIZES = (Size("light", 1440, 900, "light"), Size("dark", 1440, 900, "dark"), Size("phone", 390, 844, "light"))
 
 
 def main() -> None:
-    """Take the pictures and print how long each page took."""
+    """Take the pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("outdir", type=Path)
-    parser.add_argument("store_dir", type=Path)
+    parser.add_argument("outdir", type=Path, nargs="?", default=IMAGES)
+    parser.add_argument("--store", type=Path, help="folder of another store")
     parser.add_argument("--query", default="", help="filters as in a link: test=eval&model=resnet18")
-    parser.add_argument("--scheme", nargs="+", default=["light", "dark"], choices=["light", "dark"])
+    parser.add_argument("--only", action="append", help="path of a page, as /speedup")
+    parser.add_argument("--whole", action="store_true", help="each page in its whole length, beside its first screen")
     args = parser.parse_args()
     args.outdir.mkdir(parents=True, exist_ok=True)
-    with running_server(args.store_dir) as url, running_browser() as browser:
-        for scheme in args.scheme:
-            for path, title in PATHS.items():
-                shoot(browser, f"{url}{path}?{args.query}", title, scheme, args.outdir)
+    with tempfile.TemporaryDirectory() as scratch:
+        store = args.store or Path(scratch) / "store"
+        if not args.store:
+            ingest([REVIEW], store)
+        with running_server(store) as url, running_browser() as browser:
+            for path in args.only or PATHS:
+                query = "&".join(filter(None, (args.query, NAMED.get(path))))
+                for size in SIZES:
+                    shoot(browser, f"{url}{path}?{query}", PATHS[path], size, args.outdir, whole=args.whole)
 
 
-def shoot(browser: Browser, url: str, title: str, scheme: str, outdir: Path) -> None:
-    """Save the first screen and the whole page."""
-    page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=scheme)
-    begin = time.monotonic()
+def shoot(browser: Browser, url: str, title: str, size: Size, outdir: Path, *, whole: bool) -> None:
+    """Save the first screen, and the whole page where it is asked for."""
+    page = browser.new_page(viewport={"width": size.width, "height": size.height}, color_scheme=size.scheme)
     page.goto(url)
     settled(page, title)
-    took = time.monotonic() - begin
     page.wait_for_timeout(PAINT_MS)
-    name = f"{title.lower().replace(' ', '-')}-{scheme}"
-    page.screenshot(path=outdir / f"{name}.png")
-    full = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
-    page.set_viewport_size({"width": WIDTH, "height": min(max(HEIGHT, full + 60), LONGEST_PX)})
-    page.wait_for_timeout(PAINT_MS)
-    page.screenshot(path=outdir / f"{name}-whole.png")
+    name = "-".join((*title.lower().replace("/", "").split(), size.name))
+    _save(page.screenshot, outdir / f"{name}.png")
+    if whole:
+        full = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
+        page.set_viewport_size({"width": size.width, "height": min(max(size.height, full + 60), LONGEST_PX)})
+        page.wait_for_timeout(PAINT_MS)
+        _save(page.screenshot, outdir / f"{name}-whole.png")
     page.close()
-    print(f"{name}: {took:.1f} s")
+    print(name)
+
+
+def _save(take, path: Path) -> None:
+    take(path=path)
+    Image.open(path).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Parts of tests/performance/pages.py."""

@@ -1,0 +1,70 @@
+"""What a page's own clock says: when it was first painted, when it stood whole, how long a change of a filter took."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+WAIT_MS = 120_000
+_WHOLE = """() => {
+    const app = document.querySelector('[data-testid=stApp]');
+    return app?.dataset.testScriptState === 'notRunning' && document.querySelector('h1') !== null
+        && !document.querySelector('[data-testid=stSkeleton]') && !document.querySelector('[data-stale=true]');
+}"""
+_WATCH = """() => {
+    window.__clock = {acted: 0, began: 0, ended: 0};
+    const clock = window.__clock, app = document.querySelector('[data-testid=stApp]');
+    const act = () => { Object.assign(clock, {acted: performance.now(), began: 0, ended: 0}); };
+    window.addEventListener('keydown', event => { if (event.key === 'Enter') act(); }, true);
+    window.addEventListener('pointerdown', act, true);
+    new MutationObserver(() => {
+        const state = app.dataset.testScriptState;
+        if (state === 'running' && !clock.began) clock.began = performance.now();
+        if (state === 'notRunning' && clock.began) {
+            requestAnimationFrame(() => requestAnimationFrame(() => { clock.ended = performance.now(); }));
+        }
+    }).observe(app, {attributes: true, attributeFilter: ['data-test-script-state']});
+}"""
+_ENDED = "() => window.__clock.ended > window.__clock.acted && window.__clock.began > window.__clock.acted"
+_PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"
+
+
+def first_paint(page: Page, url: str) -> tuple[float, float]:
+    """Open a link; return the seconds until something was painted, and until the page stood whole."""
+    page.goto(url, wait_until="commit")
+    page.wait_for_function(_WHOLE, timeout=WAIT_MS, polling="raf")
+    whole = float(page.evaluate("() => performance.now()"))
+    return float(page.evaluate(_PAINT)) / 1e3, whole / 1e3
+
+
+def watch(page: Page) -> None:
+    """Begin to note when somebody acts and when the page has answered."""
+    page.evaluate(_WATCH)
+
+
+def choose(page: Page, label: str, value: str) -> float:
+    """Add a value to a filter of the sidebar by the keyboard; return the seconds until the page showed it."""
+    box = page.get_by_test_id("stSidebar").get_by_role("combobox", name=re.compile(rf"^{label}|\b{label}$"))
+    box.first.click()
+    box.first.fill(value)
+    page.get_by_role("option", name=value, exact=True).first.wait_for()
+    page.keyboard.press("Enter")
+    seconds = answered(page)
+    page.keyboard.press("Escape")
+    return seconds
+
+
+def press(page: Page, name: str) -> float:
+    """Press a button of the sidebar; return the seconds until the page had answered."""
+    page.get_by_test_id("stSidebar").get_by_role("button", name=name).click()
+    return answered(page)
+
+
+def answered(page: Page) -> float:
+    """Wait for the answer to the last action; return how long it took, in seconds."""
+    page.wait_for_function(_ENDED, timeout=WAIT_MS, polling="raf")
+    times = page.evaluate("() => window.__clock")
+    return float(times["ended"] - times["acted"]) / 1e3
