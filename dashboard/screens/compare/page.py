@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, empty, triage, verdicts
+from dashboard import data, empty, frame, triage, verdicts
 from dashboard.rows import each
 from dashboard.screens.compare import board, export, history, more, panel, sides, step
 from dashboard.words import ago, count, escape, when
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dashboard.view import View
+    from store.compare import Side
     from store.review import Finding, Review
 
 _BAD = (
@@ -29,15 +30,15 @@ _BAD = (
 
 def show(view: View) -> None:
     """Draw the page."""
-    st.title("Compare", anchor=False)
+    top = st.container()
     chosen = sides.chosen(view)
-    if chosen is None:
+    found = chosen if isinstance(chosen, str) else _compared(view, *chosen)
+    if isinstance(found, str):
+        with top:
+            frame.head("Compare", view, [], 0, baseline=False)
+        st.info(found, icon=":material/info:")
         return
-    try:
-        found = sides.compared(view.snapshot, *map(sides.key, chosen))
-    except UsageError as error:
-        st.warning(escape(error), icon=":material/link_off:")
-        return
+    top.title("Compare", anchor=False)
     findings = board.filtered(view, found.findings)
     _head(view, found, findings)
     more.versions(found)
@@ -48,6 +49,13 @@ def show(view: View) -> None:
         empty.no_rows(view.selection, "experiments")
     more.show(view, found)
     export.show(view, found)
+
+
+def _compared(view: View, old: Side, new: Side) -> Review | str:
+    try:
+        return sides.compared(view.snapshot, sides.key(old), sides.key(new))
+    except UsageError as error:
+        return escape(error)
 
 
 def _head(view: View, found: Review, findings: Sequence[Finding]) -> None:

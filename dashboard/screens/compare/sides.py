@@ -20,8 +20,8 @@ BEFORE = "Run before"
 SHOWN = "Shown run"
 
 
-def chosen(view: View) -> tuple[Side, Side] | None:
-    """Draw the boxes; return both sides, None (with the reason on the page) where they name no two of a kind."""
+def chosen(view: View) -> tuple[Side, Side] | str:
+    """Draw the boxes; return both sides, or as a sentence of markdown why they name no two of a kind."""
     axes = data.rows(view.snapshot, "axes", view.selection)
     names = list(axes["name"]) if len(axes) else []
     runs = [text for _, text in data.choices(view.snapshot).runs[: filters.RUNS_LISTED]]
@@ -32,14 +32,10 @@ def chosen(view: View) -> tuple[Side, Side] | None:
         new = _side(view, second)
         old = _base(view, new) if first == BEFORE else _side(view, first)
     except UsageError as error:
-        st.warning(escape(error), icon=":material/link_off:")
-        return None
+        return escape(error)
     if old is None:
-        st.info(
-            f"Nothing was measured on this machine before run {escape(name_of(view, new.run_id))}. Choose a run as A.",
-            icon=":material/info:",
-        )
-        return None
+        name = escape(name_of(view, new.run_id))
+        return f"Nothing to compare with: nothing was measured on this machine before run {name}. Choose a run as A."
     return _same_kind(old, new)
 
 
@@ -100,12 +96,10 @@ def _base(view: View, new: Side) -> Side | None:
     return resolve(con, wanted, new.run_id) if wanted else None
 
 
-def _same_kind(old: Side, new: Side) -> tuple[Side, Side] | None:
+def _same_kind(old: Side, new: Side) -> tuple[Side, Side] | str:
     kinds = [(bool(side.environment), bool(side.variant)) for side in (old, new)]
     if kinds[0] != kinds[1]:
-        st.warning("Choose two runs, two environments or two backends: A and B are not of one kind.")
-        return None
-    if old == new or key(old)[1:] == key(new)[1:]:
-        st.warning("A and B are the same. Choose another one.")
-        return None
+        return "Choose two runs, two environments or two backends: A and B are not of one kind."
+    if key(old)[1:] == key(new)[1:]:
+        return "A and B are the same. Choose another one."
     return old, new
