@@ -16,11 +16,18 @@ from dashboard.filters import Choices, run_text
 from dashboard.rows import each
 from dashboard.selection import FILTER_WORDS, Selection
 from store import query
+from store.calibration.floors import floor_for, floors_without
+from store.filters import Filters
+from store.report import hud, peer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
+
+    from store.report.peer_data import PeerOptions
+    from store.report.table import Report
+    from store.stats.floors import Floor
 
 _FOLDER = Path(__file__).with_name("queries")
 _FILTERS = "/*filters*/"
@@ -89,6 +96,38 @@ def _bound(text: str, selection: Selection, more: Mapping[str, Any]) -> dict[str
     """Return the parameters that a query names."""
     offered = selection.parameters() | dict(more)
     return {name: offered[name] for name in literals.names(text)}
+
+
+def base_run(shown: str, selection: Selection) -> dict[str, Any] | None:
+    """Return the run that the shown one is compared with: the newest earlier one of the same series."""
+    found = earlier_runs(shown, selection)
+    return None if found.empty else {str(name): value for name, value in found.iloc[0].items()}
+
+
+def earlier_runs(shown: str, selection: Selection) -> pd.DataFrame:
+    """Return the newest earlier runs of the same series, whatever the filters say."""
+    return rows(shown, "earlier_runs", Selection(run_id=selection.run_id, baseline=selection.baseline))
+
+
+@st.cache_data(max_entries=100, show_spinner=False)
+def noise_floor(shown: str, runs_compared: tuple[str, ...], machine_id: str | None) -> Floor:
+    """Return the noise floor of a machine, from other runs than those that are compared."""
+    floors = floors_without(snapshot.connection(shown), runs_compared)
+    return floor_for(floors, {"machine_id": machine_id, "experiment_id": None})
+
+
+@st.cache_data(max_entries=20, show_spinner="Reading the store…")
+def hud_report(shown: str, selection: Selection) -> Report:
+    """Return the report under the HUD's rule, of the shown run."""
+    filters = Filters(run=(selection.run_id,), **selection.chosen())
+    at = None if selection.baseline_point == "same" else selection.baseline_run
+    return hud.hud_report(snapshot.connection(shown), filters, baseline_backend=selection.baseline, baseline_run=at)
+
+
+@st.cache_data(max_entries=20, show_spinner="Reading the store…")
+def peer_report(shown: str, options: PeerOptions) -> Report:
+    """Return one of the reports under the rule of PyTorch/XLA's aggregator."""
+    return peer.peer_report(snapshot.connection(shown), options)
 
 
 def record(shown: str, run_id: str, experiment_id: str, environment: str | None) -> dict[str, Any] | None:

@@ -76,5 +76,6 @@ class Selection:
             "only": list(self.only),
             "baseline_backend": self.baseline,
             "baseline_run": self.baseline_run,
+            "baseline_point": self.baseline_run_id or self.baseline_point,
             "baseline_accelerator": self.baseline_accelerator,
         }

@@ -11,6 +11,7 @@ import streamlit as st
 from dashboard import downloads
 from dashboard.palette import status_colour
 from dashboard.settings import LAZY_ROWS
+from dashboard.verdicts import LOOKS
 from dashboard.words import DASH, STATUS_WORDS, TIMES, count
 from store.metrics import metric
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from streamlit.elements.lib.column_types import ColumnConfig
 
-Kind = Literal["text", "ratio", "ms", "seconds", "number", "decimal", "MiB", "percent", "time"]
+Kind = Literal["text", "ratio", "ms", "seconds", "number", "decimal", "MiB", "percent", "time", "verdict", "line"]
+"""`verdict`: text that begins with the sign of one (`verdicts.text`); `line`: a list of numbers."""
 
 _FORMATS: dict[str, str] = {
     "ratio": f"%.2f{TIMES}",
@@ -43,6 +45,8 @@ _KINDS: dict[str, Kind] = {
 """Unit that a metric is shown in → kind of its column; else it is a count."""
 _SCALES: dict[str, float] = {"ms": 1000.0, "MiB": 2.0**-20, "percent": 100.0}
 """What a stored value (seconds, bytes, share) is multiplied by to be shown."""
+_STYLED_ROWS = 2000
+"""Most rows whose verdicts are coloured: a style is sent cell by cell."""
 _ROWS_WHOLE = 15
 _MOST_PX = 560
 
@@ -56,6 +60,8 @@ class Column:
     help: str | None = None
     pinned: bool = False
     width: Literal["small", "medium", "large"] | int | None = None
+    scale: float | None = None
+    """What a stored number is multiplied by; None: the kind's own, as 1000 for milliseconds."""
 
 
 def measured(name: str, label: str | None = None, note: str = "", width: int | None = None) -> Column:
@@ -72,7 +78,8 @@ def measured(name: str, label: str | None = None, note: str = "", width: int | N
     kind = "decimal" if unit == known.unit == "%" else _KINDS.get(unit, "number")
     words = label or known.label
     header = words if not unit or kind == "ratio" else f"{words}, {unit}"
-    return Column(header, kind, help=" ".join(filter(None, (known.definition, note))), width=width)
+    told = " ".join(filter(None, (known.definition, note)))
+    return Column(header, kind, help=told, width=width, scale=known.scale)
 
 
 def show(
@@ -107,7 +114,7 @@ def show(
     if len(drawn) < len(frame):
         st.caption(f"The first {LAZY_ROWS:,} of {count(len(frame), 'row')}; filter for others.")
     state: Any = st.dataframe(
-        display(drawn, {name: columns[name] for name in shown}),
+        _coloured(display(drawn, {name: columns[name] for name in shown}), columns),
         column_config={name: _config(columns[name]) for name in shown},
         hide_index=True,
         placeholder=DASH,
@@ -144,7 +151,8 @@ def display(frame: pd.DataFrame, columns: Mapping[str, Column]) -> pd.DataFrame:
     result = frame[list(columns)].copy()
     for name, column in columns.items():
         if column.kind in _FORMATS:
-            result[name] = pd.to_numeric(result[name]) * _SCALES.get(column.kind, 1)
+            factor = _SCALES.get(column.kind, 1) if column.scale is None else column.scale
+            result[name] = pd.to_numeric(result[name]) * factor
     return result
 
 
@@ -159,11 +167,26 @@ def without_constant(columns: Mapping[str, Column], frame: pd.DataFrame, names: 
     return {name: column for name, column in columns.items() if name not in same}
 
 
+def _coloured(frame: pd.DataFrame, columns: Mapping[str, Column]) -> Any:
+    """Return the frame with its verdicts in their colours, which repeat what sign and word say."""
+    names: Any = [str(name) for name in frame.columns if columns[str(name)].kind == "verdict"]
+    if not names or len(frame) > _STYLED_ROWS:
+        return frame
+    return frame.style.map(_ink, subset=names)
+
+
+def _ink(text: object) -> str:
+    sign = str(text)[:1]
+    return next((f"color: {look.colour}; font-weight: 600" for look in LOOKS.values() if look.sign == sign), "")
+
+
 def _config(column: Column) -> ColumnConfig:
     if column.kind in _FORMATS:
         return st.column_config.NumberColumn(
             column.label, help=column.help, format=_FORMATS[column.kind], pinned=column.pinned, width=column.width
         )
+    if column.kind == "line":
+        return st.column_config.LineChartColumn(column.label, help=column.help, width=column.width)
     if column.kind == "time":
         return st.column_config.DatetimeColumn(
             column.label, help=column.help, format="YYYY-MM-DD HH:mm", pinned=column.pinned, width=column.width

@@ -134,6 +134,24 @@ _CHANGES = (
     ),
 )
 
+_MEAN_CHANGES = (
+    ratio("geomean_before", "Geomean, before", "Geometric mean of the earlier run's speedups, over models of both."),
+    ratio("geomean_after", "Geomean, after", "Geometric mean of the later run's speedups, over models of both."),
+    ratio(
+        "geomean_change",
+        "Change of geomean",
+        "Geometric mean of speedup after over speedup before: above 1 is better.",
+        aggregation="geometric mean over results with a speedup in both runs",
+        threshold=0.05,
+    ),
+    ratio("geomean_change_low", "Change, low", "Lower end of its 95 % interval over results, from three on."),
+    ratio("geomean_change_high", "Change, high", "Upper end of its 95 % interval over results, from three on."),
+    ratio("by_backend", "By the backend", "Its own time before over after: its part of the change."),
+    ratio("by_baseline", "By the baseline", "The baseline's time after over before: its part of the change."),
+    count("only_before_n", "Only before", "Results with a speedup in the earlier run alone."),
+    count("only_after_n", "Only after", "Results with a speedup in the later run alone."),
+)
+
 _NOISE = (
     count("rounds_n", "Rounds", "Rounds that two processes have in common."),
     count("pairs_n", "Pairs", "Pairs of processes that measured the same."),
@@ -170,4 +188,4 @@ _NOISE = (
     count("freedom", "Degrees of freedom", "Of the variance: pairs, and four for the default where it is mixed in."),
 )
 
-DERIVED = (*_RATES, *_FALLBACK, *_MEMORY, *_STRUCTURE, *_SERIES, *_BREAK_EVEN, *_CHANGES, *_NOISE)
+DERIVED = (*_RATES, *_FALLBACK, *_MEMORY, *_STRUCTURE, *_SERIES, *_BREAK_EVEN, *_CHANGES, *_MEAN_CHANGES, *_NOISE)

@@ -21,6 +21,7 @@ VIEWS = (
     "speedups",
     "geomeans",
     "break_evens",
+    "geomean_changes",
     "pair_lists",
     "compile_times",
     "fallback_ops",

@@ -8,6 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from store.record import SCHEMA_VERSION
+from store.record.words import TESTS
 
 Numbers = list[float | None]
 Int = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
@@ -309,7 +310,3 @@ def _check(record: ReadRecord) -> None:
     for seconds in (record.timestamp, record.finished_at):
         if seconds is not None and not EARLIEST_S <= seconds <= LATEST_S:
             raise BadLine(f"a value is out of range: {seconds} is no time in Unix seconds")
-
-
-TESTS = {"eval": "eval", "train": "train", "inference": "eval", "training": "train"}
-"""Names of a test as one may type it, and as it is stored."""

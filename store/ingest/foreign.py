@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from store.identity import digest, variant
-from store.ingest.decode import TESTS, ReadExperiment, ReadRecord
+from store.ingest.decode import ReadExperiment, ReadRecord
 from store.record import ExperimentConfig
+from store.record.words import TESTS
 
 _NO_IDENTITY = {"experiment_name", "accelerator_model"}
 """`experiment_name` is a constant; the accelerator model belongs to the run."""
@@ -39,7 +40,7 @@ def variant_of(experiment: ReadExperiment) -> str:
         ExperimentConfig(
             suite_name="",
             model_name="",
-            test=TESTS[experiment.test],  # type: ignore[arg-type]
+            test=TESTS[experiment.test],
             accelerator=experiment.accelerator,  # type: ignore[arg-type]
             xla=experiment.xla,
             dynamo=experiment.dynamo,

@@ -7,6 +7,8 @@ from typing import Literal
 SCHEMA_VERSION = 1
 
 Test = Literal["eval", "train"]
+TESTS: dict[str, Test] = {"eval": "eval", "train": "train", "inference": "eval", "training": "train"}
+"""What other tools call a test → our word."""
 Accelerator = Literal["cpu", "cuda", "tpu", "xpu"]
 Status = Literal[
     "ok",

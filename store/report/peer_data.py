@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 
 from store.errors import UsageError
-from store.ingest.decode import TESTS
 from store.query import named
+from store.record.words import TESTS
 from store.stats.peer import Datapoint
 
 if TYPE_CHECKING:

@@ -33,6 +33,7 @@ _SQL = {
     "speedups": "SELECT * FROM speedups('inductor', NULL, runs := [$run])",
     "geomeans": "SELECT * FROM geomeans('inductor', NULL, runs := [$run])",
     "break_evens": "SELECT * FROM break_evens('inductor', NULL, runs := [$run])",
+    "geomean_changes": "SELECT * FROM geomean_changes('inductor', NULL, $before, $run)",
     "pair_lists": "SELECT * FROM pair_lists('inductor', NULL, runs := [$run])",
     "structural_differences": "SELECT * FROM structural_differences($before, $run)",
     "what_differs": "SELECT * FROM what_differs($before, $run)",

@@ -9,8 +9,9 @@ import msgspec
 
 from store.identity import backend_name, workload
 from store.ingest import foreign
-from store.ingest.decode import TESTS, Line, ReadEnvironment, ReadExperiment, ReadRecord
+from store.ingest.decode import Line, ReadEnvironment, ReadExperiment, ReadRecord
 from store.ingest.odd import is_foreign
+from store.record.words import TESTS
 from tests.store.oracle import measures
 from tests.store.oracle.verdict import judge
 

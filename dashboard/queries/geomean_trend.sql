@@ -1,0 +1,19 @@
+-- Grain: as macro geomeans, of the runs $runs, over the filtered models, from the oldest run on: what a sparkline draws.
+SELECT
+    run_id, run_started, suite, test, accelerator, accelerator_model, machine_id, environment, dtype,
+    requested_batch_size, optimizer, loss, matmul_precision, workload, backend, variant, n, geomean
+FROM geomeans(
+    $baseline_backend::VARCHAR,
+    $baseline_point::VARCHAR,
+    models := CASE WHEN len($model::VARCHAR[]) > 0 THEN $model::VARCHAR[] END,
+    runs := $runs::VARCHAR[],
+    baseline_accelerator := $baseline_accelerator::VARCHAR,
+    clean_of := $only::VARCHAR[]
+)
+WHERE geomean IS NOT NULL
+    AND (len($suite::VARCHAR[]) = 0 OR list_contains($suite::VARCHAR[], suite))
+    AND (len($backend::VARCHAR[]) = 0 OR list_contains($backend::VARCHAR[], backend))
+    AND (len($test::VARCHAR[]) = 0 OR list_contains($test::VARCHAR[], test))
+    AND (len($accelerator::VARCHAR[]) = 0 OR list_contains($accelerator::VARCHAR[], accelerator))
+    AND (len($dtype::VARCHAR[]) = 0 OR list_contains($dtype::VARCHAR[], dtype))
+ORDER BY run_started, run_id

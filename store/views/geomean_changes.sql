@@ -1,0 +1,64 @@
+-- Grain of geomean_changes(baseline_backend, baseline_run, before, after, models, baseline_accelerator, clean_of): one row
+-- per series without the model, as geomeans, of the runs `before` and `after`: how the geometric mean of speedups moved over
+-- the `n` results that have a speedup in both. `geomean_change` is after / before, above 1 better, with the 95 % t interval
+-- of the mean log over results, from three on; it is the product of `by_backend` (own time before / after) and `by_baseline`
+-- (the baseline's time after / before). `only_before_n`, `only_after_n`: results with a speedup in one run alone.
+CREATE OR REPLACE MACRO geomean_changes(
+    baseline_backend, baseline_run, before, after, models := NULL, baseline_accelerator := NULL, clean_of := []
+) AS TABLE
+WITH unclean AS (
+    SELECT DISTINCT suite, model, test
+    FROM result_rows
+    WHERE len(clean_of::VARCHAR[]) > 0
+        AND run_id = after
+        AND (list_contains(clean_of::VARCHAR[], 'no fallback ops') AND fallback_ops_n > 0
+            OR list_contains(clean_of::VARCHAR[], 'no graph breaks') AND graph_breaks_n > 0)
+),
+sides AS (
+    SELECT *
+    FROM speedups(baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator)
+    WHERE run_id = before AND speedup > 0
+    UNION ALL
+    SELECT *
+    FROM speedups(baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator)
+    WHERE run_id = after AND speedup > 0
+),
+per_series AS (
+    SELECT
+        series_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
+        optimizer, loss, matmul_precision, workload, backend, variant,
+        any_value(speedup) FILTER (run_id = before) AS speedup_before,
+        any_value(speedup) FILTER (run_id = after) AS speedup_after,
+        any_value(latency_s) FILTER (run_id = before) / any_value(latency_s) FILTER (run_id = after) AS by_backend,
+        any_value(baseline_latency_s) FILTER (run_id = after) / any_value(baseline_latency_s) FILTER (run_id = before)
+            AS by_baseline
+    FROM sides
+    ANTI JOIN unclean USING (suite, model, test)
+    WHERE models IS NULL OR list_contains(models::VARCHAR[], model)
+    GROUP BY ALL
+),
+grouped AS (
+    SELECT
+        suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
+        optimizer, loss, matmul_precision, workload, backend, variant,
+        count(*) FILTER (speedup_before IS NOT NULL AND speedup_after IS NOT NULL) AS n,
+        exp(avg(ln(speedup_before)) FILTER (speedup_after IS NOT NULL)) AS geomean_before,
+        exp(avg(ln(speedup_after)) FILTER (speedup_before IS NOT NULL)) AS geomean_after,
+        avg(ln(speedup_after / speedup_before)) AS mean_log,
+        stddev_samp(ln(speedup_after / speedup_before)) AS sd_log,
+        exp(avg(ln(by_backend))) AS by_backend,
+        exp(avg(ln(by_baseline))) AS by_baseline,
+        count(*) FILTER (speedup_after IS NULL) AS only_before_n,
+        count(*) FILTER (speedup_before IS NULL) AS only_after_n
+    FROM per_series
+    GROUP BY
+        suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
+        optimizer, loss, matmul_precision, workload, backend, variant
+)
+SELECT
+    g.* EXCLUDE (mean_log, sd_log),
+    exp(g.mean_log) AS geomean_change,
+    CASE WHEN g.n >= 3 THEN exp(g.mean_log - t.t * g.sd_log / sqrt(g.n)) END AS geomean_change_low,
+    CASE WHEN g.n >= 3 THEN exp(g.mean_log + t.t * g.sd_log / sqrt(g.n)) END AS geomean_change_high
+FROM grouped AS g
+LEFT JOIN t_quantiles AS t ON t.freedom = least(g.n - 1, 400);

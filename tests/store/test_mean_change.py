@@ -1,0 +1,95 @@
+"""The verdict on a moved geometric mean, and the numbers it rests on."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from store import query
+from store.stats.geomean import geomean
+from store.stats.mean_change import judge_mean
+from store.weekly.lanes import lanes
+from store.weekly.speedups import speedups_table
+from tests.store.weekly_runs import write_weeks
+
+
+@pytest.mark.parametrize(
+    ("numbers", "word"),
+    [
+        ((1.10, 1.05, 1.15, 9), "faster"),
+        ((0.90, 0.85, 0.95, 9), "slower"),
+        ((1.01, 0.99, 1.02, 9), "same"),
+        ((1.10, 0.98, 1.20, 9), "ambiguous"),
+        ((1.02, 1.01, 1.05, 9), "ambiguous"),
+        ((1.50, None, None, 2), "ambiguous"),
+        ((None, None, None, 0), "not comparable"),
+    ],
+)
+def test_faster_and_slower_need_an_interval_clear_of_1_and_an_effect_above_the_floor(numbers, word):
+    verdict = judge_mean(*numbers, floor=0.03)
+    assert verdict.word == word
+    assert not verdict.confirmed
+    assert verdict.reason
+
+
+@pytest.fixture(scope="module")
+def weeks(tmp_path_factory):
+    from store.ingest import ingest
+
+    home = tmp_path_factory.mktemp("weeks")
+    write_weeks(home)
+    with query.connect(ingest([home], home / "store").snapshot) as con:
+        yield con
+
+
+def test_changes_are_those_of_the_weekly_review(weeks):
+    [lane] = lanes(weeks)
+    rows = query.fetch(
+        weeks,
+        "SELECT * FROM geomean_changes('inductor', NULL, $before, $after) WHERE n > 0 AND variant <> 'inductor'",
+        {"before": lane.last.run_id, "after": lane.now.run_id},
+    )
+    ours = {
+        (row["test"], row["variant"]): (row["n"], row["geomean_before"], row["geomean_after"], row["geomean_change"])
+        for row in rows
+    }
+    review = {row[1:3]: row[3:7] for row in speedups_table(weeks, [lane], "inductor").rows if row[3]}
+    assert len(review) > 1
+    assert ours.keys() == review.keys()
+    for key, numbers in review.items():
+        assert ours[key] == pytest.approx(numbers), key
+
+
+def test_a_change_is_the_product_of_backend_and_baseline_and_has_its_interval(weeks):
+    [lane] = lanes(weeks)
+    ask = "SELECT * FROM geomean_changes('inductor', NULL, $before, $after) WHERE n >= 3"
+    for row in query.fetch(weeks, ask, {"before": lane.last.run_id, "after": lane.now.run_id}):
+        assert row["geomean_change"] == pytest.approx(row["by_backend"] * row["by_baseline"])
+        assert row["geomean_change"] == pytest.approx(row["geomean_after"] / row["geomean_before"])
+        assert row["geomean_change_low"] <= row["geomean_change"] <= row["geomean_change_high"]
+
+
+def test_interval_is_that_of_the_mean_log(weeks):
+    [lane] = lanes(weeks)
+    runs = {"before": lane.last.run_id, "after": lane.now.run_id}
+    sides = query.fetch(
+        weeks,
+        "SELECT variant, test, series_id, any_value(speedup) FILTER (run_id = $after)"
+        " / any_value(speedup) FILTER (run_id = $before) AS moved"
+        " FROM speedups('inductor', NULL, runs := [$before, $after]) GROUP BY ALL",
+        runs,
+    )
+    [row] = query.fetch(
+        weeks,
+        "SELECT * FROM geomean_changes('inductor', NULL, $before, $after) WHERE variant = 'eager' AND test = 'eval'",
+        runs,
+    )
+    moved = [side["moved"] for side in sides if side["variant"] == "eager" and side["test"] == "eval" and side["moved"]]
+    found = geomean(moved)
+    assert row["n"] == len(moved)
+    assert row["geomean_change"] == pytest.approx(found.value)
+    if found.low is None:
+        assert row["geomean_change_low"] is None
+    else:
+        assert math.isclose(row["geomean_change_low"], found.low, rel_tol=1e-9)
