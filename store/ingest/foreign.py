@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from store.identity import digest, variant
-from store.ingest.decode import ReadExperiment, ReadRecord
 from store.record import ExperimentConfig
 from store.record.words import TESTS
+
+if TYPE_CHECKING:
+    from store.ingest.decode import ReadExperiment, ReadRecord
 
 _NO_IDENTITY = {"experiment_name", "accelerator_model"}
 """`experiment_name` is a constant; the accelerator model belongs to the run."""
