@@ -28,6 +28,12 @@ CHROME_PX = 96
 GEOMEAN = "geomean"
 """Name of the row that holds the geometric means."""
 
+PICKED = "picked"
+"""Name of the selection in charts whose points open something."""
+
+MODEL_FIELDS = ["suite", "model", "test"]
+"""What addresses a model."""
+
 LABEL_PX = 190
 """Room for model names, the same in each chart, so that charts under one another line up."""
 
@@ -57,39 +63,70 @@ _BOLD_GEOMEAN: Any = {"condition": {"test": f"datum.value === '{GEOMEAN}'", "val
 
 def ratio_axis(column: str, domain: tuple[float, float], title: str) -> alt.X:
     """Return a logarithmic x encoding of a column, centred on 1."""
-    return alt.X(
-        f"{column}:Q",
-        scale=alt.Scale(type="log", domain=list(domain), nice=False),
-        axis=alt.Axis(
-            title=title,
-            values=ratio_ticks(domain),
-            labelExpr=f"format(datum.value, '.2~f') + '{TIMES}'",
-            labelFontSize=12,
-            titleFontSize=12,
-            grid=True,
-        ),
+    return alt.X(f"{column}:Q", scale=_log(domain), axis=_ratios(domain, title))
+
+
+def ratio_height(column: str, domain: tuple[float, float], title: str) -> alt.Y:
+    """Return a logarithmic y encoding of a column, centred on 1."""
+    return alt.Y(f"{column}:Q", scale=_log(domain), axis=_ratios(domain, title))
+
+
+def _log(domain: tuple[float, float]) -> alt.Scale:
+    return alt.Scale(type="log", domain=list(domain), nice=False)
+
+
+def _ratios(domain: tuple[float, float], title: str) -> alt.Axis:
+    return alt.Axis(
+        title=title,
+        values=ratio_ticks(domain),
+        labelExpr=f"format(datum.value, '.2~f') + '{TIMES}'",
+        labelFontSize=12,
+        titleFontSize=12,
+        grid=True,
     )
 
 
-def seconds_axis(values: Iterable[float], title: str) -> alt.X:
-    """Return a logarithmic x encoding of `value` in seconds, with ticks at 1, 2 and 5 times powers of ten."""
+SECONDS = "datum.value < 1 ? format(datum.value * 1000, '~r') + ' ms' : format(datum.value, ',~r') + ' s'"
+"""Labels of an axis in seconds."""
+NUMBERS = "format(datum.value, ',~r')"
+"""Labels of an axis of counts."""
+
+
+def log_domain(values: Iterable[float]) -> tuple[float, float]:
+    """Return a domain that holds every value, with room at both ends."""
     known = list(values)
-    low, high = min(known) / 1.25, max(known) * 1.25
+    return min(known) / 1.25, max(known) * 1.25
+
+
+def log_ticks(domain: tuple[float, float]) -> list[float]:
+    """Return ticks of a logarithmic axis: at 1, 2 and 5 times powers of ten, as far as there is room."""
+    low, high = domain
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [step * 10.0**power for power in powers for step in ((1, 2, 5) if high / low > _WIDE else range(1, 10))]
     if high / low > 10**4:
         ticks = [10.0**power for power in powers]
-    return alt.X(
-        "value:Q",
-        scale=alt.Scale(type="log", domain=[low, high], nice=False),
-        axis=alt.Axis(
-            title=title,
-            values=[tick for tick in ticks if low <= tick <= high],
-            labelExpr="datum.value < 1 ? format(datum.value * 1000, '~r') + ' ms' : format(datum.value, ',~r') + ' s'",
-            labelFontSize=12,
-            titleFontSize=12,
-        ),
-    )
+    return [tick for tick in ticks if low <= tick <= high]
+
+
+def log_axis(values: Iterable[float], title: str, labels: str = SECONDS) -> alt.X:
+    """Return a logarithmic x encoding of `value`; `labels` is SECONDS or NUMBERS."""
+    domain = log_domain(values)
+    return alt.X("value:Q", scale=_log(domain), axis=_plain(domain, title, labels))
+
+
+def log_height(column: str, values: Iterable[float], title: str, labels: str = SECONDS) -> alt.Y:
+    """Return a logarithmic y encoding of a column; `labels` is SECONDS or NUMBERS."""
+    domain = log_domain(values)
+    return alt.Y(f"{column}:Q", scale=_log(domain), axis=_plain(domain, title, labels))
+
+
+def _plain(domain: tuple[float, float], title: str, labels: str) -> alt.Axis:
+    return alt.Axis(title=title, values=log_ticks(domain), labelExpr=labels, labelFontSize=12, titleFontSize=12)
+
+
+def pick() -> alt.Parameter:
+    """Return the selection of a chart whose points open their model (`screens.opening`)."""
+    return alt.selection_point(name=PICKED, fields=MODEL_FIELDS, empty=False)
 
 
 def model_axis(models: list[str]) -> alt.Y:

@@ -12,17 +12,22 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def duration_dots(frame: pd.DataFrame, models: list[str], title: str) -> alt.LayerChart:
+def duration_dots(frame: pd.DataFrame, models: list[str], title: str, *, in_seconds: bool = True) -> alt.LayerChart:
     """Draw one dot per result.
 
     Args:
-        frame: columns model, variant, backend, value (seconds, > 0), warm, label, graphs, cache.
+        frame: columns model, suite, test, variant, backend, value (> 0), warm, label, graphs, cache.
         models: order of the rows.
-        title: the metric's name with its unit.
+        title: the metric's name.
+        in_seconds: what the values are; else they are counts.
     """
     colour, shape, row = axes.series(frame)
     base = alt.Chart(frame).encode(
-        x=axes.seconds_axis(frame["value"], f"{title} (log scale; left is better)"),
+        x=axes.log_axis(
+            frame["value"],
+            f"{title} (log scale; left is better)",
+            axes.SECONDS if in_seconds else axes.NUMBERS,
+        ),
         y=axes.model_axis(models),
         yOffset=row,
         color=colour,
@@ -38,4 +43,6 @@ def duration_dots(frame: pd.DataFrame, models: list[str], title: str) -> alt.Lay
             alt.Tooltip("cache:N", title="Cache"),
         ],
     )
-    return alt.layer(dots).properties(height=axes.height(len(models), frame["variant"].nunique()))
+    return alt.layer(dots.add_params(axes.pick())).properties(
+        height=axes.height(len(models), frame["variant"].nunique())
+    )

@@ -1,4 +1,4 @@
-"""Heat map of fallback ops: ops down, grouped by class, models across; colour is calls per iteration.
+"""Heat map of fallback ops: ops down, grouped by class, models across; colour is calls, or share of time.
 
 Each class has a colour of its own, so that ops to lower and host reads are never read as one scale.
 """
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import altair as alt
 
+from dashboard.charts.axes import PICKED
 from dashboard.words import CLASSES
 
 if TYPE_CHECKING:
@@ -28,25 +29,41 @@ _SCHEMES = {
 _LIGHT_UNTIL = 0.55
 
 
-def fallback_heat(frame: pd.DataFrame, ops: list[str], models: list[str]) -> alt.LayerChart:
+def fallback_heat(frame: pd.DataFrame, ops: list[str], models: list[str], *, as_share: bool = False) -> alt.LayerChart:
     """Draw one cell per op and model; no cell means that the model did not call the op on the host.
 
     Args:
-        frame: columns op, model, klass, calls (per iteration), label.
+        frame: columns op, model, klass, value (calls per iteration, or share of time), label.
         ops: order of the rows, classes together.
         models: order of the columns.
+        as_share: whether the values are shares of time.
     """
+    title = "Share of the iteration's time" if as_share else "Calls per iteration"
     layers: list[alt.Chart] = []
     for klass in [name for name in CLASSES if (frame["klass"] == name).any()]:
         part = frame[frame["klass"] == klass]
-        top = max(float(part["calls"].max()), 1.0)
-        base = alt.Chart(part.assign(dark=part["calls"] > top * _LIGHT_UNTIL)).encode(x=_across(models), y=_down(ops))
-        layers.append(base.mark_rect(cornerRadius=2).encode(color=_colour(klass, top), tooltip=_tooltip()))
+        top = _top(part, as_share=as_share)
+        base = alt.Chart(part.assign(dark=part["value"] > top * _LIGHT_UNTIL)).encode(x=_across(models), y=_down(ops))
+        cells = base.mark_rect(cornerRadius=2, cursor="pointer").encode(
+            color=_colour(klass, top, as_share=as_share), tooltip=_tooltip(title)
+        )
+        layers.append(cells if layers else cells.add_params(_pick()))
         if len(frame) <= NUMBERS_UP_TO:
             ink = alt.condition("datum.dark", alt.value("white"), alt.value("#222222"))
-            layers.append(base.mark_text(fontSize=11).encode(text=alt.Text("calls:Q", format=",.3~r"), color=ink))
+            layers.append(base.mark_text(fontSize=11).encode(text="label:N", color=ink))
     chart = alt.layer(*layers).resolve_scale(color="independent")
     return chart.properties(height=CHROME_PX + CELL_PX * len(ops))
+
+
+def _top(part: pd.DataFrame, *, as_share: bool) -> float:
+    """Return the value of the strongest colour; without a known value any."""
+    known = part["value"].dropna()
+    most = float(known.max()) if len(known) else 0.0
+    return most or 1.0 if as_share else max(most, 1.0)
+
+
+def _pick() -> alt.Parameter:
+    return alt.selection_point(name=PICKED, fields=["op", "model"], empty=False)
 
 
 def _across(models: list[str]) -> alt.X:
@@ -69,19 +86,25 @@ def _down(ops: list[str]) -> alt.Y:
     )
 
 
-def _colour(klass: str, top: float) -> alt.Color:
+def _colour(klass: str, top: float, *, as_share: bool) -> alt.Color:
     return alt.Color(
-        "calls:Q",
+        "value:Q",
         scale=alt.Scale(type="linear", range=list(_SCHEMES[klass]), domain=[0, top]),
         legend=alt.Legend(
-            title=CLASSES[klass][0], orient="top", gradientLength=90, gradientThickness=8, tickCount=2, titleFontSize=12
+            title=CLASSES[klass][0],
+            orient="top",
+            gradientLength=90,
+            gradientThickness=8,
+            tickCount=2,
+            titleFontSize=12,
+            format=".1%" if as_share else "~r",
         ),
     )
 
 
-def _tooltip() -> list[alt.Tooltip]:
+def _tooltip(title: str) -> list[alt.Tooltip]:
     return [
         alt.Tooltip("op:N", title="Op"),
         alt.Tooltip("model:N", title="Model"),
-        alt.Tooltip("label:N", title="Calls per iteration"),
+        alt.Tooltip("label:N", title=title),
     ]

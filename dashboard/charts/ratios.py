@@ -13,7 +13,8 @@ def ratio_dots(frame: pd.DataFrame, models: list[str], baseline: str, first: str
     """Draw one dot per result with its 95 % interval; a hollow dot has no interval.
 
     Args:
-        frame: columns model, variant, backend, value, low, high, certain, label, n, latency_ms, baseline_ms.
+        frame: columns model, variant, backend, value, low, high, certain, label, n, latency_ms, baseline_ms; with
+            suite and test, dots can be selected.
         models: order of the rows; `geomean` may be one of them.
         baseline: name of the baseline, for the axis title.
         first: what the rows are, for the tooltip.
@@ -42,6 +43,8 @@ def ratio_dots(frame: pd.DataFrame, models: list[str], baseline: str, first: str
         fill=alt.condition("datum.certain", colour, alt.value("transparent")),
         tooltip=_tooltip(first, known="latency_ms" in frame.columns),
     )
+    if "suite" in frame.columns:
+        dots = dots.add_params(axes.pick())
     variants = frame["variant"].nunique()
     return alt.layer(one, intervals, dots).properties(height=axes.height(len(models), variants))
 

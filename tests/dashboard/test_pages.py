@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pandas as pd
 import pytest
-from streamlit.testing.v1 import AppTest
-from streamlit.util import calc_hash
 
-from dashboard import settings
-from dashboard.screens.fallback_ops import _ranked
 from dashboard.words import interval, ratio
-
-APP = Path(settings.__file__).with_name("app.py")
+from tests.dashboard.opened import open_page, tables, text
 
 PAGES = {
     "overview": "Overview",
@@ -24,25 +16,6 @@ PAGES = {
     "runs": "Runs",
 }
 every_page = pytest.mark.parametrize("page", PAGES)
-
-
-def open_page(monkeypatch, store, page="overview", **query):
-    """Run the page once; keyword arguments are parameters of its URL."""
-    monkeypatch.setenv(settings.STORE_VARIABLE, str(store))
-    at = AppTest.from_file(str(APP), default_timeout=60)
-    at.query_params.update(query)
-    at._page_hash = calc_hash("" if page == "overview" else page)
-    return at.run()
-
-
-def text(at):
-    """Return all words of the page."""
-    elements = [*at.title, *at.subheader, *at.markdown, *at.caption, *at.info, *at.warning, *at.text]
-    return "\n".join(str(element.value) for element in elements)
-
-
-def tables(at):
-    return [element.value for element in at.dataframe]
 
 
 @every_page
@@ -115,22 +88,6 @@ def test_geomean_follows_the_model_filter(monkeypatch, demo):
     assert "geomean of 2 models" in text(at)
 
 
-def test_speedup_puts_milliseconds_beside_each_ratio(monkeypatch, demo):
-    table = tables(open_page(monkeypatch, demo, "speedup", model=["resnet18"], test=["eval"]))[0]
-    row = table.set_index("series").loc["openxla+dynamo"]
-    assert row["speedup"] == pytest.approx(row["baseline_latency_s"] / row["latency_s"])
-    assert row["latency_s"] == pytest.approx(16.0, rel=0.05)
-    assert row["steady_n"] == row["baseline_steady_n"] == 10
-
-
-def test_a_missing_speedup_is_empty_and_has_its_reason(monkeypatch, demo):
-    table = tables(open_page(monkeypatch, demo, "speedup"))[0]
-    without = table[table["speedup"].isna()]
-    assert len(without) == 11
-    assert without["speedup_reason"].notna().all()
-    assert not (table["speedup"] == 0).any()
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -169,39 +126,6 @@ def test_the_button_of_the_sidebar_clears_the_filters(monkeypatch, demo):
     at.button(key="clear").click().run()
     assert at.session_state["model"] == []
     assert "48 results" in text(at)
-
-
-def test_compile_measures_stand_apart(monkeypatch, demo):
-    at = open_page(monkeypatch, demo, "compile-time", measure=["Compiler time"])
-    assert "Compiler time (median over models) in eval on cpu" in text(at)
-    table = tables(at)[0]
-    assert {"first_iteration_s", "time_to_steady_s", "compiler_time_s", "compile_peer_s", "cache"} <= set(table.columns)
-    lazy = table[table["series"] == "openxla+lazytensor"]
-    assert set(lazy["compiler_source"].dropna()) == {"XLA CompileTime"}
-
-
-def test_fallback_classes_are_explained_and_ranked(monkeypatch, demo):
-    at = open_page(monkeypatch, demo, "fallback-ops")
-    words = text(at)
-    for name in ("No lowering", "Opt-in lowering", "Host read"):
-        assert f"**{name}** · 1 op" in words
-    assert (
-        "**nonzero** is the op to lower first: up to 2 calls per iteration, in 3 models; 2 ops to lower in all" in words
-    )
-    ranking = tables(at)[0].set_index("op")
-    assert ranking.loc["_local_scalar_dense", "class"] == "Host read"
-    assert ranking.loc["upsample_bicubic2d", "calls"] == 0.5
-
-
-def test_an_op_called_only_while_compiling_is_no_steady_cost():
-    """It has no calling model in the ranking, and a result that never settled has no calls at all."""
-    rows = [("nonzero", "a", 2.0), ("nonzero", "b", 0.0), ("nonzero", "c", None), ("sort", "b", 0.0)]
-    ops = pd.DataFrame(rows, columns=["op", "model", "calls_per_iteration"]).assign(
-        klass="no_lowering", calls_compile=3, time_s=None, record_id=[1, 2, 3, 2]
-    )
-    ranked = _ranked(ops).set_index("op")
-    assert list(ranked["models_n"]) == [1, 0]
-    assert list(ranked["calls"]) == [2.0, 0.0]
 
 
 def test_runs_show_a_matrix_of_statuses(monkeypatch, demo):

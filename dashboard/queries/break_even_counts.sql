@@ -1,0 +1,18 @@
+-- Grain: one row per series without the model, of the shown run: on how many of its models it has earned its compile time
+-- from the start, after some iterations (their median), or never; the baseline's own rows are left out.
+SELECT
+    test, accelerator, environment, dtype, requested_batch_size, machine_id, optimizer, loss, matmul_precision, workload,
+    backend, variant,
+    count(break_even) AS known_n,
+    count(*) FILTER (break_even = 'ahead from the start') AS ahead_n,
+    count(*) FILTER (break_even = 'after') AS after_n,
+    count(*) FILTER (break_even = 'never') AS never_n,
+    median(break_even_iterations) AS break_even_iterations,
+    coalesce(list(model ORDER BY model) FILTER (break_even = 'never'), []) AS never_models
+FROM break_evens(
+    $baseline_backend::VARCHAR, $baseline_run::VARCHAR, baseline_accelerator := $baseline_accelerator::VARCHAR
+)
+WHERE record_id IS DISTINCT FROM baseline_record_id AND /*filters*/
+GROUP BY ALL
+HAVING count(break_even) > 0
+ORDER BY test, accelerator, variant, environment

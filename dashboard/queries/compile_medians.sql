@@ -1,0 +1,20 @@
+-- Grain: one row per series without the model, of the shown run; a cold and a warm cache are two series. Medians over the
+-- models that have the number, each beside how many they are; the numbers measure different things and are never added.
+SELECT
+    test, accelerator, environment, dtype, requested_batch_size, machine_id, optimizer, loss, matmul_precision, workload,
+    backend, variant,
+    any_value(cache) AS cache,
+    median(first_iteration_s) AS first_iteration_s,
+    count(first_iteration_s) AS first_iteration_n,
+    median(compiler_time_s) AS compiler_time_s,
+    count(compiler_time_s) AS compiler_time_n,
+    median(time_to_steady_s) AS time_to_steady_s,
+    count(time_to_steady_s) AS time_to_steady_n,
+    median(compile_peer_s) AS compile_peer_s,
+    count(compile_peer_s) AS compile_peer_n,
+    max(graphs_number) AS graphs_number,
+    count(graphs_number) AS graphs_n
+FROM result_rows
+WHERE /*filters*/
+GROUP BY ALL
+ORDER BY test, accelerator, variant, environment

@@ -1,0 +1,41 @@
+-- Grain: one row per run × test × accelerator × series of an XLA backend, of the newest $most_runs runs: how many of the models
+-- that ran called op $op, and its calls per iteration and share of time in the result with most. A run in which models ran
+-- and none called it has 0: the op is gone there.
+WITH newest AS (
+    SELECT run_id
+    FROM result_rows
+    WHERE starts_with(backend, 'openxla')
+    GROUP BY run_id
+    ORDER BY max(run_started) DESC
+    LIMIT $most_runs
+),
+called AS (
+    SELECT record_id, sum(calls_per_iteration) AS calls_per_iteration, max(time_s) AS time_s
+    FROM record_fallback_ops
+    WHERE op = $op
+    GROUP BY record_id
+)
+SELECT
+    r.run_id,
+    any_value(r.run_label) AS run_label,
+    any_value(r.run_started) AS run_started,
+    any_value(r.torch) AS torch,
+    any_value(r.torch_xla) AS torch_xla,
+    r.test, r.accelerator, r.backend, r.variant, r.environment,
+    count(DISTINCT (r.suite, r.model)) FILTER (r.ran) AS ran_n,
+    count(DISTINCT (r.suite, r.model)) FILTER (c.record_id IS NOT NULL) AS models_n,
+    max(c.calls_per_iteration) AS calls_per_iteration,
+    max(CASE WHEN r.latency_s > 0 THEN c.time_s / r.latency_s END) AS time_share
+FROM result_rows AS r
+LEFT JOIN called AS c ON c.record_id = r.detail_record_id
+WHERE r.run_id IN (FROM newest)
+    AND starts_with(r.backend, 'openxla')
+    AND (len($suite::VARCHAR[]) = 0 OR list_contains($suite::VARCHAR[], r.suite))
+    AND (len($model::VARCHAR[]) = 0 OR list_contains($model::VARCHAR[], r.model))
+    AND (len($backend::VARCHAR[]) = 0 OR list_contains($backend::VARCHAR[], r.backend))
+    AND (len($test::VARCHAR[]) = 0 OR list_contains($test::VARCHAR[], r.test))
+    AND (len($accelerator::VARCHAR[]) = 0 OR list_contains($accelerator::VARCHAR[], r.accelerator))
+    AND (len($dtype::VARCHAR[]) = 0 OR list_contains($dtype::VARCHAR[], r.dtype))
+GROUP BY r.run_id, r.test, r.accelerator, r.backend, r.variant, r.environment
+HAVING ran_n > 0 OR models_n > 0
+ORDER BY run_started, r.run_id, r.test, r.variant

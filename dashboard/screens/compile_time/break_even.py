@@ -1,0 +1,151 @@
+"""Time to the steady state against speedup: from which iteration on the whole work is done earlier."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import answers, data, tables
+from dashboard.answers import SECTION
+from dashboard.charts import break_evens
+from dashboard.rows import each, sections, with_series
+from dashboard.screens import opening
+from dashboard.tables import Column, measured
+from dashboard.words import count, escape, interval, listed, missing, ratio, seconds
+
+if TYPE_CHECKING:
+    from dashboard.view import View
+
+_NAMED = 3
+
+
+def sentences(view: View) -> list[str]:
+    """Return for each test, accelerator and series on how many models it has earned its compile time; XLA's only."""
+    counts = data.rows(view.snapshot, "break_even_counts", view.selection)
+    if counts.empty:
+        return []
+    found = with_series(counts)
+    xla = found[found["backend"].str.startswith("openxla")]
+    return [
+        _sentence(keys, row, view.selection.baseline) for keys, part in sections(xla, SECTION) for row in each(part)
+    ]
+
+
+def show(view: View) -> None:
+    """Draw one chart per test and accelerator, then the table."""
+    rows = with_series(data.rows(view.snapshot, "break_evens", view.selection))
+    baseline = view.selection.baseline
+    if rows["break_even"].isna().all():
+        st.info(_no_break_even(rows, baseline), icon=":material/info:")
+    drawn = rows[rows["break_even"].notna() & (rows["time_to_steady_s"] > 0)]
+    for keys, part in sections(drawn, SECTION):
+        st.subheader(answers.section_title(keys), anchor=False)
+        picked = st.altair_chart(
+            break_evens.scatter(_points(part), baseline),
+            key="break-even-" + "-".join(keys),
+            on_select="rerun",
+            alt=f"Time to steady against speedup over {baseline}, {' '.join(keys)}",
+        )
+        opening.from_chart(view, picked)
+    unseen = int((rows["break_even"].notna() & (rows["time_to_steady_s"] <= 0)).sum())
+    if unseen:
+        st.caption(f"{count(unseen, 'result')} with a wait at or below 0 s (noise) stand in the table only.")
+    _table(view, rows)
+
+
+def words(row: Any) -> str:
+    """Return the outcome in words."""
+    if missing(row.break_even):
+        return ""
+    if row.break_even == "after":
+        return f"after {count(int(row.break_even_iterations), 'iteration')}"
+    return str(row.break_even)
+
+
+def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
+    parts = [f"from the start on {int(row.ahead_n)}"] if row.ahead_n else []
+    if row.after_n:
+        median = count(round(row.break_even_iterations), "iteration")
+        parts.append(f"after {median} (median) on {int(row.after_n)}")
+    if row.never_n:
+        named = listed([escape(name) for name in row.never_models], _NAMED)
+        parts.append(f"never on {int(row.never_n)} ({named})")
+    return (
+        f"In {escape(f'{keys[0]} on {keys[1]}')} **{escape(row.series)}** has earned its compile time against "
+        f"{escape(baseline)}: {', '.join(parts)} of {count(int(row.known_n), 'model')}"
+    )
+
+
+def _no_break_even(rows: pd.DataFrame, baseline: str) -> str:
+    reasons = rows["speedup_reason"].dropna().value_counts()
+    why = escape(reasons.index[0]) if len(reasons) else "nothing but the baseline has a time to steady"
+    return f"No break-even against {escape(baseline)}: {why}"
+
+
+def _points(part: pd.DataFrame) -> pd.DataFrame:
+    every = list(each(part))
+    return pd.DataFrame(
+        {
+            "model": part["model"],
+            "suite": part["suite"],
+            "test": part["test"],
+            "variant": part["series"],
+            "backend": part["backend"],
+            "speedup": part["speedup"],
+            "wait": part["time_to_steady_s"],
+            "pays": part["break_even"] != "never",
+            "outcome": [words(row) for row in every],
+            "label": [f"{ratio(row.speedup)} ({interval(row.speedup_low, row.speedup_high)})" for row in every],
+            "waits": [
+                f"{seconds(row.time_to_steady_s)} against {seconds(row.baseline_time_to_steady_s)}" for row in every
+            ],
+        }
+    )
+
+
+def _table(view: View, rows: pd.DataFrame) -> None:
+    every = list(each(rows))
+    outcomes: list[Any] = [words(row) or None for row in every]
+    notes: list[Any] = [_note(row) or None for row in every]
+    listed_rows = rows.assign(
+        interval=[interval(row.speedup_low, row.speedup_high) for row in every],
+        outcome=outcomes,
+        note=notes,
+    )
+    columns = {
+        "model": Column("Model", pinned=True),
+        "series": Column("Backend", pinned=True, help="Backend plus every setting in which rows differ."),
+        "suite": Column("Suite"),
+        "test": Column("Test"),
+        "accelerator": Column("Accelerator"),
+        "outcome": Column("Ahead of the baseline", width=190, help="The whole work, waiting included."),
+        "break_even_iterations": measured("break_even_iterations", "Iterations"),
+        "break_even_s": measured("break_even_s", "By then"),
+        "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
+        "interval": Column("95 %", help="Interval of the speedup; where it holds 1, the break-even is as uncertain."),
+        "time_to_steady_s": measured("time_to_steady_s"),
+        "baseline_time_to_steady_s": measured("baseline_time_to_steady_s"),
+        "note": Column("Note", width="large", help="Why there is no outcome, or why to doubt it."),
+    }
+    picked = tables.show(
+        listed_rows,
+        tables.without_constant(columns, listed_rows, ["accelerator", "suite", "note"]),
+        key="break-even",
+        alt="Break-even of each result",
+        file_name=view.file_name("break-even"),
+        sql=data.statement("break_evens", view.selection),
+        on_select="rerun",
+    )
+    opening.from_table(view, listed_rows, picked)
+
+
+def _note(row: Any) -> str:
+    """Return why there is no outcome, or why to doubt it."""
+    if not missing(row.break_even):
+        held = not missing(row.speedup_low) and row.speedup_low <= 1 <= row.speedup_high
+        return "uncertain: the interval of the speedup holds 1" if held else ""
+    if row.cross_device:
+        return "cross-device: no verdict"
+    return "the baseline's time to steady is not known" if missing(row.speedup_reason) else str(row.speedup_reason)

@@ -1,0 +1,54 @@
+"""The page: sentences, medians, then dots per model, the first blocks in time or the break-even; then all results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import data, empty, frame
+from dashboard.rows import with_series
+from dashboard.screens.compile_time import break_even, dots, medians, table, timeline
+from dashboard.screens.compile_time.measures import MEASURES, metric_of
+
+if TYPE_CHECKING:
+    from dashboard.view import View
+
+CHARTS = ("Models", "First blocks", "Break-even")
+
+
+def show(view: View) -> None:
+    """Draw the page."""
+    rows = with_series(data.results(view.snapshot, view.selection))
+    chosen = metric_of(_value("measure"))
+    asks_break_even = _value("chart") == CHARTS[2]
+    said = [*medians.sentences(view, chosen)]
+    earned = break_even.sentences(view)
+    frame.head(
+        "Compile time", view, [*earned, *said] if asks_break_even else _mixed(said, earned), len(rows), baseline=True
+    )
+    if rows.empty:
+        empty.no_rows(view.selection, "results")
+        return
+    medians.show(view)
+    chart = st.segmented_control("Chart", CHARTS, default=CHARTS[0], required=True, key="chart", bind="query-params")
+    if chart == CHARTS[1]:
+        timeline.show(view)
+    elif chart == CHARTS[2]:
+        break_even.show(view)
+    else:
+        st.segmented_control(
+            "Measure", list(MEASURES), default=next(iter(MEASURES)), required=True, key="measure", bind="query-params"
+        )
+        dots.show(view, rows, chosen)
+    table.show(view, rows)
+
+
+def _mixed(said: list[str], earned: list[str]) -> list[str]:
+    """Put what answers first: a sentence of each kind, then the rest."""
+    return [*said[:1], *earned[:2], *said[1:], *earned[2:]]
+
+
+def _value(key: str) -> str | None:
+    """Return the value in use of a widget that stands below the sentences which depend on it."""
+    return st.session_state.get(key) or st.query_params.get(key)

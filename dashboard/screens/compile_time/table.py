@@ -1,0 +1,64 @@
+"""Every result with its compile numbers; a row opens the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import data, tables
+from dashboard.rows import each
+from dashboard.screens import opening
+from dashboard.screens.compile_time.measures import NAMES
+from dashboard.tables import Column, measured
+from dashboard.words import STATUS_WORDS
+
+if TYPE_CHECKING:
+    from dashboard.view import View
+
+
+def show(view: View, rows: pd.DataFrame) -> None:
+    """Draw the table."""
+    st.subheader("All results", anchor=False)
+    listed = rows.copy()
+    listed["status"] = [STATUS_WORDS.get(status, status) for status in rows["status"]]
+    reasons: list[Any] = [_why(row) for row in each(rows)]
+    listed["why"] = reasons
+    columns = tables.without_constant(_columns(), listed, ["accelerator", "suite", "start"])
+    picked = tables.show(
+        listed,
+        columns,
+        key="compile",
+        alt="Compile times of each result",
+        file_name=view.file_name("compile-time"),
+        sql=data.statement("results", view.selection),
+        on_select="rerun",
+    )
+    opening.from_table(view, listed, picked)
+
+
+def _why(row: Any) -> str | None:
+    """Return why a compile number is missing."""
+    if isinstance(row.reason, str) and row.reason:
+        return row.reason
+    if pd.isna(row.compiler_time_s):
+        return "eager does not compile" if row.backend == "eager" else "the backend reports no compile time"
+    return None
+
+
+def _columns() -> dict[str, Column]:
+    return {
+        "model": Column("Model", pinned=True),
+        "series": Column("Backend", pinned=True, help="Backend plus every setting in which rows differ."),
+        "suite": Column("Suite"),
+        "test": Column("Test"),
+        "accelerator": Column("Accelerator"),
+        **{name: measured(name) for name in NAMES},
+        "compiler_source": Column("Reported by", width=130, help="Which compiler's clock the reported time is from."),
+        "cache": Column("Cache", help="cold: every compile cache was empty; warm: filled by an earlier process."),
+        "start": Column("Start", help="fork or interpreter: compile times of the two are not comparable."),
+        "runtime_start_s": measured("runtime_start_s"),
+        "status": Column("Status"),
+        "why": Column("Why missing", width="large"),
+    }

@@ -1,0 +1,71 @@
+"""Graph breaks: for which reasons dynamo split graphs, and in which results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import data, tables
+from dashboard.rows import with_series
+from dashboard.screens import opening
+from dashboard.tables import Column, measured
+from dashboard.words import count
+
+if TYPE_CHECKING:
+    from dashboard.view import View
+
+
+def show(view: View) -> None:
+    """Draw the reasons, and each result behind them."""
+    st.subheader("Graph breaks", anchor=False)
+    reasons = data.rows(view.snapshot, "graph_break_reasons", view.selection)
+    if reasons.empty:
+        st.markdown("No result of this view has a recorded graph break.")
+        return
+    listed = reasons.assign(
+        models=[", ".join(names) for names in reasons["models"]],
+        variants=[", ".join(names) for names in reasons["variants"]],
+    )
+    columns = {
+        "headline": Column("Reason", pinned=True, width="large", help="Its first line; the last column has all."),
+        "models_n": Column("Models", "number", help="Models in which dynamo split the graph for this reason."),
+        "count": measured("count", "Breaks (most)", "Of the result with most."),
+        "results_n": measured("results_n"),
+        "variants": Column("Backends"),
+        "models": Column("In models", width="medium"),
+        "reason": Column("In full", width="large"),
+    }
+    tables.show(
+        listed,
+        columns,
+        key="break-reasons",
+        alt="Reasons of graph breaks by number of models",
+        file_name=view.file_name("graph-break-reasons"),
+        sql=data.statement("graph_break_reasons", view.selection),
+    )
+    _results(view)
+
+
+def _results(view: View) -> None:
+    breaks = with_series(data.graph_breaks(view.snapshot, view.selection))
+    columns = {
+        "model": Column("Model", pinned=True),
+        "suite": Column("Suite"),
+        "series": Column("Backend"),
+        "test": Column("Test"),
+        "accelerator": Column("Accelerator"),
+        "count": measured("count"),
+        "reason": Column("Reason", width="large"),
+    }
+    with st.expander(f"Each result, {count(len(breaks), 'row')}", key="each-break"):
+        picked = tables.show(
+            breaks,
+            tables.without_constant(columns, breaks, ["suite", "accelerator"]),
+            key="breaks",
+            alt="Graph breaks of each result",
+            file_name=view.file_name("graph-breaks"),
+            sql=data.statement("graph_breaks", view.selection),
+            on_select="rerun",
+        )
+        opening.from_table(view, breaks, picked)

@@ -1,0 +1,84 @@
+"""Heat maps of ops by model, one per series, test and accelerator: calls of two series are never added."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import answers
+from dashboard.charts import heat
+from dashboard.charts.axes import PICKED
+from dashboard.rows import sections
+from dashboard.words import CLASSES, count
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN: dict[str, str] = {"Calls per iteration": "calls_per_iteration", "Share of time": "time_share"}
+"""Label → column."""
+OPS_DRAWN = 40
+MODELS_DRAWN = 60
+_MODELS_ABREAST = 8
+
+
+def show(calls: pd.DataFrame) -> None:
+    """Draw what the colour means, and the maps."""
+    st.subheader("Ops by model", anchor=False)
+    chosen = st.segmented_control(
+        "Colour", list(SHOWN), default="Calls per iteration", required=True, key="colour", bind="query-params"
+    )
+    column = SHOWN[chosen or "Calls per iteration"]
+    unknown = int(calls[column].isna().sum())
+    if unknown:
+        why = "without a profile pass" if column == "time_share" else "that never reached a steady state"
+        st.caption(f"{count(unknown, 'cell')} {why} are left empty of a number.")
+    parts = list(sections(calls, ["series", "test", "accelerator"]))
+    abreast = 2 if calls["model"].nunique() <= _MODELS_ABREAST and len(parts) > 1 else 1
+    for begin in range(0, len(parts), abreast):
+        places = st.columns(abreast, gap="medium")
+        for place, (keys, cells) in zip(places, parts[begin : begin + abreast], strict=False):
+            with place:
+                _map(keys, cells, column)
+
+
+def _map(keys: tuple[str, ...], cells: pd.DataFrame, column: str) -> None:
+    st.markdown(f"**{answers.section_title(keys)}**")
+    ops, every = _ops(cells, column)
+    models = sorted(cells["model"].unique(), key=str.lower)[:MODELS_DRAWN]
+    shown = cells[cells["op"].isin(ops) & cells["model"].isin(models)]
+    points = shown.groupby(["op", "model", "klass"], as_index=False).agg(value=(column, "max"))
+    key = "heat-" + "-".join(keys)
+    as_share = column == "time_share"
+    labels = [_label(value, as_share=as_share) for value in points["value"]]
+    st.altair_chart(
+        heat.fallback_heat(points.assign(label=labels), ops, models, as_share=as_share),
+        key=key,
+        on_select=partial(_open, key),
+        alt=f"Fallback ops by model, {' '.join(keys)}",
+    )
+    if every > len(ops) or cells["model"].nunique() > len(models):
+        total = count(cells["model"].nunique(), "model")
+        st.caption(f"{len(ops)} of {count(every, 'op')} and {len(models)} of {total}; the ranking's files have all.")
+
+
+def _ops(cells: pd.DataFrame, column: str) -> tuple[list[str], int]:
+    """Return the ops to draw, classes together and most first, and how many there are."""
+    order = {klass: position for position, klass in enumerate(CLASSES)}
+    ranked = cells.groupby(["klass", "op"], as_index=False).agg(most=(column, "max"))
+    ranked = ranked.assign(place=ranked["klass"].map(order)).sort_values(["place", "most"], ascending=[True, False])
+    return list(ranked["op"])[:OPS_DRAWN], len(ranked)
+
+
+def _label(value: float, *, as_share: bool) -> str:
+    if value != value:  # noqa: PLR0124 - NaN
+        return "not known"
+    return f"{value:.2%}" if as_share else f"{value:.4g}"
+
+
+def _open(key: str) -> None:
+    """Choose the op of the selected cell; the page is drawn anew with it."""
+    picked = st.session_state[key]["selection"].get(PICKED) or ()
+    if picked:
+        st.session_state["op"] = picked[0]["op"]

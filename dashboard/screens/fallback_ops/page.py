@@ -1,0 +1,85 @@
+"""The page: all ops of the view, or one op with its models and history (`?op=`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import data, empty, frame
+from dashboard.rows import with_series
+from dashboard.screens.fallback_ops import breaks, heat_maps, one_op, ranking, reads, sentences
+from dashboard.words import CLASSES, count, escape
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dashboard.view import View
+
+KEY = "op"
+"""URL parameter of the op that is looked at."""
+
+
+def show(view: View) -> None:
+    """Draw the page."""
+    known = tuple(data.rows(view.snapshot, "known_ops", view.selection)["op"])
+    op = _asked(known)
+    calls = with_series(data.rows(view.snapshot, "fallback_calls", view.selection, op=op))
+    coverage = data.rows(view.snapshot, "fallback_coverage", view.selection)
+    said = one_op.sentences(op, calls) if op else sentences.all_ops(view, calls, coverage)
+    ran = int(coverage["ran_n"].sum()) if len(coverage) else 0
+    frame.head("Fallback ops", view, said, ran, baseline=False)
+    _choose(known)
+    if op:
+        one_op.show(view, op, calls)
+    elif coverage.empty:
+        empty.no_rows(view.selection, "results")
+    else:
+        _all(view, calls)
+
+
+def _all(view: View, calls: pd.DataFrame) -> None:
+    if len(calls):
+        ranking.show(view)
+        _legend(calls)
+        heat_maps.show(calls)
+        reads.show(view, calls)
+    breaks.show(view)
+
+
+def _asked(known: tuple[str, ...]) -> str | None:
+    """Return the op of the address or of the widget below; say where the store has no such op."""
+    value = st.session_state[KEY] if KEY in st.session_state else st.query_params.get(KEY)
+    if value and value not in known:
+        st.warning(f"Ignored, because no record of the store called it: op “{escape(value[:80])}”.")
+        return None
+    return value or None
+
+
+def _choose(known: tuple[str, ...]) -> None:
+    """Draw the choice of an op, and the way back to all."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(
+            "Op",
+            known,
+            index=None,
+            key=KEY,
+            bind="query-params",
+            placeholder="All ops; choose one, or click a row or a cell below",
+            width=420,
+        )
+        if st.session_state.get(KEY):
+            st.button("All ops", on_click=_clear, icon=":material/arrow_back:", key="all-ops")
+
+
+def _clear() -> None:
+    st.session_state[KEY] = None
+
+
+def _legend(calls: pd.DataFrame) -> None:
+    """Say what the classes mean."""
+    present = [klass for klass in CLASSES if (calls["klass"] == klass).any()]
+    for column, klass in zip(st.columns(len(present)), present, strict=True):
+        name, meaning = CLASSES[klass]
+        column.markdown(f"**{name}** · {count(calls.loc[calls['klass'] == klass, 'op'].nunique(), 'op')}")
+        column.caption(meaning)

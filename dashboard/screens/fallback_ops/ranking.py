@@ -1,0 +1,76 @@
+"""Ops in the order in which to lower them; a row opens the op."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import data, tables
+from dashboard.tables import Column, measured
+from dashboard.words import CLASSES, count
+
+if TYPE_CHECKING:
+    from dashboard.view import View
+
+ORDERS: dict[str, str] = {"Cost": "cost", "Models it alone blocks": "blocked"}
+"""Label → order of the query."""
+_TABLE = "ops"
+
+
+def show(view: View) -> None:
+    """Draw the choice of an order, and the table."""
+    st.subheader("Ranking", anchor=False)
+    order = st.segmented_control(
+        "Ranked by", list(ORDERS), default="Cost", required=True, key="ranking", bind="query-params"
+    )
+    asked = ORDERS[order or "Cost"]
+    ranked = data.rows(view.snapshot, "fallback_ranking", view.selection, order=asked)
+    profiled = int((ranked["time_n"] > 0).sum())
+    st.caption(
+        f"Cost is the share of an iteration's time where a profile knows it ({profiled} of "
+        f"{count(len(ranked), 'op')}), and calls per iteration elsewhere; the column says which. "
+        "Host reads stand last: there is nothing to lower."
+    )
+    shown = ranked.assign(
+        **{
+            "class": [CLASSES.get(klass, (klass, ""))[0] for klass in ranked["klass"]],
+            "models": [", ".join(names) for names in ranked["models"]],
+            "blocked_models": [", ".join(names) for names in ranked["blocked_models"]],
+        }
+    )
+    tables.show(
+        shown,
+        _columns(),
+        key=_TABLE,
+        alt="Fallback ops, the one to lower first on top",
+        file_name=view.file_name("fallback-ops"),
+        sql=data.statement("fallback_ranking", view.selection, order=asked),
+        on_select=partial(_open, list(ranked["op"])),
+    )
+
+
+def _open(ops: list[str]) -> None:
+    """Choose the op of the selected row; the page is drawn anew with it."""
+    rows = st.session_state[_TABLE]["selection"]["rows"]
+    if rows:
+        st.session_state["op"] = ops[rows[0]]
+
+
+def _columns() -> dict[str, Column]:
+    most = "Of the result with most; iterations of different models are never summed."
+    return {
+        "op": Column("Op", pinned=True),
+        "class": Column("Class"),
+        "ranked_by": Column("Ranked by", help="time: share of time of the result with most; calls: not profiled."),
+        "time_share": measured("time_share", "Time", f"{most} — where there was no profile pass."),
+        "calls_per_iteration": Column("Calls per iteration", "decimal", help=most),
+        "steady_models_n": measured("steady_models_n", "Models"),
+        "blocked_n": measured("blocked_n"),
+        "calls_compile": measured("calls_compile", "Calls while compiling", most),
+        "results_n": measured("results_n"),
+        "time_n": measured("time_n"),
+        "blocked_models": Column("Blocked models", width="medium", help="Models that call no other fallback op."),
+        "models": Column("In models", width="large"),
+    }

@@ -1,0 +1,54 @@
+"""Where programs ask for a value on the host: nothing to lower, so the place in the source is what helps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import data, tables
+from dashboard.screens import opening
+from dashboard.tables import Column, measured
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dashboard.view import View
+
+
+def show(view: View, calls: pd.DataFrame) -> None:
+    """Draw the host reads of the view with their call sites."""
+    st.subheader("Host reads", anchor=False)
+    reads = calls[calls["klass"] == "host_read"]
+    if reads.empty:
+        st.markdown("No result of this view read a value on the host.")
+        return
+    st.caption("Each waits for the device. Change the place that asks: there is nothing to lower.")
+    listed = reads.assign(call_sites=[sites(found) for found in reads["call_sites"]])
+    columns = {
+        "model": Column("Model", pinned=True),
+        "suite": Column("Suite"),
+        "series": Column("Backend"),
+        "test": Column("Test"),
+        "accelerator": Column("Accelerator"),
+        "call_sites": Column("Asked for at", width="large", help="Place in the program, as found by one more process."),
+        "calls_per_iteration": measured("calls_per_iteration", "Reads"),
+        "calls_compile": measured("calls_compile", "Reads while compiling"),
+        "time_share": measured("time_share", "Time"),
+        "op": Column("Op"),
+    }
+    picked = tables.show(
+        listed,
+        tables.without_constant(columns, listed, ["suite", "accelerator"]),
+        key="reads",
+        alt="Values read on the host, with their call sites",
+        file_name=view.file_name("host-reads"),
+        sql=data.statement("fallback_calls", view.selection, op=None),
+        on_select="rerun",
+    )
+    opening.from_table(view, listed, picked)
+
+
+def sites(found: list[str]) -> str:
+    """Return call sites as one text."""
+    return ", ".join(found) if len(found) else "the place was not found"

@@ -1,0 +1,73 @@
+"""Every result with its speedup, latency and throughput; a row opens the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from dashboard import data, tables
+from dashboard.rows import each
+from dashboard.screens import opening
+from dashboard.tables import Column, measured
+from dashboard.words import STATUS_WORDS, interval, missing
+from store.metrics import metric
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dashboard.view import View
+
+_BASELINE = "this is the baseline"
+_CROSS = "cross-device: a ratio without interval and verdict"
+
+
+def show(view: View, rows: pd.DataFrame) -> None:
+    """Draw the table."""
+    st.subheader("All results", anchor=False)
+    notes: list[Any] = [_note(row) or None for row in each(rows)]
+    listed = rows.assign(
+        status=[STATUS_WORDS.get(status, status) for status in rows["status"]],
+        interval=[interval(row.speedup_low, row.speedup_high) for row in each(rows)],
+        speedup_reason=notes,
+    )
+    columns = tables.without_constant(_columns(view), listed, ["dtype", "accelerator", "suite", "speedup_reason"])
+    picked = tables.show(
+        listed,
+        columns,
+        key="speedups",
+        alt="Speedup, latency and throughput of each result",
+        file_name=view.file_name("speedup"),
+        sql=data.statement("speedups", view.selection),
+        on_select="rerun",
+    )
+    opening.from_table(view, listed, picked)
+
+
+def _note(row: Any) -> str:
+    if row.speedup == 1 and row.record_id == row.baseline_record_id:
+        return _BASELINE
+    if row.cross_device and missing(row.speedup_reason):
+        return _CROSS
+    return "" if missing(row.speedup_reason) else str(row.speedup_reason)
+
+
+def _columns(view: View) -> dict[str, Column]:
+    return {
+        "model": Column("Model", pinned=True),
+        "series": Column("Backend", pinned=True, help="Backend plus every setting in which rows differ."),
+        "test": Column("Test"),
+        "suite": Column("Suite"),
+        "accelerator": Column("Accelerator"),
+        "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
+        "interval": Column("95 %", help="Interval of the speedup; needs 6 samples on both sides."),
+        "latency_s": measured("latency_s"),
+        "steady_n": Column("n", "number", help=metric("steady_n").definition),
+        "baseline_latency_s": measured("baseline_latency_s", "Baseline", f"Baseline: {view.baseline_text}."),
+        "baseline_steady_n": Column("n of it", "number", help=metric("baseline_steady_n").definition),
+        "throughput_per_s": Column("Samples/s", "decimal", help=metric("throughput_per_s").definition),
+        "batch_size": Column("Batch size", "number", help=metric("batch_size").definition),
+        "status": Column("Status", width=95),
+        "speedup_reason": Column("Note", width=280, help="Why there is no speedup, or what to know about it."),
+        "dtype": Column("Dtype"),
+    }

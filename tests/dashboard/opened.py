@@ -1,0 +1,31 @@
+"""One page of the dashboard, run once without a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
+
+from dashboard import settings
+
+APP = Path(settings.__file__).with_name("app.py")
+
+
+def open_page(monkeypatch, store, page="overview", **query):
+    """Run the page once; keyword arguments are parameters of its URL."""
+    monkeypatch.setenv(settings.STORE_VARIABLE, str(store))
+    at = AppTest.from_file(str(APP), default_timeout=60)
+    at.query_params.update(query)
+    at._page_hash = calc_hash("" if page == "overview" else page)
+    return at.run()
+
+
+def text(at):
+    """Return all words of the page."""
+    elements = [*at.title, *at.subheader, *at.markdown, *at.caption, *at.info, *at.warning, *at.text]
+    return "\n".join(str(element.value) for element in elements)
+
+
+def tables(at):
+    return [element.value for element in at.dataframe]

@@ -1,0 +1,110 @@
+"""Compile time: measures apart, cold and warm apart, the first blocks in time, and the break-even."""
+
+from __future__ import annotations
+
+import pytest
+
+from store import query
+from store.ingest import ingest
+from tests.dashboard.opened import open_page, tables, text
+
+KEY = ("first_iteration_s", "time_to_steady_s", "compiler_time_s", "compile_peer_s", "cache", "graphs_number")
+
+
+def test_compile_measures_stand_apart(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "compile-time", measure=["Compiler time"])
+    assert "Compiler time (median over models) in eval on cpu" in text(at)
+    table = tables(at)[-1]
+    assert set(KEY) <= set(table.columns)
+    lazy = table[table["series"] == "openxla+lazytensor"]
+    assert set(lazy["compiler_source"].dropna()) == {"XLA CompileTime"}
+    assert set(table[table["series"] == "eager"]["why"].dropna()) >= {"eager does not compile"}
+
+
+def test_medians_are_those_of_the_store_with_their_n(monkeypatch, demo):
+    medians = tables(open_page(monkeypatch, demo, "compile-time"))[0].set_index(["test", "series"])
+    with query.connect(query.current_snapshot(demo)) as con:
+        sql = """SELECT test, variant, median(first_iteration_s) AS middle, count(first_iteration_s) AS n
+            FROM results WHERE run_id = '22222222-bbbb' GROUP BY ALL"""
+        rows = query.fetch(con, sql)
+    assert len(rows) == len(medians) == 8
+    for row in rows:
+        found = medians.loc[(row["test"], row["variant"])]
+        assert found["first_iteration_s"] == pytest.approx(row["middle"])
+        assert found["first_iteration_n"] == row["n"]
+
+
+def test_a_warm_cache_is_a_series_of_its_own(monkeypatch, factory, tmp_path):
+    records = [
+        factory.make_record(model=model, first=first, cache=cache)
+        for model in ("resnet18", "vgg16")
+        for cache, first in (("cold", 5.0), ("warm", 1.0))
+    ]
+    factory.write_run(tmp_path / "runs" / "both", records)
+    ingest([tmp_path], tmp_path / "store")
+    at = open_page(monkeypatch, tmp_path / "store", "compile-time")
+    assert not at.exception
+    medians = tables(at)[0].set_index("series")
+    assert medians.loc["inductor", "first_iteration_s"] == pytest.approx(4.99)
+    assert medians.loc["inductor cache=warm", "first_iteration_s"] == pytest.approx(0.99)
+    said = text(at).replace("\\", "")
+    assert "**inductor** 4.99 s (n = 2), **inductor cache=warm** 990 ms (n = 2)" in said
+
+
+def test_graphs_are_counts(monkeypatch, demo):
+    said = text(open_page(monkeypatch, demo, "compile-time", measure=["Graphs"]))
+    assert "Graphs (most of any model) in eval on cpu: **inductor** 2 (n = 6)" in said
+
+
+def test_the_first_blocks_of_a_model_are_those_of_its_record(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "compile-time", chart=["First blocks"], timeline=["resnet18 · eval · torchbench"])
+    assert not at.exception
+    blocks = tables(at)[1]
+    lazy = blocks[blocks["series"] == "openxla+lazytensor"]
+    assert list(lazy["kind"]) == ["first", "warmup", "steady"]
+    assert list(lazy["begin_s"]) == pytest.approx([0, lazy["total_s"].iloc[0], lazy["total_s"].iloc[:2].sum()])
+    assert lazy["compile_s"].iloc[0] == pytest.approx(0.6)
+    said = text(at)
+    assert "They overlap and are no parts of the block" in said
+    assert "inductor: dynamo reports 700 ms of compiling in all, not in which block." in said
+
+
+def test_an_unknown_model_of_the_blocks_is_the_longest_wait(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "compile-time", chart=["First blocks"], timeline=["nope"])
+    assert not at.exception
+    assert at.selectbox(key="timeline").value == at.selectbox(key="timeline").options[0]
+
+
+def test_when_a_backend_has_earned_its_compile_time(monkeypatch, factory, tmp_path):
+    records = [
+        factory.make_record(model=model, backend=backend, per_iter=[steady] * 8, first=first, warmup=())
+        for model, backend, steady, first in (
+            ("alexnet", "inductor", 0.5, 4.5),
+            ("alexnet", "openxla+dynamo", 0.25, 8.25),
+            ("vgg16", "inductor", 0.5, 4.5),
+            ("vgg16", "openxla+dynamo", 0.25, 2.25),
+            ("dcgan", "inductor", 0.5, 4.5),
+            ("dcgan", "openxla+dynamo", 0.75, 8.25),
+        )
+    ]
+    factory.write_run(tmp_path / "runs" / "earned", records)
+    ingest([tmp_path], tmp_path / "store")
+    at = open_page(monkeypatch, tmp_path / "store", "compile-time", chart=["Break-even"])
+    assert not at.exception
+    said = text(at).replace("\\", "")
+    assert (
+        "In eval on cpu **openxla+dynamo** has earned its compile time against inductor: from the start on 1, "
+        "after 17 iterations (median) on 1, never on 1 (dcgan) of 3 models" in said
+    )
+    table = tables(at)[1].set_index("model")
+    assert dict(table["outcome"]) == {
+        "alexnet": "after 17 iterations", "dcgan": "never", "vgg16": "ahead from the start",
+    }  # fmt: skip
+    assert table.loc["alexnet", "break_even_s"] == 12.25
+
+
+def test_a_break_even_without_a_baseline_has_its_reason(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "compile-time", chart=["Break-even"], model=["alexnet"], test=["train"])
+    assert not at.exception
+    said = text(at)
+    assert "No break-even against inductor: baseline inductor" in said

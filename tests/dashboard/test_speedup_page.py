@@ -1,0 +1,123 @@
+"""Speedup: dots, distribution, one backend against another, and the table with latency and throughput."""
+
+from __future__ import annotations
+
+import pytest
+
+from dashboard.words import ratio
+from store import query
+from tests.dashboard.opened import open_page, tables, text
+
+
+def con_of(store):
+    return query.connect(query.current_snapshot(store))
+
+
+def test_speedup_puts_milliseconds_and_throughput_beside_each_ratio(monkeypatch, demo):
+    table = tables(open_page(monkeypatch, demo, "speedup", model=["resnet18"], test=["eval"]))[0]
+    row = table.set_index("series").loc["openxla+dynamo"]
+    assert row["speedup"] == pytest.approx(row["baseline_latency_s"] / row["latency_s"])
+    assert row["latency_s"] == pytest.approx(16.0, rel=0.05)
+    assert row["steady_n"] == row["baseline_steady_n"] == 10
+    assert row["throughput_per_s"] == pytest.approx(row["batch_size"] / row["latency_s"] * 1000)
+
+
+def test_a_missing_speedup_is_empty_and_has_its_reason(monkeypatch, demo):
+    table = tables(open_page(monkeypatch, demo, "speedup"))[0]
+    without = table[table["speedup"].isna()]
+    assert len(without) == 11
+    assert without["speedup_reason"].notna().all()
+    assert not (table["speedup"] == 0).any()
+
+
+@pytest.mark.parametrize(
+    ("order", "first"),
+    [
+        ("Lowest first", lambda table: table["speedup"].min()),
+        ("Highest first", lambda table: table["speedup"].max()),
+    ],
+)
+def test_the_order_of_models_is_that_of_the_table(monkeypatch, demo, order, first):
+    table = tables(open_page(monkeypatch, demo, "speedup", order=[order]))[0]
+    assert table["speedup"].iloc[0] == first(table)
+    assert table["speedup"].isna().iloc[-1]
+
+
+def test_it_says_on_which_models_xla_is_slower_and_by_how_much(monkeypatch, demo):
+    said = text(open_page(monkeypatch, demo, "speedup", test=["eval"])).replace("\\", "")
+    with con_of(demo) as con:
+        slower = query.fetch(
+            con,
+            """SELECT model, speedup FROM speedups('inductor', NULL) WHERE run_id = '22222222-bbbb' AND test = 'eval'
+            AND backend = 'openxla+dynamo' AND speedup_high < 1 ORDER BY speedup, model""",
+        )
+    assert len(slower) == 4
+    worst = ", ".join(f"{row['model']} {ratio(row['speedup'])}" for row in slower[:3])
+    assert f"**openxla+dynamo** is slower than inductor on **4 of 4 models** ({worst} and 1 more), faster on 0" in said
+
+
+def test_the_distribution_has_each_model_once_in_order(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "speedup", chart=["Distribution"], test=["eval"])
+    assert not at.exception
+    assert "Where it crosses 1 is the share of models that are slower" in text(at)
+    with con_of(demo) as con:
+        lazy = "backend = 'openxla+lazytensor' AND speedup IS NOT NULL AND test = 'eval' AND run_id = '22222222-bbbb'"
+        expected = query.fetch(con, f"SELECT count(*) AS n FROM speedups('inductor', NULL) WHERE {lazy}")
+    from dashboard import data
+    from dashboard.selection import Selection
+
+    curve = data.rows(
+        str(query.current_snapshot(demo)), "speedup_curve", Selection("22222222-bbbb", "inductor", test=("eval",))
+    )
+    mine = curve[curve["variant"] == "openxla+lazytensor"]
+    assert list(mine["place"]) == list(range(1, expected[0]["n"] + 1))
+    assert mine["speedup"].is_monotonic_increasing
+    assert mine["share"].iloc[-1] == 1
+    assert "inductor" not in set(curve["variant"])
+
+
+def test_one_backend_against_another_pairs_them_as_the_store_does(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "speedup", chart=["A against B"], series_a=["eager"], test=["eval"])
+    assert not at.exception
+    pairs = tables(at)[0].set_index("model")
+    with con_of(demo) as con:
+        asked = """SELECT model, speedup, speedup_reason FROM speedups('eager', NULL)
+            WHERE run_id = '22222222-bbbb' AND test = 'eval' AND backend = 'openxla+dynamo'"""
+        expected = {row["model"]: row for row in query.fetch(con, asked)}
+    assert set(pairs.index) == set(expected)
+    for model, row in expected.items():
+        assert pairs.loc[model, "ratio"] == pytest.approx(row["speedup"], nan_ok=True) or row["speedup"] is None
+    assert (
+        "compile" in pairs.loc["resnet50", "reason"]
+        or pairs.loc["resnet50", "reason"] == "unsupported: data dependent shape"
+    )
+    assert pairs.loc["resnet18", "latency_a_s"] / pairs.loc["resnet18", "latency_b_s"] == pytest.approx(
+        pairs.loc["resnet18", "ratio"]
+    )
+
+
+def test_one_backend_alone_has_nothing_to_be_set_against(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "speedup", chart=["A against B"], backend=["eager"], baseline=["eager"])
+    assert not at.exception
+
+
+def test_a_baseline_on_another_device_gives_ratios_and_no_interval(monkeypatch, factory, tmp_path):
+    from store.ingest import ingest
+
+    other = factory.make_environment(accelerator="A100", machine_id="f00d", host="gpu-1")
+    records = [
+        factory.make_record(
+            backend="inductor", environment=other, accelerator="cuda", run_id="gpu", per_iter=[0.002] * 8
+        ),
+        factory.make_record(backend="openxla+dynamo", run_id="gpu", per_iter=[0.01] * 8),
+    ]
+    factory.write_run(tmp_path / "runs" / "gpu", records)
+    ingest([tmp_path], tmp_path / "store")
+    at = open_page(monkeypatch, tmp_path / "store", "speedup", baseline_accelerator=["cuda"])
+    assert not at.exception
+    table = tables(at)[0]
+    row = table[table["series"].str.startswith("openxla+dynamo")].iloc[0]
+    assert row["speedup"] == pytest.approx(0.2)
+    assert row["interval"] == "—"
+    assert row["speedup_reason"].startswith("cross-device")
+    assert "cross-device" in text(at).replace("\\", "")
