@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dashboard.screens import compare, compile_time, fallback_ops, overview, runs, speedup
+from dashboard.screens import compare, compile_time, fallback_ops, overview, runs, speedup, trends
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +28,7 @@ PAGES = (
     PageSpec("Speedup", "speedup", ":material/speed:", speedup.show),
     PageSpec("Compile time", "compile-time", ":material/timer:", compile_time.show),
     PageSpec("Fallback ops", "fallback-ops", ":material/call_split:", fallback_ops.show),
+    PageSpec("Trends", "trends", ":material/timeline:", trends.show),
     PageSpec("Compare", "compare", ":material/compare_arrows:", compare.show),
     PageSpec("Runs", "runs", ":material/list_alt:", runs.show),
 )

@@ -27,6 +27,7 @@ def lines(
     events: pd.DataFrame | None = None,
     ratio: bool = False,
     share: bool = False,
+    whole: bool = False,
     height: int = HEIGHT_PX,
     legend: bool = True,
     tooltip: Mapping[str, str] | None = None,
@@ -39,12 +40,13 @@ def lines(
         events: columns at, kind, text: upright lines.
         ratio: a logarithmic axis around 1.
         share: an axis from 0 to 1.
+        whole: the values are counts.
         height: pixels.
         legend: whether the variants are named.
         tooltip: column → title, beside the run, the variant and the label.
     """
     colour, shape = _series(frame, legend=legend)
-    axis = _down(frame, title, ratio=ratio, share=share)
+    axis = _ratios(frame, title) if ratio else _shares(title) if share else _values(title, whole=whole)
     base = alt.Chart(frame).encode(x=_across(), color=colour)
     picked = alt.selection_point(name=PICKED, fields=["run_id"], on="click", toggle="true", clear=False)
     points = (
@@ -83,14 +85,22 @@ def _across() -> alt.X:
     return alt.X("started:T", axis=axis, scale=alt.Scale(padding=14))
 
 
-def _down(frame: pd.DataFrame, title: str, *, ratio: bool, share: bool) -> alt.Y:
-    if ratio:
-        domain = axes.ratio_domain(pd.concat([frame["value"], frame["low"], frame["high"]]).dropna())
-        across = axes.ratio_axis("value", domain, title).to_dict()
-        return alt.Y("value:Q", scale=alt.Scale(**across["scale"]), axis=alt.Axis(**across["axis"]))
-    scale = alt.Scale(domain=[0, 1]) if share else alt.Scale(zero=False, nice=True, padding=8)
-    form = ".0%" if share else "~r"
-    return alt.Y("value:Q", scale=scale, axis=alt.Axis(title=title, format=form, labelFontSize=12, titleFontSize=12))
+def _ratios(frame: pd.DataFrame, title: str) -> alt.Y:
+    domain = axes.ratio_domain(pd.concat([frame["value"], frame["low"], frame["high"]]).dropna())
+    across = axes.ratio_axis("value", domain, title).to_dict()
+    return alt.Y("value:Q", scale=alt.Scale(**across["scale"]), axis=alt.Axis(**across["axis"]))
+
+
+def _shares(title: str) -> alt.Y:
+    """Return an axis with room above 100 %, where most points are."""
+    axis = alt.Axis(title=title, format=".0%", values=[0, 0.25, 0.5, 0.75, 1], labelFontSize=12, titleFontSize=12)
+    return alt.Y("value:Q", scale=alt.Scale(domain=[0, 1.06], nice=False), axis=axis)
+
+
+def _values(title: str, *, whole: bool) -> alt.Y:
+    step = {"tickMinStep": 1, "format": "d"} if whole else {"format": "~r"}
+    axis = alt.Axis(title=title, labelFontSize=12, titleFontSize=12, tickCount=6, **step)
+    return alt.Y("value:Q", scale=alt.Scale(zero=False, nice=True, padding=8), axis=axis)
 
 
 def _end(axis: alt.Y, column: str) -> alt.Y:

@@ -1,0 +1,181 @@
+"""Geometric mean, pass rate and number of models of each backend over the runs; two clicks compare two runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import answers, data, links, tables
+from dashboard.charts import history
+from dashboard.rows import each
+from dashboard.tables import Column, measured
+from dashboard.words import count, interval, missing, ratio, share
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dashboard.view import View
+
+RATES = {"Ran": ("ran_n", "planned_n"), "Verified": ("verified_n", "answered_n")}
+_CLICK = "Click two points to compare their runs."
+
+
+def bound(view: View, wanted: tuple[str, ...]) -> dict[str, Any]:
+    """Return the parameters of the query beside the selection's; a baseline of the same run is each run's own."""
+    selection = view.selection
+    return {"runs": list(wanted), "point": "same" if selection.baseline_point == "same" else selection.baseline_run}
+
+
+def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], wanted: tuple[str, ...], marks: pd.DataFrame) -> None:
+    """Draw the three charts of one test, accelerator and suite, and their table."""
+    st.subheader(answers.section_title(keys), anchor=False)
+    st.caption(_CLICK)
+    baseline = view.selection.baseline
+    events = events_of(marks, part)
+    means = answers.compared(part[part["geomean"].notna()], baseline)
+    left, middle, right = st.columns([5, 3, 3])
+    with left:
+        if len(means):
+            title = f"Speedup over {baseline} (log scale)"
+            clicked(view, history.lines(_means(means), title, events=events, ratio=True), "means", "Geometric means")
+        else:
+            st.info("No speedup: only the baseline was measured, or nothing can be paired.")
+    with middle:
+        rate = st.segmented_control(
+            "Rate",
+            list(RATES),
+            default="Ran",
+            required=True,
+            key="rate",
+            bind="query-params",
+            label_visibility="collapsed",
+        )
+        _rate(view, part, rate or "Ran", events)
+    with right:
+        _models(view, means, events)
+    _table(view, part, wanted)
+
+
+def clicked(view: View, chart: Any, key: str, alt: str) -> None:
+    """Draw a chart; two points of different runs that were clicked open the page that compares those runs."""
+    state: Any = st.altair_chart(chart, key=key, alt=alt, on_select="rerun", selection_mode=history.PICKED)
+    runs = dict.fromkeys(str(point["run_id"]) for point in state["selection"].get(history.PICKED, []))
+    if len(runs) == 1:
+        st.caption("One run is chosen; click a point of another one.")
+    if len(runs) > 1:
+        known = {str(row.run_id): row.run_started for row in each(data.runs(view.snapshot))}
+        first, second = sorted(list(runs)[:2], key=lambda run: known[run])
+        links.go(view, "compare", a=first, b=second)
+
+
+def events_of(marks: pd.DataFrame, part: pd.DataFrame, moved: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return the marks that name some of the rows, and the confirmed changes, as upright lines within their time."""
+    first, last = part["run_started"].min(), part["run_started"].max()
+    found = [
+        {"at": mark.marked_at, "kind": "mark", "text": f"{mark.text} ({mark.who})", "short": mark.text}
+        for mark in each(marks)
+        if first <= mark.marked_at <= last and _names(mark, part)
+    ]
+    for change in each(moved) if moved is not None else ():
+        if first <= change.started_after <= last:
+            word = "slower" if change.change_ratio > 1 else "faster"
+            text = f"{word} by {ratio(change.change_ratio)} ({interval(change.change_low, change.change_high)})"
+            found.append({"at": change.started_after, "kind": "change", "text": text, "short": word})
+    return pd.DataFrame(found, columns=["at", "kind", "text", "short"])
+
+
+def _names(mark: Any, part: pd.DataFrame) -> bool:
+    """Say whether a mark takes in any of the rows; a name that is not set takes all."""
+    kept = part
+    for name in ("suite", "model", "test", "backend", "variant", "environment", "accelerator", "machine_id"):
+        value = getattr(mark, name)
+        if not missing(value) and name in kept.columns:
+            kept = kept[kept[name] == value]
+    return len(kept) > 0
+
+
+def _means(means: pd.DataFrame) -> pd.DataFrame:
+    every = list(each(means))
+    return _points(
+        means,
+        [row.geomean for row in every],
+        [f"{ratio(row.geomean)} ({interval(row.geomean_low, row.geomean_high)}), {int(row.n)} models" for row in every],
+    ).assign(low=means["geomean_low"].to_numpy(), high=means["geomean_high"].to_numpy())
+
+
+def _points(rows: pd.DataFrame, values: Iterable[float | None], labels: Iterable[str]) -> pd.DataFrame:
+    every = list(each(rows))
+    return pd.DataFrame(
+        {
+            "run_id": [row.run_id for row in every],
+            "run": [f"{row.run_label} · {row.run_started:%Y-%m-%d %H:%M}" for row in every],
+            "started": [row.run_started for row in every],
+            "variant": [row.series for row in every],
+            "backend": [row.backend for row in every],
+            "value": list(values),
+            "label": list(labels),
+        }
+    )
+
+
+def _rate(view: View, part: pd.DataFrame, rate: str, events: pd.DataFrame) -> None:
+    over, of = RATES[rate]
+    rows = part[(part[of] > 0) & ((rate == "Ran") | part["verify_asked"])]
+    if rows.empty:
+        st.info("Not verified: no run asked for it.")
+        return
+    labels = [
+        f"ran {share(int(row.ran_n), int(row.planned_n))} · verified "
+        + (share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not asked for")
+        for row in each(rows)
+    ]
+    points = _points(rows, rows[over] / rows[of], labels)
+    title = "Ran, of the plan" if rate == "Ran" else "Verified, of what answered"
+    clicked(view, history.lines(points, title, events=events, share=True, legend=False), f"rate-{rate}", title)
+
+
+def _models(view: View, means: pd.DataFrame, events: pd.DataFrame) -> None:
+    """Draw over how many models the means are: a mean also moves when its models do."""
+    if means.empty:
+        return
+    st.caption("Models behind the means")
+    points = _points(means, means["n"].astype(float), [count(int(n), "model") for n in means["n"]])
+    clicked(
+        view,
+        history.lines(points, "Models", events=events, whole=True, legend=False),
+        "models",
+        "Models behind the means",
+    )
+
+
+def _table(view: View, part: pd.DataFrame, wanted: tuple[str, ...]) -> None:
+    with st.expander(f"The numbers ({len(part)})", key="part-numbers"):
+        every = list(each(part))
+        listed = part.iloc[::-1].assign(
+            interval=[interval(row.geomean_low, row.geomean_high) for row in reversed(every)],
+            ran=[share(int(row.ran_n), int(row.planned_n)) for row in reversed(every)],
+            verified=[
+                share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not verified"
+                for row in reversed(every)
+            ],
+        )
+        columns = {
+            "run_label": Column("Run", pinned=True),
+            "run_started": Column("Started", "time", help="UTC", pinned=True),
+            "series": Column("Backend", help="Backend plus every setting in which rows differ."),
+            "geomean": measured("geomean", "Speedup", f"Baseline: {view.baseline_text}."),
+            "interval": Column("95 %", help="Interval of the geometric mean."),
+            "n": Column("Models", "number", help="Models behind the mean."),
+            "ran": Column("Ran", help="Experiments with steady samples, of those planned."),
+            "verified": Column("Verified", help="Of what answered."),
+        }
+        tables.show(
+            listed,
+            columns,
+            key="trend-numbers",
+            alt="Geometric means, rates and models of each run",
+            file_name=view.file_name("trends"),
+            sql=data.statement("trend_geomeans", view.selection, **bound(view, wanted)),
+        )

@@ -1,0 +1,59 @@
+"""Which runs a trend goes over: those of one label up to the shown run, and what is shown of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import data
+from dashboard.rows import each
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from dashboard.view import View
+
+SAME_LABEL = "Label of the shown run"
+EVERY_LABEL = "All labels"
+LENGTHS = ("12", "30", "60", "120")
+
+
+def chosen(view: View) -> tuple[str, ...]:
+    """Draw the boxes; return the ids of the runs, the oldest first."""
+    known = data.runs(view.snapshot)
+    labels = [str(label) for label in dict.fromkeys(known["run_label"].dropna())]
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
+    label = left.selectbox(
+        "Runs of",
+        [SAME_LABEL, EVERY_LABEL, *labels],
+        key="label",
+        bind="query-params",
+        help="Runs of one label measure the same thing again and again. None is newer than the shown run.",
+    )
+    with right:
+        last = st.segmented_control(
+            "Newest", LENGTHS, default="30", required=True, key="last", bind="query-params", help="Number of runs."
+        )
+    return _ids(view, known, str(label or SAME_LABEL), int(last or "30"))
+
+
+def _ids(view: View, known: pd.DataFrame, label: str, most: int) -> tuple[str, ...]:
+    wanted = view.run["run_label"] if label == SAME_LABEL else None if label == EVERY_LABEL else label
+    rows = [
+        row
+        for row in each(known)
+        if row.run_started <= view.run["run_started"] and (wanted is None or row.run_label == wanted)
+    ]
+    return tuple(reversed([str(row.run_id) for row in rows[:most]]))
+
+
+def section(sections: Sequence[tuple[str, str, str]]) -> tuple[str, str, str]:
+    """Draw the choice of test, accelerator and suite where there are several; return it."""
+    texts = {" · ".join(keys): keys for keys in sections}
+    if len(texts) == 1:
+        return sections[0]
+    picked = st.selectbox("Of", list(texts), key="section", bind="query-params")
+    return texts.get(str(picked), sections[0])

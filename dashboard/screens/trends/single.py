@@ -1,0 +1,103 @@
+"""One model over the runs: a number of its own, the confirmed changes of its latency, and the marks of people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import data
+from dashboard.charts import history
+from dashboard.rows import each, with_series
+from dashboard.screens.trends import overall
+from dashboard.words import STATUS_WORDS, TIMES, count, escape, missing
+from store.metrics import metric
+
+if TYPE_CHECKING:
+    from dashboard.view import View
+
+MEASURES = {
+    "Latency": "latency_s",
+    "First iteration": "first_iteration_s",
+    "Compiler time": "compiler_time_s",
+    "Peak memory": "peak_memory_bytes",
+}
+_REASONS = 4
+
+
+def show(view: View, keys: tuple[str, ...], wanted: tuple[str, ...], moved: pd.DataFrame, marks: pd.DataFrame) -> None:
+    """Draw one model of a test, accelerator and suite."""
+    of = {"runs": list(wanted), "of_test": keys[0], "of_accelerator": keys[1], "of_suite": keys[2]}
+    models = [str(name) for name in data.rows(view.snapshot, "trend_models", view.selection, **of)["model"]]
+    if not models:
+        return
+    st.subheader("One model", anchor=False)
+    mine = moved[(moved["test"] == keys[0]) & (moved["accelerator"] == keys[1]) & (moved["suite"] == keys[2])]
+    model, name = _boxes(_interesting(models, mine))
+    rows = with_series(data.rows(view.snapshot, "trend_history", view.selection, of_model=model, **of))
+    known = rows[rows[name].notna()]
+    if known.empty:
+        st.info(f"No run has a {metric(name).label.lower()} of {escape(model)}.")
+    else:
+        mine = mine[(mine["model"] == model) & mine["series_id"].isin(rows["series_id"])]
+        events = overall.events_of(marks, rows, mine if name == "latency_s" else None)
+        chart = history.lines(_points(known, name), metric(name).header, events=events)
+        overall.clicked(view, chart, f"model-{name}", f"{metric(name).label} of {model} over the runs")
+        st.caption(f"{metric(name).definition} Dashed lines: confirmed changes. Whole lines: marks of people.")
+    _without(rows, name)
+
+
+def _boxes(models: list[str]) -> tuple[str, str]:
+    left, right = st.columns([2, 3], vertical_alignment="bottom")
+    model = left.selectbox("Model", models, key="of_model", bind="query-params", label_visibility="collapsed")
+    with right:
+        measure = st.segmented_control(
+            "Number",
+            list(MEASURES),
+            default="Latency",
+            required=True,
+            key="number",
+            bind="query-params",
+            label_visibility="collapsed",
+        )
+    return str(model or models[0]), MEASURES[measure or "Latency"]
+
+
+def _interesting(models: list[str], moved: pd.DataFrame) -> list[str]:
+    """Put the models with the newest confirmed changes first."""
+    changed = [name for name in dict.fromkeys(moved["model"]) if name in models]
+    return [*changed, *(name for name in models if name not in changed)]
+
+
+def _points(rows: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return the rows as points in the unit in which the metric is shown."""
+    known, every = metric(name), list(each(rows))
+    ends = {"low": "latency_low_s", "high": "latency_high_s"} if name == "latency_s" else {}
+    unit = known.display_unit or known.unit
+    return pd.DataFrame(
+        {
+            "run_id": [row.run_id for row in every],
+            "run": [f"{row.run_label} · {row.run_started:%Y-%m-%d %H:%M}" for row in every],
+            "started": [row.run_started for row in every],
+            "variant": [row.series for row in every],
+            "backend": [row.backend for row in every],
+            "value": [known.shown(getattr(row, name)) for row in every],
+            "label": [f"{known.shown(getattr(row, name)):,.4g} {unit}, n = {row.steady_n:.0f}" for row in every],
+            **{end: [known.shown(value) for value in rows[column]] for end, column in ends.items()},
+        }
+    )
+
+
+def _without(rows: pd.DataFrame, name: str) -> None:
+    """Say how many results have no such number, and why."""
+    absent = rows[rows[name].isna()]
+    if absent.empty:
+        return
+    why = [
+        str(row.reason) if not missing(row.reason) else STATUS_WORDS.get(row.status, str(row.status))
+        for row in each(absent)
+    ]
+    reasons = pd.Series(why).value_counts()
+    said = "; ".join(f"{n} {TIMES} {escape(str(text)[:160])}" for text, n in reasons.head(_REASONS).items())
+    st.caption(f"{count(len(absent), 'result')} without it: {said}")
