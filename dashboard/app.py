@@ -10,8 +10,8 @@ from dashboard import data, empty, filters, links, settings, snapshot, watch
 from dashboard.pages import PAGES, PageSpec
 from dashboard.view import View
 
+# A file of ours: browsers fetch icons that Streamlit names from a foreign host. No docstring: the entry's are shown.
 ICON = Path(__file__).with_name("icon.svg")
-"""A file of ours: browsers fetch icons that Streamlit names from a foreign host."""
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ _SECONDS = {"inductor": 0.010, "openxla+dynamo": 0.012}
 
 
 def write_nights(factory, home: Path) -> Path:
-    """Write the runs; from run 14 on vgg16 is 1.3 times as slow under openxla+dynamo; dcgan fails there in runs 5 to 7."""
+    """Write them: under openxla+dynamo vgg16 is 1.3 times as slow from run 14 on, and dcgan fails in runs 5 to 7."""
     for night in range(RUNS):
         run = f"night-{night:02d}"
         records = [
