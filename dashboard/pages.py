@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dashboard.screens import compare, compile_time, fallback_ops, overview, runs, speedup, trends
+from dashboard.screens import compare, compile_time, fallback_ops, model, overview, runs, speedup, trends
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,5 +30,6 @@ PAGES = (
     PageSpec("Fallback ops", "fallback-ops", ":material/call_split:", fallback_ops.show),
     PageSpec("Trends", "trends", ":material/timeline:", trends.show),
     PageSpec("Compare", "compare", ":material/compare_arrows:", compare.show),
+    PageSpec("Model", "model", ":material/deployed_code:", model.show),
     PageSpec("Runs", "runs", ":material/list_alt:", runs.show),
 )

@@ -87,6 +87,16 @@ def seconds(value: float | None) -> str:
     return f"{value:.3g} s" if abs(value) < 1000 else f"{value:,.0f} s"  # noqa: PLR2004 - as above
 
 
+def size(number: int) -> str:
+    """Return a number of bytes with the binary unit that leaves one to four digits before the point."""
+    value = float(number)
+    for unit in ("bytes", "KiB", "MiB"):
+        if value < 1024:  # noqa: PLR2004 - units change at powers of it
+            return f"{value:.3g} {unit}" if unit != "bytes" else f"{number} bytes"
+        value /= 1024
+    return f"{value:.3g} GiB"
+
+
 def count(number: int, one: str, many: str | None = None) -> str:
     """Return `1 model`, `6 models`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -14,6 +14,7 @@ PAGES = {
     "fallback-ops": "Fallback ops",
     "trends": "Trends",
     "compare": "Compare",
+    "model": "Model",
     "runs": "Runs",
 }
 every_page = pytest.mark.parametrize("page", PAGES)

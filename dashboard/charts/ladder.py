@@ -1,0 +1,56 @@
+"""Bars of the overhead ladder: a rung per row, milliseconds across, the program's own execution darker within."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import altair as alt
+
+from dashboard import palette
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROW_PX = 34
+CHROME_PX = 56
+LABEL_PX = 230
+
+
+def bars(frame: pd.DataFrame) -> alt.LayerChart:
+    """Draw the rungs in their order.
+
+    Args:
+        frame: columns name, variant, latency_s, latency_low_s, latency_high_s, execute_s, step; seconds.
+    """
+    ms = frame[["name", "variant", "step"]].assign(
+        latency=frame["latency_s"] * 1e3,
+        low=frame["latency_low_s"] * 1e3,
+        high=frame["latency_high_s"] * 1e3,
+        execution=frame["execute_s"] * 1e3,
+    )
+    order = list(frame["name"])
+    base = alt.Chart(ms).encode(
+        y=alt.Y(
+            "name:N", sort=order, axis=alt.Axis(title=None, labelLimit=LABEL_PX, minExtent=LABEL_PX, labelFontSize=12)
+        ),
+        tooltip=[
+            alt.Tooltip("name:N", title="Rung"),
+            alt.Tooltip("variant:N", title="Backend"),
+            alt.Tooltip("latency:Q", title="Latency, ms", format=",.3~f"),
+            alt.Tooltip("low:Q", title="95 % low, ms", format=",.3~f"),
+            alt.Tooltip("high:Q", title="95 % high, ms", format=",.3~f"),
+            alt.Tooltip("execution:Q", title="Execution, ms", format=",.3~f"),
+            alt.Tooltip("step:N", title="Against the rung before"),
+        ],
+    )
+    axis = alt.Axis(title="Latency, ms per iteration; the dark part is the program's own execution", labelFontSize=12)
+    whole = base.mark_bar(color=palette.colour("openxla+lazytensor"), opacity=0.45, height=18).encode(
+        x=alt.X("latency:Q", axis=axis)
+    )
+    inner = base.transform_filter("isValid(datum.execution)").mark_bar(
+        color=palette.colour("openxla+lazytensor"), height=18
+    )
+    ends = base.transform_filter("isValid(datum.low)").mark_rule(color=palette.NEUTRAL, strokeWidth=2)
+    return alt.layer(
+        whole, inner.encode(x=alt.X("execution:Q", axis=axis)), ends.encode(x=alt.X("low:Q", axis=axis), x2="high:Q")
+    ).properties(height=CHROME_PX + ROW_PX * len(order))

@@ -1,0 +1,47 @@
+"""What each verification code says of an answer, and what to do about it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Meaning(NamedTuple):
+    """A code in words."""
+
+    says: str
+    to_do: str
+
+
+VERIFICATION: dict[str, Meaning] = {
+    "PASS": Meaning(
+        "The results agree with eager's within the tolerance.",
+        "Nothing, unless the control below says vacuous: then the check would not have noticed other weights.",
+    ),
+    "FAIL": Meaning(
+        "The results differ from eager's by more than the tolerance.",
+        "Take no speedup from this result. Look at the first tensor that failed and at the errors below: far above "
+        "eager's own error is a wrong program, near it a tolerance that is too strict.",
+    ),
+    "NONDETERMINISTIC_EAGER_RUN": Meaning(
+        "Eager differs from itself when it is run twice, so nothing can be compared with it.",
+        "Look for random numbers that the seed does not reach, or for kernels without a fixed order of additions.",
+    ),
+    "EAGER_FAILED": Meaning(
+        "Eager itself raised: the model or its inputs do not work here, whatever compiles it.",
+        "Read the error and the log; a smaller batch size helps where memory ran out.",
+    ),
+    "EXCEPTION_RAISED": Meaning(
+        "The backend raised while its answer was computed; eager did not.",
+        "Read the error and the log; `--minify` makes a small program that still fails.",
+    ),
+    "VERIFIER_SKIPPED": Meaning(
+        "The answer was not compared: nobody asked for it, or a table says why this model is not checked.",
+        "Run with `--verify`. Until then the speed is known and the answer is not.",
+    ),
+    "VERIFIER_DIDNT_RUN": Meaning(
+        "The process ended before it could compare.",
+        "Read why the experiment failed, and the log of its verify process.",
+    ),
+}
+"""By code, as docs/runner.md has them."""
+UNKNOWN = Meaning("A code of a later version, or of another tool.", "Read the record.")

@@ -1,0 +1,70 @@
+-- Grain: one row per rung of the overhead ladder of one model in a run: eager, lazy tensors, captured but traced every
+-- time, traced once; last the same with the other choice about transfers, from the newest run with the same versions on
+-- the same machine. Variants with settings of their own are on no rung. `change_s` is against the rung before it.
+-- What a setting parts (accelerator, environment, dtype, …) has a ladder of its own, `ladder`.
+WITH words AS (
+    SELECT
+        *,
+        list_contains(string_split(coalesce(workload, ''), ' '), 'include-transfers') AS transfers,
+        list_sort(list_filter(
+            string_split(coalesce(workload, ''), ' '), lambda word: word NOT IN ('', 'include-transfers')
+        )) AS work
+    FROM result_rows
+    WHERE suite = $of_suite AND model = $of_model AND test = $of_test AND ran AND latency_s > 0
+        AND coalesce(cache, 'cold') = 'cold'
+),
+known(rung, choice, name) AS (
+    VALUES (1, 1, 'eager'), (2, 1, 'openxla+lazytensor'), (3, 1, 'torchxla_trivial'),
+        (4, 1, 'torchxla_trace_once'), (4, 2, 'openxla_eval'), (4, 3, 'openxla+dynamo')
+),
+measured AS (
+    SELECT
+        k.rung, k.choice, w.*,
+        dense_rank() OVER (
+            ORDER BY w.accelerator, w.environment, w.machine_id, w.dtype, w.requested_batch_size, w.optimizer, w.loss,
+                w.matmul_precision, w.work, w.transfers
+        ) AS ladder
+    FROM words AS w
+    JOIN known AS k ON k.name = w.variant
+    WHERE w.run_id = $run
+),
+mine AS (
+    SELECT * EXCLUDE (choice)
+    FROM measured
+    QUALIFY row_number() OVER (PARTITION BY ladder, rung ORDER BY choice) = 1
+),
+other AS (
+    SELECT 5 AS rung, o.*, m.ladder
+    FROM mine AS m
+    JOIN words AS o
+        ON m.rung = 4 AND o.variant = m.variant AND o.transfers <> m.transfers AND o.work = m.work
+        AND o.accelerator = m.accelerator AND o.environment IS NOT DISTINCT FROM m.environment
+        AND o.machine_id IS NOT DISTINCT FROM m.machine_id AND o.dtype IS NOT DISTINCT FROM m.dtype
+        AND o.requested_batch_size IS NOT DISTINCT FROM m.requested_batch_size
+        AND o.batch_size IS NOT DISTINCT FROM m.batch_size
+        AND o.optimizer IS NOT DISTINCT FROM m.optimizer AND o.loss IS NOT DISTINCT FROM m.loss
+        AND o.matmul_precision IS NOT DISTINCT FROM m.matmul_precision
+        AND o.torch IS NOT DISTINCT FROM m.torch AND o.torch_xla IS NOT DISTINCT FROM m.torch_xla
+    QUALIFY row_number() OVER (PARTITION BY m.ladder ORDER BY o.run_started DESC) = 1
+),
+rungs AS (
+    SELECT * FROM mine
+    UNION ALL BY NAME
+    SELECT * FROM other
+),
+executions AS (
+    SELECT r.record_id, median(s.execute_s / r.iterations_per_run) AS execute_s
+    FROM rungs AS r
+    JOIN samples AS s ON s.record_id = r.record_id AND s.kind = 'steady'
+    GROUP BY r.record_id
+)
+SELECT
+    r.ladder, r.rung, r.variant, r.transfers, r.run_id, r.run_label, r.accelerator, r.environment, r.dtype,
+    r.requested_batch_size, r.batch_size, r.latency_s, r.latency_low_s, r.latency_high_s, r.steady_n, r.trace_s,
+    e.execute_s,
+    lag(r.rung) OVER rising AS rung_before,
+    r.latency_s - lag(r.latency_s) OVER rising AS change_s
+FROM rungs AS r
+LEFT JOIN executions AS e USING (record_id)
+WINDOW rising AS (PARTITION BY r.ladder ORDER BY r.rung)
+ORDER BY r.ladder, r.rung

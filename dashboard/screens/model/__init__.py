@@ -1,0 +1,78 @@
+"""Model: one model under all backends; then one result of it, down to its samples, files and record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dashboard import data, empty, frame, links, tables
+from dashboard.rows import with_series
+from dashboard.screens.model import closer, ladder, sides
+from dashboard.tables import Column
+from dashboard.words import count
+from store.metrics import metric
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dashboard.view import View
+
+TITLE = "Model"
+
+
+def show(view: View) -> None:
+    """Draw the model that the filters leave, or the list to choose one from."""
+    models = data.rows(view.snapshot, "model_list", view.selection)
+    if models.empty:
+        frame.head(TITLE, view, [], 0, baseline=True)
+        empty.no_rows(view.selection, "results")
+    elif len(models) > 1:
+        _choose(view, models)
+    else:
+        _one(view, models.iloc[0])
+
+
+def _choose(view: View, models: pd.DataFrame) -> None:
+    said = f"{count(len(models), 'model')} of this run pass the filters: select one"
+    frame.head(TITLE, view, [said], int(models["results_n"].sum()), baseline=False)
+    columns = {
+        "model": Column("Model", pinned=True),
+        "suite": Column("Suite"),
+        "test": Column("Test"),
+        "results_n": Column("Results", "number", help=metric("results_n").definition),
+        "ran_n": Column("Ran", "number", help=metric("ran_n").definition),
+        "failed_n": Column("Failed", "number", help=metric("failed_n").definition),
+        "backends": Column("Backends", width="large"),
+    }
+    picked = tables.show(
+        models,
+        columns,
+        key="model-list",
+        alt="Models of the run; select one to open it",
+        file_name=view.file_name("models"),
+        sql=data.statement("model_list", view.selection),
+        on_select="rerun",
+    )
+    if picked is not None and picked < len(models):
+        row = models.iloc[picked]
+        links.go(view, "model", suite=row["suite"], model=row["model"], test=row["test"])
+
+
+def _one(view: View, chosen: pd.Series) -> None:
+    """Draw one model of one test; the backend filter still narrows it."""
+    suite, model, test = (str(chosen[name]) for name in ("suite", "model", "test"))
+    selection = replace(view.selection, suite=(suite,), model=(model,), test=(test,))
+    rows = named(data.speedups(view.snapshot, selection))
+    frame.head(TITLE, view, sides.answers(rows, view, f"{model} ({suite}, {test})"), len(rows), baseline=True)
+    sides.show(view, rows, selection)
+    ladder.show(view, suite, model, test)
+    closer.show(view, rows)
+
+
+def named(rows: pd.DataFrame) -> pd.DataFrame:
+    """Give each result a name of its own: the variant and every setting in which results differ."""
+    found = with_series(rows)
+    if len(found["accelerator"].unique()) > 1:
+        found["series"] = found["series"] + " · " + found["accelerator"]
+    again = found.groupby("series").cumcount()
+    return found.assign(series=found["series"].where(again == 0, found["series"] + " · " + (again + 1).astype(str)))

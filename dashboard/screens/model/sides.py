@@ -1,0 +1,100 @@
+"""Backends side by side: what each gave for the model, or why it gave nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from dashboard import data, tables
+from dashboard.rows import each
+from dashboard.tables import Column, measured
+from dashboard.words import DASH, STATUS_WORDS, escape, interval, missing, ratio, seconds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dashboard.selection import Selection
+    from dashboard.view import View
+
+
+def failures(rows: pd.DataFrame) -> list[str]:
+    """Return one sentence per result that was attempted and gave no number."""
+    failed = [row for row in each(rows) if not row.ran and row.status not in ("skipped", "not_run", "verify_only")]
+    return [
+        f"**{escape(row.series)}**: {escape(STATUS_WORDS.get(row.status, row.status))}"
+        + ("" if missing(row.reason) else f", {escape(row.reason)}")
+        for row in failed
+    ]
+
+
+def answers(rows: pd.DataFrame, view: View, model: str) -> list[str]:
+    """Return the fastest backend, each speedup over the baseline from the lowest on, and what failed."""
+    ran = rows[rows["ran"] & rows["latency_s"].notna()]
+    if ran.empty:
+        return [f"**{escape(model)}** gave no latency in this run", *failures(rows)]
+    best = ran.sort_values("latency_s").iloc[0]
+    said = (
+        f"**{escape(model)}** is fastest with **{escape(best['series'])}**: {seconds(best['latency_s'])} an iteration"
+    )
+    return [f"{said} (n = {int(best['steady_n'])})", *_speedups(rows, view), *failures(rows)]
+
+
+def _speedups(rows: pd.DataFrame, view: View) -> list[str]:
+    baseline = view.selection.baseline
+    known = rows[rows["speedup"].notna() & (rows["variant"] != baseline)].sort_values("speedup")
+    return [
+        f"{escape(row.series)} is **{ratio(row.speedup)}** {escape(baseline)}"
+        + ("" if missing(row.speedup_low) else f" (95 % {interval(row.speedup_low, row.speedup_high)})")
+        for row in each(known)
+    ]
+
+
+def show(view: View, rows: pd.DataFrame, selection: Selection) -> None:
+    """Draw the table, and the reasons of what is missing in it."""
+    st.subheader("Backends side by side", anchor=False)
+    every = list(each(rows))
+    listed = rows.assign(
+        status=[STATUS_WORDS.get(row.status, row.status) for row in every],
+        interval=[interval(row.speedup_low, row.speedup_high) for row in every],
+        why=[_why(row) for row in every],
+    )
+    columns = tables.without_constant(_columns(view), listed, ["dtype", "batch_size", "cache", "why"])
+    tables.show(
+        listed,
+        columns,
+        key="sides",
+        alt="Results of the model by backend",
+        file_name=view.file_name("model"),
+        sql=data.statement("speedups", selection),
+        whole=True,
+    )
+
+
+def _why(row: Any) -> str:
+    if not missing(row.speedup):
+        return DASH
+    return next((str(text) for text in (row.reason, row.speedup_reason) if not missing(text) and text), DASH)
+
+
+def _columns(view: View) -> dict[str, Column]:
+    return {
+        "series": Column("Backend", pinned=True, help="Backend plus every setting in which rows differ."),
+        "latency_s": measured("latency_s"),
+        "steady_n": Column("n", "number", help="Steady samples behind the latency.", width=50),
+        "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
+        "interval": Column("95 %", help="Interval of the speedup; needs 6 samples on both sides."),
+        "status": Column("Status", width=95),
+        "verification_code": Column("Verification", width=120),
+        "throughput_per_s": measured("throughput_per_s"),
+        "first_iteration_s": measured("first_iteration_s", "First iter."),
+        "compiler_time_s": measured("compiler_time_s", "Compiler"),
+        "graphs_number": measured("graphs_number"),
+        "peak_memory_bytes": measured("peak_memory_bytes"),
+        "fallback_ops_n": measured("fallback_ops_n"),
+        "graph_breaks_n": measured("graph_breaks_n"),
+        "cache": Column("Cache"),
+        "dtype": Column("Dtype"),
+        "batch_size": measured("batch_size"),
+        "why": Column("Why no speedup", width=320),
+    }

@@ -1,0 +1,74 @@
+"""Verification: what the code means, what was compared, and what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import meanings
+from dashboard.words import DASH, escape
+
+if TYPE_CHECKING:
+    from dashboard.screens.model.result import Result
+    from dashboard.view import View
+
+_WORDS = {
+    "decided_by": ("Decided by", "The check that gave the verdict."),
+    "tolerance": ("Tolerance", "Largest difference that passes."),
+    "reference": ("Reference", "float64, or eager where float64 could not run: a weaker check."),
+    "tensors": ("Tensors compared", "Outputs in eval; loss, gradients and buffers in train."),
+    "first_failed": ("First that failed", "Name of the first tensor outside the tolerance."),
+    "max_abs_error": ("Largest absolute error", "Against the reference."),
+    "max_rel_error": ("Largest relative error", "Against the reference."),
+    "rmse": ("RMSE of the backend", "Root of the mean square error against the reference."),
+    "rmse_eager": ("RMSE of eager", "The same for eager: what rounding alone makes."),
+    "cosine": ("Cosine similarity", "1 is the same direction."),
+    "control": ("Control", "Whether disturbed weights were noticed; `vacuous`: the PASS proves nothing."),
+    "batch_size": ("Batch size", "Of the verification; smaller than the timed one for some models."),
+    "iterations": ("Iterations", "The results of the last one were compared."),
+    "seconds": ("Took, s", "Time of the verification process."),
+}
+"""Field of the record's verification → its label and what it is."""
+
+
+def show(view: View, result: Result) -> None:
+    """Draw the code with its meaning, then the figures of the check."""
+    del view
+    code = result.fact("verification_code")
+    if code is None:
+        st.info("The record says nothing about verification.", icon=":material/info:")
+        return
+    meaning = meanings.VERIFICATION.get(code, meanings.UNKNOWN)
+    st.markdown(f"**{escape(code)}** · {meaning.says}")
+    st.markdown(f":material/arrow_forward: {meaning.to_do}")
+    found: dict[str, Any] = (result.document or {}).get("verification") or {}
+    for note in found.get("notes") or []:
+        st.markdown(f"- {escape(note)}")
+    _error(found.get("error"))
+    if found:
+        rows = [(label, _text(found.get(name)), what) for name, (label, what) in _WORDS.items()]
+        table = pd.DataFrame(rows, columns=["Check", "Value", "What it is"])
+        st.dataframe(table, hide_index=True, key="verification", alt="Figures of the verification", height="content")
+    with st.expander("What the other codes say"):
+        rows = [(name, each.says, each.to_do) for name, each in meanings.VERIFICATION.items() if name != code]
+        st.dataframe(
+            pd.DataFrame(rows, columns=["Code", "It says", "What to do"]),
+            hide_index=True,
+            key="codes",
+            alt="Verification codes",
+            row_height=70,
+        )
+
+
+def _error(error: dict[str, Any] | None) -> None:
+    if error:
+        st.markdown(f"**{escape(error.get('type', 'error'))}** in phase {escape(error.get('phase', 'unknown'))}")
+        st.code(str(error.get("traceback") or error.get("message") or ""), language=None, height=240)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return DASH
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

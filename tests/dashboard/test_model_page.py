@@ -1,0 +1,207 @@
+"""The model page: from the list of models down to one result's samples, files and record."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from tests.dashboard.opened import open_page, tables, text
+
+PARTS = ("Samples", "Verification", "Metrics", "Fallback ops", "History", "Files", "Identity and record")
+ONE = {"suite": ["torchbench"], "model": ["resnet18"], "test": ["eval"]}
+
+
+def sql(store, statement):
+    from store import query
+
+    with query.connect(query.current_snapshot(store)) as con:
+        return query.fetch(con, statement)
+
+
+def test_several_models_are_listed_to_choose_from(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "model", test=["eval"])
+    assert "6 models of this run pass the filters" in text(at)
+    listed = tables(at)[0].set_index("model")
+    assert listed.loc["resnet50", ["results_n", "ran_n", "failed_n"]].to_list() == [4, 3, 1]
+
+
+def test_backends_stand_side_by_side_with_the_numbers_of_the_store(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "model", **ONE)
+    [run] = sql(demo, "SELECT run_id FROM runs ORDER BY run_started DESC LIMIT 1")
+    rows = sql(
+        demo,
+        f"SELECT variant, latency_s * 1000 AS ms, speedup FROM speedups('inductor', '{run['run_id']}') "
+        f"WHERE run_id = '{run['run_id']}' AND model = 'resnet18' AND test = 'eval'",
+    )
+    shown = tables(at)[0].set_index("series")
+    assert set(shown.index) == {row["variant"] for row in rows}
+    for row in rows:
+        assert shown.loc[row["variant"], "latency_s"] == pytest.approx(row["ms"])
+        assert shown.loc[row["variant"], "speedup"] == pytest.approx(row["speedup"])
+    assert "fastest with **inductor**" in text(at)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_is_drawn_for_a_result_and_for_a_failure(monkeypatch, demo, part):
+    for model, test, result in (("resnet18", "eval", "openxla+lazytensor"), ("dcgan", "train", "openxla+dynamo")):
+        at = open_page(monkeypatch, demo, "model", model=[model], test=[test], part=[part], result=[result])
+        assert not at.exception, model
+        assert any(code.value.startswith("xlabench run") for code in at.code)
+
+
+def test_a_failure_says_why_and_how_to_repeat_it(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "model", model=["dcgan"], test=["train"])
+    assert at.selectbox(key="result").value == "openxla+dynamo"
+    assert "out of memory: tried to allocate 2.0 GiB" in text(at)
+    assert "--backend openxla+dynamo" in at.code[-1].value
+
+
+def test_a_planned_experiment_without_a_record_says_so(monkeypatch, demo):
+    at = open_page(
+        monkeypatch, demo, "model", model=["vgg16"], test=["train"], result=["eager"], part=["Identity and record"]
+    )
+    assert not at.exception
+    assert "There is no record" in text(at)
+
+
+def test_samples_keep_their_phases_and_every_process(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "model", **ONE, result=["openxla+lazytensor"])
+    assert "12 blocks (1 first, 1 warmup, 10 steady)" in text(at)
+    blocks = tables(at)[-1]
+    assert list(blocks["kind"])[:3] == ["first", "warmup", "steady"]
+    assert list(blocks["compiles"])[:2] == [1, 0]
+    assert blocks["per_iter_s"].iloc[2] == pytest.approx(18.0)
+
+
+def test_a_verification_code_is_explained(monkeypatch, demo):
+    at = open_page(
+        monkeypatch, demo, "model", model=["alexnet"], test=["train"], result=["inductor"], part=["Verification"]
+    )
+    assert "The process ended before it could compare" in text(at)
+    others = tables(at)[-1]
+    assert set(others["Code"]) >= {"PASS", "FAIL", "EAGER_FAILED"}
+
+
+def test_metrics_have_unit_and_definition_and_a_reason_when_missing(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "model", **ONE, result=["eager"], part=["Metrics"])
+    shown = tables(at)[-1].set_index("name")
+    assert shown.loc["latency_s", ["value", "unit"]].to_list() == ["22.725", "ms"]
+    assert shown.loc["compiler_time_s", "value"] == "—"
+    assert "no value where the backend reports none" in shown.loc["compiler_time_s", "definition"]
+
+
+def test_fallback_ops_belong_to_backends_with_xla(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "model", model=["BERT_pytorch"], test=["eval"], part=["Fallback ops"])
+    ops = tables(at)[-1].set_index("op")
+    assert ops.loc["nonzero", "klass"] == "Opt-in lowering"
+    at = open_page(monkeypatch, demo, "model", **ONE, result=["eager"], part=["Fallback ops"])
+    assert "eager runs no XLA program" in text(at)
+
+
+def test_history_has_the_series_in_every_run(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "model", **ONE, result=["eager"], part=["History"])
+    runs = tables(at)[-1]
+    assert list(runs["latency_s"].round(3)) == [22.725, 25.25]
+
+
+HOSTILE = "<script>alert(1)</script> **b** 🙂 " + "x" * 170
+
+
+@pytest.fixture(scope="module")
+def filed(factory, tmp_path_factory):
+    """One model on every rung, with files beside its result, and names that try to be markup."""
+    from store.ingest import ingest
+    from store.record import Artifact
+
+    home = tmp_path_factory.mktemp("filed")
+    run = home / "runs" / "one"
+    rungs = {
+        "eager": 0.010,
+        "openxla+lazytensor": 0.030,
+        "torchxla_trivial": 0.024,
+        "torchxla_trace_once": 0.014,
+        "openxla+dynamo": 0.015,
+    }
+    records = [
+        factory.make_record(
+            model=HOSTILE,
+            backend=backend,
+            per_iter=[base * (1 + 0.001 * n) for n in range(10)],
+            metrics={"xla_ExecuteTime_time_s": [base * 0.5] * 12} if "eager" not in backend else {},
+        )
+        for backend, base in rungs.items()
+    ]
+    files = {
+        "artifacts/a/hlo/module.txt": "HloModule f\n" + "  %add = add(a, b)\n" * 3 + "  ROOT %t = tuple(add)\n",
+        "artifacts/a/hlo/kernels.tar.gz": "packed",
+        "artifacts/a/attempt-1-timed.log": "a line of the log\n",
+        "artifacts/a/0/dynamo-counters.json": json.dumps({"stats": {"unique_graphs": 3}}),
+    }
+    for name, content in files.items():
+        (run / name).parent.mkdir(parents=True, exist_ok=True)
+        (run / name).write_text(content)
+    event = {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 0, "dur": 2000}
+    trace = run / "artifacts" / "a" / "0" / "trace.json.gz"
+    trace.write_bytes(gzip.compress(json.dumps({"traceEvents": [event]}).encode()))
+    kinds = {"hlo": "hlo", "kernels": "hlo", "timed": "log", "counters": "dynamo_counters", "trace": "chrome_trace"}
+    records[-1].artifacts = [
+        Artifact(kind=next(kind for word, kind in kinds.items() if word in path), path=path, bytes=len(content))
+        for path, content in (*files.items(), ("artifacts/a/0/trace.json.gz", "x"), ("artifacts/a/gone.log.timed", ""))
+    ]
+    factory.write_run(run, records)
+    with_transfers = factory.make_record(
+        model=HOSTILE, backend="torchxla_trace_once", per_iter=[0.016 + n * 1e-6 for n in range(10)], run_id="run-2"
+    )
+    with_transfers.experiment.include_transfers = True
+    with_transfers.experiment_id = "with-transfers"
+    factory.write_lines(home / "runs" / "two" / "results.jsonl", [with_transfers])
+    ingest([home], home / "store")
+    return home / "store"
+
+
+def opened(monkeypatch, filed, **query):
+    return open_page(monkeypatch, filed, "model", run=["run-1"], result=["openxla+dynamo"], **query)
+
+
+def test_the_ladder_says_what_each_step_costs(monkeypatch, filed):
+    at = opened(monkeypatch, filed)
+    ladder = tables(at)[1]
+    assert list(ladder["variant"]) == [
+        *("eager", "openxla+lazytensor", "torchxla_trivial", "torchxla_trace_once", "torchxla_trace_once")
+    ]
+    assert list(ladder["change_s"].round(2))[1:] == [20.09, -6.03, -10.04, 1.94]
+    assert list(ladder["execute_s"].round(1))[1:4] == [15.0, 12.0, 7.0]
+    words = text(at)
+    assert "**10 ms** of an iteration: tracing the captured graph at every call" in words
+    assert "**6.03 ms** of an iteration: Python's work on the model, which dynamo's capture replaces by guards" in words
+    assert "bringing inputs to the device and the result back" in words
+
+
+def test_names_are_shown_as_text(monkeypatch, filed):
+    words = text(opened(monkeypatch, filed))
+    assert "<script>" not in words
+    assert "\\<script\\>" in words
+
+
+def test_a_program_is_shown_in_place_and_can_be_searched(monkeypatch, filed):
+    at = opened(monkeypatch, filed, part=["Files"], kind=["HLO"])
+    assert at.selectbox(key="file").value == "hlo/module.txt"
+    assert at.code[-1].value.startswith("HloModule f")
+    at.text_input(key="find").set_value("ROOT").run()
+    assert "1 line with" in text(at)
+    assert at.code[-1].value.splitlines()[-1] == "      5    ROOT %t = tuple(add)"
+
+
+def test_counters_and_traces_are_tables(monkeypatch, filed):
+    at = opened(monkeypatch, filed, part=["Files"], kind=["Dynamo counters"])
+    assert tables(at)[-2].to_numpy().tolist() == [["stats", "unique_graphs", 3]]
+    at = opened(monkeypatch, filed, part=["Files"], kind=["Trace"])
+    assert tables(at)[-2][["name", "calls_n", "self_s"]].to_numpy().tolist() == [["aten::add", 1, 2.0]]
+
+
+def test_a_file_that_is_gone_says_so(monkeypatch, filed):
+    at = opened(monkeypatch, filed, part=["Files"], kind=["Logs"], file=["gone.log.timed"])
+    assert not at.exception
+    assert "the file is not in its run folder" in at.warning[-1].value
