@@ -43,11 +43,15 @@ def test_backends_stand_side_by_side_with_the_numbers_of_the_store(monkeypatch, 
     assert "fastest with **inductor**" in text(at)
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_every_part_is_drawn_for_a_result_and_for_a_failure(monkeypatch, demo, part):
-    for model, test, result in (("resnet18", "eval", "openxla+lazytensor"), ("dcgan", "train", "openxla+dynamo")):
-        at = open_page(monkeypatch, demo, "model", model=[model], test=[test], part=[part], result=[result])
-        assert not at.exception, model
+@pytest.mark.parametrize(
+    ("model", "test", "result"), [("resnet18", "eval", "openxla+lazytensor"), ("dcgan", "train", "openxla+dynamo")]
+)
+def test_every_part_is_drawn_for_a_result_and_for_a_failure(monkeypatch, demo, model, test, result):
+    at = open_page(monkeypatch, demo, "model", model=[model], test=[test], result=[result])
+    for part in PARTS:
+        at.session_state["part"] = part
+        at.run()
+        assert not at.exception, part
         assert any(code.value.startswith("xlabench run") for code in at.code)
 
 
@@ -188,10 +192,10 @@ def test_names_are_shown_as_text(monkeypatch, filed):
 def test_a_program_is_shown_in_place_and_can_be_searched(monkeypatch, filed):
     at = opened(monkeypatch, filed, part=["Files"], kind=["HLO"])
     assert at.selectbox(key="file").value == "hlo/module.txt"
-    assert at.code[-1].value.startswith("HloModule f")
+    assert any(code.value.startswith("HloModule f") for code in at.code)
     at.text_input(key="find").set_value("ROOT").run()
     assert "1 line with" in text(at)
-    assert at.code[-1].value.splitlines()[-1] == "      5    ROOT %t = tuple(add)"
+    assert any(code.value.splitlines()[-1] == "      5    ROOT %t = tuple(add)" for code in at.code)
 
 
 def test_counters_and_traces_are_tables(monkeypatch, filed):
