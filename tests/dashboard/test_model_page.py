@@ -193,7 +193,7 @@ def test_a_program_is_shown_in_place_and_can_be_searched(monkeypatch, filed):
     at = opened(monkeypatch, filed, part=["Files"], kind=["HLO"])
     assert at.selectbox(key="file").value == "hlo/module.txt"
     assert any(code.value.startswith("HloModule f") for code in at.code)
-    at.text_input(key="find").set_value("ROOT").run()
+    at = opened(monkeypatch, filed, part=["Files"], kind=["HLO"], find=["ROOT"])
     assert "1 line with" in text(at)
     assert any(code.value.splitlines()[-1] == "      5    ROOT %t = tuple(add)" for code in at.code)
 
