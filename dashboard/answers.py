@@ -54,6 +54,7 @@ def _sentence(row: Any, baseline: str) -> str:
     """Return variant, geometric mean, n, interval and place as one sentence of markdown."""
     bounds = "" if missing(row.geomean_low) else f", 95 % {interval(row.geomean_low, row.geomean_high)}"
     where = escape(f"{row.test} on {row.accelerator}, {row.suite}")
+    where += "; cross-device, so no verdict" if row.cross_device else ""
     return (
         f"**{escape(row.series)}** is **{ratio(row.geomean)}** {escape(baseline)} "
         f"(geomean of {count(int(row.n), 'model')}{bounds}) in {where}"

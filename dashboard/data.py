@@ -19,13 +19,13 @@ from store import query
 from store.calibration.floors import floor_for, floors_without
 from store.filters import Filters
 from store.report import hud, peer
+from store.report.peer_data import PeerOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
 
-    from store.report.peer_data import PeerOptions
     from store.report.table import Report
     from store.stats.floors import Floor
 
@@ -124,7 +124,7 @@ def hud_report(shown: str, selection: Selection) -> Report:
     return hud.hud_report(snapshot.connection(shown), filters, baseline_backend=selection.baseline, baseline_run=at)
 
 
-@st.cache_data(max_entries=20, show_spinner="Reading the store…")
+@st.cache_data(max_entries=20, show_spinner="Reading the store…", hash_funcs={PeerOptions: repr})
 def peer_report(shown: str, options: PeerOptions) -> Report:
     """Return one of the reports under the rule of PyTorch/XLA's aggregator."""
     return peer.peer_report(snapshot.connection(shown), options)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dashboard import links
 from dashboard.words import ago, count, escape, when
 
 if TYPE_CHECKING:
@@ -35,7 +36,11 @@ def head(title: str, view: View, answers: Sequence[str], results: int, *, baseli
         listed.append(f"- and {count(len(answers) - ANSWERS_SHOWN, 'more series', 'more series')} {more}")
     if listed:
         st.markdown("\n".join(listed))
-    st.caption(" · ".join(_origin(view, results, baseline=baseline)))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="origin"):
+        st.caption(" · ".join(_origin(view, results, baseline=baseline)), width="stretch")
+        with st.popover("Link", icon=":material/link:", type="tertiary", key="link", width="content"):
+            st.caption("It opens this view, of this run, also when newer ones have come.")
+            st.code(links.here(view), language=None, wrap_lines=True)
 
 
 def _origin(view: View, results: int, *, baseline: bool) -> list[str]:

@@ -81,6 +81,14 @@ def href(view: View, page: str, **params: object) -> str:
     return f"{page or './'}?{urlencode(parameters(view.selection, **params), doseq=True)}"
 
 
+def here(view: View) -> str:
+    """Return the address of the page as it is shown, to be sent to others; it names the run, newest or not."""
+    own = {name: st.query_params.get_all(name) for name in st.query_params}
+    kept = own | parameters(view.selection)
+    page = str(st.context.url or "").partition("?")[0]
+    return f"{page}?{urlencode(kept, doseq=True)}"
+
+
 def link(view: View, page: str, label: str, *, key: str, icon: str | None = None, **params: object) -> None:
     """Draw a button that looks like a link and opens a page; the selection stays, but for the parameters given.
 

@@ -176,8 +176,11 @@ def _coloured(frame: pd.DataFrame, columns: Mapping[str, Column]) -> Any:
 
 
 def _ink(text: object) -> str:
-    sign = str(text)[:1]
-    return next((f"color: {look.colour}; font-weight: 600" for look in LOOKS.values() if look.sign == sign), "")
+    """Return the style of a verdict: what moved is bold."""
+    found = next((word for word, look in LOOKS.items() if str(text).startswith(look.sign)), None)
+    if found is None:
+        return ""
+    return f"color: {LOOKS[found].colour}" + ("; font-weight: 600" if found in ("faster", "slower") else "")
 
 
 def _config(column: Column) -> ColumnConfig:

@@ -29,27 +29,27 @@ class Look:
 
 
 LOOKS: dict[str, Look] = {
-    "faster": Look("▲", "faster", "#1BA37D", "green"),
+    "faster": Look("▲", "faster", "#12896A", "green"),
     "slower": Look("▼", "slower", "#D2492A", "red"),
     "same": Look("≈", "unchanged", "#8A8A8A", "gray"),
-    "ambiguous": Look("?", "ambiguous", "#B09A00", "orange"),
+    "ambiguous": Look("?", "ambiguous", "#9A7B00", "orange"),
     "not comparable": Look("✕", "not comparable", "#8A8A8A", "gray"),
     "newly failing": Look("✖", "newly failing", "#D2492A", "red"),
     "still failing": Look("✖", "still failing", "#D2492A", "red"),
-    "flaky": Look("±", "flaky", "#B09A00", "orange"),
-    "newly passing": Look("✔", "newly passing", "#1BA37D", "green"),
-    "no longer tried": Look("−", "no longer tried", "#B09A00", "orange"),  # noqa: RUF001 - a minus is meant
+    "flaky": Look("±", "flaky", "#9A7B00", "orange"),
+    "newly passing": Look("✔", "newly passing", "#12896A", "green"),
+    "no longer tried": Look("−", "no longer tried", "#9A7B00", "orange"),  # noqa: RUF001 - a minus is meant
     "new in the plan": Look("+", "new in the plan", "#8A8A8A", "gray"),
     "fails in B only": Look("✖", "fails in B only", "#D2492A", "red"),
-    "fails in A only": Look("✔", "fails in A only", "#1BA37D", "green"),
+    "fails in A only": Look("✔", "fails in A only", "#12896A", "green"),
     "fails in both": Look("✖", "fails in both", "#D2492A", "red"),
     "not tried in B": Look("−", "not tried in B", "#8A8A8A", "gray"),  # noqa: RUF001 - a minus is meant
     "tried in B only": Look("+", "tried in B only", "#8A8A8A", "gray"),
     "new fallback op": Look("✚", "new fallback op", "#D2492A", "red"),
     "fallback op in more models": Look("✚", "fallback op in more models", "#D2492A", "red"),
-    "fallback op in other models": Look("±", "fallback op in other models", "#B09A00", "orange"),
-    "fallback op in fewer models": Look("✔", "fallback op in fewer models", "#1BA37D", "green"),
-    "fallback op gone": Look("✔", "fallback op gone", "#1BA37D", "green"),
+    "fallback op in other models": Look("±", "fallback op in other models", "#9A7B00", "orange"),
+    "fallback op in fewer models": Look("✔", "fallback op in fewer models", "#12896A", "green"),
+    "fallback op gone": Look("✔", "fallback op gone", "#12896A", "green"),
 }
 """Word of store.stats.verdicts, or of a finding of store.review → its look."""
 

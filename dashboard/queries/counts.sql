@@ -4,6 +4,7 @@ SELECT
     suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
     optimizer, loss, matmul_precision, workload, backend, variant,
     count(*) AS results_n,
+    count(*) FILTER (ran) AS measured_n,
     count(*) FILTER (status = 'skipped') AS skipped_n,
     count(*) FILTER (status = 'verify_only') AS verify_only_n,
     count(*) FILTER (status = 'never_steady') AS never_steady_n,

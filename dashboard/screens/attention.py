@@ -6,34 +6,93 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import data, tables
+from dashboard import data, links, tables
 from dashboard.rows import each
 from dashboard.tables import Column, measured
-from dashboard.words import STATUS_WORDS, interval, missing
+from dashboard.words import STATUS_WORDS, count, escape, interval, listed, missing, when
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from dashboard.view import View
 
 _SLOWER = "slower than baseline"
+_PAGES = {"slower than baseline": "speedup"}
+"""Finding → the page that shows it; else Runs."""
+_NAMED = 3
 
 
-def show(view: View) -> None:
-    """Draw the list, the gravest first."""
+def show(view: View, base: dict[str, Any] | None) -> None:
+    """Draw the short list: one line per kind of finding, each a link to the page that shows it."""
     found = data.rows(view.snapshot, "attention", view.selection)
     st.subheader("Needs attention", anchor=False)
     if found.empty:
         st.markdown("Nothing: every planned experiment has a result, and none is slower than the baseline.")
+    with st.container(gap=None, key="attention-list"):
+        for finding in dict.fromkeys(found["finding"]):
+            part = found[found["finding"] == finding]
+            states = _states(view) if finding == "failed" else ""
+            _line(view, _PAGES.get(finding, "runs"), finding, f"**{len(part)} {finding}**{states} · {_named(part)}")
+        _fallbacks(view)
+        if base is not None:
+            name = f"{escape(base['run_label'] or base['run_id'][:8])} of {when(base['run_started'])}"
+            _line(view, "compare", "base", f"**Compare** with {name}", a=base["run_id"], b=view.selection.run_id)
+
+
+def table(view: View) -> None:
+    """Draw each finding with its reason, the gravest first; a selected row opens the model."""
+    found = data.rows(view.snapshot, "attention", view.selection)
+    if found.empty:
         return
-    numbers = found["finding"].value_counts()
-    st.markdown(" · ".join(f"**{int(numbers[name])}** {name}" for name in dict.fromkeys(found["finding"])))
     every = list(each(found))
-    listed = found.assign(
+    rows = found.assign(
         finding=[_finding(row) for row in every],
         interval=[interval(row.speedup_low, row.speedup_high) for row in every],
         why=[_why(row) for row in every],
     )
-    columns = tables.without_constant(_columns(view), listed, ["environment", "accelerator", "suite"])
-    tables.show(listed, columns, key="attention", alt="What needs attention", file_name=view.file_name("attention"))
+    with st.expander(f"Each of the {count(len(found), 'finding')}", icon=":material/checklist:"):
+        columns = tables.without_constant(_columns(view), rows, ["environment", "accelerator", "suite"])
+        picked = tables.show(
+            rows,
+            columns,
+            key="attention",
+            alt="What needs attention",
+            file_name=view.file_name("attention"),
+            sql=data.statement("attention", view.selection),
+            on_select="rerun",
+        )
+    if picked is not None and picked < len(found):
+        row = found.iloc[picked]
+        links.go(view, "model", model=row["model"], suite=row["suite"], test=row["test"])
+
+
+def _line(view: View, page: str, key: str, label: str, **params: object) -> None:
+    links.link(view, page, label, key=f"to-{key}", icon=":material/arrow_forward:", **params)
+
+
+def _named(part: pd.DataFrame) -> str:
+    """Return the models of a finding, the first few by name."""
+    return listed([escape(name) for name in dict.fromkeys(part["model"])], _NAMED)
+
+
+def _states(view: View) -> str:
+    """Return how long the failing series have failed, as ` (1 new, 2 persistent)`."""
+    found = data.rows(view.snapshot, "failing", view.selection, until=view.started)
+    numbers = {row.state: int(row.series_n) for row in each(found)}
+    states = [f"{numbers[state]} {state}" for state in ("new", "persistent", "flaky") if state in numbers]
+    return f" ({', '.join(states)})" if states else ""
+
+
+def _fallbacks(view: View) -> None:
+    """Name the op that XLA does not lower and most models call."""
+    ops = data.fallback_ops(view.snapshot, view.selection)
+    lower = ops[(ops["klass"] != "host_read") & (ops["calls_per_iteration"] > 0)]
+    if lower.empty:
+        return
+    models = lower.groupby("op")["model"].nunique().sort_values(ascending=False)
+    others = f" and {count(len(models) - 1, 'more op')}" if len(models) > 1 else ""
+    text = f"**{escape(models.index[0])}** leaves the device in {count(int(models.iloc[0]), 'model')}{others}"
+    _line(view, "fallback-ops", "fallbacks", text)
 
 
 def _finding(row: Any) -> str:

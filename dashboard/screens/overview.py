@@ -1,58 +1,53 @@
-"""Overview: the answers of one run first, then what needs attention."""
+"""Overview: what the last run says, what moved since the run before it, and what needs attention."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, empty, frame, tables
-from dashboard.answers import SECTION
+from dashboard import answers, data, empty, frame
 from dashboard.charts import ratios
-from dashboard.rows import each, sections, with_series
-from dashboard.screens import attention
-from dashboard.tables import Column, measured
-from dashboard.words import DASH, count, escape, interval, missing, ratio, share, when
-from store.metrics import metric
+from dashboard.rows import each, with_series
+from dashboard.screens import attention, rules, scoreboard
+from dashboard.selection import RULES
+from dashboard.words import count, escape, interval, ratio, when
 
 if TYPE_CHECKING:
     from dashboard.view import View
-
-KEYS = [
-    *("suite", "test", "accelerator", "accelerator_model", "machine_id", "environment", "dtype"),
-    *("requested_batch_size", "optimizer", "loss", "matmul_precision", "workload", "backend", "variant"),
-]
-"""Grain of a row: a series without its model."""
 
 
 def show(view: View) -> None:
     """Draw the page."""
     counts = data.rows(view.snapshot, "counts", view.selection)
     if counts.empty:
-        frame.head("Overview", view, [_state(view)], 0, baseline=True)
+        frame.head("Overview", view, [state(view)], 0, baseline=True)
         empty.no_rows(view.selection, "results")
         return
-    baseline = view.selection.baseline
-    means = data.geomeans(view.snapshot, view.selection)
-    said = [_state(view), *answers.geomean_sentences(means, baseline)]
-    frame.head("Overview", view, said, int(counts["results_n"].sum()), baseline=True, more="in the tables below")
-    _chart(means, baseline)
-    cells = _cells(with_series(means.merge(counts, on=KEYS, how="left")), view)
-    for keys, part in sections(cells, SECTION):
-        st.subheader(answers.section_title(keys), anchor=False)
-        tables.show(
-            part,
-            _columns(view),
-            key="overview-" + "-".join(keys),
-            alt=f"Results by suite and backend, {keys[0]} on {keys[1]}",
-            file_name=view.file_name("overview"),
-            whole=True,
-        )
-    attention.show(view)
+    board = scoreboard.read(view, counts)
+    results = int(counts["results_n"].sum())
+    frame.head("Overview", view, _sentences(view, board), results, baseline=True, more="in the tables below")
+    attention.show(view, board.base)
+    st.segmented_control(
+        "Rule",
+        list(RULES.values()),
+        default=RULES["paired"],
+        required=True,
+        key="rule",
+        bind="query-params",
+        persist_state="session",
+        label_visibility="collapsed",
+    )
+    if view.selection.rule == "paired":
+        _chart(board.means, view.selection.baseline)
+        scoreboard.show(view, board)
+    else:
+        rules.show(view)
+    attention.table(view)
 
 
-def _state(view: View) -> str:
+def state(view: View) -> str:
     """Say whether the run is complete and what happened to its experiments."""
     run = view.run
     kind = (
@@ -71,14 +66,27 @@ def _state(view: View) -> str:
         if run.get(name):
             parts.append(f"{int(run[name]):,} {word}")
     complete = "complete" if run["complete"] else "not complete"
-    return f"Run {escape(view.run_name)} of {when(view.started)} is {complete}: {', '.join(parts)}"
+    name = f"{escape(view.run_name)} of {when(view.started)}"
+    subject = f"The last run, {name}," if view.newest else f"Run {name}"
+    return f"{subject} is {complete}: {', '.join(parts)}"
+
+
+def _sentences(view: View, board: scoreboard.Board) -> list[str]:
+    """Return the state of the run, what moved, and the geometric means."""
+    said = answers.geomean_sentences(board.means, view.selection.baseline)
+    if not said and board.has_results:
+        said = [answers.no_speedup(data.speedups(view.snapshot, view.selection), view.selection.baseline)]
+    moved = scoreboard.moved_sentence(board)
+    return [state(view), *([moved] if moved else []), *said]
 
 
 def _chart(means: pd.DataFrame, baseline: str) -> None:
     """Draw the geometric means, one row per suite, test and accelerator."""
+    st.subheader("Geometric mean of speedups", anchor=False)
     shown = with_series(answers.compared(means, baseline))
     shown = shown[shown["geomean"].notna()]
     if shown.empty:
+        st.markdown("No series has a speedup over the baseline: the tables say why.")
         return
     places = shown["test"] + " · " + shown["accelerator"] + " · " + shown["suite"]
     points = pd.DataFrame(
@@ -94,75 +102,8 @@ def _chart(means: pd.DataFrame, baseline: str) -> None:
             "n": [count(int(n), "model") for n in shown["n"]],
         }
     )
-    st.subheader("Geometric mean of speedups", anchor=False)
     st.altair_chart(
         ratios.ratio_dots(points, sorted(set(places)), baseline, first="Suite"),
         key="geomeans",
         alt=f"Geometric mean of speedups over {baseline} by suite and test",
     )
-
-
-def _cells(table: pd.DataFrame, view: View) -> pd.DataFrame:
-    """Add the texts that the table shows."""
-    every = list(each(table))
-    return table.assign(
-        interval=[DASH if _is_baseline(row, view) else interval(row.geomean_low, row.geomean_high) for row in every],
-        ran=[share(int(row.ran_n), int(row.planned_n)) for row in every],
-        verified=[
-            share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not verified" for row in every
-        ],
-        fallback_models_n=pd.array([_fallback_models(row) for row in every], dtype="Int64"),
-        note=[_note(row, view) for row in every],
-    )
-
-
-def _fallback_models(row: Any) -> int | None:
-    """Return None where fallback ops cannot be known: the backend has none, or nothing counted them."""
-    known = row.backend.startswith("openxla") and not missing(row.fallback_known_n) and row.fallback_known_n
-    return int(row.fallback_models_n) if known else None
-
-
-def _is_baseline(row: Any, view: View) -> bool:
-    return bool(row.variant == view.selection.baseline and row.baseline_run_id == row.run_id)
-
-
-def _note(row: Any, view: View) -> str:
-    """Return why the row has no geomean, and what happened to the models that gave no number."""
-    parts = []
-    if _is_baseline(row, view):
-        parts.append("the baseline")
-    elif missing(row.geomean):
-        parts.append("no speedup: " + (row.main_reason if isinstance(row.main_reason, str) else "no common model"))
-    for name, word in (
-        ("failed_n", "failed"),
-        ("verify_only_n", "verified only"),
-        ("never_steady_n", "never steady"),
-        ("skipped_n", "skipped"),
-        ("not_run_n", "not run"),
-    ):
-        number = getattr(row, name)
-        if not missing(number) and number:
-            parts.append(f"{int(number)} {word}")
-    if len(row.not_comparable):
-        parts.append(f"{len(row.not_comparable)} not comparable")
-    return ", ".join(parts) or DASH
-
-
-def _columns(view: View) -> dict[str, Column]:
-    return {
-        "suite": Column("Suite", pinned=True),
-        "series": Column("Backend", pinned=True, help="Backend plus every setting in which rows differ."),
-        "ran": Column("Ran", help="Experiments that gave steady samples, of those planned for this row."),
-        "verified": Column("Verified", help="Results whose outputs agreed with the reference, of those that ran."),
-        "geomean": measured("geomean", "Speedup", f"Baseline: {view.baseline_text}; above 1 is faster."),
-        "interval": Column("95 %", help="Interval of the geometric mean: Student's t on the logs of the speedups."),
-        "n": Column("Models", "number", help=metric("n").definition),
-        "first_iteration_s": measured("first_iteration_s", "First iter.", "Median over models."),
-        "first_iteration_n": Column("n", "number", help="Models behind the median of the first iteration."),
-        "fallback_models_n": Column(
-            "With fallback",
-            "number",
-            help="Models that called an op that XLA did not lower; a dash for backends without XLA.",
-        ),
-        "note": Column("Without a number", help="How many experiments of the row gave no number, and why."),
-    }

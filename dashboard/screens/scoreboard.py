@@ -1,0 +1,143 @@
+"""The tables of Overview: a row per suite and backend, one table per test and accelerator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from dashboard import answers, data, tables, verdicts
+from dashboard.answers import SECTION
+from dashboard.rows import each, sections, with_series
+from dashboard.screens import scoreboard_cells
+from dashboard.screens.scoreboard_cells import KEYS
+from dashboard.tables import Column, measured
+from dashboard.words import TIMES, escape, listed, when
+from store.metrics import metric
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dashboard.view import View
+
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Board:
+    """What the tables hold: one row per series without its model."""
+
+    means: pd.DataFrame
+    """Rows of `geomeans`."""
+    cells: pd.DataFrame
+    """Those with counts, memory, change and trend beside them."""
+    base: dict[str, Any] | None
+    """The run that changes are since."""
+
+    @property
+    def has_results(self) -> bool:
+        """Whether any experiment ran."""
+        return bool(self.means["ran_n"].sum())
+
+    @property
+    def base_name(self) -> str:
+        """The base's label and time, escaped for markdown."""
+        if self.base is None:
+            return ""
+        return f"{escape(self.base['run_label'] or self.base['run_id'][:8])} of {when(self.base['run_started'])}"
+
+
+def read(view: View, counts: pd.DataFrame) -> Board:
+    """Read what the tables show from the store."""
+    base = data.base_run(view.snapshot, view.selection)
+    means = data.geomeans(view.snapshot, view.selection)
+    cells = means.merge(counts, on=KEYS, how="left")
+    memory = data.rows(view.snapshot, "memory_ratios", view.selection)
+    cells = cells.merge(memory, on=KEYS, how="left") if len(memory) else cells.assign(memory_ratio=None, memory_n=0)
+    cells = scoreboard_cells.with_changes(with_series(cells), view, base)
+    cells = scoreboard_cells.with_trends(cells, view, base)
+    return Board(means=means, cells=scoreboard_cells.with_words(cells, view, base), base=base)
+
+
+def show(view: View, board: Board) -> None:
+    """Draw one table per test and accelerator."""
+    statement = data.statement("geomeans", view.selection)
+    for keys, part in sections(board.cells, SECTION):
+        st.subheader(answers.section_title(keys), anchor=False)
+        tables.show(
+            part,
+            tables.without_constant(_columns(view, board), part, ["suite", "memory_ratio"]),
+            key="overview-" + "-".join(keys),
+            alt=f"Results by suite and backend, {keys[0]} on {keys[1]}",
+            file_name=view.file_name("overview"),
+            sql=statement,
+            whole=True,
+        )
+
+
+def moved_sentence(board: Board) -> str | None:
+    """Say what moved since the base run, or that nothing did; None without one."""
+    if board.base is None:
+        return None
+    judged = [row for row in each(board.cells) if row.verdict is not None]
+    moved = [row for row in judged if row.verdict.word in ("faster", "slower")]
+    if not judged:
+        return f"Since {board.base_name}: no series has a speedup in both runs"
+    if not moved:
+        settled = sum(row.verdict.word == "same" for row in judged)
+        return (
+            f"Since {board.base_name}: no geomean moved clear of noise "
+            f"({settled} unchanged, {len(judged) - settled} ambiguous of {len(judged)} series)"
+        )
+    moved.sort(key=lambda row: row.geomean_change)
+    return f"Since {board.base_name}: {listed([_moved(row) for row in moved], _NAMED)} (suspected)"
+
+
+def _moved(row: Any) -> str:
+    place = escape(f"{row.series} in {row.test} on {row.accelerator}, {row.suite}")
+    numbers = f"{row.geomean_before:.2f} → {row.geomean_after:.2f}{TIMES}, n = {int(row.change_n)}"
+    return f"{verdicts.coloured(row.verdict.word)} {place} ({numbers})"
+
+
+def _columns(view: View, board: Board) -> dict[str, Column]:
+    since = f"Since {board.base_name}: " if board.base else "There is no earlier run of these series. "
+    return {
+        "suite": Column("Suite", pinned=True, width=110),
+        "series": Column("Backend", pinned=True, help="Backend plus every setting in which rows differ."),
+        "ran": Column(
+            "Ran", width=80, help="Experiments with steady samples, of those planned; where it moved, before → now."
+        ),
+        "verified": Column(
+            "Verified", width=85, help="Results whose outputs agreed with the reference, of those that ran."
+        ),
+        "geomean": measured("geomean", "Speedup", f"Baseline: {view.baseline_text}; above 1 is faster.", 75),
+        "interval": Column(
+            "95 %", width=85, help="Interval of the geometric mean: Student's t on the logs of the speedups."
+        ),
+        "n": Column("n", "number", width=40, help=metric("n").definition),
+        "change": Column(
+            "Since the run before",
+            "verdict",
+            width=185,
+            help=f"{since}geomean before → now over the models of both, with its verdict. {_VERDICT_HELP}",
+        ),
+        "trend": Column("Last runs", "line", width=90, help="Geomean speedup of up to 13 runs of these series."),
+        "first_iteration_s": measured("first_iteration_s", "First iter.", "Median over models.", 80),
+        "first_iteration_n": Column("n", "number", width=40, help="Models behind the median of the first iteration."),
+        "memory_ratio": measured("memory_ratio", "Memory", "Geometric mean over models.", 75),
+        "memory_n": Column("n", "number", width=40, help="Models behind the memory ratio."),
+        "fallback_models_n": Column(
+            "Fallback",
+            "number",
+            width=70,
+            help="Models that called an op that XLA did not lower; a dash for backends without XLA.",
+        ),
+        "note": Column("Without a number", help="How many experiments of the row gave no number, and why."),
+    }
+
+
+_VERDICT_HELP = (
+    "Faster and slower: the interval over models is clear of 1 and the change above the noise floor; suspected, as two "
+    "runs take no turns. Unchanged: the whole interval lies within the floor. Else ambiguous."
+)

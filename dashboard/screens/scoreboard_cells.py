@@ -1,0 +1,142 @@
+"""What stands in the cells of Overview's tables: changes since the run before, trends, and the words of each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from dashboard import data, verdicts
+from dashboard.rows import each
+from dashboard.words import DASH, TIMES, interval, missing, share
+from store.stats.mean_change import judge_mean
+
+if TYPE_CHECKING:
+    from dashboard.view import View
+    from store.stats.verdicts import Verdict
+
+KEYS = [
+    *("suite", "test", "accelerator", "accelerator_model", "machine_id", "environment", "dtype"),
+    *("requested_batch_size", "optimizer", "loss", "matmul_precision", "workload", "backend", "variant"),
+]
+"""Grain of a row: a series without its model."""
+
+
+def with_changes(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) -> pd.DataFrame:
+    """Add how each geometric mean moved since the base run, and the verdict on it."""
+    names = ["geomean_before", "geomean_after", "geomean_change", "geomean_change_low", "geomean_change_high"]
+    if base is None:
+        return cells.assign(change_n=0, by_baseline=None, **dict.fromkeys(names), verdict=None)
+    changes = data.rows(view.snapshot, "geomean_changes", view.selection, before=base["run_id"])
+    changes = changes.rename(columns={"n": "change_n"})[[*KEYS, "change_n", "by_baseline", *names]]
+    if changes.empty:
+        return cells.assign(change_n=0, by_baseline=None, **dict.fromkeys(names), verdict=None)
+    merged = cells.merge(changes, on=KEYS, how="left")
+    verdicts_of = [_verdict(row, view, base) for row in each(merged)]
+    return merged.assign(verdict=pd.Series(verdicts_of, index=merged.index, dtype=object))
+
+
+def _verdict(row: Any, view: View, base: dict[str, Any]) -> Verdict | None:
+    """Return None for the baseline itself, for what the base run has not, and across devices."""
+    if _is_baseline(row, view) or missing(row.change_n) or not row.change_n or row.cross_device:
+        return None
+    machine = None if missing(row.machine_id) else str(row.machine_id)
+    floor = data.noise_floor(view.snapshot, (base["run_id"], view.selection.run_id), machine)
+    low, high = (
+        None if missing(value) else float(value) for value in (row.geomean_change_low, row.geomean_change_high)
+    )
+    return judge_mean(float(row.geomean_change), low, high, int(row.change_n), floor.floor)
+
+
+def with_trends(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) -> pd.DataFrame:
+    """Add the geometric means of the last runs, from the oldest on; none of the baseline, which is 1 by definition."""
+    if base is None:
+        return cells.assign(trend=None)
+    earlier = data.earlier_runs(view.snapshot, view.selection)
+    runs = [view.selection.run_id, *earlier["run_id"]]
+    past = data.rows(view.snapshot, "geomean_trend", view.selection, runs=runs)
+    lines = {
+        tuple(None if missing(key) else key for key in keys): [round(value, 4) for value in part["geomean"]]
+        for keys, part in past.groupby(KEYS, dropna=False)
+    }
+    keys = [() if _is_baseline(row, view) else _key(row) for row in each(cells)]
+    drawn = [line if len(line := lines.get(key, [])) > 1 else None for key in keys]
+    return cells.assign(trend=pd.Series(drawn, index=cells.index, dtype=object))
+
+
+def with_words(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) -> pd.DataFrame:
+    """Add the texts that the table shows."""
+    before = _before(view, base)
+    every = list(each(cells))
+    return cells.assign(
+        interval=[DASH if _is_baseline(row, view) else interval(row.geomean_low, row.geomean_high) for row in every],
+        ran=[_ran(row, before) for row in every],
+        verified=[
+            share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not verified" for row in every
+        ],
+        change=[_change(row) for row in every],
+        fallback_models_n=pd.array([_fallback_models(row) for row in every], dtype="Int64"),
+        note=[_note(row, view) for row in every],
+    )
+
+
+def _before(view: View, base: dict[str, Any] | None) -> dict[tuple[Any, ...], tuple[int, int]]:
+    """Return how many of how many experiments ran in the base run, by series."""
+    if base is None:
+        return {}
+    known = data.rows(view.snapshot, "counts", replace(view.selection, run_id=base["run_id"]))
+    return {_key(row): (int(row.measured_n), int(row.results_n)) for row in each(known)}
+
+
+def _key(row: Any) -> tuple[Any, ...]:
+    return tuple(None if missing(value) else value for value in (getattr(row, name) for name in KEYS))
+
+
+def _ran(row: Any, before: dict[tuple[Any, ...], tuple[int, int]]) -> str:
+    """Return `k/n`; with the base run's before it where as many were planned and another number ran."""
+    ran, planned = int(row.ran_n), int(row.planned_n)
+    then = before.get(_key(row), (ran, planned))
+    now = share(ran, planned)
+    return f"{share(*then)} → {now}" if then[1] == planned and then[0] != ran else now
+
+
+def _change(row: Any) -> str:
+    if row.verdict is None:
+        return DASH
+    moved = f"{row.geomean_before:.2f} → {row.geomean_after:.2f}{TIMES}"
+    return f"{verdicts.look(row.verdict.word).text}, {moved}"
+
+
+def _fallback_models(row: Any) -> int | None:
+    """Return None where fallback ops cannot be known: the backend has none, or nothing counted them."""
+    known = row.backend.startswith("openxla") and not missing(row.fallback_known_n) and row.fallback_known_n
+    return int(row.fallback_models_n) if known else None
+
+
+def _is_baseline(row: Any, view: View) -> bool:
+    return bool(row.variant == view.selection.baseline and row.baseline_run_id == row.run_id)
+
+
+def _note(row: Any, view: View) -> str:
+    """Return why the row has no geomean, and what happened to the models that gave no number."""
+    parts = []
+    if _is_baseline(row, view):
+        parts.append("the baseline")
+    elif missing(row.geomean):
+        parts.append("no speedup: " + (row.main_reason if isinstance(row.main_reason, str) else "no common model"))
+    elif row.cross_device:
+        parts.append("cross-device: a ratio, no verdict")
+    for name, word in (
+        ("failed_n", "failed"),
+        ("verify_only_n", "verified only"),
+        ("never_steady_n", "never steady"),
+        ("skipped_n", "skipped"),
+        ("not_run_n", "not run"),
+    ):
+        number = getattr(row, name)
+        if not missing(number) and number:
+            parts.append(f"{int(number)} {word}")
+    if len(row.not_comparable):
+        parts.append(f"{len(row.not_comparable)} not comparable")
+    return ", ".join(parts) or DASH
