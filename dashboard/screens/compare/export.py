@@ -14,8 +14,10 @@ from store.weekly import weekly_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from dashboard.view import View
+    from store.query import Connection
     from store.review import Review
 
 _FORMS = {"Markdown": ("markdown", "md", "text/markdown"), "HTML": ("html", "html", "text/html")}
@@ -46,15 +48,14 @@ def show(view: View, found: Review) -> None:
         st.code(command, language="bash", width="content")
 
 
+def made(con: Connection, state: Path, runs: tuple[str, str], baseline: str, form: str) -> bytes:
+    """Return the weekly report of two runs (new, old) with what was said, as `xlabench report weekly` prints it."""
+    new, old = runs
+    return weekly_report(con, [new], old, baseline, None, reviews.listed(state)).render(form).encode()
+
+
 def _maker(view: View, found: Review, form: str) -> Callable[[], bytes]:
-    con = snapshot.connection(view.snapshot)
-    state = settings.state_path()
-
-    def make() -> bytes:
-        if not found.across_runs:
-            return render(comparison_report(found.comparison), form).encode()
-        said = reviews.listed(state)
-        made = weekly_report(con, [found.new.run_id], found.old.run_id, view.selection.baseline, None, said)
-        return made.render(form).encode()
-
-    return make
+    con, state = snapshot.connection(view.snapshot), settings.state_path()
+    if not found.across_runs:
+        return lambda: render(comparison_report(found.comparison), form).encode()
+    return lambda: made(con, state, (found.new.run_id, found.old.run_id), view.selection.baseline, form)

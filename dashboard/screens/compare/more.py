@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 def counted(view: View, found: Review) -> str:
-    """Return how many cells have no finding, and why, as one sentence of markdown."""
+    """Return how many cells have no finding, and why, as markdown; nothing where all have one."""
     numbers = {word: len(_kept(view, found, word)) for word in ("same", "ambiguous", "not comparable")}
     said = [verdicts.coloured(word, f"{n} {verdicts.look(word).word}") for word, n in numbers.items() if n]
     for findings in (found.still, found.added):
         kept = board.filtered(view, findings)
         said += [verdicts.coloured(kept[0].word, f"{len(kept)} {kept[0].word}")] if kept else []
-    return f"The others: {', '.join(said) or 'none'}"
+    return ", ".join(said)
 
 
 def nothing(view: View, found: Review) -> bool:

@@ -65,8 +65,8 @@ def _head(view: View, found: Review, findings: Sequence[Finding]) -> None:
     st.markdown(f"#### {', '.join(bad) or 'Nothing got worse'}")
     if good:
         st.markdown(f"- {', '.join(good)}")
-    rest = more.counted(view, found)
-    st.markdown(f"- {rest}")
+    if rest := more.counted(view, found):
+        st.markdown(f"- The others: {rest}")
     st.caption(" · ".join(_origin(view, found)))
 
 
@@ -85,7 +85,7 @@ def _origin(view: View, found: Review) -> list[str]:
     name = escape((known[0].run_label if known else None) or found.new.run_id[:8])
     against = f"against {escape(found.old.text)}"
     if not found.across_runs:
-        against = f": A {escape(found.old.text)}, B {escape(found.new.text)}"
+        against = f"with A {escape(found.old.text)} and B {escape(found.new.text)}"
     parts = [f"{count(len(found.comparison.cells), 'experiment')} of run **{name}**{newest} {against}"]
     for row in known:
         parts += [when(row.run_started), f"torch {escape(row.torch or 'unknown')}", f"ingested {ago(row.ingested_at)}"]

@@ -1,0 +1,207 @@
+"""Compare: what differs between two sides, the same as xlabench compare says, and what people say of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from dashboard import settings
+from store import query
+from store.compare import compare, resolve
+from store.ingest import ingest
+from store.state import reviews
+from store.weekly import weekly_report
+from tests.dashboard.opened import open_page, tables, text
+from tests.store import weekly_runs
+from tests.store.weekly_runs import BETWEEN, HOSTILE, LAST, NOW
+
+LISTED = "nightly · 2025-10-09 08:53 UTC · last-run"
+"""The first run as the box has it: a test that clicks on needs a value of the list."""
+
+
+@pytest.fixture(scope="module")
+def weeks(tmp_path_factory):
+    home = tmp_path_factory.mktemp("weeks")
+    weekly_runs.write_weeks(home)
+    weekly_runs.confirming(home)
+    ingest([home], home / "store")
+    return home / "store"
+
+
+@pytest.fixture
+def opened(monkeypatch, weeks, tmp_path):
+    """Open the page; what is typed goes to a file of the test's own."""
+    monkeypatch.delenv(settings.HOME_VARIABLE, raising=False)
+    monkeypatch.setenv(settings.STATE_VARIABLE, str(tmp_path / "state.sqlite"))
+
+    def make(**params):
+        at = open_page(monkeypatch, weeks, "compare", **{name: [value] for name, value in params.items()})
+        assert not at.exception
+        return at
+
+    return make
+
+
+def test_the_answer_comes_first_with_what_is_sure(opened):
+    words = text(opened(a=LAST, b=NOW))
+    assert "4 newly failing](2 confirmed)" in words.replace("] (", "](")
+    assert "1 slower](1 confirmed)" in words.replace("] (", "](")
+    assert "4 new fallback ops" in words
+    assert "2 newly passing" in words
+    assert "47 experiments of run **nightly** (newest) against" in words
+
+
+def test_findings_are_those_of_the_command(opened, weeks):
+    with query.connect(query.current_snapshot(weeks)) as con:
+        found = compare(con, resolve(con, LAST), resolve(con, NOW))
+    rows = tables(opened(a=LAST, b=NOW))[0]
+    [faster] = found.of("faster")
+    [shown] = rows[rows["finding"] == "▲ faster"].to_dict("records")
+    assert (shown["model"], shown["variant"]) == (faster.model, faster.variant)
+    assert shown["ratio"] == faster.verdict.ratio
+    assert shown["old_s"] == pytest.approx(faster.old_s * 1000)
+    assert shown["certainty"] == "suspected"
+
+
+def test_a_confirming_run_makes_a_suspicion_sure_and_gives_its_numbers(opened):
+    rows = tables(opened(a=LAST, b=NOW))[0].set_index("finding")
+    assert rows.loc["▼ slower", "certainty"] == "confirmed"
+    assert rows.loc["▼ slower", "lost_s"] == pytest.approx(2.8, rel=0.01)
+
+
+def test_time_lost_orders_where_it_is_asked_for(opened):
+    assert tables(opened(a=LAST, b=NOW))[0]["finding"].iloc[0] == "✖ newly failing"
+    assert tables(opened(a=LAST, b=NOW, by="By time lost"))[0]["finding"].iloc[0] == "▼ slower"
+
+
+def test_groups_and_filters_narrow_the_findings(opened):
+    rows = tables(opened(a=LAST, b=NOW, findings="Fallback ops"))[0]
+    assert set(rows["finding"]) == {"✚ new fallback op", "✔ fallback op gone"}
+    rows = tables(opened(a=LAST, b=NOW, model="dcgan", backend="openxla+lazytensor", test="eval"))[0]
+    assert list(rows["finding"]) == ["✖ newly failing", "✚ new fallback op", "✔ fallback op gone"][: len(rows)]
+    assert "1 newly failing" in text(opened(a=LAST, b=NOW, model="dcgan", test="eval"))
+
+
+def test_without_a_choice_the_shown_run_is_compared_with_the_one_before(opened):
+    words = text(opened())
+    assert "against nightly · 2025\\-10\\-13" in words
+    assert BETWEEN[:8] in words.replace("\\", "")
+
+
+def test_versions_link_to_the_commits_between(opened):
+    words = text(opened(a=LAST, b=NOW))
+    assert "https://github.com/pytorch/pytorch/compare/v2.8.0...v2.9.1" in words
+    assert "https://github.com/pytorch/xla/compare/aaaaaaaaaaaa...bbbbbbbbbbbb" in words
+
+
+@pytest.mark.parametrize(
+    ("sides", "sentence"),
+    [
+        ({"a": "gone"}, "is no run, environment or backend"),
+        ({"a": "inductor", "b": NOW}, "not of one kind"),
+        ({"a": NOW, "b": NOW}, "are the same"),
+        ({"b": LAST}, "nothing was measured on this machine before"),
+        ({"a": "'; DROP TABLE x", "b": "<script>"}, "is no run"),
+    ],
+)
+def test_sides_that_cannot_be_compared_are_explained(opened, sides, sentence):
+    at = opened(**sides)
+    assert sentence in at.info[0].value
+    assert "<script>" not in text(at)
+    assert [title.value for title in at.title] == ["Compare"]
+
+
+def test_two_backends_of_the_shown_run_are_compared(opened):
+    at = opened(a="inductor", b="openxla+dynamo")
+    assert "with A inductor and B openxla\\+dynamo" in text(at)
+    assert "slower" in text(at)
+
+
+def test_markup_of_messages_stays_text(opened):
+    at = opened(a=LISTED, review="true")
+    assert "<b>room" not in text(at)
+    assert any(HOSTILE.split("\n", maxsplit=1)[0] in code.value for code in at.code)
+
+
+def say(at, **typed):
+    """Fill the form of the finding that is shown, and save."""
+    at.text_input(key="reviewer").set_value(typed.pop("who", "ann"))
+    for label, value in typed.items():
+        [widget] = [
+            each for each in (*at.radio, *at.text_input, *at.text_area) if each.label == label.replace("_", " ")
+        ]
+        widget.set_value(value)
+    [save] = [button for button in at.button if button.label == "Save"]
+    return save.click().run()
+
+
+def test_what_is_said_is_kept_with_name_and_time(opened, tmp_path):
+    at = say(opened(a=LISTED, review="true"), State="filed", Filed_as="#7", Assignee="bob", Note="<i>a</i> driver")
+    assert not at.exception
+    [entry] = reviews.listed(tmp_path / "state.sqlite")
+    assert (entry.who, entry.verified, entry.state, entry.reference) == ("ann", False, "filed", "#7")
+    assert (entry.assignee, entry.note, entry.subject.run_id) == ("bob", "<i>a</i> driver", NOW)
+    assert entry.what == "newly failing: torchbench resnet50 eval openxla+dynamo on Example CPU"
+    words = text(at)
+    assert "ann (unverified): filed as \\#7; assigned to bob; “\\<i\\>a\\</i\\> driver”" in words
+    row = tables(opened(a=LAST, b=NOW))[0].iloc[0]
+    assert (row["state"], row["assignee"], row["note"]) == ("● filed as #7", "bob", "<i>a</i> driver")
+
+
+def test_one_cause_of_several_findings_is_settled_at_once(opened, tmp_path):
+    at = opened(a=LISTED, review="true")
+    [also] = at.checkbox
+    assert "1 other finding" in also.label
+    also.check()
+    say(at, State="known")
+    assert {entry.what.split()[4] for entry in reviews.listed(tmp_path / "state.sqlite")} == {"eval", "train"}
+    assert len(reviews.listed(tmp_path / "state.sqlite")) == 2
+
+
+def test_without_a_name_nothing_is_kept(opened, tmp_path):
+    at = say(opened(a=LISTED, review="true"), who=" ", State="known")
+    assert "name is missing" in at.error[0].value
+    assert reviews.listed(tmp_path / "state.sqlite") == []
+
+
+def test_review_mode_steps_through_what_is_open(opened, tmp_path):
+    at = opened(a=LISTED, review="true")
+    total = len(tables(opened(a=LAST, b=NOW))[0])
+    headline = [words.value for words in at.markdown if words.value.startswith("##### ")]
+    assert "resnet50 eval" in headline[0]
+    at.text_input(key="reviewer").set_value("ann").run()
+    at.button(key="review-known").click().run()
+    headline = [words.value for words in at.markdown if words.value.startswith("##### ")]
+    assert "resnet50 train" in headline[0]
+    at.button(key="review-next").click().run()
+    at.button(key="review-back").click().run()
+    headline = [words.value for words in at.markdown if words.value.startswith("##### ")]
+    assert "resnet50 train" in headline[0]
+    assert len(reviews.listed(tmp_path / "state.sqlite")) == 1
+    assert len(tables(opened(a=LAST, b=NOW, open="true"))[0]) == total - 1
+
+
+def test_the_end_of_a_review_is_said(opened, tmp_path):
+    at = opened(a=LISTED, review="true", findings="Faster")
+    at.text_input(key="reviewer").set_value("ann").run()
+    at.button(key="review-wontfix").click().run()
+    assert "All 1 finding are settled" in at.success[0].value
+
+
+def test_a_broken_state_file_is_said_and_the_page_stands(opened, tmp_path):
+    (tmp_path / "state.sqlite").write_text("no database " * 1000)
+    at = opened(a=LAST, b=NOW)
+    assert "cannot be used" in at.error[0].value
+    assert len(tables(at)[0])
+
+
+def test_the_report_is_that_of_the_command_with_what_was_said(opened, weeks, tmp_path):
+    from dashboard.screens.compare.export import made
+
+    say(opened(a=LISTED, review="true"), State="known", Note="seen")
+    with query.connect(query.current_snapshot(weeks)) as con:
+        said = reviews.listed(tmp_path / "state.sqlite")
+        expected = weekly_report(con, [NOW], LAST, said=said)
+        for form in ("markdown", "html"):
+            written = made(con, tmp_path / "state.sqlite", (NOW, LAST), "inductor", form)
+            assert written == expected.render(form).encode()
+            assert b"What was said of it" in written

@@ -1,0 +1,128 @@
+"""Trends: means, rates and model counts over the runs of a label, confirmed changes and marks."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pandas as pd
+import pytest
+
+from dashboard import settings
+from dashboard.charts import history
+from dashboard.screens.trends.overall import events_of
+from dashboard.words import TIMES
+from store import query
+from store.filters import Filters
+from tests.dashboard.nightly_runs import CHANGED_AT, RUNS, store_of_nights
+from tests.dashboard.opened import open_page, tables, text
+
+
+@pytest.fixture(scope="module")
+def nights(factory, tmp_path_factory):
+    return store_of_nights(factory, tmp_path_factory.mktemp("nights"))
+
+
+@pytest.fixture
+def opened(monkeypatch, nights):
+    monkeypatch.delenv(settings.HOME_VARIABLE, raising=False)
+
+    def make(**params):
+        at = open_page(monkeypatch, nights, "trends", **{name: [value] for name, value in params.items()})
+        assert not at.exception
+        return at
+
+    return make
+
+
+def numbers(at):
+    return next(table for table in tables(at) if "geomean" in table.columns)
+
+
+def test_the_answer_says_from_where_to_where_and_over_how_many_models(opened):
+    words = text(opened())
+    change = f"from **0.83{TIMES}** to **0.78{TIMES}** inductor in eval on cpu, torchbench (4 models)"
+    assert f"**openxla\\+dynamo** went {change}" in words
+    assert f"1 change of a latency confirmed in {RUNS} runs: 1 slower, 0 faster" in words
+
+
+def test_numbers_are_those_of_the_store(opened, nights):
+    rows = numbers(opened())
+    with query.connect(query.current_snapshot(nights)) as con:
+        means = query.geomeans(con, Filters())
+        rates = query.run_status(con)
+    assert len(rows) == len(means) == 2 * RUNS
+    shown = rows[rows["series"] == "openxla+dynamo"].iloc[0]
+    newest = means[(means["run_id"] == f"night-{RUNS - 1}") & (means["variant"] == "openxla+dynamo")].iloc[0]
+    assert (shown["geomean"], shown["n"]) == (newest["geomean"], newest["n"])
+    failing = rates[(rates["run_id"] == "night-05") & (rates["variant"] == "openxla+dynamo")].iloc[0]
+    at_night = rows[(rows["series"] == "openxla+dynamo") & (rows["ran"] != "4/4")]
+    assert set(at_night["ran"]) == {f"{failing['ran_n']}/{failing['planned_n']}"} == {"3/4"}
+    assert set(at_night["n"]) == {3}
+
+
+def test_no_run_is_newer_than_the_shown_one_and_as_many_as_are_asked_for(opened):
+    rows = numbers(opened(run="night-12", last="12"))
+    assert len(rows) == 2 * 12
+    assert f"{rows['run_started'].max():%Y-%m-%d}" == "2025-10-21"
+
+
+def test_models_of_the_filter_are_the_models_of_the_mean(opened):
+    rows = numbers(opened(model="vgg16"))
+    assert set(rows["n"]) == {1}
+
+
+def test_a_confirmed_change_is_drawn_and_listed(opened):
+    at = opened()
+    changes = next(table for table in tables(at) if "change_ratio" in table.columns)
+    [row] = changes.to_dict("records")
+    assert (row["verdict"], row["model"], row["series"]) == ("▼ slower", "vgg16", "openxla+dynamo")
+    assert row["change_ratio"] == pytest.approx(1.3, rel=0.01)
+    assert row["runs"] == f"{CHANGED_AT} → {RUNS - CHANGED_AT}"
+
+
+def test_changes_and_marks_stand_as_upright_lines_within_the_time_that_is_drawn():
+    first, last = (datetime(2026, 11, day) for day in (1, 20))  # noqa: DTZ001 (UTC)
+    rows = pd.DataFrame({"run_started": [first, last], "model": ["vgg16"] * 2})
+    names = dict.fromkeys(("suite", "test", "backend", "variant", "environment", "accelerator", "machine_id"))
+    marks = pd.DataFrame(
+        [
+            {"marked_at": at, "text": text, "who": "ann", "model": model, **names}
+            for at, text, model in (
+                (first, "of all", None),
+                (last, "of it", "vgg16"),
+                (last, "of another", "alexnet"),
+                (first - timedelta(days=1), "too old", None),
+            )
+        ]
+    )
+    ratios = {"change_ratio": 1.3, "change_low": 1.2, "change_high": 1.4}
+    moved = pd.DataFrame([{"started_after": last, **ratios}])
+    events = events_of(marks, rows, moved)
+    assert list(events["short"]) == ["of all", "of it", "slower"]
+    points = rows.assign(run_id="r", run="r", started=first, variant="v", backend="v", value=1.0, label="")
+    drawn = history.lines(points, "Latency (ms)", events=events).to_dict()
+    assert [layer["mark"]["type"] for layer in drawn["layer"]].count("rule") == 2
+    assert f"slower by 1.30{TIMES} (1.20" in str(drawn["datasets"])
+
+
+def test_a_mark_is_listed_as_text(opened):
+    at = opened(model="alexnet")
+    marks = next(table for table in tables(at) if "of" in table.columns)
+    assert list(marks["text"]) == ["new <b>driver</b>"]
+    assert list(marks["of"]) == ["model alexnet"]
+
+
+def test_what_failed_has_no_point_and_its_reason(opened):
+    words = text(opened(of_model="dcgan"))
+    assert f"3 results without it: 3 {TIMES} killed by signal 11" in words.replace("\\", "")
+
+
+def test_one_run_is_no_trend(monkeypatch, factory, tmp_path):
+    from store.ingest import ingest
+
+    factory.write_run(tmp_path / "runs" / "one", [factory.make_record(label="<script>alert(1)</script>")])
+    ingest([tmp_path], tmp_path / "store")
+    at = open_page(monkeypatch, tmp_path / "store", "trends")
+    assert not at.exception
+    assert "One run of this label: a trend needs two" in text(at)
+    assert "<script>" not in text(at)
