@@ -49,7 +49,9 @@ def _view(shown: str) -> list[View]:
     known = data.runs(shown)
     if known.empty:
         return []
-    return [View.of(shown, known, filters.sidebar(data.choices(shown)))]
+    selection = filters.sidebar(data.choices(shown))
+    watch.last_ingest(known)
+    return [View.of(shown, known, selection)]
 
 
 main()

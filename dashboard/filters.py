@@ -82,6 +82,11 @@ def choose_run(run_id: str, choices: Choices) -> None:
     st.session_state["run"] = dict(choices.runs)[run_id]
 
 
+def choose_baseline(backend: str) -> None:
+    """Set the baseline; to be called from a callback."""
+    st.session_state["baseline"] = backend
+
+
 def resolve_run(text: str | None, choices: Choices) -> str | None:
     """Return the run_id that a text names: the newest, a listed text, an id or the start of one id."""
     if not text or point_of(text):

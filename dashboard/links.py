@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _PAGES = "_pages"
 _JUMP = "_jump"
+_HERE = "_page"
 
 
 def offer(pages: Mapping[str, Any]) -> None:
@@ -32,6 +33,7 @@ def arrive(current: Any) -> None:
     Streamlit lets nobody set a URL parameter that a widget is bound to, and a link's parameters lose against what the
     widgets of the session hold; so a jump sets the widgets, which write the URL.
     """
+    st.session_state[_HERE] = current.url_path
     jump = st.session_state.get(_JUMP)
     if jump is None:
         return
@@ -105,22 +107,36 @@ def link(view: View, page: str, label: str, *, key: str, icon: str | None = None
         key=key,
         icon=icon,
         type="tertiary",
-        on_click=_remember,
+        on_click=_follow,
         args=(view.selection, page, params),
     )
 
 
-def go(view: View, page: str, **params: object) -> NoReturn:
-    """Open a page, for a selection in a table or chart: parameters as of `link`; not to be called in a callback."""
-    _remember(view.selection, page, params)
-    st.switch_page(st.session_state[_PAGES][page], query_params={})
+def go(view: View, page: str, **params: object) -> None:
+    """Open a page, for a selection in a table or chart: parameters as of `link`; not to be called in a callback.
+
+    A row stays selected when its page is drawn again: once what it asks for is shown, nothing happens.
+    """
+    target = st.session_state[_PAGES][page]
+    if _remember(view.selection, page, params) or target.url_path != st.session_state[_HERE]:
+        st.switch_page(target, query_params={})
+    del st.session_state[_JUMP]
 
 
-def _remember(selection: Selection, page: str, params: Mapping[str, object]) -> None:
-    """Keep a jump for the next run; what the selection says already stays as its box words it."""
+def _follow(selection: Selection, page: str, params: Mapping[str, object]) -> None:
+    _remember(selection, page, params)
+
+
+def _remember(selection: Selection, page: str, params: Mapping[str, object]) -> bool:
+    """Keep a jump for the next run; what the selection says already stays as its box words it.
+
+    Returns whether the jump changes anything but the page.
+    """
     known = parameters(selection)
-    fresh = {name: value for name, value in params.items() if known.get(name, []) != _texts(value)}
+    own = {name: st.query_params.get_all(name) for name in params if name not in known}
+    fresh = {name: value for name, value in params.items() if (own | known).get(name, []) != _texts(value)}
     st.session_state[_JUMP] = (page, fresh)
+    return bool(fresh)
 
 
 def _texts(value: object) -> list[str]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
 from dashboard import data, snapshot
 from dashboard.rows import each
 from dashboard.settings import WATCH_EVERY_S
-from dashboard.words import count, escape, listed
+from dashboard.words import ago, count, escape, listed, missing, when
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @st.fragment(run_every=WATCH_EVERY_S)
@@ -21,6 +26,13 @@ def announce() -> None:
         if st.button("Show", type="primary", key="show-new-results"):
             snapshot.advance()
             st.rerun(scope="app")
+
+
+def last_ingest(runs: pd.DataFrame) -> None:
+    """Say under the filters when the store last took results in."""
+    moment = runs["ingested_at"].max()
+    with st.sidebar:
+        st.caption(f"Last ingest {when(moment)} ({ago(moment)})" if not missing(moment) else "Last ingest unknown")
 
 
 def _news(newest: str) -> str:

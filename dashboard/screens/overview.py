@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, empty, frame
+from dashboard import answers, data, empty, filters, frame
 from dashboard.charts import ratios
 from dashboard.rows import each, with_series
 from dashboard.screens import attention, rules, scoreboard
@@ -28,6 +28,7 @@ def show(view: View) -> None:
     board = scoreboard.read(view, counts)
     results = int(counts["results_n"].sum())
     frame.head("Overview", view, _sentences(view, board), results, baseline=True, more="in the tables below")
+    _offer_baseline(view, board)
     attention.show(view, board.base)
     st.segmented_control(
         "Rule",
@@ -78,6 +79,17 @@ def _sentences(view: View, board: scoreboard.Board) -> list[str]:
         said = [answers.no_speedup(data.speedups(view.snapshot, view.selection), view.selection.baseline)]
     moved = scoreboard.moved_sentence(board)
     return [state(view), *([moved] if moved else []), *said]
+
+
+def _offer_baseline(view: View, board: scoreboard.Board) -> None:
+    """Where nothing can be compared, offer the backend of this run that most could be compared with."""
+    if board.means["geomean"].notna().any() or not board.has_results:
+        return
+    ran = board.means.groupby("variant")["ran_n"].sum()
+    offered = [name for name in data.choices(view.snapshot).baselines if name in ran.index and ran[name] > 0]
+    best = max(offered, key=lambda name: ran[name], default=None)
+    if best is not None:
+        st.button(f"Compare with {escape(best)}", on_click=filters.choose_baseline, args=(best,), type="primary")
 
 
 def _chart(means: pd.DataFrame, baseline: str) -> None:
