@@ -1,0 +1,58 @@
+"""Experiments of a run, those without a number first; a selected one opens on the model page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import data, links, tables
+from dashboard.tables import Column, measured
+from dashboard.words import STATUS_WORDS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dashboard.view import View
+
+
+def show(view: View, rows: pd.DataFrame) -> None:
+    """Draw the table; a selected row goes to the model page, which has the samples, files and record behind it."""
+    st.caption("Those without a number first. Select a row for its samples, files, reproduce command and record.")
+    rows = rows.sort_values("ran", kind="stable")
+    listed = rows.assign(status=[STATUS_WORDS.get(status, status) for status in rows["status"]])
+    columns = tables.without_constant(_columns(), listed, ["suite", "accelerator", "dtype", "attempt", "replicas_n"])
+    position = tables.show(
+        listed,
+        columns,
+        key="experiments",
+        alt="Experiments of the run; select one to open it",
+        file_name=view.file_name("run"),
+        sql=data.statement("results", view.selection),
+        on_select="rerun",
+    )
+    if position is not None and position < len(rows):
+        row = rows.iloc[position]
+        chosen = {name: str(row[name]) for name in ("suite", "model", "test")}
+        links.go(view, "model", **chosen, result=str(row["variant"]))
+
+
+def _columns() -> dict[str, Column]:
+    return {
+        "model": Column("Model", pinned=True),
+        "suite": Column("Suite"),
+        "test": Column("Test"),
+        "accelerator": Column("Accelerator"),
+        "series": Column("Backend", pinned=True),
+        "status": Column("Status", width=95),
+        "failure_phase": Column("Phase", width=75, help="How far a failed experiment came."),
+        "reason": Column("Why no number", width=320),
+        "latency_s": measured("latency_s"),
+        "steady_n": Column("n", "number", help="Steady samples behind the latency."),
+        "verification_code": Column("Verification", width=155),
+        "dtype": Column("Dtype"),
+        "batch_size": Column("Batch size", "number"),
+        "replicas_n": measured("replicas_n"),
+        "attempt": measured("attempt"),
+        "reproduce": Column("Reproduce", width="large"),
+    }

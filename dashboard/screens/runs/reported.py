@@ -1,0 +1,75 @@
+"""Imports: numbers that others published, apart from what was measured here; nothing compares with them by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import data, tables
+from dashboard.tables import Column, measured
+from dashboard.words import count
+
+if TYPE_CHECKING:
+    from dashboard.view import View
+
+
+def show(view: View) -> None:
+    """Draw what was imported; nothing where there is none."""
+    found = data.rows(view.snapshot, "reported_runs", view.selection)
+    if found.empty:
+        return
+    st.subheader("Imported: reported by others", anchor=False)
+    st.caption(
+        f"{count(len(found), 'import')}. These numbers came without samples: they have no interval and no verdict, and "
+        "are in no rate or mean of the other pages."
+    )
+    columns = {
+        "run_label": Column("Import", pinned=True),
+        "source": Column("Form"),
+        "origin": Column("Published in"),
+        "run_started": Column("Dated (UTC)", "time"),
+        "records_n": Column("Records", "number"),
+        "models_n": measured("models_n"),
+        "tests": Column("Tests"),
+        "backends": Column("Backends"),
+        "path": Column("File"),
+        "run_id": Column("Run id"),
+    }
+    tables.show(
+        found,
+        tables.without_constant(columns, found, ["origin"]) if found["origin"].isna().all() else columns,
+        key="reported",
+        alt="Imported numbers of others",
+        file_name="xlabench-reported",
+        sql=data.statement("reported_runs", view.selection),
+    )
+    _geomeans(view)
+
+
+def _geomeans(view: View) -> None:
+    means = data.rows(view.snapshot, "reported_geomeans", view.selection)
+    if means.empty:
+        return
+    st.markdown("**Published tables of speedups**")
+    columns = {
+        "origin": Column("Published in", pinned=True),
+        "column_name": Column("Column"),
+        "suite": Column("Suite"),
+        "test": Column("Test"),
+        "accelerator_model": Column("Device"),
+        "backend": Column("Backend"),
+        "baseline": Column("Over", help="The table's own baseline, in its words."),
+        "geomean": measured("geomean", note="Of the published speedups."),
+        "n": measured("n"),
+        "published_geomean": measured("published_geomean"),
+        "note": Column("Note", width="large"),
+    }
+    tables.show(
+        means,
+        columns,
+        key="reported-geomeans",
+        alt="Geometric means of published speedups",
+        file_name="xlabench-reported-geomeans",
+        sql=data.statement("reported_geomeans", view.selection),
+    )

@@ -1,0 +1,69 @@
+"""The runs page: the list, doubts of every process, what differs between two runs, raw records, imports."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.dashboard.opened import open_page, tables, text
+
+
+@pytest.fixture(scope="module")
+def store(factory, tmp_path_factory):
+    """Two runs in two environments; the second has three processes, of which the last ones found something."""
+    from store import advice
+    from store.importers import facts
+    from store.ingest import ingest
+
+    home = tmp_path_factory.mktemp("runs")
+    old = factory.make_environment(torch="2.8.0")
+    factory.write_run(home / "runs" / "old", [factory.make_record(run_id="old-run", label="before", environment=old)])
+    later = factory.RUN_START + factory.DAY
+    records = [
+        factory.make_record(run_id="new-run", label="after", timestamp=later, replica=replica) for replica in range(3)
+    ]
+    for record in records[1:]:
+        record.findings = [advice.finding("busy_machine", share=0.4)]
+        record.warnings = [advice.sentence(record.findings[0])]
+    records[2].warnings.append("<script>alert(1)</script> was slow")
+    factory.write_run(home / "runs" / "new", records)
+    published = home / "published" / "table.csv"
+    published.parent.mkdir()
+    published.write_text("model,speedup\na,2.0\nb,8.0\n")
+    facts.write(published, {"baseline": "inductor", "origin": "a talk", "backend": "openxla+dynamo"})
+    ingest([home], home / "store")
+    return home / "store", [record.record_id for record in records]
+
+
+def test_doubts_of_every_process_are_listed_and_counted_once(monkeypatch, store):
+    at = open_page(monkeypatch, store[0], "runs", section=["Doubts"])
+    assert "**other programs were busy**: 1 of 1 result" in text(at)
+    findings, warnings = tables(at)[2:4]
+    assert list(findings["processes_n"]) == [2]
+    assert findings["next_step"].iloc[0].startswith("end what else runs")
+    assert list(warnings["warning"]) == ["<script>alert(1)</script> was slow"]
+
+
+def test_what_differs_names_the_facts_of_both_runs(monkeypatch, store):
+    at = open_page(monkeypatch, store[0], "runs", section=["What differs"])
+    assert at.selectbox(key="with_run").value.startswith("before")
+    facts = tables(at)[2].set_index("field")
+    assert facts.loc["torch", ["value_a", "value_b"]].to_list() == ["2.8.0", "2.9.1"]
+    assert "1 fact** not the same" in text(at)
+
+
+def test_every_record_can_be_read_as_it_was(monkeypatch, store):
+    at = open_page(monkeypatch, store[0], "runs", section=["Records"], record=[store[1][2]])
+    assert list(tables(at)[2]["replica"]) == [0, 1, 2]
+    assert store[1][2] in at.json[0].value
+    assert "results.jsonl, byte" in text(at).replace("\\", "")
+    at = open_page(monkeypatch, store[0], "runs", section=["Records"], record=["**no** such"])
+    assert "\\*\\*no\\*\\* such" in text(at)
+
+
+def test_numbers_of_others_stand_apart_and_are_called_so(monkeypatch, store):
+    at = open_page(monkeypatch, store[0], "runs")
+    assert "Imported: reported by others" in text(at)
+    runs, *_, imports, means = tables(at)
+    assert len(runs) == 2
+    assert list(imports["records_n"]) == [2]
+    assert means[["origin", "baseline", "geomean", "n"]].to_numpy().tolist() == [["a talk", "inductor", 4.0, 2]]
