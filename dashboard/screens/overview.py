@@ -89,7 +89,8 @@ def _offer_baseline(view: View, board: scoreboard.Board) -> None:
     offered = [name for name in data.choices(view.snapshot).baselines if name in ran.index and ran[name] > 0]
     best = max(offered, key=lambda name: ran[name], default=None)
     if best is not None:
-        st.button(f"Compare with {escape(best)}", on_click=filters.choose_baseline, args=(best,), type="primary")
+        label = f"Compare with {escape(best)}"
+        st.button(label, on_click=filters.choose_baseline, args=(best,), type="primary", key="offer-baseline")
 
 
 def _chart(means: pd.DataFrame, baseline: str) -> None:

@@ -1,0 +1,213 @@
+"""Overview: what moved since the run before, what needs attention, the switches, and the numbers of the reports."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from dashboard import data, literals
+from dashboard.selection import Selection
+from dashboard.words import TIMES
+from store import query
+from tests.dashboard.opened import open_page, tables, text
+
+MODELS = ("alexnet", "dcgan", "resnet18", "vgg16")
+SPEEDS = {"inductor": 0.010, "openxla+dynamo": 0.012, "openxla+lazytensor": 0.012, "eager": 0.02}
+
+
+def write_two_nights(factory, home):
+    """Two runs, the second also on a GPU: openxla+dynamo loses a fifth, lazy tensors gain as much, one model fails."""
+    for night, run in enumerate(("11111111-old", "22222222-new")):
+        records = [
+            factory.make_record(
+                model=model,
+                backend=backend,
+                accelerator=accelerator,
+                run_id=run,
+                timestamp=factory.RUN_START + night * factory.DAY,
+                environment=factory.make_environment(accelerator=f"Example {accelerator.upper()}"),
+                **_outcome(night, model, backend, accelerator),
+            )
+            for model, backend, accelerator in itertools.product(MODELS, SPEEDS, ("cpu", "cuda")[: night + 1])
+        ]
+        factory.write_run(home / "runs" / run, records)
+    return home
+
+
+def _outcome(night, model, backend, accelerator):
+    if night and (model, backend) == ("dcgan", "eager"):
+        return {"status": "crashed", "message": "killed by signal 11"}
+    moved = {"openxla+dynamo": 1.25, "openxla+lazytensor": 0.8}.get(backend, 1.0) if night else 1.0
+    device = 0.1 if accelerator == "cuda" else 1.0
+    seconds = SPEEDS[backend] * moved * device * (1 + MODELS.index(model))
+    return {"per_iter": [seconds * (1 + i / 1000) for i in range(8)]}
+
+
+@pytest.fixture(scope="module")
+def nights(factory, tmp_path_factory):
+    from store.ingest import ingest
+
+    home = write_two_nights(factory, tmp_path_factory.mktemp("nights"))
+    ingest([home], home / "store")
+    return home / "store"
+
+
+@pytest.fixture(scope="module")
+def con(nights):
+    with query.connect(query.current_snapshot(nights)) as connection:
+        yield connection
+
+
+def board(at):
+    """Return the first table of Overview by backend."""
+    return tables(at)[0].set_index("series")
+
+
+def test_what_moved_since_the_run_before_has_sign_word_and_numbers(monkeypatch, nights):
+    at = open_page(monkeypatch, nights, accelerator=["cpu"])
+    assert not at.exception
+    change = board(at)["change"]
+    assert change["openxla+dynamo"] == f"▼ slower, 0.83 → 0.67{TIMES}"
+    assert change["openxla+lazytensor"] == f"▲ faster, 0.83 → 1.04{TIMES}"
+    assert change["eager"] == f"≈ unchanged, 0.50 → 0.50{TIMES}"
+    assert change["inductor"] == "—"
+    words = text(at)
+    assert "Since nightly of 2025-10-09 08:53 UTC: :red[▼ slower] openxla\\+dynamo in eval on cpu, torchbench" in words
+    assert f"(0.83 → 0.67{TIMES}, n = 4)" in words
+    assert "(suspected)" in words
+
+
+def test_a_run_without_an_earlier_one_of_its_series_says_so(monkeypatch, nights):
+    at = open_page(monkeypatch, nights, run=["11111111"])
+    assert set(board(at)["change"]) == {"—"}
+    assert "Since" not in text(at)
+    assert not [button for button in at.button if button.label.startswith("**Compare**")]
+
+
+def test_last_run_draws_the_means_of_the_runs_before_it(monkeypatch, nights):
+    trend = board(open_page(monkeypatch, nights, accelerator=["cpu"]))["trend"]
+    assert trend["openxla+dynamo"] == pytest.approx([0.8333, 0.6667], abs=1e-4)
+    assert trend["inductor"] is None
+
+
+def test_ran_shows_where_it_moved(monkeypatch, nights):
+    ran = board(open_page(monkeypatch, nights, accelerator=["cpu"]))["ran"]
+    assert ran["eager"] == "4/4 → 3/4"
+    assert ran["inductor"] == "4/4"
+
+
+def test_attention_is_a_short_list_of_links(monkeypatch, nights):
+    at = open_page(monkeypatch, nights, accelerator=["cpu"])
+    labels = [button.label for button in at.button]
+    assert "**1 failed** (1 new) · dcgan" in labels
+    assert any(label.startswith("**4 slower than baseline** · ") for label in labels)
+    at.button(key="to-base").click().run()
+    assert [title.value for title in at.title] == ["Compare"]
+    assert at.session_state["accelerator"] == ["cpu"]
+
+
+def test_a_baseline_on_another_accelerator_is_labelled_and_has_no_verdict(monkeypatch, nights):
+    at = open_page(monkeypatch, nights, accelerator=["cuda"], baseline_accelerator=["cpu"])
+    words = text(at).replace("\\", "")
+    assert "baseline inductor, same run, on cpu: cross-device" in words
+    assert "in eval on cuda, torchbench; cross-device, so no verdict" in words
+    row = board(at).loc["openxla+lazytensor"]
+    assert row["geomean"] == pytest.approx(10 / 0.96, rel=0.01)
+    assert row["interval"] == "—"
+    assert row["change"] == "—"
+    assert "cross-device" in row["note"]
+
+
+def test_a_pinned_baseline_stays_the_run_it_names(monkeypatch, nights):
+    at = open_page(monkeypatch, nights, accelerator=["cpu"], baseline_run=["11111111"], baseline=["openxla+dynamo"])
+    row = board(at).loc["openxla+dynamo"]
+    assert row["geomean"] == pytest.approx(0.8, rel=0.01)
+    assert "baseline openxla\\+dynamo, run nightly of 2025\\-10\\-09" in text(at)
+
+
+@pytest.mark.parametrize(("only", "n"), [("no fallback ops", 2), ("no graph breaks", 2)])
+def test_a_switch_leaves_out_models_with_fallback_ops_or_graph_breaks(monkeypatch, demo, only, n):
+    at = open_page(monkeypatch, demo, only=[only], test=["eval"])
+    assert not at.exception
+    assert board(at).loc["openxla+dynamo", "n"] == n
+    assert "12 results" in text(at)
+
+
+def test_hud_rule_shows_the_tables_of_the_report(monkeypatch, demo):
+    from store.filters import Filters
+    from store.report.hud import hud_report
+
+    at = open_page(monkeypatch, demo, rule=["HUD"], test=["eval"])
+    with query.connect(query.current_snapshot(demo)) as con:
+        [run, *_] = query.runs(con)["run_id"]
+        report = hud_report(con, Filters(run=(run,), test=("eval",)))
+    shown = tables(at)[0]
+    assert len(shown) == len(report.tables[0].rows)
+    assert shown["Geomean vs eager"].tolist() == pytest.approx([row[4] for row in report.tables[0].rows])
+    assert all(note.split(":", maxsplit=1)[0] in text(at).replace("\\", "") for note in report.notes)
+
+
+def test_peer_rule_shows_the_table_of_the_report(monkeypatch, demo):
+    from store.report.peer import peer_report
+    from store.report.peer_data import PeerOptions
+
+    at = open_page(monkeypatch, demo, rule=["PyTorch/XLA"], test=["eval"], backend=["openxla+dynamo"])
+    with query.connect(query.current_snapshot(demo)) as con:
+        report = peer_report(con, PeerOptions(baseline="latest"))
+    shown = tables(at)[0]
+    assert shown.iloc[:, 3].tolist() == pytest.approx([row[3] for row in report.tables[0].rows])
+
+
+def test_a_rule_of_a_link_that_does_not_exist_is_dropped_with_a_notice(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, rule=["mine"], only=["no bugs"], baseline_accelerator=["abacus"])
+    assert not at.exception
+    notice = at.warning[0].value
+    assert all(word in notice for word in ("mine", "no bugs", "abacus"))
+    assert "change" in tables(at)[0].columns
+
+
+def test_a_run_without_the_baseline_offers_another_one(monkeypatch, factory, tmp_path):
+    from store.ingest import ingest
+
+    records = [
+        factory.make_record(model=model, backend=name) for model in MODELS for name in ("eager", "openxla+dynamo")
+    ]
+    factory.write_run(tmp_path / "runs" / "a", records)
+    later = factory.make_record(run_id="run-0", timestamp=factory.RUN_START - factory.DAY)
+    factory.write_run(tmp_path / "runs" / "b", [later])
+    ingest([tmp_path], tmp_path / "store")
+    at = open_page(monkeypatch, tmp_path / "store")
+    assert board(at)["geomean"].isna().all()
+    at.button(key="offer-baseline").click().run()
+    assert board(at)["geomean"].notna().all()
+
+
+def test_link_names_the_run_and_every_choice(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, test=["eval"], baseline=["eager"], only=["no graph breaks"], rule=["HUD"])
+    [link] = [code.value for code in at.code if code.value.startswith("?") or "://" in code.value]
+    assert "run=22222222-bbbb" in link
+    assert "test=eval" in link
+    assert "baseline=eager" in link
+    assert "only=no+graph+breaks" in link
+    assert "rule=HUD" in link
+
+
+def test_last_ingest_stands_under_the_filters(monkeypatch, demo):
+    at = open_page(monkeypatch, demo)
+    assert [caption.value for caption in at.sidebar.caption if caption.value.startswith("Last ingest 2")]
+
+
+QUERIES = ("results", "speedups", "geomeans", "counts", "attention", "fallback_ops", "graph_breaks", "memory_ratios")
+
+
+@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("only", [(), ("no fallback ops",)])
+def test_the_statement_beside_a_table_gives_its_rows(con, name, only):
+    chosen = Selection(run_id="22222222-new", baseline="inductor", model=("it's", *MODELS[:2]), only=only)
+    text = data.sql(name, only=bool(only))
+    bound = {key: chosen.parameters()[key] for key in literals.names(text)}
+    asked = query.select(con, text, bound)
+    copied = query.select(con, data.statement(name, chosen))
+    assert len(asked) == len(copied)
+    assert asked.equals(copied)
