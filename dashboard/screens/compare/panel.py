@@ -107,7 +107,10 @@ def _ways(view: View, found: Review, finding: Finding) -> None:
             links.link(view, "fallback-ops", "The op", key="to-op", icon=":material/call_split:", op=finding.op)
             return
         one = {"run": found.new.run_id, "suite": finding.suite, "model": finding.model, "test": finding.test}
-        links.link(view, "speedup", "Its speedups", key="to-speedup", icon=":material/speed:", **one)
+        links.link(view, "model", "The model", key="to-model", icon=":material/deployed_code:", **one)
+        section = f"{finding.test} · {finding.accelerator} · {finding.suite}"
+        trend = {"of_model": finding.model, "section": section}
+        links.link(view, "trends", "Its history", key="to-trends", icon=":material/timeline:", **one | trend)
         if reproduce := finding.now.get("reproduce"):
             with st.popover("Reproduce", icon=":material/terminal:", type="tertiary"):
                 st.code(reproduce, language="bash", wrap_lines=True)

@@ -1,0 +1,96 @@
+"""A review by the keyboard, from two clicks in Trends to the report that is taken along."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from harness import ROOT, running_server, settled
+from playwright.sync_api import expect
+
+WAIT_MS = 20_000
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    from store.ingest import ingest
+    from tests.store import weekly_runs
+
+    folder = tmp_path_factory.mktemp("weeks")
+    weekly_runs.write_weeks(folder)
+    weekly_runs.confirming(folder)
+    ingest([folder], folder / "store")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def weeks_url(home):
+    with running_server(home / "store") as url:
+        yield url
+
+
+def query(page):
+    return parse_qs(urlsplit(page.url).query)
+
+
+def test_a_filter_of_the_findings_is_in_the_url_and_a_reload_restores_it(page, weeks_url):
+    page.goto(f"{weeks_url}/compare?a=last-run-0")
+    settled(page, "Compare")
+    page.get_by_role("button", name="Fallback ops", exact=True).click()
+    expect(page.get_by_text("8 rows")).to_be_visible(timeout=WAIT_MS)
+    page.wait_for_url(re.compile("findings="))
+    page.get_by_text("By time lost").click()
+    page.wait_for_url(re.compile("by=By"))
+    wanted = {"a": ["last-run-0"], "findings": ["Fallback ops"], "by": ["By time lost"]}
+    assert query(page) == wanted
+    page.reload()
+    settled(page, "Compare")
+    expect(page.get_by_text("8 rows")).to_be_visible(timeout=WAIT_MS)
+    assert query(page) == wanted
+
+
+def test_a_review_goes_by_the_keyboard_and_ends_in_the_report_of_the_command(page, weeks_url, home):
+    page.goto(f"{weeks_url}/compare?a=last-run-0&findings=Slower&findings=Faster&review=true")
+    settled(page, "Compare")
+    expect(page.get_by_role("heading", level=5)).to_contain_text("BERT_pytorch eval openxla+dynamo")
+    page.get_by_role("textbox", name="Your name").fill("ann")
+    page.get_by_role("textbox", name="Note").fill("a <b>driver</b>, 1 of 2; J")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("“a <b>driver</b>, 1 of 2; J”")).to_be_visible(timeout=WAIT_MS)
+    page.keyboard.press("1")
+    expect(page.get_by_role("heading", level=5)).to_contain_text("resnet18 train inductor", timeout=WAIT_MS)
+    page.keyboard.press("k")
+    expect(page.get_by_role("heading", level=5)).to_contain_text("BERT_pytorch", timeout=WAIT_MS)
+    page.keyboard.press("j")
+    expect(page.get_by_role("heading", level=5)).to_contain_text("resnet18", timeout=WAIT_MS)
+    page.keyboard.press("2")
+    expect(page.get_by_text("All 2 findings are settled")).to_be_visible(timeout=WAIT_MS)
+    settled(page, "Compare")
+    for label, form in (("Markdown", "markdown"), ("HTML", "html")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=label, exact=True).click()
+        assert download.value.path().read_bytes() == _reported(home, form)
+    assert b"ann (unverified)" in _reported(home, "markdown")
+
+
+def _reported(home, form):
+    runs = ["--run", "now-run-02", "--since", "last-run-0"]
+    command = [sys.executable, "-m", "xlabench", "report", "weekly", *runs, "--home", str(home), "--format", form]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
+
+
+def test_two_clicked_points_of_trends_open_their_comparison(page, weeks_url):
+    page.goto(f"{weeks_url}/trends?model=vgg16&test=eval")
+    settled(page, "Trends")
+    chart = page.get_by_test_id("stVegaLiteChart").first
+    chart.scroll_into_view_if_needed()
+    points = chart.locator("g.mark-symbol.role-mark").last.locator("path")
+    points.first.click(force=True)
+    expect(page.get_by_text("One run is chosen")).to_be_visible(timeout=WAIT_MS)
+    points.last.click(force=True)
+    settled(page, "Compare")
+    page.wait_for_url(re.compile("a=last-run-0"))
+    assert query(page) == {"model": ["vgg16"], "test": ["eval"], "a": ["last-run-0"], "b": ["now-run-02"]}
