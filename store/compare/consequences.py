@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -62,21 +62,21 @@ def break_evens(con: Connection, cells: Sequence[Cell], old: Side, new: Side) ->
     before, after = (_waits(con, side) for side in (old, new))
     known = []
     for cell in cells:
-        wait = after.get((cell.experiment_id, cell.environment))
-        base_wait = before.get((cell.old_experiment_id, cell.old_environment))
-        if _timed(cell) and wait is not None and base_wait is not None:
-            known.append((cell, wait, base_wait))
+        mine = after.get((cell.experiment_id, cell.environment))
+        base = before.get((cell.old_experiment_id, cell.old_environment))
+        if _timed(cell) and mine is not None and base is not None:
+            known.append((cell, mine, base))
     if not known:
         return None
     found = break_even(
-        [wait for _, wait, _ in known],
-        [cell.new_s or 0.0 for cell, _, _ in known],
-        [base_wait for _, _, base_wait in known],
-        [cell.old_s or 0.0 for cell, _, _ in known],
+        [mine.wait_s for _, mine, _ in known],
+        [mine.latency_s for _, mine, _ in known],
+        [base.wait_s for _, _, base in known],
+        [base.latency_s for _, _, base in known],
     )
     rows: tuple[tuple[Value, ...], ...] = tuple(
-        (*_names(cell), base_wait, wait, str(outcome), None if np.isnan(n) else int(n))
-        for (cell, wait, base_wait), outcome, n in zip(known, found.outcome, found.iterations, strict=True)
+        (*_names(cell), base.wait_s, mine.wait_s, str(outcome), None if np.isnan(n) else int(n))
+        for (cell, mine, base), outcome, n in zip(known, found.outcome, found.iterations, strict=True)
     )
     return Table(title="Break-even: compile time against speed", columns=_BREAK_EVEN, rows=rows)
 
@@ -89,10 +89,17 @@ def _names(cell: Cell) -> tuple[Value, ...]:
     return cell.suite, cell.model, cell.test, cell.variant
 
 
-def _waits(con: Connection, side: Side) -> dict[tuple[str, str], float]:
+class _Work(NamedTuple):
+    """What a result has to do: wait once, then iterate."""
+
+    wait_s: float
+    latency_s: float
+
+
+def _waits(con: Connection, side: Side) -> dict[tuple[str, str], _Work]:
     rows = fetch(con, named("waits"), {"run": side.run_id})
     return {
-        (row["experiment_id"], row["environment"]): float(row["time_to_steady_s"])
+        (row["experiment_id"], row["environment"]): _Work(float(row["time_to_steady_s"]), float(row["latency_s"]))
         for row in rows
         if row["time_to_steady_s"] is not None
     }

@@ -35,9 +35,14 @@ _PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0]?.start
 def first_paint(page: Page, url: str) -> tuple[float, float]:
     """Open a link; return the seconds until something was painted, and until the page stood whole."""
     page.goto(url, wait_until="commit")
-    page.wait_for_function(_WHOLE, timeout=WAIT_MS, polling="raf")
+    stands(page)
     whole = float(page.evaluate("() => performance.now()"))
     return float(page.evaluate(_PAINT)) / 1e3, whole / 1e3
+
+
+def stands(page: Page) -> None:
+    """Wait until a page stands whole."""
+    page.wait_for_function(_WHOLE, timeout=WAIT_MS)
 
 
 def watch(page: Page) -> None:
