@@ -28,10 +28,12 @@ def scatter(frame: pd.DataFrame, a: str, b: str, by: str) -> alt.LayerChart:
     labels = axes.NUMBERS + (" + ' ms'" if by == "Latency" else f" + '{TIMES}'")
     better = "below the diagonal" if by == "Latency" else "above the diagonal"
     across = alt.X("a:Q", scale=_log(low, high), axis=_axis((low, high), f"{a}: {by.lower()} (log scale)", labels))
-    up = alt.Y("b:Q", scale=_log(low, high), axis=_axis((low, high), f"{b} ({better}: {b} is faster)", labels))
+    up = alt.Y(
+        "b:Q", scale=_log(low, high), axis=_axis((low, high), f"{b}: {by.lower()} ({better}, it is faster)", labels)
+    )
     ends = pd.DataFrame({"a": [low, high], "b": [low, high]})
     diagonal = alt.Chart(ends).mark_line(color=palette.NEUTRAL, strokeWidth=1.5).encode(x=across, y=up)
-    colour, shape = _outcomes(a, b)
+    colour, shape = _outcomes(a, b, set(frame["outcome"]))
     marks = (
         alt.Chart(frame)
         .mark_point(size=85, filled=True, opacity=0.9)
@@ -41,15 +43,22 @@ def scatter(frame: pd.DataFrame, a: str, b: str, by: str) -> alt.LayerChart:
     return alt.layer(diagonal, marks).properties(height=HEIGHT_PX)
 
 
-def _outcomes(a: str, b: str) -> tuple[alt.Color, alt.Shape]:
-    domain = [f"{b} faster", BETWEEN, f"{a} faster", UNKNOWN]
-    colours = [LOOKS[word].colour for word in ("faster", "same", "slower", "not comparable")]
+def _outcomes(a: str, b: str, present: set[str]) -> tuple[alt.Color, alt.Shape]:
+    """Return colour and shape of the outcomes that occur; each outcome always has the same."""
+    looks = {
+        f"{b} faster": (LOOKS["faster"].colour, "triangle-up"),
+        BETWEEN: (LOOKS["same"].colour, "circle"),
+        f"{a} faster": (LOOKS["slower"].colour, "triangle-down"),
+        UNKNOWN: (LOOKS["not comparable"].colour, "cross"),
+    }
+    domain = [outcome for outcome in looks if outcome in present]
+    colours, shapes = ([looks[outcome][part] for outcome in domain] for part in (0, 1))
     legend = alt.Legend(title=None, orient="top", labelFontSize=12, labelLimit=320, symbolSize=90)
     return (
         alt.Color("outcome:N", scale=alt.Scale(domain=domain, range=colours), legend=legend),
         alt.Shape(
             "outcome:N",
-            scale=alt.Scale(domain=domain, range=["triangle-up", "circle", "triangle-down", "cross"]),
+            scale=alt.Scale(domain=domain, range=shapes),
             legend=legend,
         ),
     )

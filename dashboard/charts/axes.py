@@ -50,12 +50,22 @@ def ratio_domain(values: Iterable[float]) -> tuple[float, float]:
 
 
 def ratio_ticks(domain: tuple[float, float]) -> list[float]:
-    """Return ticks in pairs v, 1/v with 1 in the middle, at most nine."""
+    """Return ticks in pairs v, 1/v with 1 in the middle, at most nine; the farther the ends, the coarser."""
     _, high = domain
-    steps = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0)
-    inside = [step for step in steps if step <= high * 1.001]
-    chosen = inside[-4:] if high > 3 else inside  # noqa: PLR2004 - beyond 3 the small steps would overlap
+    _, steps = next(each for each in _STEPS if high <= each[0])
+    chosen = [step for step in steps if step <= high * 1.001]
     return sorted({1.0, *chosen, *(1 / step for step in chosen)})
+
+
+_STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
+    (1.5, (1.1, 1.25, 1.5)),
+    (3.0, (1.25, 1.5, 2.0, 3.0)),
+    (10.0, (1.5, 2.0, 3.0, 5.0, 10.0)),
+    (40.0, (2.0, 5.0, 10.0, 20.0)),
+    (400.0, (3.0, 10.0, 30.0, 100.0)),
+    (math.inf, (10.0, 100.0, 1e3, 1e4)),
+)
+"""Largest end of the axis → its ticks above 1."""
 
 
 _BOLD_GEOMEAN: Any = {"condition": {"test": f"datum.value === '{GEOMEAN}'", "value": "bold"}, "value": "normal"}
@@ -79,7 +89,7 @@ def _ratios(domain: tuple[float, float], title: str) -> alt.Axis:
     return alt.Axis(
         title=title,
         values=ratio_ticks(domain),
-        labelExpr=f"format(datum.value, '.2~f') + '{TIMES}'",
+        labelExpr=f"format(datum.value, datum.value < 0.1 ? '.2~g' : '.2~f') + '{TIMES}'",
         labelFontSize=12,
         titleFontSize=12,
         grid=True,

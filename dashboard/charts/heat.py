@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CELL_PX = 26
-CHROME_PX = 165
+CHROME_PX = 195
 """Room for legends and slanted names: Streamlit fits a chart with both into its height."""
 NUMBERS_UP_TO = 300
 """Most cells that also carry their number as text."""

@@ -29,7 +29,7 @@ def models_over_runs(frame: pd.DataFrame) -> alt.LayerChart:
             sort=places,
             axis=alt.Axis(
                 title="Runs, the newest on the right",
-                labelExpr="slice(datum.value, 0, 10)",
+                labelExpr="slice(datum.value, 5, 16)",
                 labelAngle=-35,
                 labelOverlap=True,
                 titleFontSize=12,

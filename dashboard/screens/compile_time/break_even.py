@@ -11,7 +11,7 @@ from dashboard import answers, data, tables
 from dashboard.answers import SECTION
 from dashboard.charts import break_evens
 from dashboard.rows import each, sections, with_series
-from dashboard.screens import opening
+from dashboard.screens import opening, places
 from dashboard.tables import Column, measured
 from dashboard.words import count, escape, interval, listed, missing, ratio, seconds
 
@@ -40,19 +40,27 @@ def show(view: View) -> None:
     if rows["break_even"].isna().all():
         st.info(_no_break_even(rows, baseline), icon=":material/info:")
     drawn = rows[rows["break_even"].notna() & (rows["time_to_steady_s"] > 0)]
-    for keys, part in sections(drawn, SECTION):
-        st.subheader(answers.section_title(keys), anchor=False)
-        picked = st.altair_chart(
-            break_evens.scatter(_points(part), baseline),
-            key="break-even-" + "-".join(keys),
-            on_select="rerun",
-            alt=f"Time to steady against speedup over {baseline}, {' '.join(keys)}",
-        )
-        opening.from_chart(view, picked)
+    for place, (keys, part) in places.abreast(sections(drawn, SECTION)):
+        with place:
+            _chart(view, keys, part)
     unseen = int((rows["break_even"].notna() & (rows["time_to_steady_s"] <= 0)).sum())
     if unseen:
         st.caption(f"{count(unseen, 'result')} with a wait at or below 0 s (noise) stand in the table only.")
+    if len(drawn):
+        st.caption("A hollow mark never earns its compile time back.")
     _table(view, rows)
+
+
+def _chart(view: View, keys: tuple[str, ...], part: pd.DataFrame) -> None:
+    baseline = view.selection.baseline
+    st.subheader(answers.section_title(keys), anchor=False)
+    picked = st.altair_chart(
+        break_evens.scatter(_points(part), baseline),
+        key="break-even-" + "-".join(keys),
+        on_select="rerun",
+        alt=f"Time to steady against speedup over {baseline}, {' '.join(keys)}",
+    )
+    opening.from_chart(view, picked)
 
 
 def words(row: Any) -> str:

@@ -59,7 +59,10 @@ def show(view: View) -> None:
         file_name=view.file_name("compile-medians"),
         sql=data.statement("compile_medians", view.selection),
     )
-    st.caption("Medians are over different models where n differs; the measures overlap, so they are never added.")
+    st.caption(
+        "Medians are over different models where n differs; the measures overlap, so they are never added. "
+        "A dash: no model of the row has the number, as eager compiles nothing and not every backend counts graphs."
+    )
 
 
 def _value(row: Any, chosen: Metric) -> str:

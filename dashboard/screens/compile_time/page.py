@@ -31,17 +31,28 @@ def show(view: View) -> None:
         empty.no_rows(view.selection, "results")
         return
     medians.show(view)
-    chart = st.segmented_control("Chart", CHARTS, default=CHARTS[0], required=True, key="chart", bind="query-params")
+    chart = _controls()
     if chart == CHARTS[1]:
         timeline.show(view)
     elif chart == CHARTS[2]:
         break_even.show(view)
     else:
-        st.segmented_control(
-            "Measure", list(MEASURES), default=next(iter(MEASURES)), required=True, key="measure", bind="query-params"
-        )
         dots.show(view, rows, chosen)
     table.show(view, rows)
+
+
+def _controls() -> str:
+    """Draw the choice of a chart, and of a measure where the chart has one."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chart = st.segmented_control(
+            "Chart", CHARTS, default=CHARTS[0], required=True, key="chart", bind="query-params"
+        )
+        if chart == CHARTS[0]:
+            first = next(iter(MEASURES))
+            st.segmented_control(
+                "Measure", list(MEASURES), default=first, required=True, key="measure", bind="query-params"
+            )
+    return chart or CHARTS[0]
 
 
 def _mixed(said: list[str], earned: list[str]) -> list[str]:

@@ -42,9 +42,10 @@ def _why(row: Any) -> str | None:
     """Return why a compile number is missing."""
     if isinstance(row.reason, str) and row.reason:
         return row.reason
-    if pd.isna(row.compiler_time_s):
-        return "eager does not compile" if row.backend == "eager" else "the backend reports no compile time"
-    return None
+    if row.backend == "eager":
+        return "eager does not compile"
+    words = {"compiler_time_s": "the backend reports no compile time", "graphs_number": "it does not count graphs"}
+    return "; ".join(text for name, text in words.items() if pd.isna(getattr(row, name))) or None
 
 
 def _columns() -> dict[str, Column]:

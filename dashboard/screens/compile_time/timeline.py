@@ -39,7 +39,8 @@ def show(view: View) -> None:
     )
     st.caption(
         "Of what happens within a block only durations are known, not when: each bar begins where its block begins. "
-        "They overlap and are no parts of the block: tracing waits for the compiler, execution goes on beside the host."
+        "They overlap and are no parts of the block: tracing waits for the compiler, execution goes on beside "
+        "the host. A dash in the table: the backend does not say it of each block."
     )
     for sentence in _unknown(blocks):
         st.caption(sentence)

@@ -11,6 +11,7 @@ from dashboard import answers
 from dashboard.charts import heat
 from dashboard.charts.axes import PICKED
 from dashboard.rows import sections
+from dashboard.screens import places
 from dashboard.words import CLASSES, count
 
 if TYPE_CHECKING:
@@ -35,12 +36,10 @@ def show(calls: pd.DataFrame) -> None:
         why = "without a profile pass" if column == "time_share" else "that never reached a steady state"
         st.caption(f"{count(unknown, 'cell')} {why} are left empty of a number.")
     parts = list(sections(calls, ["series", "test", "accelerator"]))
-    abreast = 2 if calls["model"].nunique() <= _MODELS_ABREAST and len(parts) > 1 else 1
-    for begin in range(0, len(parts), abreast):
-        places = st.columns(abreast, gap="medium")
-        for place, (keys, cells) in zip(places, parts[begin : begin + abreast], strict=False):
-            with place:
-                _map(keys, cells, column)
+    most = 2 if calls["model"].nunique() <= _MODELS_ABREAST else 1
+    for place, (keys, cells) in places.abreast(parts, most):
+        with place:
+            _map(keys, cells, column)
 
 
 def _map(keys: tuple[str, ...], cells: pd.DataFrame, column: str) -> None:

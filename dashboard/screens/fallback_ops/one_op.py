@@ -15,6 +15,7 @@ from dashboard.screens import opening
 from dashboard.screens.fallback_ops.reads import sites
 from dashboard.tables import Column, measured
 from dashboard.words import CLASSES, DASH, count, escape, listed, missing, when
+from store.metrics import metric
 
 if TYPE_CHECKING:
     from dashboard.view import View
@@ -62,7 +63,7 @@ def _table(view: View, op: str, calls: pd.DataFrame) -> None:
         "series": Column("Backend"),
         "test": Column("Test"),
         "accelerator": Column("Accelerator"),
-        "calls_per_iteration": measured("calls_per_iteration"),
+        "calls_per_iteration": Column("Calls per iteration", "decimal", help=metric("calls_per_iteration").definition),
         "calls_compile": measured("calls_compile", "Calls while compiling"),
         "time_s": measured("time_s"),
         "time_share": measured("time_share", "Share of time"),

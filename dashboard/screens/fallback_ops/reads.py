@@ -9,6 +9,7 @@ import streamlit as st
 from dashboard import data, tables
 from dashboard.screens import opening
 from dashboard.tables import Column, measured
+from store.metrics import metric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +33,7 @@ def show(view: View, calls: pd.DataFrame) -> None:
         "test": Column("Test"),
         "accelerator": Column("Accelerator"),
         "call_sites": Column("Asked for at", width="large", help="Place in the program, as found by one more process."),
-        "calls_per_iteration": measured("calls_per_iteration", "Reads"),
+        "calls_per_iteration": Column("Reads per iteration", "decimal", help=metric("calls_per_iteration").definition),
         "calls_compile": measured("calls_compile", "Reads while compiling"),
         "time_share": measured("time_share", "Time"),
         "op": Column("Op"),

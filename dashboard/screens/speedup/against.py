@@ -11,7 +11,7 @@ from dashboard import answers, data, tables
 from dashboard.answers import SECTION
 from dashboard.charts import against
 from dashboard.rows import each, sections
-from dashboard.screens import opening
+from dashboard.screens import opening, places
 from dashboard.tables import Column
 from dashboard.words import interval, missing, ratio, seconds
 from store.metrics import metric
@@ -29,22 +29,28 @@ def show(view: View, rows: pd.DataFrame) -> None:
     if pair is None:
         st.info("There is one backend only in this view: nothing to set it against.", icon=":material/info:")
         return
-    a, b, by = pair
+    a, b, _ = pair
     found = data.rows(view.snapshot, "against", view.selection, series_a=a, series_b=b)
-    for keys, part in sections(found, SECTION):
-        points = _points(part, a, b, by)
-        st.subheader(answers.section_title(keys), anchor=False)
-        if points.empty:
-            st.caption("No model has a number on both sides; the table says why.")
-            continue
-        picked = st.altair_chart(
-            against.scatter(points, a, b, by),
-            key="against-" + "-".join(keys),
-            on_select="rerun",
-            alt=f"{by} of {b} against {a} by model, {' '.join(keys)}",
-        )
-        opening.from_chart(view, picked)
+    for place, (keys, part) in places.abreast(sections(found, SECTION)):
+        with place:
+            _chart(view, keys, part, pair)
     _table(view, found, a, b)
+
+
+def _chart(view: View, keys: tuple[str, ...], part: pd.DataFrame, pair: tuple[str, str, str]) -> None:
+    a, b, by = pair
+    points = _points(part, a, b, by)
+    st.subheader(answers.section_title(keys), anchor=False)
+    if points.empty:
+        st.caption("No model has a number on both sides; the table says why.")
+        return
+    picked = st.altair_chart(
+        against.scatter(points, a, b, by),
+        key="against-" + "-".join(keys),
+        on_select="rerun",
+        alt=f"{by} of {b} against {a} by model, {' '.join(keys)}",
+    )
+    opening.from_chart(view, picked)
 
 
 def _choose(view: View, rows: pd.DataFrame) -> tuple[str, str, str] | None:
@@ -112,11 +118,13 @@ def _table(view: View, found: pd.DataFrame, a: str, b: str) -> None:
         "interval": Column("95 %", help="Interval of the ratio; needs 6 samples on both sides."),
         "reason": Column("Why missing", width="large"),
     }
-    tables.show(
+    picked = tables.show(
         shown,
         tables.without_constant(columns, shown, ["accelerator", "suite", "reason"]),
         key="against",
         alt=f"{b} against {a} by model",
         file_name=view.file_name("a-against-b"),
         sql=data.statement("against", view.selection, series_a=a, series_b=b),
+        on_select="rerun",
     )
+    opening.from_table(view, shown, picked)

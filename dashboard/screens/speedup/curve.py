@@ -11,7 +11,7 @@ from dashboard import answers, data, downloads
 from dashboard.answers import SECTION
 from dashboard.charts import curves
 from dashboard.rows import each, sections, with_series
-from dashboard.screens import opening
+from dashboard.screens import opening, places
 from dashboard.words import count, interval, ratio
 
 if TYPE_CHECKING:
@@ -25,17 +25,22 @@ def show(view: View) -> None:
         "Each curve has one point per model, from the slowest on. Where it crosses 1 is the share of models that are "
         "slower than the baseline."
     )
-    for keys, part in sections(rows, SECTION):
-        st.subheader(answers.section_title(keys), anchor=False)
-        picked = st.altair_chart(
-            curves.speedup_curve(_points(part), view.selection.baseline),
-            key="curve-" + "-".join(keys),
-            on_select="rerun",
-            alt=f"Distribution of speedups over {view.selection.baseline}, {' '.join(keys)}",
-        )
-        opening.from_chart(view, picked)
+    for place, (keys, part) in places.abreast(sections(rows, SECTION)):
+        with place:
+            _chart(view, keys, part)
     sql = data.statement("speedup_curve", view.selection)
     downloads.below(rows, "curve", view.file_name("speedup-distribution"), sql)
+
+
+def _chart(view: View, keys: tuple[str, ...], part: pd.DataFrame) -> None:
+    st.subheader(answers.section_title(keys), anchor=False)
+    picked = st.altair_chart(
+        curves.speedup_curve(_points(part), view.selection.baseline),
+        key="curve-" + "-".join(keys),
+        on_select="rerun",
+        alt=f"Distribution of speedups over {view.selection.baseline}, {' '.join(keys)}",
+    )
+    opening.from_chart(view, picked)
 
 
 def _points(part: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,110 @@
+"""Speedup, Compile time and Fallback ops in a browser: choices are in the address, files hold what is shown."""
+
+from __future__ import annotations
+
+import csv
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from harness import settled
+from playwright.sync_api import expect
+
+WAIT_MS = 15_000
+
+
+def query(page):
+    return parse_qs(urlsplit(page.url).query)
+
+
+def heading(page, text):
+    return page.get_by_role("heading", name=text, exact=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "title", "choice", "parameter", "seen"),
+    [
+        ("/speedup", "Speedup", "Distribution", "chart=Distribution", "is the share of models that are slower"),
+        (
+            "/compile-time",
+            "Compile time",
+            "Break-even",
+            "chart=Break-even",
+            "A hollow mark never earns its compile time",
+        ),
+        ("/fallback-ops", "Fallback ops", "Share of time", "colour=Share", "without a profile pass are left empty"),
+    ],
+)
+def test_a_chart_is_in_the_address_and_a_reload_shows_it_again(page, demo_url, path, title, choice, parameter, seen):
+    page.goto(demo_url + path)
+    settled(page, title)
+    page.get_by_role("radio", name=choice, exact=True).click()
+    page.wait_for_url(re.compile(parameter))
+    expect(page.get_by_text(seen)).to_be_visible(timeout=WAIT_MS)
+    page.reload()
+    settled(page, title)
+    expect(page.get_by_text(seen)).to_be_visible(timeout=WAIT_MS)
+
+
+def test_a_and_b_are_in_the_address_and_a_row_opens_the_model(page, demo_url):
+    page.goto(demo_url + "/speedup?chart=A+against+B&series_a=eager&series_b=openxla%2Bdynamo&test=eval")
+    settled(page, "Speedup")
+    for label, backend in (("A", "eager"), ("B", "openxla+dynamo")):
+        expect(page.get_by_role("combobox", name=label, exact=True)).to_have_value(backend)
+    page.get_by_test_id("stDataFrame").first.click(position={"x": 18, "y": 52})
+    settled(page, "Model")
+    page.wait_for_url(re.compile("/model"))
+    asked = query(page)
+    assert (asked["model"], asked["suite"], asked["test"]) == (["alexnet"], ["torchbench"], ["eval"])
+    page.get_by_role("link", name="Speedup").click()
+    settled(page, "Speedup")
+    page.wait_for_url(re.compile("/speedup"))
+
+
+def test_a_row_of_the_ranking_opens_the_op_and_a_button_leads_back(page, demo_url):
+    page.goto(demo_url + "/fallback-ops")
+    settled(page, "Fallback ops")
+    page.get_by_test_id("stDataFrame").first.click(position={"x": 18, "y": 52})
+    expect(heading(page, "Over the runs")).to_be_visible(timeout=WAIT_MS)
+    page.wait_for_url(re.compile("op=nonzero"))
+    page.reload()
+    settled(page, "Fallback ops")
+    expect(page.get_by_text("is called in steady iterations of 3 models")).to_be_visible(timeout=WAIT_MS)
+    page.get_by_role("button", name="All ops").click()
+    expect(heading(page, "Ranking")).to_be_visible(timeout=WAIT_MS)
+    page.wait_for_function("() => !location.search.includes('op=')")
+
+
+def test_a_cell_of_the_heat_map_opens_its_op(page, demo_url):
+    page.goto(demo_url + "/fallback-ops?backend=openxla%2Bdynamo&test=eval")
+    settled(page, "Fallback ops")
+    chart = page.get_by_test_id("stVegaLiteChart").first
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    page.wait_for_timeout(500)
+    page.mouse.click(box["x"] + box["width"] * 0.6, box["y"] + 88)
+    expect(heading(page, "Over the runs")).to_be_visible(timeout=WAIT_MS)
+    page.wait_for_url(re.compile("op=upsample_bicubic2d"))
+
+
+def test_the_file_of_the_ranking_holds_the_rows_that_are_shown(page, demo_url):
+    page.goto(demo_url + "/fallback-ops?backend=openxla%2Blazytensor")
+    settled(page, "Fallback ops")
+    with page.expect_download() as waiting:
+        page.get_by_test_id("stDownloadButton").get_by_role("button", name="CSV").first.click()
+    with open(waiting.value.path(), newline="") as file:  # noqa: PTH123 - playwright's path is a text on some systems
+        rows = list(csv.DictReader(file))
+    assert [row["op"] for row in rows] == ["nonzero", "upsample_bicubic2d", "_local_scalar_dense"]
+    assert [row["ranked_by"] for row in rows] == ["time", "calls", "calls"]
+
+
+def test_the_model_of_the_first_blocks_is_in_the_address(page, demo_url):
+    page.goto(demo_url + "/compile-time?chart=First+blocks&test=eval")
+    settled(page, "Compile time")
+    page.get_by_role("combobox", name=re.compile("^Model")).last.click()
+    page.get_by_role("option", name="alexnet · eval · torchbench", exact=True).click()
+    page.wait_for_url(re.compile("timeline=alexnet"))
+    page.reload()
+    settled(page, "Compile time")
+    box = page.get_by_role("combobox", name="Model", exact=True).last
+    expect(box).to_have_value("alexnet · eval · torchbench", timeout=WAIT_MS)
