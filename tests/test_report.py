@@ -126,6 +126,21 @@ def test_the_review_of_files_is_written_to_a_file(report, home, tmp_path):
     assert report("weekly", home / "runs")[1].startswith(b"# Review of 2025-10-10: nightly")
 
 
+def test_the_review_has_what_was_said_of_its_findings(report, tmp_path):
+    from datetime import datetime
+
+    from store.state import reviews
+
+    demo_store(tmp_path)
+    subject = reviews.Subject(run_id="22222222-bbbb", series="of a series", finding="speed")
+    at = datetime(2026, 11, 21, 14)  # noqa: DTZ001 (UTC)
+    entry = reviews.Entry(subject=subject, what="slower: vgg16", note="seen", who="ann", verified=False, created_at=at)
+    reviews.add(tmp_path / "state.sqlite", [entry])
+    _, out, _ = report("weekly", "--home", tmp_path)
+    assert "| slower: vgg16 | open |" in out.decode()
+    assert "ann (unverified) | 2026-11-21 14:00 UTC" in out.decode()
+
+
 def test_a_picture_is_written(report, peer_file, tmp_path):
     pytest.importorskip("matplotlib", reason="pictures need the extra `plots`")
     assert report("latest", peer_file, "--format", "svg", "-o", tmp_path / "a.svg")[0] == 0

@@ -133,8 +133,8 @@ def _events(events: pd.DataFrame | None) -> list[alt.Chart]:
             )
         )
         layers.append(
-            base.mark_text(color=colour, align="left", dx=4, baseline="top", limit=150, fontSize=11).encode(
-                y=alt.value(2 if kind == "mark" else 16), text="short:N"
+            base.mark_text(color=colour, align="left", dx=4, limit=150, fontSize=11).encode(
+                y=alt.value(6 if kind == "mark" else alt.expr("height - 6")), text="short:N"
             )
         )
     return layers
