@@ -28,7 +28,9 @@ def head(title: str, view: View, answers: Sequence[str], results: int, *, baseli
         baseline: whether the page compares with the baseline.
         more: where the answers stand that do not fit.
     """
-    st.title(title, anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="head"):
+        st.title(title, anchor=False)
+        _link(view)
     if answers:
         st.markdown(f"#### {answers[0]}")
     listed = [f"- {answer}" for answer in answers[1:ANSWERS_SHOWN]]
@@ -36,11 +38,14 @@ def head(title: str, view: View, answers: Sequence[str], results: int, *, baseli
         listed.append(f"- and {count(len(answers) - ANSWERS_SHOWN, 'more series', 'more series')} {more}")
     if listed:
         st.markdown("\n".join(listed))
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="origin"):
-        st.caption(" · ".join(_origin(view, results, baseline=baseline)), width="stretch")
-        with st.popover("Link", icon=":material/link:", type="tertiary", key="link", width="content"):
-            st.caption("It opens this view, of this run, also when newer ones have come.")
-            st.code(links.here(view), language=None, wrap_lines=True)
+    st.caption(" · ".join(_origin(view, results, baseline=baseline)))
+
+
+def _link(view: View) -> None:
+    """Offer the address of the view, to copy."""
+    with st.popover("Link", icon=":material/link:", type="tertiary", key="link", width="content"):
+        st.caption("It opens this view, of this run, also when newer ones have come.")
+        st.code(links.here(view), language=None, wrap_lines=True)
 
 
 def _origin(view: View, results: int, *, baseline: bool) -> list[str]:

@@ -55,6 +55,12 @@ def escape(text: object) -> str:
     return _MARKDOWN.sub(r"\\\1", str(text).replace("\n", " "))
 
 
+def shortened(name: object, most: int = 40) -> str:
+    """Return a name of at most so many characters, where all of it stands elsewhere."""
+    text = str(name)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def missing(value: Any) -> bool:
     """Tell whether a cell holds no value."""
     return value is None or value is pd.NA or bool(value != value)  # noqa: PLR0124 - NaN and NaT

@@ -9,7 +9,7 @@ import streamlit as st
 from dashboard import data, links, tables
 from dashboard.rows import each
 from dashboard.tables import Column, measured
-from dashboard.words import STATUS_WORDS, count, escape, interval, listed, missing, when
+from dashboard.words import STATUS_WORDS, count, escape, interval, listed, missing, shortened, when
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ def show(view: View, base: dict[str, Any] | None) -> None:
             _line(view, _PAGES.get(finding, "runs"), finding, f"**{len(part)} {finding}**{states} · {_named(part)}")
         _fallbacks(view)
         if base is not None:
-            name = f"{escape(base['run_label'] or base['run_id'][:8])} of {when(base['run_started'])}"
+            name = f"{escape(shortened(base['run_label'] or base['run_id'][:8]))} of {when(base['run_started'])}"
             _line(view, "compare", "base", f"**Compare** with {name}", a=base["run_id"], b=view.selection.run_id)
 
 
@@ -72,7 +72,7 @@ def _line(view: View, page: str, key: str, label: str, **params: object) -> None
 
 def _named(part: pd.DataFrame) -> str:
     """Return the models of a finding, the first few by name."""
-    return listed([escape(name) for name in dict.fromkeys(part["model"])], _NAMED)
+    return listed([escape(shortened(name)) for name in dict.fromkeys(part["model"])], _NAMED)
 
 
 def _states(view: View) -> str:
@@ -91,7 +91,9 @@ def _fallbacks(view: View) -> None:
         return
     models = lower.groupby("op")["model"].nunique().sort_values(ascending=False)
     others = f" and {count(len(models) - 1, 'more op')}" if len(models) > 1 else ""
-    text = f"**{escape(models.index[0])}** leaves the device in {count(int(models.iloc[0]), 'model')}{others}"
+    text = (
+        f"**{escape(shortened(models.index[0]))}** leaves the device in {count(int(models.iloc[0]), 'model')}{others}"
+    )
     _line(view, "fallback-ops", "fallbacks", text)
 
 

@@ -95,12 +95,11 @@ def _offer_baseline(view: View, board: scoreboard.Board) -> None:
 
 def _chart(means: pd.DataFrame, baseline: str) -> None:
     """Draw the geometric means, one row per suite, test and accelerator."""
-    st.subheader("Geometric mean of speedups", anchor=False)
     shown = with_series(answers.compared(means, baseline))
     shown = shown[shown["geomean"].notna()]
     if shown.empty:
-        st.markdown("No series has a speedup over the baseline: the tables say why.")
         return
+    st.subheader("Geometric mean of speedups", anchor=False)
     places = shown["test"] + " · " + shown["accelerator"] + " · " + shown["suite"]
     points = pd.DataFrame(
         {

@@ -13,7 +13,7 @@ from dashboard.rows import each, sections, with_series
 from dashboard.screens import scoreboard_cells
 from dashboard.screens.scoreboard_cells import KEYS
 from dashboard.tables import Column, measured
-from dashboard.words import TIMES, escape, listed, when
+from dashboard.words import TIMES, escape, listed, shortened, when
 from store.metrics import metric
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ class Board:
         """The base's label and time, escaped for markdown."""
         if self.base is None:
             return ""
-        return f"{escape(self.base['run_label'] or self.base['run_id'][:8])} of {when(self.base['run_started'])}"
+        name = shortened(self.base["run_label"] or self.base["run_id"][:8])
+        return f"{escape(name)} of {when(self.base['run_started'])}"
 
 
 def read(view: View, counts: pd.DataFrame) -> Board:
@@ -65,9 +66,12 @@ def show(view: View, board: Board) -> None:
     statement = data.statement("geomeans", view.selection)
     for keys, part in sections(board.cells, SECTION):
         st.subheader(answers.section_title(keys), anchor=False)
+        columns = tables.without_constant(_columns(view, board), part, ["suite"])
+        if part["memory_ratio"].isna().all():
+            columns = {name: column for name, column in columns.items() if not name.startswith("memory")}
         tables.show(
             part,
-            tables.without_constant(_columns(view, board), part, ["suite", "memory_ratio"]),
+            columns,
             key="overview-" + "-".join(keys),
             alt=f"Results by suite and backend, {keys[0]} on {keys[1]}",
             file_name=view.file_name("overview"),
