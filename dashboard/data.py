@@ -42,9 +42,11 @@ def runs(shown: str) -> pd.DataFrame:
 @st.cache_data(max_entries=8, show_spinner="Reading the store…")
 def choices(shown: str) -> Choices:
     """Return what the filters offer."""
-    facets = query.facets(snapshot.connection(shown))
+    con = snapshot.connection(shown)
+    facets = query.facets(con)
     values = {name: tuple(facets.loc[facets["facet"] == name, "value"]) for name in FILTER_WORDS}
-    return Choices(runs=_named_runs(runs(shown)), values=values)
+    devices = query.select(con, sql("devices"))["device"]
+    return Choices(runs=_named_runs(runs(shown)), values=values, devices=tuple(devices))
 
 
 def speedups(shown: str, selection: Selection) -> pd.DataFrame:

@@ -21,6 +21,8 @@ SAME_ACCELERATOR = "The same"
 POINTS: dict[str, Point] = {SAME: "same", LATEST: "latest", OLDEST: "oldest"}
 """Text of the box → what the store calls it; in a link either is understood."""
 RUNS_LISTED = 500
+_ONE_DEVICE = 2
+"""An accelerator and its model: with no more, there is no other device to choose."""
 _NOTICE = "_unknown_values"
 _TYPED = "_unknown_runs"
 _SEEN = "_link_read"
@@ -35,6 +37,8 @@ class Choices:
     """(run_id, text) from the newest on."""
     values: Mapping[str, tuple[str, ...]]
     """URL parameter of a filter → its values."""
+    devices: tuple[str, ...]
+    """Accelerators, then models of them."""
 
     @property
     def baselines(self) -> tuple[str, ...]:
@@ -136,10 +140,10 @@ def _baseline_boxes(choices: Choices) -> None:
         "Where the baseline's latency is taken from: the shown run, the latest or oldest result of each series, or "
         "one run, which later runs do not change.",
     )
-    if len(choices.values["accelerator"]) > 1 or "baseline_accelerator" in st.query_params:
+    if len(choices.devices) > _ONE_DEVICE or "baseline_accelerator" in st.query_params:
         st.selectbox(
             "Baseline on accelerator",
-            (SAME_ACCELERATOR, *choices.values["accelerator"]),
+            (SAME_ACCELERATOR, *choices.devices),
             key="baseline_accelerator",
             bind="query-params",
             persist_state="session",
@@ -160,7 +164,7 @@ def _selection(run: str | None, choices: Choices) -> Selection:
         baseline=str(state["baseline"]),
         baseline_point="pinned" if pinned else point_of(measured_in) or "same",
         baseline_run_id=pinned,
-        baseline_accelerator=device if device in choices.values["accelerator"] else None,
+        baseline_accelerator=device if device in choices.devices else None,
         only=tuple(state.get("only") or ()),
         rule=_rule(),
         **{name: tuple(state.get(name) or ()) for name in FILTER_WORDS},
@@ -211,7 +215,7 @@ def _forget_unknown(choices: Choices) -> None:
             del st.query_params[name]
     for name, offered in (
         ("baseline", choices.baselines),
-        ("baseline_accelerator", (SAME_ACCELERATOR, *choices.values["accelerator"])),
+        ("baseline_accelerator", (SAME_ACCELERATOR, *choices.devices)),
         ("rule", tuple(RULES.values())),
     ):
         value = st.query_params.get(name)

@@ -119,6 +119,12 @@ def test_a_baseline_on_another_accelerator_is_labelled_and_has_no_verdict(monkey
     assert "cross-device" in row["note"]
 
 
+def test_a_baseline_may_be_of_one_model_of_an_accelerator(monkeypatch, nights):
+    at = open_page(monkeypatch, nights, accelerator=["cuda"], baseline_accelerator=["Example CPU"])
+    assert not at.warning
+    assert board(at).loc["openxla+lazytensor", "geomean"] == pytest.approx(10 / 0.96, rel=0.01)
+
+
 def test_a_pinned_baseline_stays_the_run_it_names(monkeypatch, nights):
     at = open_page(monkeypatch, nights, accelerator=["cpu"], baseline_run=["11111111"], baseline=["openxla+dynamo"])
     row = board(at).loc["openxla+dynamo"]
