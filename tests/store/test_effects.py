@@ -1,12 +1,20 @@
 """Intervals and p-values of log-ratios; expected values from scipy, and from simulations with a fixed seed."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from store.stats.effects import effects, false_discovery, paired_log_ratios, round_variance, variance_of_median
+from store.stats.effects import (
+    _nanmedian,
+    effects,
+    false_discovery,
+    paired_log_ratios,
+    round_variance,
+    variance_of_median,
+)
 
 
 def test_without_prior_knowledge_it_is_students_t():
@@ -136,3 +144,16 @@ def test_false_discovery_is_benjamini_hochbergs_and_unknown_cells_do_not_count()
     assert np.isnan(adjusted[1])
     assert adjusted[[0, 2, 3, 4]] == pytest.approx([0.04, 0.04 * 4 / 3, 0.04 * 4 / 3, 0.5])
     assert np.isnan(false_discovery([np.nan])).all()
+
+
+def test_medians_of_short_rows_are_those_of_numpy():
+    rng = np.random.default_rng(7)
+    for width in (1, 2, 3, 8, 9):
+        values = rng.normal(size=(5, 40, width))
+        values[rng.random(values.shape) < 0.3] = np.nan
+        values[0, 0] = np.nan
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = np.nanmedian(values, axis=-1)
+        np.testing.assert_array_equal(_nanmedian(values), expected)
+    assert np.isnan(_nanmedian(np.empty((3, 0)))).all()
