@@ -1,4 +1,4 @@
-"""Overview: what the last run says, what moved since the run before it, and what needs attention."""
+"""The page: sentences, what needs attention, the means as a chart, and the tables of the chosen rule."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard import answers, data, empty, filters, frame
 from dashboard.charts import ratios
 from dashboard.rows import each, with_series
-from dashboard.screens import attention, rules, scoreboard
+from dashboard.screens.overview import attention, rules, scoreboard
 from dashboard.selection import RULES
 from dashboard.words import count, escape, interval, ratio, when
 

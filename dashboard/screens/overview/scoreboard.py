@@ -10,8 +10,8 @@ import streamlit as st
 from dashboard import answers, data, tables, verdicts
 from dashboard.answers import SECTION
 from dashboard.rows import each, sections, with_series
-from dashboard.screens import scoreboard_cells
-from dashboard.screens.scoreboard_cells import KEYS
+from dashboard.screens.overview import cells as cells_of
+from dashboard.screens.overview.cells import KEYS
 from dashboard.tables import Column, measured
 from dashboard.words import TIMES, escape, listed, shortened, when
 from store.metrics import metric
@@ -56,9 +56,9 @@ def read(view: View, counts: pd.DataFrame) -> Board:
     cells = means.merge(counts, on=KEYS, how="left")
     memory = data.rows(view.snapshot, "memory_ratios", view.selection)
     cells = cells.merge(memory, on=KEYS, how="left") if len(memory) else cells.assign(memory_ratio=None, memory_n=0)
-    cells = scoreboard_cells.with_changes(with_series(cells), view, base)
-    cells = scoreboard_cells.with_trends(cells, view, base)
-    return Board(means=means, cells=scoreboard_cells.with_words(cells, view, base), base=base)
+    cells = cells_of.with_changes(with_series(cells), view, base)
+    cells = cells_of.with_trends(cells, view, base)
+    return Board(means=means, cells=cells_of.with_words(cells, view, base), base=base)
 
 
 def show(view: View, board: Board) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from dashboard import data, links, tables
 from dashboard.rows import each
+from dashboard.screens import opening
 from dashboard.tables import Column, measured
 from dashboard.words import STATUS_WORDS, count, escape, interval, listed, missing, shortened, when
 
@@ -61,9 +62,7 @@ def table(view: View) -> None:
             sql=data.statement("attention", view.selection),
             on_select="rerun",
         )
-    if picked is not None and picked < len(found):
-        row = found.iloc[picked]
-        links.go(view, "model", model=row["model"], suite=row["suite"], test=row["test"])
+    opening.from_table(view, found, picked)
 
 
 def _line(view: View, page: str, key: str, label: str, **params: object) -> None:

@@ -1,0 +1,5 @@
+"""Overview: what the last run says, what moved since the run before it, and what needs attention."""
+
+from dashboard.screens.overview.page import show
+
+__all__ = ["show"]
