@@ -21,7 +21,8 @@ def show(view: View, rows: pd.DataFrame) -> None:
     st.caption("Those without a number first. Select a row for its samples, files, reproduce command and record.")
     rows = rows.sort_values("ran", kind="stable")
     listed = rows.assign(status=[STATUS_WORDS.get(status, status) for status in rows["status"]])
-    columns = tables.without_constant(_columns(), listed, ["suite", "accelerator", "dtype", "attempt", "replicas_n"])
+    same = ["suite", "accelerator", "dtype", "attempt", "replicas_n", "failure_phase"]
+    columns = tables.without_constant(_columns(), listed, same)
     position = tables.show(
         listed,
         columns,
