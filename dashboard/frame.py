@@ -28,9 +28,7 @@ def head(title: str, view: View, answers: Sequence[str], results: int, *, baseli
         baseline: whether the page compares with the baseline.
         more: where the answers stand that do not fit.
     """
-    with st.container(horizontal=True, vertical_alignment="bottom", key="head"):
-        st.title(title, anchor=False)
-        _link(view)
+    name(title, view)
     if answers:
         st.markdown(f"#### {answers[0]}")
     listed = [f"- {answer}" for answer in answers[1:ANSWERS_SHOWN]]
@@ -39,6 +37,13 @@ def head(title: str, view: View, answers: Sequence[str], results: int, *, baseli
     if listed:
         st.markdown("\n".join(listed))
     st.caption(" · ".join(_origin(view, results, baseline=baseline)))
+
+
+def name(title: str, view: View) -> None:
+    """Draw the title, and beside it the address of the view."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="head"):
+        st.title(title, anchor=False)
+        _link(view)
 
 
 def _link(view: View) -> None:

@@ -1,19 +1,28 @@
--- Grain of structural_differences(run_a, run_b): one row per experiment × environment × kind of compiled program in
--- which two runs differ, of those whose programs both runs know. Programs have no noise: a row here explains a change of
--- time. `changed_n` programs of run_b have a fingerprint that run_a has not; `op_changes` are the operations whose
--- number differs.
-CREATE OR REPLACE MACRO structural_differences(run_a, run_b) AS TABLE
-WITH graphs AS (
+-- Grain of structural_differences(run_a, run_b, environment_a, environment_b): one row per experiment × environment × kind
+-- of compiled program in which two runs differ, of those whose programs both know; with two environments named, these are
+-- compared, also of one run. Programs have no noise: a row here explains a change of time. `changed_n` programs of B have a
+-- fingerprint that A has not; `op_changes` are the operations whose number differs.
+CREATE OR REPLACE MACRO structural_differences(run_a, run_b, environment_a := NULL, environment_b := NULL) AS TABLE
+WITH results_of AS (
+    SELECT 'a' AS side, experiment_id, environment, detail_record_id
+    FROM result_rows
+    WHERE run_id = run_a AND (environment_a IS NULL OR environment = environment_a)
+    UNION ALL
+    SELECT 'b', experiment_id, environment, detail_record_id
+    FROM result_rows
+    WHERE run_id = run_b AND (environment_b IS NULL OR environment = environment_b)
+),
+graphs AS (
     SELECT
-        r.run_id, r.experiment_id, coalesce(r.environment, '') AS environment_key, g.kind, g.fingerprint, g.ops,
-        g.fusions, g.flops, g.bytes_accessed, g.op_histogram
-    FROM result_rows AS r
+        r.side, r.experiment_id,
+        CASE WHEN environment_b IS NULL THEN coalesce(r.environment, '') ELSE '' END AS environment_key,
+        g.kind, g.fingerprint, g.ops, g.fusions, g.flops, g.bytes_accessed, g.op_histogram
+    FROM results_of AS r
     JOIN record_graphs AS g ON g.record_id = r.detail_record_id
-    WHERE r.run_id IN (run_a, run_b)
 ),
 sides AS (
     SELECT
-        run_id, experiment_id, environment_key, kind,
+        side, experiment_id, environment_key, kind,
         count(*) AS graphs_n,
         sum(ops)::BIGINT AS ops_n,
         sum(fusions)::BIGINT AS fusions_n,
@@ -27,15 +36,15 @@ known AS (
     SELECT experiment_id, environment_key
     FROM sides
     GROUP BY ALL
-    HAVING count(DISTINCT run_id) = 2
+    HAVING count(DISTINCT side) = 2
 ),
-a AS (SELECT s.* FROM sides AS s JOIN known USING (experiment_id, environment_key) WHERE run_id = run_a),
-b AS (SELECT s.* FROM sides AS s JOIN known USING (experiment_id, environment_key) WHERE run_id = run_b),
+a AS (SELECT s.* FROM sides AS s JOIN known USING (experiment_id, environment_key) WHERE side = 'a'),
+b AS (SELECT s.* FROM sides AS s JOIN known USING (experiment_id, environment_key) WHERE side = 'b'),
 operations AS (
     SELECT
         experiment_id, environment_key, kind, op,
-        coalesce(sum(number) FILTER (run_id = run_a), 0)::BIGINT AS ops_a,
-        coalesce(sum(number) FILTER (run_id = run_b), 0)::BIGINT AS ops_b
+        coalesce(sum(number) FILTER (side = 'a'), 0)::BIGINT AS ops_a,
+        coalesce(sum(number) FILTER (side = 'b'), 0)::BIGINT AS ops_b
     FROM (
         SELECT *, TRY_CAST(json_extract_string(op_histogram, '$."' || op || '"') AS BIGINT) AS number
         FROM (SELECT *, unnest(json_keys(op_histogram)) AS op FROM graphs)
@@ -80,7 +89,8 @@ SELECT
     coalesce(c.op_changes, []) AS op_changes
 FROM joined AS j
 JOIN result_rows AS r
-    ON r.run_id = run_b AND r.experiment_id = j.experiment_id AND coalesce(r.environment, '') = j.environment_key
+    ON r.run_id = run_b AND r.experiment_id = j.experiment_id
+    AND coalesce(r.environment, '') = CASE WHEN environment_b IS NULL THEN j.environment_key ELSE environment_b END
 LEFT JOIN changes AS c
     ON c.experiment_id = j.experiment_id AND c.environment_key = j.environment_key AND c.kind = j.kind
 WHERE j.differs;

@@ -8,6 +8,7 @@ from dashboard import settings
 from store import query
 from store.compare import compare, resolve
 from store.ingest import ingest
+from store.record import Graph
 from store.state import reviews
 from store.weekly import weekly_report
 from tests.dashboard.opened import open_page, tables, text
@@ -114,6 +115,27 @@ def test_two_backends_of_the_shown_run_are_compared(opened):
     at = opened(a="inductor", b="openxla+dynamo")
     assert "with A inductor and B openxla\\+dynamo" in text(at)
     assert "slower" in text(at)
+
+
+def test_two_environments_of_a_run_are_compared_with_their_programs(monkeypatch, factory, tmp_path):
+    records = [
+        factory.make_record(
+            environment=factory.make_environment(name, torch=name),
+            replica=replica,
+            per_iter=[seconds * (1 + 0.001 * replica)] * 8,
+            graphs=[Graph(kind="fx", fingerprint=name, ops=ops, op_histogram={"conv": ops}, fusions=None)],
+        )
+        for name, seconds, ops in (("old", 0.010, 20), ("new", 0.020, 25))
+        for replica in range(3)
+    ]
+    factory.write_run(tmp_path / "runs" / "two", records)
+    ingest([tmp_path], tmp_path / "store")
+    params = {"a": ["old"], "b": ["new"], "review": ["true"]}
+    at = open_page(monkeypatch, tmp_path / "store", "compare", **params)
+    assert not at.exception
+    words = text(at).replace("\\", "")
+    assert "1 slower" in words
+    assert "fx: ops 20 → 25; ops: conv 20 → 25" in words
 
 
 def test_markup_of_messages_stays_text(opened):

@@ -55,3 +55,15 @@ def test_environments_are_compared_apart(stored_runs):
     second = [later(environment=env, graphs=[graph(fp, add=1)]) for env, fp in zip(envs, ("aa", "bb"), strict=True)]
     [row] = differences(stored_runs(first, second))
     assert row["environment"] == "new"
+
+
+def test_two_environments_of_one_run_are_compared(stored_runs):
+    from tests.store.factory import make_environment
+
+    old, new = make_environment("old"), make_environment("new")
+    run = [later(environment=old, graphs=[graph("aa", add=2)]), later(environment=new, graphs=[graph("bb", add=3)])]
+    con = stored_runs(run)
+    named = "environment_a := 'old', environment_b := 'new'"
+    [row] = query.fetch(con, f"SELECT * FROM structural_differences('run-1', 'run-1', {named})")
+    assert (row["environment"], row["ops_a"], row["ops_b"], row["changed_n"]) == ("new", 2, 3, 1)
+    assert row["op_changes"] == [{"op": "add", "ops_a": 2, "ops_b": 3}]

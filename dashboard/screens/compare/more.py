@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard import data, tables, verdicts
 from dashboard.rows import each
 from dashboard.screens.compare import board
-from dashboard.screens.compare.panel import programs
+from dashboard.screens.compare.panel import programs, structure
 from dashboard.tables import Column
 from dashboard.words import count, escape, interval
 
@@ -58,8 +58,9 @@ def show(view: View, found: Review) -> None:
     _not_comparable(view, found)
     _listed(view, "still failing", "Failed in A and in B", board.filtered(view, found.still))
     _listed(view, "new in the plan", "Tried in B only", board.filtered(view, found.added))
-    if found.across_runs:
+    if not found.new.variant:
         _programs(view, found)
+    if found.across_runs:
         _dropped(view)
         _settings(view, found)
     _cells(view, "Unchanged", _kept(view, found, "same"), "same")
@@ -181,7 +182,7 @@ def _listed(view: View, word: str, title: str, findings: Sequence[Finding]) -> N
 
 def _programs(view: View, found: Review) -> None:
     """Draw in what the compiled programs differ."""
-    wanted = {"a": found.old.run_id, "b": found.new.run_id}
+    wanted = structure(found)
     frame = data.rows(view.snapshot, "structure", view.selection, **wanted)
     if frame.empty:
         return

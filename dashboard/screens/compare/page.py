@@ -38,7 +38,8 @@ def show(view: View) -> None:
             frame.head("Compare", view, [], 0, baseline=False)
         st.info(found, icon=":material/info:")
         return
-    top.title("Compare", anchor=False)
+    with top:
+        frame.name("Compare", view)
     findings = board.filtered(view, found.findings)
     _head(view, found, findings)
     more.versions(found)

@@ -70,9 +70,9 @@ def _evidence(finding: Finding) -> None:
 
 def _structure(view: View, found: Review, finding: Finding) -> None:
     """Say in what the compiled programs of the two sides differ: programs have no noise."""
-    if not finding.experiment_id or not found.across_runs:
+    if not finding.experiment_id or found.new.variant:
         return
-    differing = data.rows(view.snapshot, "structure", view.selection, a=found.old.run_id, b=found.new.run_id)
+    differing = data.rows(view.snapshot, "structure", view.selection, **structure(found))
     mine = differing[
         (differing["experiment_id"] == finding.experiment_id)
         & (differing["environment"].fillna("default") == finding.environment)
@@ -82,6 +82,14 @@ def _structure(view: View, found: Review, finding: Finding) -> None:
         st.markdown("**Its programs differ**\n" + "\n".join(said))
     elif finding.group == "speed":
         st.caption("Its compiled programs are the same, or no dump of both sides tells.")
+
+
+def structure(found: Review) -> dict[str, str | None]:
+    """Return what the query `structure` takes: two runs, or two environments; backends have programs of their own."""
+    sides = {"a": found.old, "b": found.new}
+    return {name: side.run_id for name, side in sides.items()} | {
+        f"environment_{name}": side.environment for name, side in sides.items()
+    }
 
 
 def programs(row: object) -> str:
