@@ -31,6 +31,14 @@ if TYPE_CHECKING:
 
 _FOLDER = Path(__file__).with_name("queries")
 _FILTERS = "/*filters*/"
+_OF_SERIES = tuple(name for name in FILTER_WORDS if name != "model")
+_OF_RESULTS = tuple(FILTER_WORDS)
+_PICKED: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("attention", "fallback_ops", "graph_breaks", "results", "speedups"), _OF_RESULTS),
+    **dict.fromkeys(("counts", "geomean_changes", "geomean_trend", "geomeans", "memory_ratios"), _OF_SERIES),
+}
+"""Query → the filters that only choose among its rows: it is asked for all of them once, and another choice costs no
+query. Its statement has them, and gives the same rows."""
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
@@ -74,7 +82,6 @@ def graph_breaks(shown: str, selection: Selection) -> pd.DataFrame:
     return rows(shown, "graph_breaks", selection)
 
 
-@st.cache_data(max_entries=100, max_size="512mb", show_spinner="Reading the store…")
 def rows(shown: str, name: str, selection: Selection, **more: Any) -> pd.DataFrame:
     """Return the rows of a query of `queries/`.
 
@@ -84,8 +91,20 @@ def rows(shown: str, name: str, selection: Selection, **more: Any) -> pd.DataFra
         selection: gives the filters and the baseline.
         more: further parameters of the query.
     """
+    outside = _PICKED.get(name, ())
+    asked = selection.without(outside)
     text = sql(name, only=bool(selection.only))
-    return query.select(snapshot.connection(shown), text, _bound(text, selection, more))
+    found = _rows(shown, text, _bound(text, asked, more))
+    wanted = {column: values for column in outside if (values := getattr(selection, column))}
+    for column, values in wanted.items():
+        found = found[found[column].isin(values)]
+    return found.reset_index(drop=True) if wanted else found
+
+
+@st.cache_data(max_entries=200, max_size="512mb", show_spinner="Reading the store…")
+def _rows(shown: str, text: str, bound: dict[str, Any]) -> pd.DataFrame:
+    """Return the rows of a statement: asked again only where a parameter that it names has changed."""
+    return query.select(snapshot.connection(shown), text, bound)
 
 
 def statement(name: str, selection: Selection, **more: Any) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Literal
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 FILTER_WORDS: dict[str, str] = {
     "suite": "Suite",
@@ -68,6 +71,11 @@ class Selection:
     def chosen(self) -> dict[str, tuple[str, ...]]:
         """Return every filter by its URL parameter."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name in FILTER_WORDS}
+
+    def without(self, names: Iterable[str]) -> Selection:
+        """Return the selection with these filters off."""
+        off: dict[str, Any] = dict.fromkeys(names, ())
+        return replace(self, **off)
 
     def parameters(self) -> dict[str, object]:
         """Return what a query may bind, by name; SQL takes those that it names."""

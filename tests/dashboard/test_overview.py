@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 
+import pandas as pd
 import pytest
 
-from dashboard import data, literals
+from dashboard import data
 from dashboard.selection import Selection
 from dashboard.words import TIMES
 from store import query
@@ -209,11 +210,16 @@ QUERIES = ("results", "speedups", "geomeans", "counts", "attention", "fallback_o
 
 @pytest.mark.parametrize("name", QUERIES)
 @pytest.mark.parametrize("only", [(), ("no fallback ops",)])
-def test_the_statement_beside_a_table_gives_its_rows(con, name, only):
-    chosen = Selection(run_id="22222222-new", baseline="inductor", model=("it's", *MODELS[:2]), only=only)
-    text = data.sql(name, only=bool(only))
-    bound = {key: chosen.parameters()[key] for key in literals.names(text)}
-    asked = query.select(con, text, bound)
+def test_the_statement_beside_a_table_gives_its_rows(nights, con, name, only):
+    chosen = Selection(
+        run_id="22222222-new",
+        baseline="inductor",
+        model=("it's", *MODELS[:3]),
+        backend=("eager", "openxla+dynamo"),
+        accelerator=("cuda",),
+        only=only,
+    )
+    shown = data.rows(str(query.current_snapshot(nights)), name, chosen)
     copied = query.select(con, data.statement(name, chosen))
-    assert len(asked) == len(copied)
-    assert asked.equals(copied)
+    assert len(shown) == len(copied)
+    pd.testing.assert_frame_equal(shown, copied, check_dtype=False)
