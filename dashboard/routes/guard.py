@@ -52,7 +52,7 @@ def refusal(method: str, headers: Headers, hosts: frozenset[str]) -> PlainTextRe
     if method not in _READING:
         return PlainTextResponse("This address is for reading only.", 405, {"Allow": ", ".join(_READING)})
     host = headers.get("host", "")
-    if _name(host) not in hosts:
+    if not _is_known(_name(host), hosts):
         return PlainTextResponse("This server is not known under that host name; see --allowed-host.", 403)
     origin = headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != host:
@@ -60,6 +60,14 @@ def refusal(method: str, headers: Headers, hosts: frozenset[str]) -> PlainTextRe
     if headers.get("sec-fetch-site") in ("cross-site", "same-site") and not _is_visit(headers):
         return PlainTextResponse("Only pages of this server may ask for this.", 403)
     return None
+
+
+def _is_known(name: str | None, hosts: frozenset[str]) -> bool:
+    """Say whether a host name is one of ours, by the patterns that Streamlit's own check knows: `*.example`, `*`."""
+    if name is None:
+        return False
+    patterns = (host for host in hosts if host.startswith("*."))
+    return "*" in hosts or name in hosts or any(name.endswith(pattern[1:]) for pattern in patterns)
 
 
 def _is_visit(headers: Headers) -> bool:

@@ -16,7 +16,7 @@ from dashboard import literals
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-LARGEST = 256 * 2**20
+LARGEST = 128 * 2**20
 """Bytes of JSON that are summed up here; the timeline opens larger ones."""
 _SQL = (Path(__file__).parents[1] / "queries" / "trace_events.sql").read_text(encoding="utf-8")
 _US_PER_S = 1e6
@@ -42,10 +42,11 @@ def top_ops(path: Path) -> pd.DataFrame:
     Raises:
         NotSummed: the file is too large, or no trace.
     """
-    if _unpacked_bytes(path) > LARGEST:
+    length = _unpacked_bytes(path)
+    if length > LARGEST:
         raise NotSummed(f"more than {LARGEST // 2**20} MiB unpacked: open the timeline, or download it")
     sums: dict[tuple[str, str], _Sum] = defaultdict(_Sum)
-    for thread in _threads(_events(path)):
+    for thread in _threads(_events(path, length)):
         _add_thread(thread, sums)
     rows = [(cat, name, s.calls, s.self_us / _US_PER_S, s.total_us / _US_PER_S) for (cat, name), s in sums.items()]
     frame = pd.DataFrame(rows, columns=["category", "name", "calls_n", "self_s", "total_s"])
@@ -53,12 +54,12 @@ def top_ops(path: Path) -> pd.DataFrame:
     return frame.sort_values("self_s", ascending=False, ignore_index=True)
 
 
-def _events(path: Path) -> list[tuple[Any, ...]]:
+def _events(path: Path, length: int) -> list[tuple[Any, ...]]:
     """Return (process, thread, category, name, begin, duration) in order, by a DuckDB that can read this file only."""
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoload_known_extensions": "false",
         "autoinstall_known_extensions": "false",
-        "memory_limit": "1GB",
+        "memory_limit": "512MB",
         "threads": "2",
     }
     try:
@@ -66,7 +67,9 @@ def _events(path: Path) -> list[tuple[Any, ...]]:
             # A setting takes no parameter.
             con.execute(f"SET allowed_paths = {literals.literal([str(path)])}")
             con.execute("SET enable_external_access = false; SET lock_configuration = true")
-            return con.execute(_SQL, {"path": str(path), "largest": LARGEST}).fetchall()
+            return con.execute(_SQL, {"path": str(path), "largest": length + 1}).fetchall()
+    except duckdb.OutOfMemoryException as error:
+        raise NotSummed("it needs more memory than a page may take: open the timeline, or download it") from error
     except duckdb.Error as error:
         raise NotSummed(f"no chrome trace that can be read ({str(error).splitlines()[0]})") from error
 

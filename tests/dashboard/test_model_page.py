@@ -9,7 +9,7 @@ import pytest
 
 from tests.dashboard.opened import open_page, tables, text
 
-PARTS = ("Samples", "Verification", "Metrics", "Fallback ops", "History", "Files", "Identity and record")
+PARTS = ("Samples", "Verification", "Metrics", "Fallback ops", "Programs", "History", "Files", "Identity and record")
 ONE = {"suite": ["torchbench"], "model": ["resnet18"], "test": ["eval"]}
 
 
@@ -203,6 +203,32 @@ def test_counters_and_traces_are_tables(monkeypatch, filed):
     assert tables(at)[-2].to_numpy().tolist() == [["stats", "unique_graphs", 3]]
     at = opened(monkeypatch, filed, part=["Files"], kind=["Trace"])
     assert tables(at)[-2][["name", "calls_n", "self_s"]].to_numpy().tolist() == [["aten::add", 1, 2.0]]
+
+
+def test_programs_are_listed_with_their_operations(monkeypatch, factory, tmp_path):
+    from store.ingest import ingest
+    from store.record import Graph
+
+    graph = Graph(kind="hlo_optimized", fingerprint="f00", ops=7, fusions=2, op_histogram={"add": 2, "fusion": 5})
+    factory.write_run(tmp_path / "runs" / "one", [factory.make_record(graphs=[graph])])
+    ingest([tmp_path], tmp_path / "store")
+    programs = tables(open_page(monkeypatch, tmp_path / "store", "model", part=["Programs"]))[-1]
+    assert programs[["ops", "fusions", "operations"]].to_numpy().tolist() == [[7, 2, "fusion 5, add 2"]]
+
+
+def test_a_failure_shows_the_end_of_its_log(monkeypatch, factory, tmp_path):
+    from store.ingest import ingest
+    from store.record import Artifact
+
+    record = factory.make_record(status="crashed", message="killed by signal 11")
+    record.artifacts = [Artifact(kind="log", path="artifacts/a/attempt-1-timed.log", bytes=1)]
+    run = factory.write_run(tmp_path / "runs" / "one", [record])
+    (run / "artifacts" / "a").mkdir(parents=True)
+    (run / "artifacts" / "a" / "attempt-1-timed.log").write_text("".join(f"line {n}\n" for n in range(500)))
+    ingest([tmp_path], tmp_path / "store")
+    at = open_page(monkeypatch, tmp_path / "store", "model")
+    [log] = [code.value for code in at.code if code.value.endswith("line 499")]
+    assert len(log.splitlines()) == 60
 
 
 def test_a_file_that_is_gone_says_so(monkeypatch, filed):

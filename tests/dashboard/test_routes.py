@@ -168,3 +168,21 @@ def test_the_timeline_is_served_and_may_load_from_this_server_only(port):
     assert "default-src 'none'" in headers["content-security-policy"]
     for path in ("/perfetto/../html.py", "/perfetto/..%2fhtml.py", "/perfetto/%2e%2e/html.py"):
         assert ask(port, path)[0] in (400, 404)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "host", "known"),
+    [
+        ({"*.corp.example"}, "bench.corp.example:8501", True),
+        ({"*.corp.example"}, "evilcorp.example", False),
+        ({"*"}, "anything", True),
+        ({"::1"}, "[::1]:8501", True),
+        ({"localhost"}, "localhost.evil.example", False),
+    ],
+)
+def test_hosts_are_known_by_the_patterns_of_streamlit(hosts, host, known):
+    from starlette.datastructures import Headers
+
+    from dashboard.routes.guard import refusal
+
+    assert (refusal("GET", Headers({"host": host}), frozenset(hosts)) is None) == known

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard.screens.model import files, history, identity, metrics, ops, samples, verification
+from dashboard.screens.model import files, history, identity, metrics, ops, programs, samples, verification
 from dashboard.screens.model.result import Result
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ PARTS: dict[str, Callable[[View, Result], None]] = {
     "Verification": verification.show,
     "Metrics": metrics.show,
     "Fallback ops": ops.show,
+    "Programs": programs.show,
     "History": history.show,
     "Files": files.show,
     "Identity and record": identity.show,
@@ -45,6 +46,8 @@ def show(view: View, rows: pd.DataFrame) -> None:
         )
     result = Result.of(view, rows.iloc[names.index(name)])
     result.reproduce()
+    if not result.row["ran"]:
+        files.end_of_log(view, result)
     PARTS[part or "Samples"](view, result)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +12,10 @@ import streamlit as st
 
 from dashboard import artifacts, data, snapshot, tables
 from dashboard.routes.artifact import PATH
+from dashboard.rows import each
 from dashboard.screens.model import viewers
 from dashboard.tables import Column
+from dashboard.viewers.text import last_lines
 from dashboard.words import count, escape, missing, size
 
 if TYPE_CHECKING:
@@ -62,6 +65,19 @@ def show(view: View, result: Result) -> None:
     _draw(view, kind, some.iloc[names.index(name)])
     with st.expander(f"All {count(len(listed), 'file')} of this result"):
         _table(view, result, listed)
+
+
+def end_of_log(view: View, result: Result) -> None:
+    """Draw the end of what the measuring process printed, where its log is still there."""
+    listed = data.rows(view.snapshot, "model_artifacts", view.selection, **result.keys)
+    logs = listed[(listed["kind"] == "log") & (listed["bytes"] > 0)]
+    timed = logs[logs["file"].str.contains("timed", regex=False)]
+    for row in each(timed if len(timed) else logs):
+        with contextlib.suppress(artifacts.NotServed):
+            place = artifacts.locate(snapshot.connection(view.snapshot), str(row.record_id), str(row.path))
+            with st.expander(f"End of the log {row.file}", icon=":material/terminal:"):
+                st.code(last_lines(place), language=None, height=320)
+            return
 
 
 def _kinds(listed: pd.DataFrame) -> dict[str, str]:
