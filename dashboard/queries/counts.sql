@@ -13,7 +13,7 @@ SELECT
     median(first_iteration_s) AS first_iteration_s,
     count(first_iteration_s) AS first_iteration_n,
     count(DISTINCT model) FILTER (fallback_ops_n > 0) AS fallback_models_n,
-    count(fallback_ops_n) AS fallback_known_n,
+    count(DISTINCT model) FILTER (fallback_ops_n IS NOT NULL) AS fallback_known_n,
     mode(reason) FILTER (NOT ran) AS main_reason
 FROM results
 WHERE /*filters*/

@@ -66,8 +66,8 @@ def test_overview_counts_the_plan_and_states_the_geomean(monkeypatch, demo):
     assert table.loc["openxla+dynamo", "verified"] == "4/4"
     assert table.loc["openxla+dynamo", "n"] == 4
     assert table.loc["openxla+dynamo", "note"] == "1 failed, 1 skipped"
-    assert table.loc["openxla+dynamo", "fallback_models_n"] == 2
-    assert table.loc[["eager", "inductor"], "fallback_models_n"].isna().all()
+    assert table.loc["openxla+dynamo", "fallback"] == "2/4"
+    assert (table.loc[["eager", "inductor"], "fallback"] == "—").all()
 
 
 def test_overview_lists_what_needs_attention_with_reasons(monkeypatch, demo):

@@ -76,7 +76,7 @@ def with_words(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) -> 
             share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not verified" for row in every
         ],
         change=[_change(row) for row in every],
-        fallback_models_n=pd.array([_fallback_models(row) for row in every], dtype="Int64"),
+        fallback=[_fallback_models(row) for row in every],
         note=[_note(row, view) for row in every],
     )
 
@@ -108,10 +108,10 @@ def _change(row: Any) -> str:
     return f"{verdicts.look(row.verdict.word).text}, {moved}"
 
 
-def _fallback_models(row: Any) -> int | None:
-    """Return None where fallback ops cannot be known: the backend has none, or nothing counted them."""
+def _fallback_models(row: Any) -> str:
+    """Return `k/n` models, or the dash where ops cannot be known: the backend has none, or nothing counted them."""
     known = row.backend.startswith("openxla") and not missing(row.fallback_known_n) and row.fallback_known_n
-    return int(row.fallback_models_n) if known else None
+    return share(int(row.fallback_models_n), int(row.fallback_known_n)) if known else DASH
 
 
 def _is_baseline(row: Any, view: View) -> bool:

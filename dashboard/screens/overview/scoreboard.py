@@ -131,11 +131,10 @@ def _columns(view: View, board: Board) -> dict[str, Column]:
         "first_iteration_n": Column("n", "number", width=40, help="Models behind the median of the first iteration."),
         "memory_ratio": measured("memory_ratio", "Memory", "Geometric mean over models.", 75),
         "memory_n": Column("n", "number", width=40, help="Models behind the memory ratio."),
-        "fallback_models_n": Column(
+        "fallback": Column(
             "Fallback",
-            "number",
             width=70,
-            help="Models that called an op that XLA did not lower; a dash for backends without XLA.",
+            help="Models that called an op that XLA did not lower, of those counted; a dash for backends without XLA.",
         ),
         "note": Column("Without a number", help="How many experiments of the row gave no number, and why."),
     }
