@@ -51,6 +51,7 @@ format: $(READY) ## put the sources into their form
 bench: $(READY) ## the benchmarks under tests/performance: minutes
 	@for each in tests/performance/overhead.py tests/performance/start.py tests/performance/ingest.py; do $(BIN)/python $$each || exit 1; done
 	@$(BIN)/python tests/performance/queries.py --home $(HOME_DIR)/bench
+	@$(BIN)/python tests/performance/pages.py --home $(HOME_DIR)/pages
 
 docs: $(READY) ## docs/schema.md from the database, docs/definitions.md from the metric registry
 	@$(BIN)/python tools/documents.py

@@ -127,4 +127,13 @@ def _run_streamlit(options: dict[str, Any]) -> None:
 
     from dashboard.routes import routes  # noqa: PLC0415 - as above
 
+    _trust_charts()
     st.App(APP, routes=routes(options["server.allowedHosts"])).run(config=options)
+
+
+def _trust_charts() -> None:
+    """Send charts without checking them against the grammar, which takes half of the time of drawing; tests check."""
+    from altair.utils import schemapi  # noqa: PLC0415 - as above
+
+    schemapi.disable_debug_mode()
+    setattr(schemapi.SchemaBase, "validate", classmethod(lambda _cls, _spec, _schema=None: None))  # noqa: B010 - typed
