@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from store.compare import Cell
     from store.query import Connection
-    from store.weekly.results import Row, Sides
+    from store.weekly.results import Key, Row, Sides
 
 
 _NAMES = ("suite", "model", "test", "backend", "variant", "environment", "accelerator", "dtype", "experiment_id")
@@ -80,7 +80,7 @@ def review(con: Connection, old: Side, new: Side) -> Review:
     across = old.run_id != new.run_id
     comparison, changes = _speed(con, old, new, parts) if across else _within(con, old, new)
     against = "" if across else f" against {old.text}"
-    rows = {(row["experiment_id"], row["environment"]): (part, row) for part in parts for row in part.now.values()}
+    rows = {(row["experiment_id"], row["environment"]): (part, key) for part in parts for key, row in part.now.items()}
     flips = flips_of(con, parts)
     about = _About(new.run_id, against)
     found = [
@@ -129,8 +129,8 @@ class _About(msgspec.Struct, frozen=True):
     run_id: str
     against: str
 
-    def speed(self, change: Change, part: Sides, row: Row) -> Finding:
-        cell = change.shown
+    def speed(self, change: Change, part: Sides, key: Key) -> Finding:
+        cell, row = change.shown, part.now[key]
         return Finding(
             group="speed",
             word=change.word,
@@ -141,6 +141,7 @@ class _About(msgspec.Struct, frozen=True):
             cell=cell,
             confirming_run=change.run or "",
             now=row,
+            before=part.last.get(key, {}),
             **_names(row),
         )
 
@@ -157,6 +158,7 @@ class _About(msgspec.Struct, frozen=True):
             state=flip.state or "",
             signature=(flip.now or {}).get("error_signature") or "",
             now=flip.now or {},
+            before=flip.last or {},
             **_names(row),
         )
 

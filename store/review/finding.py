@@ -52,6 +52,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     confirming_run: str = ""
     now: dict[str, Any] = {}
     """The new side's result, if it has one."""
+    before: dict[str, Any] = {}
+    """The old side's."""
 
     @property
     def what(self) -> str:

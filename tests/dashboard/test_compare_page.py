@@ -138,6 +138,32 @@ def test_two_environments_of_a_run_are_compared_with_their_programs(monkeypatch,
     assert "fx: ops 20 → 25; ops: conv 20 → 25" in words
 
 
+def test_what_else_changed_there_stands_beside_a_change_of_speed(opened):
+    words = text(opened(a=LISTED, review="true", findings="Faster"))
+    assert "graph breaks 0 → 2" in words
+    assert "fx: ops 100 → 90" in words
+    words = text(opened(a=LISTED, review="true", findings="Slower"))
+    assert "new fallback op]: nonzero" in words
+
+
+def test_hostile_names_stay_text(monkeypatch, factory, tmp_path):
+    """A model of two runs is slower and another fails; their names, label and message try to be markup."""
+    names = ["<script>alert(1)</script> [x](javascript:y) $a$ **b**", "\N{ROCKET} " + "long" * 50]
+    label = "<img src=x onerror=alert(1)> `night`"
+    for day, (seconds, outcome) in enumerate(((0.010, {}), (0.020, {"status": "crashed", "message": names[0]}))):
+        run = {"run_id": f"run-{day}", "label": label, "timestamp": factory.RUN_START + day * factory.DAY}
+        slow = [factory.make_record(model=names[0], replica=n, per_iter=[seconds] * 8, **run) for n in range(3)]
+        failing = factory.make_record(model=names[1], **run, **outcome)
+        factory.write_run(tmp_path / "runs" / f"run-{day}", [*slow, failing])
+    ingest([tmp_path], tmp_path / "store")
+    for params in ({}, {"review": ["true"]}, {"review": ["true"], "findings": ["Slower"]}):
+        at = open_page(monkeypatch, tmp_path / "store", "compare", **params)
+        assert not at.exception
+        assert [mark for mark in ("<script>", "<img", "](javascript") if mark in text(at).replace("\\<", "")] == []
+    rows = tables(open_page(monkeypatch, tmp_path / "store", "compare"))[0]
+    assert list(rows["finding"]) == ["✖ newly failing", "▼ slower"]
+
+
 def test_markup_of_messages_stays_text(opened):
     at = opened(a=LISTED, review="true")
     assert "<b>room" not in text(at)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, tables, verdicts
+from dashboard import data, reports, tables, verdicts
 from dashboard.rows import each
 from dashboard.screens.compare import board
 from dashboard.screens.compare.panel import programs, structure
 from dashboard.tables import Column
 from dashboard.words import count, escape, interval
+from store.report.table import Report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +65,7 @@ def show(view: View, found: Review) -> None:
         _dropped(view)
         _settings(view, found)
     _cells(view, "Unchanged", _kept(view, found, "same"), "same")
+    _consequences(view, found)
     _alarms(found)
 
 
@@ -254,6 +256,18 @@ def _settings(view: View, found: Review) -> None:
             file_name=view.file_name("what-differs"),
             sql=data.statement("facts_that_differ", view.selection, **wanted),
         )
+
+
+def _consequences(view: View, found: Review) -> None:
+    """Draw what follows, as `xlabench compare` prints it: whose doing a speedup is, break-even, reasons for doubt."""
+    known = (found.comparison.speedup_changes, found.comparison.break_even, found.comparison.findings)
+    for number, table in enumerate(table for table in known if table and table.rows):
+        with st.expander(
+            f"{escape(table.title)} ({len(table.rows)})", key=f"part-table-{number}", on_change="rerun"
+        ) as part:
+            if part.open:
+                report = Report(title=table.title, tables=(table,))
+                reports.show(report, key=f"table-{number}", file_name=view.file_name("compare"), sql=("",))
 
 
 def _alarms(found: Review) -> None:

@@ -30,7 +30,7 @@ def show(view: View, found: Review, finding: Finding, said: Mapping[Subject, Sta
         left, right = st.columns([3, 2], gap="large")
         with left:
             _evidence(finding)
-            _structure(view, found, finding)
+            _why(view, found, finding)
             history.small(view, finding)
             _ways(view, found, finding)
         with right:
@@ -68,20 +68,42 @@ def _evidence(finding: Finding) -> None:
         st.caption(f"Last runs: {escape(finding.state)}; the newest first: P passed, F failed, R passed on a retry.")
 
 
-def _structure(view: View, found: Review, finding: Finding) -> None:
-    """Say in what the compiled programs of the two sides differ: programs have no noise."""
-    if not finding.experiment_id or found.new.variant:
+def _why(view: View, found: Review, finding: Finding) -> None:
+    """Say what else changed there: programs, graph breaks and fallback ops have no noise, so they explain a time."""
+    if not finding.experiment_id:
         return
-    differing = data.rows(view.snapshot, "structure", view.selection, **structure(found))
-    mine = differing[
-        (differing["experiment_id"] == finding.experiment_id)
-        & (differing["environment"].fillna("default") == finding.environment)
-    ]
-    said = [f"- {text}" for row in each(mine) for text in (programs(row),) if text]
+    said = [*_numbers(finding), *_ops(found, finding)]
+    if not found.new.variant:
+        differing = data.rows(view.snapshot, "structure", view.selection, **structure(found))
+        mine = differing[
+            (differing["experiment_id"] == finding.experiment_id)
+            & (differing["environment"].fillna("default") == finding.environment)
+        ]
+        said += [programs(row) for row in each(mine)]
     if said:
-        st.markdown("**Its programs differ**\n" + "\n".join(said))
+        st.markdown("**What else differs there**\n" + "\n".join(f"- {text}" for text in said))
     elif finding.group == "speed":
-        st.caption("Its compiled programs are the same, or no dump of both sides tells.")
+        st.caption("Graphs, breaks, fallback ops and compiled programs are the same there, as far as both sides tell.")
+
+
+def _numbers(finding: Finding) -> list[str]:
+    """Return the numbers of graphs and graph breaks where they changed."""
+    names = {"graphs_number": "compiled graphs", "graph_breaks_n": "graph breaks"}
+    sides = {words: (finding.before.get(name), finding.now.get(name)) for name, words in names.items()}
+    return [
+        f"{words} {before:g} → {after:g}"
+        for words, (before, after) in sides.items()
+        if before is not None and after is not None and before != after
+    ]
+
+
+def _ops(found: Review, finding: Finding) -> list[str]:
+    """Return the fallback ops that are new in the model, or gone from it."""
+    return [
+        f"{verdicts.coloured(each.word)}: {escape(each.op)}"
+        for each in found.findings
+        if finding.model in each.models and (each.test, each.variant) == (finding.test, finding.variant)
+    ]
 
 
 def structure(found: Review) -> dict[str, str | None]:
