@@ -26,6 +26,8 @@ _ONE_DEVICE = 2
 _NOTICE = "_unknown_values"
 _TYPED = "_unknown_runs"
 _SEEN = "_link_read"
+_SINGLE = ("run", "baseline", "baseline_run", "baseline_accelerator", "rule")
+"""URL parameters of one value."""
 _LONGEST_SHOWN = 60
 
 
@@ -55,7 +57,7 @@ def run_text(run_id: str, label: str | None, started: object) -> str:
 
 def sidebar(choices: Choices) -> Selection:
     """Draw the filters and return what they say."""
-    _forget_unknown(choices)
+    _read_link(choices)
     with st.sidebar:
         run = _run_box("Run", "run", (NEWEST,), choices, "A run of the list, or the id of any run.")
         _baseline_boxes(choices)
@@ -69,7 +71,7 @@ def sidebar(choices: Choices) -> Selection:
             bind="query-params",
             persist_state="session",
             help="Keeps the models of which no result of this run, under any backend, called a fallback op or broke "
-            "its graph. A result that failed is known to have neither.",
+            "its graph. A result that failed tells of neither.",
         )
         st.button("Clear filters", on_click=clear, icon=":material/filter_alt_off:", type="tertiary", key="clear")
     return _selection(run, choices)
@@ -140,7 +142,7 @@ def _baseline_boxes(choices: Choices) -> None:
         "Where the baseline's latency is taken from: the shown run, the latest or oldest result of each series, or "
         "one run, which later runs do not change.",
     )
-    if len(choices.devices) > _ONE_DEVICE or "baseline_accelerator" in st.query_params:
+    if len(choices.devices) > _ONE_DEVICE:
         st.selectbox(
             "Baseline on accelerator",
             (SAME_ACCELERATOR, *choices.devices),
@@ -174,7 +176,7 @@ def _selection(run: str | None, choices: Choices) -> Selection:
 def _rule() -> Rule:
     """Return the rule in use: Overview, which lets choose it, is drawn after the selection is read."""
     given = st.session_state.get("rule") or st.query_params.get("rule")
-    return next((rule for rule, name in RULES.items() if given in (rule, name)), "paired")
+    return next((rule for rule, name in RULES.items() if given == name), "paired")
 
 
 def _run_box(label: str, key: str, fixed: tuple[str, ...], choices: Choices, help_text: str) -> str | None:
@@ -199,26 +201,39 @@ def _filter(name: str, word: str, values: tuple[str, ...]) -> None:
     )
 
 
-def _forget_unknown(choices: Choices) -> None:
-    """Drop the parameters of a link that name nothing in the store, and remember them for the notice."""
+def _read_link(choices: Choices) -> None:
+    """Drop the parameters of a link that name nothing in the store, for the notice; word others as the boxes do."""
     if _SEEN in st.session_state:
         return
     st.session_state[_SEEN] = True
     unknown: list[tuple[str, str]] = []
     for name, known in {**choices.values, "only": ONLY}.items():
         unknown += [(name, value) for value in st.query_params.get_all(name) if value and value not in known]
-    for name in ("run", "baseline_run"):
-        value = st.query_params.get(name)
-        point = name == "baseline_run" and point_of(value)
-        if value and not point and resolve_run(value, choices) is None:
+    for name, worded in _worded(choices).items():
+        value = st.query_params[name]
+        if worded is None:
             unknown.append((name, value))
             del st.query_params[name]
-    for name, offered in (
-        ("baseline", choices.baselines),
-        ("baseline_accelerator", (SAME_ACCELERATOR, *choices.devices)),
-        ("rule", tuple(RULES.values())),
-    ):
-        value = st.query_params.get(name)
-        if value and value not in offered:
-            unknown.append((name, value))
+        elif worded != value:
+            st.query_params[name] = worded
     st.session_state[_NOTICE] = (tuple(unknown), None)
+
+
+def _worded(choices: Choices) -> dict[str, str | None]:
+    """Return the link's parameters of one value, as the boxes word them; None for what the store does not know."""
+    given = {name: value for name in _SINGLE if (value := st.query_params.get(name))}
+    listed = dict(choices.runs[:RUNS_LISTED])
+    points: dict[str, str] = {point: text for text, point in POINTS.items()}
+    found: dict[str, str | None] = {}
+    for name, value in given.items():
+        if name == "baseline_run" and point_of(value):
+            found[name] = points.get(value, value)
+        elif name in ("run", "baseline_run"):
+            run_id = resolve_run(value, choices)
+            found[name] = value if value == NEWEST else listed.get(run_id, run_id) if run_id else None
+        elif name == "rule":
+            found[name] = next((text for rule, text in RULES.items() if value in (rule, text)), None)
+        else:
+            offered = choices.baselines if name == "baseline" else (SAME_ACCELERATOR, *choices.devices)
+            found[name] = value if value in offered else None
+    return found

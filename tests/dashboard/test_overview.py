@@ -174,6 +174,15 @@ def test_a_rule_of_a_link_that_does_not_exist_is_dropped_with_a_notice(monkeypat
     assert "change" in tables(at)[0].columns
 
 
+@pytest.mark.parametrize(
+    ("given", "table"), [("hud", "Compilers"), ("peer", "Speedup over latest inductor, peer rule")]
+)
+def test_a_link_may_say_a_rule_in_one_word(monkeypatch, demo, given, table):
+    at = open_page(monkeypatch, demo, rule=[given], test=["eval"])
+    assert not at.warning
+    assert f"**{table}**" in text(at)
+
+
 def test_a_run_without_the_baseline_offers_another_one(monkeypatch, factory, tmp_path):
     from store.ingest import ingest
 
