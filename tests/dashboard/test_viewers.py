@@ -76,6 +76,19 @@ def test_a_line_of_megabytes_is_cut(tmp_path):
     assert shown[1] == "second"
 
 
+def test_a_file_of_gigabytes_is_read_up_to_the_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "MOST_READ", 2**22)
+    path = tmp_path / "huge.txt"
+    with path.open("wb") as stream:
+        stream.write(b"first\n")
+        stream.truncate(6 * 2**30)
+    shown = text.page(path, 0)
+    assert shown.text.startswith("first\n")
+    assert len(shown.text) < 2 * text.LONGEST_LINE
+    assert text.search(path, "first").whole is False
+    assert text.last_lines(path, 2) is not None
+
+
 def test_a_packed_text_that_unpacks_to_more_than_the_limit_is_not_read_to_its_end(tmp_path, monkeypatch):
     monkeypatch.setattr(text, "MOST_READ", 100_000)
     path = tmp_path / "bomb.txt.gz"

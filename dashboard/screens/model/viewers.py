@@ -93,7 +93,8 @@ def _text(place: Path) -> None:
         if hits.lines_n:
             st.code(hits.text, language=None, height=_height(hits.text))
         return
-    number = st.session_state.get("page", 1)
+    key = f"page-{place}"
+    number = st.session_state.get(key, 1)
     part = text.page(place, int(number) - 1)
     if not part.text and part.first == 1:
         st.caption("The file is empty.")
@@ -104,7 +105,7 @@ def _text(place: Path) -> None:
             f"Page of {text.PAGE_LINES} lines; this one begins at line {part.first:,}",
             min_value=1,
             max_value=int(number) + 1 if part.more else int(number),
-            key="page",
+            key=key,
             width=320,
         )
 
