@@ -1,5 +1,5 @@
--- Grain: as view fallback_calls, for the shown run; $op narrows it to one op.
+-- Grain: as view fallback_calls, for the shown run; $op narrows it to one op, $klass to one class of ops.
 SELECT *
 FROM fallback_calls
-WHERE ($op::VARCHAR IS NULL OR op = $op) AND /*filters*/
+WHERE ($op::VARCHAR IS NULL OR op = $op) AND ($klass::VARCHAR IS NULL OR klass = $klass) AND /*filters*/
 ORDER BY suite, model, test, variant, environment, op

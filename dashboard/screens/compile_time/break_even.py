@@ -87,8 +87,10 @@ def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
 
 
 def _no_break_even(rows: pd.DataFrame, baseline: str) -> str:
+    if rows.empty:
+        return "No result of this view but the baseline's has a time to steady"
     reasons = rows["speedup_reason"].dropna().value_counts()
-    why = escape(reasons.index[0]) if len(reasons) else "nothing but the baseline has a time to steady"
+    why = escape(reasons.index[0]) if len(reasons) else "the baseline has no time to steady"
     return f"No break-even against {escape(baseline)}: {why}"
 
 

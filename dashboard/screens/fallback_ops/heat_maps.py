@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import answers
+from dashboard import answers, data, downloads
 from dashboard.charts import heat
 from dashboard.charts.axes import PICKED
 from dashboard.rows import sections
@@ -17,6 +17,8 @@ from dashboard.words import CLASSES, count
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dashboard.view import View
+
 SHOWN: dict[str, str] = {"Calls per iteration": "calls_per_iteration", "Share of time": "time_share"}
 """Label → column."""
 OPS_DRAWN = 40
@@ -24,7 +26,7 @@ MODELS_DRAWN = 60
 _MODELS_ABREAST = 8
 
 
-def show(calls: pd.DataFrame) -> None:
+def show(view: View, calls: pd.DataFrame) -> None:
     """Draw what the colour means, and the maps."""
     st.subheader("Ops by model", anchor=False)
     chosen = st.segmented_control(
@@ -40,6 +42,8 @@ def show(calls: pd.DataFrame) -> None:
     for place, (keys, cells) in places.abreast(parts, most):
         with place:
             _map(keys, cells, column)
+    sql = data.statement("fallback_calls", view.selection, op=None, klass=None)
+    downloads.below(calls, "calls", view.file_name("fallback-calls"), sql)
 
 
 def _map(keys: tuple[str, ...], cells: pd.DataFrame, column: str) -> None:
@@ -59,7 +63,7 @@ def _map(keys: tuple[str, ...], cells: pd.DataFrame, column: str) -> None:
     )
     if every > len(ops) or cells["model"].nunique() > len(models):
         total = count(cells["model"].nunique(), "model")
-        st.caption(f"{len(ops)} of {count(every, 'op')} and {len(models)} of {total}; the ranking's files have all.")
+        st.caption(f"{len(ops)} of {count(every, 'op')} and {len(models)} of {total}; the files below have all.")
 
 
 def _ops(cells: pd.DataFrame, column: str) -> tuple[list[str], int]:

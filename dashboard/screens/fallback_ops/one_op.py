@@ -77,7 +77,7 @@ def _table(view: View, op: str, calls: pd.DataFrame) -> None:
         key="op-models",
         alt=f"Results that call {op}",
         file_name=view.file_name("op-models"),
-        sql=data.statement("fallback_calls", view.selection, op=op),
+        sql=data.statement("fallback_calls", view.selection, op=op, klass=None),
         on_select="rerun",
     )
     opening.from_table(view, listed_calls, picked)

@@ -24,7 +24,7 @@ def show(view: View) -> None:
     """Draw the page."""
     known = tuple(data.rows(view.snapshot, "known_ops", view.selection)["op"])
     op = _asked(known)
-    calls = with_series(data.rows(view.snapshot, "fallback_calls", view.selection, op=op))
+    calls = with_series(data.rows(view.snapshot, "fallback_calls", view.selection, op=op, klass=None))
     coverage = data.rows(view.snapshot, "fallback_coverage", view.selection)
     said = one_op.sentences(op, calls) if op else sentences.all_ops(view, calls, coverage)
     ran = int(coverage["ran_n"].sum()) if len(coverage) else 0
@@ -42,7 +42,7 @@ def _all(view: View, calls: pd.DataFrame) -> None:
     if len(calls):
         ranking.show(view)
         _legend(calls)
-        heat_maps.show(calls)
+        heat_maps.show(view, calls)
         reads.show(view, calls)
     breaks.show(view)
 

@@ -29,9 +29,9 @@ def show(view: View) -> None:
     ranked = data.rows(view.snapshot, "fallback_ranking", view.selection, order=asked)
     profiled = int((ranked["time_n"] > 0).sum())
     st.caption(
-        f"Cost is the share of an iteration's time where a profile knows it ({profiled} of "
+        f"Cost is the time of the op over the latency where a profile knows it ({profiled} of "
         f"{count(len(ranked), 'op')}), and calls per iteration elsewhere; the column says which. "
-        "Host reads stand last: there is nothing to lower."
+        "A profile slows what it watches, so a share may pass 100 %. Host reads stand last: there is nothing to lower."
     )
     shown = ranked.assign(
         **{

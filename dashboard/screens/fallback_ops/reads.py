@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from dashboard.view import View
 
 
+_CLASS = "host_read"
+
+
 def show(view: View, calls: pd.DataFrame) -> None:
     """Draw the host reads of the view with their call sites."""
     st.subheader("Host reads", anchor=False)
-    reads = calls[calls["klass"] == "host_read"]
+    reads = calls[calls["klass"] == _CLASS]
     if reads.empty:
         st.markdown("No result of this view read a value on the host.")
         return
@@ -44,7 +47,7 @@ def show(view: View, calls: pd.DataFrame) -> None:
         key="reads",
         alt="Values read on the host, with their call sites",
         file_name=view.file_name("host-reads"),
-        sql=data.statement("fallback_calls", view.selection, op=None),
+        sql=data.statement("fallback_calls", view.selection, op=None, klass=_CLASS),
         on_select="rerun",
     )
     opening.from_table(view, listed, picked)

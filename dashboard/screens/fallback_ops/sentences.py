@@ -42,9 +42,7 @@ def all_ops(view: View, calls: pd.DataFrame, coverage: pd.DataFrame) -> list[str
 def cost(row: Any) -> str:
     """Return what an op costs: its share of time where a profile knows it, else its calls."""
     if not missing(row.time_share):
-        return (
-            f"up to {row.time_share:.2%} of the time of an iteration (profiled in {count(int(row.time_n), 'result')})"
-        )
+        return f"up to {row.time_share:.2%} of the latency (profiled in {count(int(row.time_n), 'result')})"
     if missing(row.calls_per_iteration):
         return "an unknown number of calls"
     calls = "1 call" if row.calls_per_iteration == 1 else f"up to {row.calls_per_iteration:.4g} calls"

@@ -1,0 +1,48 @@
+"""Each chart of three pages over failures only, and over the models that the switches leave."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.dashboard.opened import open_page, tables, text
+
+CHARTS = [
+    ("speedup", {"chart": ["Distribution"]}),
+    ("speedup", {"chart": ["A against B"]}),
+    ("compile-time", {"measure": ["Graphs"]}),
+    ("compile-time", {"chart": ["First blocks"]}),
+    ("compile-time", {"chart": ["Break-even"]}),
+    ("fallback-ops", {"ranking": ["Models it alone blocks"]}),
+]
+every_chart = pytest.mark.parametrize(("page", "choice"), CHARTS)
+
+
+@every_chart
+def test_failures_only_give_no_number_and_no_exception(monkeypatch, failed, page, choice):
+    at = open_page(monkeypatch, failed, page, **choice)
+    assert not at.exception
+    assert "0.00" not in text(at)
+    assert "<script>" not in text(at)
+
+
+@every_chart
+def test_only_models_without_fallback_ops_have_none(monkeypatch, demo, page, choice):
+    at = open_page(monkeypatch, demo, page, only=["no fallback ops"], **choice)
+    assert not at.exception
+    models = {model for table in tables(at) if "model" in table for model in table["model"]}
+    assert not models & {"BERT_pytorch", "dcgan", "resnet50"}
+    assert page != "fallback-ops" or "called a fallback op" in text(at)
+
+
+def test_a_share_of_a_profile_may_pass_100_percent(monkeypatch, factory, tmp_path):
+    from store.ingest import ingest
+    from store.record import FallbackOp
+
+    op = FallbackOp(op="nonzero", klass="opt_in_lowering", calls_per_iteration=1.0, calls_compile=2, time_s=0.02)
+    record = factory.make_record(backend="openxla+dynamo", fallback_ops=[op], per_iter=[0.01] * 8)
+    factory.write_run(tmp_path / "runs" / "one", [record])
+    ingest([tmp_path], tmp_path / "store")
+    at = open_page(monkeypatch, tmp_path / "store", "fallback-ops", colour=["Share of time"])
+    assert "up to 200.00% of the latency (profiled in 1 result)" in text(at)
+    assert tables(at)[0]["time_share"].iloc[0] == pytest.approx(200)
+    assert "a share may pass 100 %" in text(at)
