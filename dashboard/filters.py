@@ -118,7 +118,7 @@ def notice(selection: Selection) -> None:
     if first is not None and selection != first:
         unknown = ()
     st.session_state[_NOTICE] = (unknown, selection)
-    every = [*unknown, *st.session_state.get(_TYPED, ())]
+    every = dict.fromkeys((*unknown, *st.session_state.get(_TYPED, ())))
     if every:
         words = ", ".join(f"**{escape(name)}** = “{escape(value[:_LONGEST_SHOWN])}”" for name, value in every)
         st.warning(f"Ignored, because the store has no such value: {words}.", icon=":material/link_off:")

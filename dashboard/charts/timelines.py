@@ -31,7 +31,7 @@ def blocks(frame: pd.DataFrame) -> alt.LayerChart:
     across = alt.X(
         "begin:Q",
         scale=alt.Scale(domain=[0, end * 1.02], nice=False),
-        axis=alt.Axis(title="Seconds since the first block began", labelFontSize=12, titleFontSize=12),
+        axis=alt.Axis(title="Seconds since the first block began", tickCount=10, labelFontSize=12, titleFontSize=12),
     )
     base = alt.Chart(frame).encode(
         x=across,

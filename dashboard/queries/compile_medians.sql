@@ -1,5 +1,6 @@
 -- Grain: one row per series without the model, of the shown run; a cold and a warm cache are two series. Medians over the
 -- models that have the number, each beside how many they are; the numbers measure different things and are never added.
+-- `main_reason` is the most frequent one of the `without_n` results that did not run.
 SELECT
     test, accelerator, environment, dtype, requested_batch_size, machine_id, optimizer, loss, matmul_precision, workload,
     backend, variant,
@@ -13,7 +14,9 @@ SELECT
     median(compile_peer_s) AS compile_peer_s,
     count(compile_peer_s) AS compile_peer_n,
     max(graphs_number) AS graphs_number,
-    count(graphs_number) AS graphs_n
+    count(graphs_number) AS graphs_n,
+    count(*) FILTER (NOT ran) AS without_n,
+    mode(reason) FILTER (NOT ran) AS main_reason
 FROM result_rows
 WHERE /*filters*/
 GROUP BY ALL

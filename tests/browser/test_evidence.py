@@ -24,7 +24,6 @@ def heading(page, text):
 @pytest.mark.parametrize(
     ("path", "title", "choice", "parameter", "seen"),
     [
-        ("/speedup", "Speedup", "Distribution", "chart=Distribution", "is the share of models that are slower"),
         (
             "/compile-time",
             "Compile time",

@@ -25,7 +25,7 @@ def test_failures_only_give_no_number_and_no_exception(monkeypatch, failed, page
     assert "<script>" not in text(at)
 
 
-@every_chart
+@pytest.mark.parametrize(("page", "choice"), CHARTS[1::2])
 def test_only_models_without_fallback_ops_have_none(monkeypatch, demo, page, choice):
     at = open_page(monkeypatch, demo, page, only=["no fallback ops"], **choice)
     assert not at.exception
@@ -46,3 +46,18 @@ def test_a_share_of_a_profile_may_pass_100_percent(monkeypatch, factory, tmp_pat
     assert "up to 200.00% of the latency (profiled in 1 result)" in text(at)
     assert tables(at)[0]["time_share"].iloc[0] == pytest.approx(200)
     assert "a share may pass 100 %" in text(at)
+
+
+@pytest.mark.parametrize(
+    ("page", "given"),
+    [
+        ("speedup", {"chart": ["nope"]}),
+        ("speedup", {"chart": ["A against B"], "series_b": ["nope"]}),
+        ("compile-time", {"chart": ["First blocks"], "timeline": ["nope"]}),
+        ("fallback-ops", {"ranking": ["nope"]}),
+    ],
+)
+def test_a_choice_that_there_is_not_is_dropped_with_a_notice(monkeypatch, demo, page, given):
+    at = open_page(monkeypatch, demo, page, **given)
+    assert not at.exception
+    assert [warning.value for warning in at.warning if "nope" in warning.value]

@@ -50,10 +50,12 @@ def show(view: View) -> None:
         "time_to_steady_s": measured("time_to_steady_s", note=_OVER),
         "time_to_steady_n": Column("n, steady", "number", help="Models behind the median of the time to steady."),
         "graphs_number": measured("graphs_number", "Graphs (most)", note="Of the model with most."),
+        "without_n": Column("Did not run", "number", help="Results without a number."),
+        "main_reason": Column("Most frequent reason", width="large"),
     }
     tables.show(
         rows,
-        tables.without_constant(columns, rows, ["accelerator", "cache"]),
+        tables.without_constant(columns, rows, ["accelerator", "cache", "without_n", "main_reason"]),
         key="medians",
         alt="Median compile times by test and backend",
         file_name=view.file_name("compile-medians"),

@@ -8,6 +8,7 @@ import streamlit as st
 
 from dashboard import data, empty, frame
 from dashboard.rows import with_series
+from dashboard.screens import choosing
 from dashboard.screens.compile_time import break_even, dots, medians, table, timeline
 from dashboard.screens.compile_time.measures import MEASURES, metric_of
 
@@ -44,15 +45,10 @@ def show(view: View) -> None:
 def _controls() -> str:
     """Draw the choice of a chart, and of a measure where the chart has one."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chart = st.segmented_control(
-            "Chart", CHARTS, default=CHARTS[0], required=True, key="chart", bind="query-params"
-        )
+        chart = choosing.segments("Chart", CHARTS, "chart")
         if chart == CHARTS[0]:
-            first = next(iter(MEASURES))
-            st.segmented_control(
-                "Measure", list(MEASURES), default=first, required=True, key="measure", bind="query-params"
-            )
-    return chart or CHARTS[0]
+            choosing.segments("Measure", list(MEASURES), "measure")
+    return chart
 
 
 def _mixed(said: list[str], earned: list[str]) -> list[str]:

@@ -10,6 +10,7 @@ import streamlit as st
 from dashboard import data, tables
 from dashboard.charts import timelines
 from dashboard.rows import each, with_series
+from dashboard.screens import choosing
 from dashboard.tables import Column, measured
 from dashboard.words import count, escape, missing, seconds
 from store.metrics import metric
@@ -28,6 +29,7 @@ def show(view: View) -> None:
     if not names:
         st.info("No result of this view has timed blocks.", icon=":material/info:")
         return
+    choosing.notice_unknown("Model", list(names), "timeline")
     name = st.selectbox("Model", list(names), key="timeline", bind="query-params", help="The longest wait is first.")
     suite, model, test = names[str(name)]
     asked = {"of_suite": suite, "of_model": model, "of_test": test, "most_blocks": MOST_BLOCKS}
@@ -42,8 +44,7 @@ def show(view: View) -> None:
         "They overlap and are no parts of the block: tracing waits for the compiler, execution goes on beside "
         "the host. A dash in the table: the backend does not say it of each block."
     )
-    for sentence in _unknown(blocks):
-        st.caption(sentence)
+    st.caption(" ".join(_unknown(blocks)))
     _table(view, blocks, asked)
 
 
@@ -97,8 +98,9 @@ def _unknown(blocks: pd.DataFrame) -> list[str]:
                 f"{escape(row.series)}: {escape(row.compiler_source or 'the compiler')} reports "
                 f"{seconds(row.compiler_time_s)} of compiling in all, not in which block."
             )
-        if not missing(row.replicas_n) and row.replicas_n > 1:
-            texts.append(f"{escape(row.series)}: the first of {count(int(row.replicas_n), 'process', 'processes')}.")
+    most = blocks["replicas_n"].max()
+    if not missing(most) and most > 1:
+        texts.append(f"Of up to {count(int(most), 'process', 'processes')} of a result the first is shown.")
     return texts
 
 
@@ -107,11 +109,11 @@ def _table(view: View, blocks: pd.DataFrame, asked: dict[str, Any]) -> None:
         "series": Column("Backend", pinned=True),
         "block": Column("Block", "number", help="Timed blocks in order, from 0."),
         "kind": Column("Kind", help="first, warmup, or the first steady one."),
-        "begin_s": Column("Begin, s", "seconds", help="Seconds since the first block began."),
-        "total_s": Column("Block, s", "seconds", help="Wall time of the block."),
-        "trace_s": Column("Trace, s", "seconds", help="Host time in which lazy tensors were traced."),
-        "compile_s": Column("Compile, s", "seconds", help="Time in XLA's compiler, as XLA reports it."),
-        "execute_s": Column("Execute, s", "seconds", help="Time of executions, as XLA reports it."),
+        "begin_s": Column("Begin, ms", "ms", help="Time since the first block began."),
+        "total_s": Column("Block, ms", "ms", help="Wall time of the block."),
+        "trace_s": Column("Trace, ms", "ms", help="Host time in which lazy tensors were traced."),
+        "compile_s": Column("Compile, ms", "ms", help="Time in XLA's compiler, as XLA reports it."),
+        "execute_s": Column("Execute, ms", "ms", help="Time of executions, as XLA reports it."),
         "compiles": Column("Compilations", "number", help="Programs that were compiled in the block."),
         "executions": Column("Executions", "number", help="Programs that were executed in the block."),
         "graphs_number": measured("graphs_number"),

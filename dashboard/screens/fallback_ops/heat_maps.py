@@ -11,7 +11,7 @@ from dashboard import answers, data, downloads
 from dashboard.charts import heat
 from dashboard.charts.axes import PICKED
 from dashboard.rows import sections
-from dashboard.screens import places
+from dashboard.screens import choosing, places
 from dashboard.words import CLASSES, count
 
 if TYPE_CHECKING:
@@ -29,10 +29,7 @@ _MODELS_ABREAST = 8
 def show(view: View, calls: pd.DataFrame) -> None:
     """Draw what the colour means, and the maps."""
     st.subheader("Ops by model", anchor=False)
-    chosen = st.segmented_control(
-        "Colour", list(SHOWN), default="Calls per iteration", required=True, key="colour", bind="query-params"
-    )
-    column = SHOWN[chosen or "Calls per iteration"]
+    column = SHOWN[choosing.segments("Colour", list(SHOWN), "colour")]
     unknown = int(calls[column].isna().sum())
     if unknown:
         why = "without a profile pass" if column == "time_share" else "that never reached a steady state"

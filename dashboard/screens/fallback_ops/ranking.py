@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dashboard import data, tables
+from dashboard.screens import choosing
 from dashboard.tables import Column, measured
 from dashboard.words import CLASSES, count
 
@@ -22,10 +23,7 @@ _TABLE = "ops"
 def show(view: View) -> None:
     """Draw the choice of an order, and the table."""
     st.subheader("Ranking", anchor=False)
-    order = st.segmented_control(
-        "Ranked by", list(ORDERS), default="Cost", required=True, key="ranking", bind="query-params"
-    )
-    asked = ORDERS[order or "Cost"]
+    asked = ORDERS[choosing.segments("Ranked by", list(ORDERS), "ranking")]
     ranked = data.rows(view.snapshot, "fallback_ranking", view.selection, order=asked)
     profiled = int((ranked["time_n"] > 0).sum())
     st.caption(

@@ -11,7 +11,7 @@ from dashboard import answers, data, tables
 from dashboard.answers import SECTION
 from dashboard.charts import against
 from dashboard.rows import each, sections
-from dashboard.screens import opening, places
+from dashboard.screens import choosing, opening, places
 from dashboard.tables import Column
 from dashboard.words import interval, missing, ratio, seconds
 from store.metrics import metric
@@ -61,11 +61,14 @@ def _choose(view: View, rows: pd.DataFrame) -> tuple[str, str, str] | None:
     if len(firsts) < 2 or not seconds_:  # noqa: PLR2004 - a pair
         return None
     left, middle, right = st.columns([2, 2, 1])
+    choosing.notice_unknown("A", firsts, "series_a")
+    choosing.notice_unknown("B", variants, "series_b")
     a = left.selectbox("A", firsts, key="series_a", bind="query-params")
     offered = [name for name in [*seconds_, *variants] if name != a]
     b = middle.selectbox("B", list(dict.fromkeys(offered)), key="series_b", bind="query-params")
-    by = right.segmented_control("By", BY, default=BY[0], required=True, key="by", bind="query-params")
-    return str(a), str(b), str(by or BY[0])
+    with right:
+        by = choosing.segments("By", BY, "by")
+    return str(a), str(b), by
 
 
 def _rank(variant: str) -> tuple[int, str]:

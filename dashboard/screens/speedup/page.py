@@ -9,6 +9,7 @@ import streamlit as st
 from dashboard import answers, data, empty, frame
 from dashboard.answers import SECTION
 from dashboard.rows import each, sections, with_series
+from dashboard.screens import choosing
 from dashboard.screens.speedup import against, curve, dots, table
 from dashboard.words import count, escape, listed, ratio
 
@@ -40,19 +41,15 @@ def _controls_and_charts(view: View, rows: pd.DataFrame) -> str:
     if drawn.empty:
         return ORDERS[0]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chart = st.segmented_control(
-            "Chart", CHARTS, default=CHARTS[0], required=True, key="chart", bind="query-params"
-        )
-        order = st.segmented_control(
-            "Order of models", ORDERS, default=ORDERS[0], required=True, key="order", bind="query-params"
-        )
+        chart = choosing.segments("Chart", CHARTS, "chart")
+        order = choosing.segments("Order of models", ORDERS, "order")
     if chart == CHARTS[1]:
         curve.show(view)
     elif chart == CHARTS[2]:
         against.show(view, rows)
     else:
-        dots.show(view, drawn, order or ORDERS[0])
-    return order or ORDERS[0]
+        dots.show(view, drawn, order)
+    return order
 
 
 def _said(view: View, rows: pd.DataFrame) -> list[str]:

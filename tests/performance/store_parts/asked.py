@@ -68,7 +68,11 @@ _TABLES = {
     "noise_floors": "records",
     "runs": "records",
 }
-_PAGE = ("attention", "counts", "fallback_coverage", "geomeans", "record", "speedups")
+_PAGE = (
+    *("attention", "counts", "geomeans", "record", "speedups", "speedup_sides", "speedup_curve", "against"),
+    *("compile_medians", "blocks", "break_evens", "break_even_counts"),
+    *("fallback_coverage", "fallback_calls", "fallback_ranking", "known_ops", "op_history", "graph_break_reasons"),
+)
 _QUERIES = ("results", "speedups", "geomeans", "compile_times", "fallback_ops", "graph_breaks", "run_status", "facets")
 
 
@@ -88,10 +92,13 @@ def asks(con: Connection) -> list[Ask]:
 def _facts(con: Connection) -> dict[str, Any]:
     """Return the newest run, the one before, and a result of the newest."""
     runs = [row[0] for row in con.execute("SELECT run_id FROM runs ORDER BY run_started DESC LIMIT 2").fetchall()]
-    sql = "SELECT experiment_id, environment, series_id, suite FROM result_rows WHERE run_id = $run AND ran LIMIT 1"
-    [(experiment, environment, series, suite)] = con.execute(sql, {"run": runs[0]}).fetchall()
+    sql = """SELECT experiment_id, environment, series_id, suite, model, test
+        FROM result_rows WHERE run_id = $run AND ran LIMIT 1"""
+    [(experiment, environment, series, suite, model, test)] = con.execute(sql, {"run": runs[0]}).fetchall()
+    op = con.execute("SELECT op FROM fallback_by_op WHERE run_id = $run LIMIT 1", {"run": runs[0]}).fetchone()
     facts = {"run": runs[0], "before": runs[-1], "experiment": experiment, "environment": environment}
-    return facts | {"series": series, "suite": suite}
+    found = {"series": series, "suite": suite, "model": model, "test": test, "op": op and op[0]}
+    return facts | found
 
 
 def _page(facts: dict[str, Any]) -> dict[str, Any]:
@@ -99,4 +106,7 @@ def _page(facts: dict[str, Any]) -> dict[str, Any]:
     chosen: dict[str, Any] = {name: [] for name in ("suite", "model", "backend", "test", "accelerator", "dtype")}
     shown = {name: facts[name] for name in ("run", "experiment", "environment")}
     baseline = {"baseline_backend": "inductor", "baseline_run": facts["run"], "baseline_accelerator": None}
-    return chosen | shown | baseline | {"only": []}
+    of_model = {"of_suite": facts["suite"], "of_model": facts["model"], "of_test": facts["test"], "most_blocks": 10}
+    of_ops = {"op": facts["op"], "klass": None, "order": "cost", "most_runs": 60}
+    pair = {"series_a": "inductor", "series_b": "openxla+dynamo"}
+    return chosen | shown | baseline | of_model | of_ops | pair | {"only": []}
