@@ -34,8 +34,8 @@ _FILTERS = "/*filters*/"
 _OF_SERIES = tuple(name for name in FILTER_WORDS if name != "model")
 _OF_RESULTS = tuple(FILTER_WORDS)
 _PICKED: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("attention", "fallback_ops", "graph_breaks", "results", "speedups"), _OF_RESULTS),
-    **dict.fromkeys(("counts", "geomean_changes", "geomean_trend", "geomeans", "memory_ratios"), _OF_SERIES),
+    **dict.fromkeys(("attention", "failing", "fallback_ops", "graph_breaks", "results", "speedups"), _OF_RESULTS),
+    **dict.fromkeys(("counts", "geomean_changes", "geomeans", "memory_ratios", "trend_geomeans"), _OF_SERIES),
 }
 """Query → the filters that only choose among its rows: it is asked for all of them once, and another choice costs no
 query. Its statement has them, and gives the same rows."""

@@ -77,8 +77,8 @@ def _named(part: pd.DataFrame) -> str:
 def _states(view: View) -> str:
     """Return how long the failing series have failed, as ` (1 new, 2 persistent)`."""
     found = data.rows(view.snapshot, "failing", view.selection, until=view.started)
-    numbers = {row.state: int(row.series_n) for row in each(found)}
-    states = [f"{numbers[state]} {state}" for state in ("new", "persistent", "flaky") if state in numbers]
+    numbers = found["state"].value_counts()
+    states = [f"{int(numbers[state])} {state}" for state in ("new", "persistent", "flaky") if state in numbers]
     return f" ({', '.join(states)})" if states else ""
 
 

@@ -55,7 +55,9 @@ def with_trends(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) ->
         return cells.assign(trend=None)
     earlier = data.earlier_runs(view.snapshot, view.selection)
     runs = [view.selection.run_id, *earlier["run_id"]]
-    past = data.rows(view.snapshot, "geomean_trend", view.selection, runs=runs)
+    point = view.selection.parameters()["baseline_point"]
+    past = data.rows(view.snapshot, "trend_geomeans", view.selection, runs=runs, point=point)
+    past = past[past["geomean"].notna()]
     lines = {
         tuple(None if missing(key) else key for key in keys): [round(value, 4) for value in part["geomean"]]
         for keys, part in past.groupby(KEYS, dropna=False)
