@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard import settings
+from dashboard import settings, triage
 from store import query
 from store.compare import compare, resolve
 from store.ingest import ingest
@@ -42,8 +42,18 @@ def opened(monkeypatch, weeks, tmp_path):
     return make
 
 
-def test_the_answer_comes_first_with_what_is_sure(opened):
-    words = text(opened(a=LAST, b=NOW))
+@pytest.fixture(scope="module")
+def shown(weeks, tmp_path_factory):
+    """Return the page of the first and the last run, drawn once for the tests that only read."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(settings.STATE_VARIABLE, str(tmp_path_factory.mktemp("state") / "state.sqlite"))
+        at = open_page(patch, weeks, "compare", a=[LAST], b=[NOW])
+    assert not at.exception
+    return at
+
+
+def test_the_answer_comes_first_with_what_is_sure(shown):
+    words = text(shown)
     assert "4 newly failing](2 confirmed)" in words.replace("] (", "](")
     assert "1 slower](1 confirmed)" in words.replace("] (", "](")
     assert "4 new fallback ops" in words
@@ -51,26 +61,26 @@ def test_the_answer_comes_first_with_what_is_sure(opened):
     assert "47 experiments of run **nightly** (newest) against" in words
 
 
-def test_findings_are_those_of_the_command(opened, weeks):
+def test_findings_are_those_of_the_command(shown, weeks):
     with query.connect(query.current_snapshot(weeks)) as con:
         found = compare(con, resolve(con, LAST), resolve(con, NOW))
-    rows = tables(opened(a=LAST, b=NOW))[0]
+    rows = tables(shown)[0]
     [faster] = found.of("faster")
-    [shown] = rows[rows["finding"] == "▲ faster"].to_dict("records")
-    assert (shown["model"], shown["variant"]) == (faster.model, faster.variant)
-    assert shown["ratio"] == faster.verdict.ratio
-    assert shown["old_s"] == pytest.approx(faster.old_s * 1000)
-    assert shown["certainty"] == "suspected"
+    [row] = rows[rows["finding"] == "▲ faster"].to_dict("records")
+    assert (row["model"], row["variant"]) == (faster.model, faster.variant)
+    assert row["ratio"] == faster.verdict.ratio
+    assert row["old_s"] == pytest.approx(faster.old_s * 1000)
+    assert row["certainty"] == "suspected"
 
 
-def test_a_confirming_run_makes_a_suspicion_sure_and_gives_its_numbers(opened):
-    rows = tables(opened(a=LAST, b=NOW))[0].set_index("finding")
+def test_a_confirming_run_makes_a_suspicion_sure_and_gives_its_numbers(shown):
+    rows = tables(shown)[0].set_index("finding")
     assert rows.loc["▼ slower", "certainty"] == "confirmed"
     assert rows.loc["▼ slower", "lost_s"] == pytest.approx(2.8, rel=0.01)
 
 
-def test_time_lost_orders_where_it_is_asked_for(opened):
-    assert tables(opened(a=LAST, b=NOW))[0]["finding"].iloc[0] == "✖ newly failing"
+def test_time_lost_orders_where_it_is_asked_for(opened, shown):
+    assert tables(shown)[0]["finding"].iloc[0] == "✖ newly failing"
     assert tables(opened(a=LAST, b=NOW, by="By time lost"))[0]["finding"].iloc[0] == "▼ slower"
 
 
@@ -88,8 +98,8 @@ def test_without_a_choice_the_shown_run_is_compared_with_the_one_before(opened):
     assert BETWEEN[:8] in words.replace("\\", "")
 
 
-def test_versions_link_to_the_commits_between(opened):
-    words = text(opened(a=LAST, b=NOW))
+def test_versions_link_to_the_commits_between(shown):
+    words = text(shown)
     assert "https://github.com/pytorch/pytorch/compare/v2.8.0...v2.9.1" in words
     assert "https://github.com/pytorch/xla/compare/aaaaaaaaaaaa...bbbbbbbbbbbb" in words
 
@@ -211,9 +221,9 @@ def test_without_a_name_nothing_is_kept(opened, tmp_path):
     assert reviews.listed(tmp_path / "state.sqlite") == []
 
 
-def test_review_mode_steps_through_what_is_open(opened, tmp_path):
+def test_review_mode_steps_through_what_is_open(opened, shown, tmp_path):
     at = opened(a=LISTED, review="true")
-    total = len(tables(opened(a=LAST, b=NOW))[0])
+    total = len(tables(shown)[0])
     headline = [words.value for words in at.markdown if words.value.startswith("##### ")]
     assert "resnet50 eval" in headline[0]
     at.text_input(key="reviewer").set_value("ann").run()
@@ -226,6 +236,14 @@ def test_review_mode_steps_through_what_is_open(opened, tmp_path):
     assert "resnet50 train" in headline[0]
     assert len(reviews.listed(tmp_path / "state.sqlite")) == 1
     assert len(tables(opened(a=LAST, b=NOW, open="true"))[0]) == total - 1
+
+
+def test_a_login_gives_the_name(monkeypatch):
+    class User(dict):
+        is_logged_in = True
+
+    monkeypatch.setattr(triage.st, "user", User(email="ann@example.org"))
+    assert triage.known() == triage.reviewer() == ("ann@example.org", True)
 
 
 def test_the_end_of_a_review_is_said(opened, tmp_path):
