@@ -68,6 +68,10 @@ class Selection:
         chosen = {word: getattr(self, name) for name, word in FILTER_WORDS.items() if getattr(self, name)}
         return chosen | ({"Only models with": self.only} if self.only else {})
 
+    def unfiltered(self) -> Selection:
+        """Return the same run and baseline without filters."""
+        return self.without((*FILTER_WORDS, "only"))
+
     def chosen(self) -> dict[str, tuple[str, ...]]:
         """Return every filter by its URL parameter."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name in FILTER_WORDS}

@@ -185,7 +185,7 @@ def _listed(view: View, word: str, title: str, findings: Sequence[Finding]) -> N
 def _programs(view: View, found: Review) -> None:
     """Draw in what the compiled programs differ."""
     wanted = structure(found)
-    frame = data.rows(view.snapshot, "structure", view.selection, **wanted)
+    frame = _filtered(view, data.rows(view.snapshot, "structure", view.selection.unfiltered(), **wanted))
     if frame.empty:
         return
     with st.expander(f"Programs that differ ({len(frame)})", key="part-programs", on_change="rerun") as part:
@@ -202,13 +202,21 @@ def _programs(view: View, found: Review) -> None:
             key="programs",
             alt="Compiled programs that differ",
             file_name=view.file_name("programs"),
-            sql=data.statement("structure", view.selection, **wanted),
+            sql=data.statement("structure", view.selection.unfiltered(), **wanted),
         )
+
+
+def _filtered(view: View, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return what the filters let through of rows that are asked for once: the query walks the whole store."""
+    for name, wanted in view.selection.chosen().items():
+        if wanted and name in frame.columns:
+            frame = frame[frame[name].isin(wanted)]
+    return frame
 
 
 def _dropped(view: View) -> None:
     """Draw the configurations that stopped reporting: the newest run of their label does not even plan them."""
-    frame = data.rows(view.snapshot, "dropped", view.selection)
+    frame = _filtered(view, data.rows(view.snapshot, "dropped", view.selection.unfiltered()))
     if frame.empty:
         return
     title = f"Dropped: planned by earlier runs of a label, not by its newest ({len(frame)})"
@@ -234,7 +242,7 @@ def _dropped(view: View) -> None:
 def _settings(view: View, found: Review) -> None:
     """Draw every fact in which the two runs differ."""
     wanted = {"a": found.old.run_id, "b": found.new.run_id}
-    frame = data.rows(view.snapshot, "facts_that_differ", view.selection, **wanted)
+    frame = data.rows(view.snapshot, "facts_that_differ", view.selection.unfiltered(), **wanted)
     if frame.empty:
         return
     title = f"Settings and environment that differ ({len(frame)})"

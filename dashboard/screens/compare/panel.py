@@ -74,7 +74,7 @@ def _why(view: View, found: Review, finding: Finding) -> None:
         return
     said = [*_numbers(finding), *_ops(found, finding)]
     if not found.new.variant:
-        differing = data.rows(view.snapshot, "structure", view.selection, **structure(found))
+        differing = data.rows(view.snapshot, "structure", view.selection.unfiltered(), **structure(found))
         mine = differing[
             (differing["experiment_id"] == finding.experiment_id)
             & (differing["environment"].fillna("default") == finding.environment)

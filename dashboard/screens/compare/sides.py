@@ -80,20 +80,30 @@ def _side(view: View, text: str) -> Side:
     run = view.selection.run_id if text == SHOWN else filters.resolve_run(text, known)
     if run is not None:
         return Side(text=name_of(view, run), run_id=run)
-    return resolve(snapshot.connection(view.snapshot), text, view.selection.run_id)
+    return _resolved(view.snapshot, text, view.selection.run_id)
+
+
+@st.cache_data(max_entries=100, show_spinner=False)
+def _resolved(shown: str, text: str, run: str) -> Side:
+    """Return what a text names, looked up once per snapshot: every change on the page asks again."""
+    return resolve(snapshot.connection(shown), text, run)
+
+
+@st.cache_data(max_entries=100, show_spinner=False)
+def _run_before(shown: str, run: str) -> str | None:
+    return base_of(snapshot.connection(shown), run)
 
 
 def _base(view: View, new: Side) -> Side | None:
     """Return the run before B; of an environment or a backend, another one of its run: the baseline, if there is it."""
-    con = snapshot.connection(view.snapshot)
     if new.environment is None and new.variant is None:
-        run = base_of(con, new.run_id)
+        run = _run_before(view.snapshot, new.run_id)
         return None if run is None else Side(text=name_of(view, run), run_id=run)
     kind, own = ("environment", new.environment) if new.environment else ("backend", new.variant)
     axes = data.rows(view.snapshot, "axes", view.selection)
     others = [str(name) for name in axes[axes["kind"] == kind]["name"] if name != own]
     wanted = view.selection.baseline if view.selection.baseline in others else next(iter(others), None)
-    return resolve(con, wanted, new.run_id) if wanted else None
+    return _resolved(view.snapshot, wanted, new.run_id) if wanted else None
 
 
 def _same_kind(old: Side, new: Side) -> tuple[Side, Side] | str:
