@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 ROW_PX = 34
 CHROME_PX = 56
-LABEL_PX = 230
+ROOM = 1.4
+"""Of the axis beyond the longest bar."""
+LABEL_PX = 190
 
 
 def bars(frame: pd.DataFrame) -> alt.LayerChart:
@@ -30,9 +32,7 @@ def bars(frame: pd.DataFrame) -> alt.LayerChart:
     )
     order = list(frame["name"])
     base = alt.Chart(ms).encode(
-        y=alt.Y(
-            "name:N", sort=order, axis=alt.Axis(title=None, labelLimit=LABEL_PX, minExtent=LABEL_PX, labelFontSize=12)
-        ),
+        y=alt.Y("name:N", sort=order, axis=alt.Axis(title=None, labelLimit=LABEL_PX, labelFontSize=12)),
         tooltip=[
             alt.Tooltip("name:N", title="Rung"),
             alt.Tooltip("variant:N", title="Backend"),
@@ -43,14 +43,18 @@ def bars(frame: pd.DataFrame) -> alt.LayerChart:
             alt.Tooltip("step:N", title="Against the rung before"),
         ],
     )
-    axis = alt.Axis(title="Latency, ms per iteration; the dark part is the program's own execution", labelFontSize=12)
+    axis = alt.Axis(title="Latency, ms per iteration (dark: execution)", labelFontSize=12)
+    # One interval that outliers stretch must not squeeze the bars: it leaves the picture, the tooltip has its end.
+    reach = alt.Scale(domain=[0, float(ms["latency"].max()) * ROOM], nice=False)
     whole = base.mark_bar(color=palette.colour("openxla+lazytensor"), opacity=0.45, height=18).encode(
-        x=alt.X("latency:Q", axis=axis)
+        x=alt.X("latency:Q", axis=axis, scale=reach)
     )
     inner = base.transform_filter("isValid(datum.execution)").mark_bar(
         color=palette.colour("openxla+lazytensor"), height=18
     )
-    ends = base.transform_filter("isValid(datum.low)").mark_rule(color=palette.NEUTRAL, strokeWidth=2)
+    ends = base.transform_filter("isValid(datum.low)").mark_rule(color=palette.NEUTRAL, strokeWidth=2, clip=True)
     return alt.layer(
-        whole, inner.encode(x=alt.X("execution:Q", axis=axis)), ends.encode(x=alt.X("low:Q", axis=axis), x2="high:Q")
+        whole,
+        inner.encode(x=alt.X("execution:Q", axis=axis, scale=reach)),
+        ends.encode(x=alt.X("low:Q", axis=axis, scale=reach), x2="high:Q"),
     ).properties(height=CHROME_PX + ROW_PX * len(order))

@@ -85,6 +85,7 @@ def _columns(view: View) -> dict[str, Column]:
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
         "interval": Column("95 %", help="Interval of the speedup; needs 6 samples on both sides."),
         "status": Column("Status", width=95),
+        "why": Column("Why no speedup", width=240),
         "verification_code": Column("Verification", width=120),
         "throughput_per_s": measured("throughput_per_s"),
         "first_iteration_s": measured("first_iteration_s", "First iter."),
@@ -96,5 +97,4 @@ def _columns(view: View) -> dict[str, Column]:
         "cache": Column("Cache"),
         "dtype": Column("Dtype"),
         "batch_size": measured("batch_size"),
-        "why": Column("Why no speedup", width=320),
     }
