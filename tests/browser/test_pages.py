@@ -35,7 +35,7 @@ def test_page_opens_by_its_own_link_without_an_error(page, demo_url, path):
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.goto(demo_url + path)
     settled(page, PATHS[path])
-    expect(origin(page)).to_contain_text("results of run nightly (newest)")
+    expect(origin(page)).to_contain_text("of run nightly (newest)")
     assert page.get_by_test_id("stException").count() == 0
     assert page.get_by_text("Page not found").count() == 0
     assert not problems
