@@ -21,7 +21,7 @@ _NUMBERS_KEPT = (int, float)
 _RULES = (
     (re.compile(r"[^\s\"'=,:()]*/site-packages/"), "site-packages/"),
     (re.compile(r"/\w+/(?:xlabench-\w+|torchinductor_\w+)"), "/scratch"),
-    (re.compile(r"/usr/lib/python3|/usr/local/lib/python3"), "python3"),
+    (re.compile(r"[^\s\"'=,:()]*/lib/(python3\.\d+)/"), r"\1/"),
 )
 _LEFT = re.compile(r"/(?:home|root|tmp|work|Users|private|mnt|data)/[^\s\"']*")
 

@@ -14,6 +14,7 @@ from tests.dashboard.opened import open_page, tables, text
 MATRIX = "2af2f9b8-ad8b-4935-a560-fac9eedfb34c"
 OLD, NEW = "46cd25f5-818b-4138-ab42-612be2fabda1", "45032836-1642-4ad1-b5fb-06b1800d327d"
 CONFIRMING = "9c814370-0799-46c2-b87e-6dfcf27b2a8e"
+NIGHTLY, FALLBACKS = "3c8dcd8d-5463-4b62-972f-1ab8e6356e96", "e065a9cb-9d6c-4852-956d-b8d1b4592a62"
 MEDIANS = """
     WITH rounds AS (
         SELECT r.model, r.variant, r.environment, r.replica, s.round, median(s.per_iter_s) AS latency_s
@@ -94,21 +95,20 @@ def test_what_changed_between_two_runs_and_is_it_real(monkeypatch, review_store,
             assert sure.loc[key, column] == pytest.approx(medians[(*key, side)] * 1000), key
 
 
-def test_which_op_to_lower_first(monkeypatch, review_store, ask, told):
-    at = open_page(monkeypatch, review_store, "fallback-ops")
-    shown = table_with(at, "op", "steady_models_n", "calls_per_iteration")
-    run = ask("SELECT run_id FROM runs ORDER BY run_started DESC LIMIT 1")["run_id"].iloc[0]
+def test_which_op_to_lower_first(monkeypatch, review_store, ask):
+    at = open_page(monkeypatch, review_store, "fallback-ops", run=[FALLBACKS])
+    shown = table_with(at, "op", "time_share", "calls_per_iteration")
     ops = ask(
         """SELECT op, any_value(klass) AS klass, max(calls_per_iteration) AS calls, max(time_share) AS time_share
-        FROM fallback_by_op WHERE run_id = $run GROUP BY op""",
-        run=run,
-    ).set_index("op")
-    assert set(shown["op"]) == set(ops.index)
-    for row in shown.itertuples():
-        assert row.calls_per_iteration == pytest.approx(ops.loc[row.op, "calls"], nan_ok=True)
-    first = shown["op"].iloc[0]
-    assert ops.loc[first, "klass"] != "host_read"
-    assert f"**{escape(first)}** is the op to lower first" in text(at)
+        FROM fallback_by_op WHERE run_id = $run GROUP BY op
+        ORDER BY any_value(klass) = 'host_read', max(time_share) DESC""",
+        run=FALLBACKS,
+    )
+    assert len(ops) > 3
+    assert list(shown["op"]) == list(ops["op"])
+    assert list(shown["time_share"]) == pytest.approx(list(100 * ops["time_share"]))
+    assert list(shown["calls_per_iteration"]) == list(ops["calls"])
+    assert f"**{escape(ops['op'][0])}** is the op to lower first" in text(at)
 
 
 def test_which_model_pays_its_compile_time_back_and_when(monkeypatch, review_store, ask, told):
@@ -135,15 +135,15 @@ def test_which_model_pays_its_compile_time_back_and_when(monkeypatch, review_sto
 
 
 def test_what_failed_and_why(monkeypatch, review_store, ask, told):
-    at = open_page(monkeypatch, review_store, run=[MATRIX])
+    at = open_page(monkeypatch, review_store, run=[NIGHTLY], baseline=["eager"])
     shown = table_with(at, "finding", "why").set_index(["model", "test", "variant"])
     failed = ask(
         """SELECT model, test, variant, status, reason FROM results
         WHERE run_id = $run AND NOT ran AND status NOT IN ('skipped', 'verify_only')""",
-        run=MATRIX,
+        run=NIGHTLY,
     )
-    assert len(failed)
-    reported = {tuple(row[1:4]): row[4:] for row in told("report", "--run", MATRIX)["Without a speedup"]}
+    assert {"timeout", "crashed", "oom", "compile_error", "load_error"} <= set(failed["status"])
+    reported = {tuple(row[1:4]): row[4:] for row in told("report", "--run", NIGHTLY)["Without a speedup"]}
     for row in failed.itertuples():
         key = (row.model, row.test, row.variant)
         assert shown.loc[key, "finding"] == STATUS_WORDS[row.status]
