@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 from dashboard.settings import STORE_VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import AsyncIterator, Iterable
 
 APP = Path(__file__).with_name("app.py")
 EXIT_DONE = 0
 EXIT_USAGE = 2
+GRACE_S = 3
+"""Seconds in which what is being answered may end after Ctrl-C or SIGTERM."""
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, never bound by default
@@ -128,7 +130,22 @@ def _run_streamlit(options: dict[str, Any]) -> None:
     from dashboard.routes import routes  # noqa: PLC0415 - as above
 
     _trust_charts()
-    st.App(APP, routes=routes(options["server.allowedHosts"])).run(config=options)
+    st.App(APP, routes=routes(options["server.allowedHosts"]), lifespan=_bounded_end).run(config=options)
+
+
+@contextlib.asynccontextmanager
+async def _bounded_end(app: object) -> AsyncIterator[None]:
+    """Let a reader who takes a file slowly, or not at all, hold the end of the server for seconds only.
+
+    Streamlit makes the server and hands it to nobody; by now it has put its own method in place of our handler.
+    """
+    import uvicorn  # noqa: PLC0415 - comes with Streamlit
+
+    del app
+    server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
+    if isinstance(server, uvicorn.Server):
+        server.config.timeout_graceful_shutdown = GRACE_S
+    yield
 
 
 def _trust_charts() -> None:

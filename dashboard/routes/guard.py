@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -44,7 +46,9 @@ class Guard:
         if scope["type"] != "http":
             return
         refused = refusal(str(scope["method"]), Headers(scope=scope), self._hosts)
-        await (refused or self._app)(scope, receive, with_headers)
+        # The server ends while a reader still takes the file: no error of anyone.
+        with contextlib.suppress(asyncio.CancelledError):
+            await (refused or self._app)(scope, receive, with_headers)
 
 
 def refusal(method: str, headers: Headers, hosts: frozenset[str]) -> PlainTextResponse | None:

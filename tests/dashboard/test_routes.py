@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
+import socket
 from urllib.parse import urlencode
 
 import pytest
@@ -111,6 +113,17 @@ def test_a_file_of_gigabytes_is_given_out_by_parts(home, port):
     status, headers, body = ask(port, address(home[1], "artifacts/a/huge.log"), Range="bytes=-3")
     assert (status, body) == (206, "end")
     assert headers["content-range"].endswith(f"/{6 * 2**30}")
+
+
+def test_a_reader_who_stops_reading_does_not_hold_the_end_of_the_server(home):
+    """Leaving `served` sends Ctrl-C, waits for the end, and looks for a traceback."""
+    with (home[0] / "runs" / "one" / "artifacts" / "a" / "huge.log").open("wb") as stream:
+        stream.truncate(6 * 2**30)
+    with contextlib.ExitStack() as kept, served(home[0]) as port:
+        reader = kept.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+        path = address(home[1], "artifacts/a/huge.log")
+        reader.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        assert reader.recv(12) == b"HTTP/1.1 200"
 
 
 def test_no_name_of_a_record_leads_out_of_its_artifacts(home, port):
