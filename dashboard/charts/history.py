@@ -17,6 +17,8 @@ HEIGHT_PX = 300
 SMALL_PX = 170
 PICKED = "picked"
 """Name of the selection: the runs of the points that were clicked, under `run_id`."""
+_FEW_DAYS = 3
+"""Up to so many days the axis has the time of day."""
 _MARK_COLOUR = "#7B5EA7"
 
 
@@ -47,7 +49,7 @@ def lines(
     """
     colour, shape = _series(frame, legend=legend)
     axis = _ratios(frame, title) if ratio else _shares(title) if share else _values(title, whole=whole)
-    base = alt.Chart(frame).encode(x=_across(), color=colour)
+    base = alt.Chart(frame).encode(x=_across(frame), color=colour)
     picked = alt.selection_point(name=PICKED, fields=["run_id"], on="click", toggle="true", clear=False)
     points = (
         base.mark_point(size=70, filled=True, opacity=1)
@@ -64,7 +66,7 @@ def lines(
         layers.append(alt.Chart(pd.DataFrame({"value": [1.0]})).mark_rule(color=palette.NEUTRAL).encode(y=axis))
     known = frame[frame["low"].notna()] if "low" in frame.columns else frame.iloc[:0]
     if len(known):
-        spans = alt.Chart(known).encode(x=_across(), color=colour)
+        spans = alt.Chart(known).encode(x=_across(frame), color=colour)
         layers.append(spans.mark_rule(strokeWidth=1.5, opacity=0.55).encode(y=_end(axis, "low"), y2="high:Q"))
     layers += [base.mark_line(strokeWidth=1.6, opacity=0.75).encode(y=axis), points]
     return alt.layer(*layers).properties(height=height)
@@ -80,8 +82,10 @@ def _series(frame: pd.DataFrame, *, legend: bool) -> tuple[alt.Color, alt.Shape]
     )
 
 
-def _across() -> alt.X:
-    axis = alt.Axis(title=None, format="%b %d", labelFontSize=12, labelOverlap=True, grid=False, tickCount=8)
+def _across(frame: pd.DataFrame) -> alt.X:
+    days = (frame["started"].max() - frame["started"].min()) / pd.Timedelta(days=1)
+    form = "%b %d" if days > _FEW_DAYS else "%b %d %H:%M"
+    axis = alt.Axis(title=None, format=form, labelFontSize=12, labelOverlap=True, grid=False, tickCount=6)
     return alt.X("started:T", axis=axis, scale=alt.Scale(padding=14))
 
 

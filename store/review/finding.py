@@ -86,9 +86,19 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def by_evidence(finding: Finding) -> tuple[Any, ...]:
-    """Sort troubles before improvements, then by group, certainty and the least change that the interval allows."""
+    """Sort troubles before improvements, then by group, certainty and the least change that the interval allows.
+
+    What is no longer tried comes last: a smaller plan is a choice more often than a trouble.
+    """
     certainty = _CERTAINTIES.index(finding.certainty)
-    rank = (finding.good, _GROUPS.index(finding.group), finding.word == "flaky", certainty, -finding.surely)
+    rank = (
+        finding.group == "plan",
+        finding.good,
+        _GROUPS.index(finding.group),
+        finding.word == "flaky",
+        certainty,
+        -finding.surely,
+    )
     return (*rank, finding.suite, finding.model, finding.test, finding.variant)
 
 

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 _BAD = (
     *("newly failing", "fails in B only", "slower", "new fallback op", "fallback op in more models"),
-    *("fallback op in other models", "no longer tried", "not tried in B", "flaky"),
+    *("fallback op in other models", "flaky"),
 )
+_REST = (*GOOD, "no longer tried", "not tried in B")
 
 
 def show(view: View) -> None:
@@ -62,7 +63,7 @@ def _compared(view: View, old: Side, new: Side) -> Review | str:
 def _head(view: View, found: Review, findings: Sequence[Finding]) -> None:
     numbers = Counter(finding.word for finding in findings)
     sure = Counter(finding.word for finding in findings if finding.certainty == "confirmed")
-    bad, good = ([_said(word, numbers[word], sure[word]) for word in words if numbers[word]] for words in (_BAD, GOOD))
+    bad, good = ([_said(word, numbers[word], sure[word]) for word in words if numbers[word]] for words in (_BAD, _REST))
     st.markdown(f"#### {', '.join(bad) or 'Nothing got worse'}")
     if good:
         st.markdown(f"- {', '.join(good)}")

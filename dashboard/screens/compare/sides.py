@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -95,9 +96,10 @@ def _run_before(shown: str, run: str) -> str | None:
 
 
 def _base(view: View, new: Side) -> Side | None:
-    """Return the run before B; of an environment or a backend, another one of its run: the baseline, if there is it."""
+    """Return the run before B, as Overview has it; of an environment or a backend, another one of its run."""
     if new.environment is None and new.variant is None:
-        run = _run_before(view.snapshot, new.run_id)
+        like = data.base_run(view.snapshot, replace(view.selection, run_id=new.run_id))
+        run = str(like["run_id"]) if like else _run_before(view.snapshot, new.run_id)
         return None if run is None else Side(text=name_of(view, run), run_id=run)
     kind, own = ("environment", new.environment) if new.environment else ("backend", new.variant)
     axes = data.rows(view.snapshot, "axes", view.selection)

@@ -11,6 +11,9 @@ from dashboard.rows import each, with_series
 from dashboard.screens.trends import changes, overall, runs, single
 from dashboard.words import count, escape, ratio
 
+_MOST = 3
+"""Series that the answer names; charts and table have all."""
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -21,15 +24,18 @@ def show(view: View) -> None:
     """Draw the page."""
     top = st.container()
     wanted = runs.chosen(view)
-    rows = with_series(data.rows(view.snapshot, "trend_geomeans", view.selection, **overall.bound(view, wanted)))
+    rows = data.rows(view.snapshot, "trend_geomeans", view.selection, **overall.bound(view, wanted))
     moved = data.rows(view.snapshot, "changes", view.selection)
-    with top:
-        frame.head("Trends", view, _said(view, rows, moved, wanted), int(rows["planned_n"].sum()), baseline=True)
     if rows.empty:
+        with top:
+            frame.head("Trends", view, [], 0, baseline=True)
         empty.no_rows(view.selection, "results")
         return
     keys = runs.section(_sections(rows))
-    part = rows[(rows["test"] == keys[0]) & (rows["accelerator"] == keys[1]) & (rows["suite"] == keys[2])]
+    mine = (rows["test"] == keys[0]) & (rows["accelerator"] == keys[1]) & (rows["suite"] == keys[2])
+    part = with_series(rows[mine])
+    with top:
+        frame.head("Trends", view, _said(view, part, keys, moved, wanted), int(rows["planned_n"].sum()), baseline=True)
     marks = data.rows(view.snapshot, "marks", view.selection)
     overall.show(view, part, keys, wanted, marks)
     single.show(view, keys, wanted, moved, marks)
@@ -42,24 +48,30 @@ def _sections(rows: pd.DataFrame) -> list[tuple[str, str, str]]:
     return [(str(test), str(accelerator), str(suite)) for test, accelerator, suite in most.index]
 
 
-def _said(view: View, rows: pd.DataFrame, moved: pd.DataFrame, wanted: tuple[str, ...]) -> list[str]:
+def _said(
+    view: View, part: pd.DataFrame, keys: tuple[str, ...], moved: pd.DataFrame, wanted: tuple[str, ...]
+) -> list[str]:
     """Say how each geometric mean went from the first to the last of the runs, and how much was confirmed to change."""
-    known = answers.compared(rows[rows["geomean"].notna()], view.selection.baseline)
-    said = []
-    for keys, part in known.groupby(["test", "accelerator", "suite", "series"], sort=False):
-        first, last = (next(each(part.sort_values("run_started", ascending=up))) for up in (True, False))
-        if first.run_id == last.run_id:
-            continue
-        place = escape(f"{keys[0]} on {keys[1]}, {keys[2]}")
-        models = count(int(last.n), "model") if first.n == last.n else f"{int(last.n)} models now, {int(first.n)} then"
-        change = f"from **{ratio(first.geomean)}** to **{ratio(last.geomean)}** {escape(view.selection.baseline)}"
-        said.append((-last.n, f"**{escape(keys[3])}** went {change} in {place} ({models})"))
-    inside = moved[moved["run_after"].isin(wanted)]
-    slower = int((inside["change_ratio"] > 1).sum())
-    change = (
-        f"{count(len(inside), 'change')} of a latency confirmed in {count(len(wanted), 'run')}: "
-        f"{slower} slower, {len(inside) - slower} faster"
-    )
     if len(wanted) == 1:
         return ["One run of this label: a trend needs two. Choose another label, or measure again"]
-    return [*(text for _, text in sorted(said, key=lambda each: each[0])[:2]), change] if said else [change]
+    inside = moved[moved["run_after"].isin(wanted)]
+    slower = int((inside["change_ratio"] > 1).sum())
+    change = f"{count(len(inside), 'change')} of a latency confirmed in {count(len(wanted), 'run')}"
+    said = [text for _, text in sorted(_moves(view, part, keys))]
+    return [*said[:_MOST], f"{change}: {slower} slower, {len(inside) - slower} faster"]
+
+
+def _moves(view: View, part: pd.DataFrame, keys: tuple[str, ...]) -> list[tuple[tuple[bool, str], str]]:
+    """Return a sentence for each series with a mean of two runs, and its place: XLA first, the reference last."""
+    known = answers.compared(part[part["geomean"].notna()], view.selection.baseline)
+    found = []
+    for name, rows in known.groupby("series"):
+        first, last = (next(each(rows.sort_values("run_started", ascending=up))) for up in (True, False))
+        if first.run_id == last.run_id:
+            continue
+        models = f"{count(int(last.n), 'model')}" + ("" if first.n == last.n else f" now, {int(first.n)} then")
+        change = f"from **{ratio(first.geomean)}** to **{ratio(last.geomean)}** {escape(view.selection.baseline)}"
+        where = escape(f"{keys[0]} on {keys[1]}, {keys[2]}")
+        place = (last.backend == "eager", "" if last.backend.startswith("openxla") else str(name))
+        found.append((place, f"**{escape(name)}** went {change} in {where} ({models})"))
+    return found

@@ -8,6 +8,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.rows import each
+from dashboard.words import escape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,12 +42,12 @@ def chosen(view: View) -> tuple[str, ...]:
 
 
 def _ids(view: View, known: pd.DataFrame, label: str, most: int) -> tuple[str, ...]:
-    wanted = view.run["run_label"] if label == SAME_LABEL else None if label == EVERY_LABEL else label
-    rows = [
-        row
-        for row in each(known)
-        if row.run_started <= view.run["run_started"] and (wanted is None or row.run_label == wanted)
-    ]
+    upto = [row for row in each(known) if row.run_started <= view.run["run_started"]]
+    wanted = view.run["run_label"] if label == SAME_LABEL else label
+    rows = upto if label == EVERY_LABEL else [row for row in upto if row.run_label == wanted]
+    if len(rows) == 1 < len(upto) and label == SAME_LABEL:
+        st.caption(f"No earlier run has the label **{escape(wanted or 'unnamed')}**: runs of all labels are shown.")
+        rows = upto
     return tuple(reversed([str(row.run_id) for row in rows[:most]]))
 
 
