@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 
 import psutil
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from streamlit import logger
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
-os.environ.setdefault("STREAMLIT_LOGGER_LEVEL", "error")  # it would warn that its caches have no server here
+logger.set_log_level("ERROR")  # it would warn that its caches have no server here
 
 from dashboard.pages import PAGES  # noqa: E402 - the repository's own packages come first
 

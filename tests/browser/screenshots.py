@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 
 IMAGES = ROOT / "docs" / "images"
 REVIEW = ROOT / "tests" / "data" / "review"
+MATRIX = "run=2af2f9b8-ad8b-4935-a560-fac9eedfb34c"
+SHOWN = {
+    **dict.fromkeys(("/", "/speedup", "/compile-time"), MATRIX),
+    "/fallback-ops": "run=e065a9cb-9d6c-4852-956d-b8d1b4592a62",
+    "/compare": "a=46cd25f5-818b-4138-ab42-612be2fabda1&b=45032836-1642-4ad1-b5fb-06b1800d327d",
+    "/model": f"{MATRIX}&{NAMED['/model']}",
+}
+"""Path of a page → the run of the data set that has most to show there."""
 LONGEST_PX = 4000
 PAINT_MS = 1500
 COLOURS = 256
@@ -51,7 +59,7 @@ def main() -> None:
             ingest([REVIEW], store)
         with running_server(store) as url, running_browser() as browser:
             for path in args.only or PATHS:
-                query = "&".join(filter(None, (args.query, NAMED.get(path))))
+                query = args.query or ("" if args.store else SHOWN.get(path, ""))
                 for size in SIZES:
                     shoot(browser, f"{url}{path}?{query}", PATHS[path], size, args.outdir, whole=args.whole)
 
