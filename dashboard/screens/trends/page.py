@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from dashboard import answers, data, empty, frame
 from dashboard.rows import each, with_series
+from dashboard.screens.overview.cells import KEYS
 from dashboard.screens.trends import changes, overall, runs, single
-from dashboard.words import count, escape, ratio
+from dashboard.words import count, escape, missing, ratio
 
 _MOST = 3
 """Series that the answer names; charts and table have all."""
@@ -51,7 +52,7 @@ def _sections(rows: pd.DataFrame) -> list[tuple[str, str, str]]:
 def _said(
     view: View, part: pd.DataFrame, keys: tuple[str, ...], moved: pd.DataFrame, wanted: tuple[str, ...]
 ) -> list[str]:
-    """Say how each geometric mean went from the first to the last of the runs, and how much was confirmed to change."""
+    """Say how each geometric mean went from its first run to the shown one, and how much was confirmed to change."""
     if len(wanted) == 1:
         return ["One run of this label: a trend needs two. Choose another label, or measure again"]
     inside = moved[moved["run_after"].isin(wanted)]
@@ -62,16 +63,32 @@ def _said(
 
 
 def _moves(view: View, part: pd.DataFrame, keys: tuple[str, ...]) -> list[tuple[tuple[bool, str], str]]:
-    """Return a sentence for each series with a mean of two runs, and its place: XLA first, the reference last."""
+    """Return a sentence for each series with a mean of two runs, and its place: XLA first, the reference last.
+
+    Both means are over the models that have a speedup in the first run and in the shown one: a mean over others moves
+    without any of them.
+    """
     known = answers.compared(part[part["geomean"].notna()], view.selection.baseline)
     found = []
     for name, rows in known.groupby("series"):
-        first, last = (next(each(rows.sort_values("run_started", ascending=up))) for up in (True, False))
-        if first.run_id == last.run_id:
+        first = next(each(rows.sort_values("run_started")))
+        moved = _since(view, first)
+        if first.run_id == view.selection.run_id or moved is None:
             continue
-        models = f"{count(int(last.n), 'model')}" + ("" if first.n == last.n else f" now, {int(first.n)} then")
-        change = f"from **{ratio(first.geomean)}** to **{ratio(last.geomean)}** {escape(view.selection.baseline)}"
+        change = f"from **{ratio(moved.geomean_before)}** to **{ratio(moved.geomean_after)}**"
         where = escape(f"{keys[0]} on {keys[1]}, {keys[2]}")
-        place = (last.backend == "eager", "" if last.backend.startswith("openxla") else str(name))
-        found.append((place, f"**{escape(name)}** went {change} in {where} ({models})"))
+        over = f"over the same {count(int(moved.n), 'model')} as on {escape(f'{first.run_started:%Y-%m-%d}')}"
+        place = (first.backend == "eager", "" if first.backend.startswith("openxla") else str(name))
+        said = f"**{escape(name)}** went {change} {escape(view.selection.baseline)} in {where}, {over}"
+        found.append((place, said))
     return found
+
+
+def _since(view: View, first: Any) -> Any | None:
+    """Return how the mean of a series moved from its first run to the shown one; None where no model has both."""
+    moved = data.rows(view.snapshot, "geomean_changes", view.selection, before=first.run_id)
+    for name in KEYS:
+        value = getattr(first, name)
+        moved = moved[moved[name].isna() if missing(value) else moved[name] == value]
+    rows = [row for row in each(moved) if row.n]
+    return rows[0] if rows else None
