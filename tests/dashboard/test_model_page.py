@@ -221,6 +221,7 @@ def test_a_failure_shows_the_end_of_its_log(monkeypatch, factory, tmp_path):
     from store.record import Artifact
 
     record = factory.make_record(status="crashed", message="killed by signal 11")
+    record.error.traceback = "Traceback (most recent call last):\n  <b>here</b>"
     record.artifacts = [Artifact(kind="log", path="artifacts/a/attempt-1-timed.log", bytes=1)]
     run = factory.write_run(tmp_path / "runs" / "one", [record])
     (run / "artifacts" / "a").mkdir(parents=True)
@@ -229,6 +230,7 @@ def test_a_failure_shows_the_end_of_its_log(monkeypatch, factory, tmp_path):
     at = open_page(monkeypatch, tmp_path / "store", "model")
     [log] = [code.value for code in at.code if code.value.endswith("line 499")]
     assert len(log.splitlines()) == 60
+    assert any(code.value == record.error.traceback for code in at.code)
 
 
 def test_a_file_that_is_gone_says_so(monkeypatch, filed):

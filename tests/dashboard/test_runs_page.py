@@ -51,6 +51,18 @@ def test_what_differs_names_the_facts_of_both_runs(monkeypatch, store):
     assert "1 fact** not the same" in text(at)
 
 
+def test_the_other_run_is_at_first_the_one_before_of_the_same_label(monkeypatch, factory, tmp_path):
+    from store.ingest import ingest
+
+    for day, label in enumerate(("nightly", "mine", "nightly")):
+        start = factory.RUN_START + day * factory.DAY
+        record = factory.make_record(run_id=f"run-{day}", label=label, timestamp=start)
+        factory.write_run(tmp_path / "runs" / f"run-{day}", [record])
+    ingest([tmp_path], tmp_path / "store")
+    at = open_page(monkeypatch, tmp_path / "store", "runs", section=["What differs"])
+    assert at.selectbox(key="with_run").value.endswith("run-0")
+
+
 def test_every_record_can_be_read_as_it_was(monkeypatch, store):
     at = open_page(monkeypatch, store[0], "runs", section=["Records"], record=[store[1][2]])
     assert list(tables(at)[2]["replica"]) == [0, 1, 2]

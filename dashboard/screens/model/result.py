@@ -49,6 +49,10 @@ class Result:
             phase = f" in phase {escape(self.row['failure_phase'])}" if self.fact("failure_phase") else ""
             st.markdown(f"**{escape(STATUS_WORDS.get(status, status))}**{phase}:")
             st.text(str(self.row["reason"]))
+            traceback = ((self.document or {}).get("error") or {}).get("traceback")
+            if traceback:
+                with st.expander("Traceback", icon=":material/bug_report:"):
+                    st.code(str(traceback), language=None, height=320)
         command = self.fact("reproduce")
         if command:
             st.caption("Measure this again:")

@@ -30,7 +30,15 @@ def show(view: View, rows: pd.DataFrame) -> None:
     st.markdown(
         f"**{count(len(found), 'fact')}** not the same." if len(found) else "Nothing differs, as far as it is known."
     )
-    links.link(view, "compare", "Compare their results", key="compare-these", a=other, b=view.selection.run_id)
+    links.link(
+        view,
+        "compare",
+        "Compare their results",
+        key="compare-these",
+        icon=":material/compare_arrows:",
+        a=other,
+        b=view.selection.run_id,
+    )
     if len(found):
         columns = {
             "scope": Column("Of", help="The environment, the settings of the measurement, or the run itself."),
@@ -50,7 +58,10 @@ def show(view: View, rows: pd.DataFrame) -> None:
 
 
 def _before(view: View, runs: list[tuple[str, str]]) -> int:
-    """Return the position of the run before the shown one, as runs are listed from the newest on."""
-    order = [run_id for run_id, _ in data.choices(view.snapshot).runs]
-    place = order.index(view.selection.run_id)
-    return min(place, len(runs[: filters.RUNS_LISTED]) - 1)
+    """Return the position of the run before the shown one: of its label, else of any; runs begin with the newest."""
+    known = data.runs(view.snapshot)
+    earlier = known[known["run_started"] < view.run["run_started"]]
+    of_label = earlier[earlier["run_label"] == view.run["run_label"]]
+    wanted = next(iter([*of_label["run_id"], *earlier["run_id"]]), None)
+    listed = [run_id for run_id, _ in runs[: filters.RUNS_LISTED]]
+    return listed.index(wanted) if wanted in listed else 0

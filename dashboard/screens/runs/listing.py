@@ -57,7 +57,7 @@ def _columns() -> dict[str, Column]:
         "not_run_n": "Not run",
     }
     return {
-        "run_label": Column("Run", pinned=True),
+        "run_label": Column("Run", pinned=True, width=150),
         "run_started": Column("Started (UTC)", "time"),
         **{name: Column(word, "number", help=metric(name).definition, width=75) for name, word in numbers.items()},
         "complete": Column("Complete", help="Every planned experiment has a result or a reason to be skipped."),
