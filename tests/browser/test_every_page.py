@@ -32,25 +32,17 @@ def _every_page(page, url):
         yield path
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_browser_complains_about_nothing(browser, review_url, scheme):
-    page = browser.new_page(viewport={"width": 1440, "height": 900}, color_scheme=scheme)
+@pytest.mark.parametrize(("scheme", "width"), [("dark", 1440), ("light", 390)])
+def test_browser_complains_about_nothing_and_the_window_holds_it(browser, review_url, scheme, width):
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     found = complaints(page)
     for path in PATHS:
         page.goto(f"{review_url}{path}?{NAMED.get(path, '')}")
         _stands(page, path)
         light = page.evaluate("getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor")
         assert (light == "rgb(255, 255, 255)") == (scheme == "light"), path
+        assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= width, path
     assert found == []
-    page.close()
-
-
-def test_nothing_is_wider_than_a_telephone(browser, review_url):
-    page = browser.new_page(viewport={"width": 390, "height": 844})
-    for path in PATHS:
-        page.goto(f"{review_url}{path}?{NAMED.get(path, '')}")
-        _stands(page, path)
-        assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390, path
     page.close()
 
 
