@@ -29,7 +29,7 @@ STORAGE_VERSION = "v1.5.0"
 """Readers of the version before this one can open the files."""
 SETTINGS = {
     "enable_progress_bar": "false",
-    "memory_limit": "1000MB",
+    "memory_limit": "700MB",
     # A checkpoint compresses a table's last row group again; by default each batch of an ingest would end in one.
     "checkpoint_threshold": "1GB",
 }
@@ -41,8 +41,6 @@ class Index(msgspec.Struct):
     con: Connection
     before: dict[str, Watermark]
     """Of a rebuild: the files that the old index knew, which are read beside those that were asked for."""
-    logged: bool
-    """Whether what is committed survives a crash at once, or only from the next checkpoint on."""
 
 
 @contextmanager
@@ -82,7 +80,7 @@ def _owned(store_dir: Path, *, rebuild: bool) -> Iterator[Index]:
     con = _connect_unlogged(work) if rebuild else _open(store_dir, work)
     try:
         migrate(con)
-        yield Index(con, before, logged=not rebuild)
+        yield Index(con, before)
         refresh(con)
         number = None if _is_published(con, store_dir) else snapshot.next_number(store_dir)
         if number is not None:
@@ -91,10 +89,9 @@ def _owned(store_dir: Path, *, rebuild: bool) -> Iterator[Index]:
     finally:
         con.close()
     if rebuild:
-        _remove(store_dir / WORK)
-        work = work.rename(store_dir / WORK)
+        _remove(store_dir / WORK)  # the next owner begins with a copy of the snapshot
     if number is not None:
-        snapshot.publish(store_dir, work, number)
+        snapshot.publish(store_dir, work, number, move=rebuild)
         snapshot.prune(store_dir)
 
 

@@ -47,12 +47,15 @@ def next_number(store_dir: Path) -> int:
     return max([time.time_ns() // 10**6, *(number + 1 for number in _numbers(store_dir))])
 
 
-def publish(store_dir: Path, database: Path, number: int) -> Path:
-    """Copy a closed database as the snapshot of this number and point to it; returns the snapshot."""
+def publish(store_dir: Path, database: Path, number: int, *, move: bool = False) -> Path:
+    """Make a closed database, or a copy of it, the snapshot of this number and point to it; returns the snapshot."""
     target = store_dir / f"index-{number}.duckdb"
-    temporary = target.with_suffix(".tmp")
-    copy(database, temporary)
-    temporary.replace(target)
+    if move:
+        database.replace(target)
+    else:
+        temporary = target.with_suffix(".tmp")
+        copy(database, temporary)
+        temporary.replace(target)
     write_whole(store_dir / POINTER, f"{target.name}\n".encode("ascii"))
     return target
 

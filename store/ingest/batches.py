@@ -10,7 +10,6 @@ import msgspec
 
 from store.database.owner import mark_changed
 from store.ingest import load
-from store.ingest.ahead import ahead
 from store.ingest.pieces import pieces
 from store.ingest.relation import Rejected
 
@@ -24,11 +23,11 @@ if TYPE_CHECKING:
 
     Connection = duckdb.DuckDBPyConnection
 
-BATCH_BYTES = 2**25
+BATCH_BYTES = 2**24
 """A transaction costs a write of its own, a batch memory."""
 BATCH_PIECES = 1000
-UNLOGGED_LINES = 245_760
-"""Two whole row groups: a checkpoint writes one that is not whole, and writes it again the next time."""
+TRANSACTION_LINES = 122_880
+"""A whole row group: what fills one goes to disk at once, neither through the log nor through another copy."""
 
 
 class Tally(msgspec.Struct):
@@ -40,22 +39,21 @@ class Tally(msgspec.Struct):
     rejected: list[Rejected] = msgspec.field(default_factory=list)
 
 
-def bring_in(con: Connection, sources: Iterable[Source], known: Knowledge, *, logged: bool = True) -> Tally:
-    """Write what is new in the sources; a watermark stands in the transaction of its rows.
-
-    Without a log, what is committed stays in memory until a checkpoint.
-    """
-    tally, unlogged_n = Tally(), 0
-    load.prepare(con)
-    with closing(ahead(_batches(pieces(sources, known)))) as read, closing(ahead(load.parsed(con, read))) as batches:
+def bring_in(con: Connection, sources: Iterable[Source], known: Knowledge) -> Tally:
+    """Write what is new in the sources; a watermark stands in the transaction of its rows."""
+    tally = Tally()
+    with load.settings(con), closing(load.parsed(con, _batches(pieces(sources, known)))) as batches:
+        open_n = 0
         for batch in batches:
-            con.execute("BEGIN")
+            if not open_n:
+                con.execute("BEGIN")
             _write(con, batch, tally)
+            open_n += max(1, batch.lines_n)
+            if open_n >= TRANSACTION_LINES:
+                con.execute("COMMIT")
+                open_n = 0
+        if open_n:
             con.execute("COMMIT")
-            unlogged_n += 0 if logged else batch.lines_n
-            if unlogged_n >= UNLOGGED_LINES:
-                con.execute("CHECKPOINT")
-                unlogged_n = 0
     return tally
 
 

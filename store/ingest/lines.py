@@ -57,11 +57,11 @@ def lines_from(file: BinaryIO, offset: int, number: int) -> Iterator[Lines | Lon
     blocks = iter(partial(file.read, BLOCK_BYTES), b"")
     begun = b""
     while block := next(blocks, b""):
-        whole, newline, tail = block.rpartition(b"\n")
-        if newline:
-            found = _lines(begun + whole + newline, offset, number)
+        end = block.rfind(b"\n") + 1
+        if end:
+            found = _lines(b"".join((begun, memoryview(block)[:end])), offset, number)
             yield found
-            offset, number, begun = found.end, found.next_number, tail
+            offset, number, begun = found.end, found.next_number, block[end:]
             continue
         begun += block
         if len(begun) > MAX_LINE_BYTES:

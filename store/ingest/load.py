@@ -1,32 +1,35 @@
 """Bring pieces of files into the base tables by the SQL in `store/load`; a record that is there stays as it is.
 
-What a batch holds is parsed in a scratch database in memory, over a connection of its own: while one batch is written,
-the next one is parsed.
+What a batch holds is parsed over connections of their own, and handed on as Arrow: while one batch is written, the next
+ones are parsed.
 """
 
 from __future__ import annotations
 
+from contextlib import closing, contextmanager
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import duckdb
 import msgspec
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from store.identity import canonical
+from store.ingest.ahead import ahead
 from store.ingest.pieces import Piece, read_again
 from store.ingest.relation import Rejected, rejection
 from store.stats.median import MIN_INTERVAL_N, lower_rank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
     from datetime import datetime
 
     Connection = duckdb.DuckDBPyConnection
 
-TABLES = (
-    "records",
+DETAILS = (
     "samples",
     "record_fallback_ops",
     "record_graph_breaks",
@@ -35,20 +38,19 @@ TABLES = (
     "record_findings",
     "record_metrics",
 )
-"""What a record's rows stand in, each with a file of SQL."""
+"""What a record's rows stand in besides `records`, each with a file of SQL."""
 _RUN_TABLES = ("run_files", "run_environments", "plan_entries")
 _RANKS_N = 100
 """Samples for which the ranks of the median's interval are made beforehand."""
-_SLOTS = ("scratch.even", "scratch.odd")
+PARSERS = 2
 _NO_JSON = (duckdb.InvalidInputException, duckdb.ConversionException)
 
 
 class Batch(msgspec.Struct):
-    """Pieces whose content stands parsed in a schema of the scratch database."""
+    """Pieces and the rows that they hold, by table; `made` is `records` with the place of each line."""
 
     pieces: list[Piece]
-    slot: str
-    has_runs: bool = False
+    rows: dict[str, pa.Table] = msgspec.field(default_factory=dict)
 
     @property
     def lines_n(self) -> int:
@@ -69,33 +71,43 @@ def sql(name: str) -> str:
     return (files("store.load") / f"{name}.sql").read_text(encoding="utf-8")
 
 
-def prepare(con: Connection) -> None:
-    """Give the connection that writes what the SQL refers to."""
-    con.execute("ATTACH IF NOT EXISTS ':memory:' AS scratch")
-    for slot in _SLOTS:
-        con.execute(f"CREATE SCHEMA IF NOT EXISTS {slot}")
-    con.execute(sql("macros"))
-
-
-def parsed(con: Connection, batches: Iterator[list[Piece]]) -> Iterator[Batch]:
-    """Parse batches; a batch is to be written before the one after the next is asked for."""
-    cursor = con.cursor()
+@contextmanager
+def settings(con: Connection) -> Iterator[None]:
+    """Set the database up for a load: each statement on one core, as the cores parse batches side by side."""
+    con.execute("SET threads = 1")
+    con.execute("SET arrow_lossless_conversion = true")
     try:
-        cursor.execute(sql("macros"))
-        cursor.execute("CREATE OR REPLACE TEMP TABLE median_ranks (n BIGINT, rank BIGINT)")
-        _add_ranks(cursor, range(MIN_INTERVAL_N, _RANKS_N))
-        for number, pieces in enumerate(batches):
-            yield _parse(cursor, Batch(pieces, _SLOTS[number % len(_SLOTS)]))
+        yield
     finally:
-        cursor.close()
+        con.execute("RESET threads")
+        con.execute("RESET arrow_lossless_conversion")
 
 
-def _parse(cursor: Connection, batch: Batch) -> Batch:
-    cursor.execute(f"USE {batch.slot}")
+def parsed(con: Connection, batches: Iterator[list[Piece]]) -> Generator[Batch]:
+    """Parse batches, some ahead of the one that was asked for."""
+    cursors = [con.cursor() for _ in range(PARSERS)]
+    for cursor in cursors:
+        _prepare_parser(cursor)
+    try:
+        with closing(ahead(batches, cursors, _parse)) as found:
+            yield from found
+    finally:
+        for cursor in cursors:
+            cursor.close()
+
+
+def _prepare_parser(cursor: Connection) -> None:
+    cursor.execute(sql("macros"))
+    cursor.execute("CREATE OR REPLACE TEMP TABLE median_ranks (n BIGINT, rank BIGINT)")
+    _add_ranks(cursor, range(MIN_INTERVAL_N, _RANKS_N))
+
+
+def _parse(cursor: Connection, pieces: list[Piece]) -> Batch:
+    batch = Batch(pieces)
     runs = [{"path": piece.mark.path, "text": piece.run} for piece in batch.pieces if piece.run is not None]
     if runs:
         _over(cursor, "runs", pa.Table.from_pylist(runs), "run_texts")
-    batch.has_runs = bool(runs)
+        batch.rows |= {table: _rows(cursor, table) for table in _RUN_TABLES}
     if batch.lines_n:
         try:
             _over(cursor, "lines", _lines(batch.pieces), "parsed")
@@ -103,8 +115,22 @@ def _parse(cursor: Connection, batch: Batch) -> Batch:
             batch.pieces = [read_again(piece) for piece in batch.pieces]
             _over(cursor, "lines", _lines(batch.pieces), "parsed")
         _complete_ranks(cursor)
-        cursor.execute(sql("made"))
+        batch.rows |= {table: _rows(cursor, table) for table in ("made", *DETAILS)}
+        batch.rows["made"] = _with_text(batch)
+        cursor.execute("DROP TABLE parsed")
     return batch
+
+
+def _with_text(batch: Batch) -> pa.Table:
+    """Add the records' text, which never went through the database: it stands in the lines."""
+    lines, made = _lines(batch.pieces), batch.rows["made"]
+    text = lines["line"].cast(pa.string())
+    if lines["raw"].null_count < len(lines):
+        text = pc.coalesce(lines["raw"], text)
+    order = made["line_id"].to_numpy()
+    if not np.array_equal(order, np.arange(len(lines))):
+        text = text.take(pa.array(order))
+    return made.append_column("record", _as_json(text))
 
 
 def _over(cursor: Connection, name: str, rows: pa.Table, query: str) -> None:
@@ -116,9 +142,20 @@ def _over(cursor: Connection, name: str, rows: pa.Table, query: str) -> None:
         cursor.unregister(name)
 
 
+def _rows(cursor: Connection, query: str) -> pa.Table:
+    return cursor.sql(sql(query)).to_arrow_table()
+
+
 def _lines(pieces: Sequence[Piece]) -> pa.Table:
+    """Return the lines of pieces; typed as JSON, so that nobody parses them to see whether they are."""
     lines = pa.concat_tables([piece.lines for piece in pieces if piece.lines is not None])
+    lines = lines.set_column(lines.schema.get_field_index("line"), "line", _as_json(lines["line"]))
     return lines.append_column("line_id", pa.array(range(lines.num_rows), pa.int64()))
+
+
+def _as_json(text: pa.ChunkedArray) -> pa.ChunkedArray:
+    typed = pa.json_(pa.utf8())
+    return pa.chunked_array([pa.ExtensionArray.from_storage(typed, chunk) for chunk in text.chunks], typed)
 
 
 def load_records(con: Connection, batch: Batch) -> Loaded:
@@ -126,28 +163,37 @@ def load_records(con: Connection, batch: Batch) -> Loaded:
     if not batch.lines_n:
         return Loaded(0, 0, [])
     con.execute("CREATE OR REPLACE TEMP TABLE dropped (line_id BIGINT)")
-    _see(con, batch.slot, "")
-    con.execute("INSERT INTO stale_runs SELECT DISTINCT run_id FROM parsed")
+    con.register("made_lines", batch.rows["made"])
+    try:
+        return _load_records(con, batch)
+    finally:
+        con.unregister("made_lines")
+
+
+def _load_records(con: Connection, batch: Batch) -> Loaded:
+    _see_made(con, "")
+    con.execute("INSERT INTO stale_runs SELECT DISTINCT run_id FROM made")
     con.execute(sql("known"))
     lines_n, records_n, known_n = con.execute(sql("doubles")).fetchall()[0]
     doubled = known_n > 0 or records_n < lines_n
     conflicts: list[Rejected] = []
+    which = ""
     if doubled:
+        which = "WHERE line_id NOT IN (SELECT line_id FROM dropped)"
         conflicts = _drop_conflicts(con)
-        _see(con, batch.slot, "WHERE line_id NOT IN (SELECT line_id FROM dropped)")
+        _see_made(con, which)
     con.execute(sql("record_sources"))
     if doubled:
         con.execute(sql("dropped"))
-    for table in TABLES:
-        con.execute(sql(table))
+    con.execute(sql("records"))
+    for table in DETAILS:
+        _insert(con, table, batch.rows[table], f"SELECT * EXCLUDE (line_id) FROM incoming {which}")  # noqa: S608
     new_n = records_n - known_n
     return Loaded(new_n, lines_n - new_n - len(conflicts), conflicts)
 
 
-def _see(con: Connection, slot: str, which: str) -> None:
-    """Let the SQL see what was parsed of a batch."""
-    for table in ("parsed", "made"):
-        con.execute(f"CREATE OR REPLACE TEMP VIEW {table} AS SELECT * FROM {slot}.{table} {which}")  # noqa: S608
+def _see_made(con: Connection, which: str) -> None:
+    con.execute(f"CREATE OR REPLACE TEMP VIEW made AS SELECT * FROM made_lines {which}")  # noqa: S608
 
 
 def _drop_conflicts(con: Connection) -> list[Rejected]:
@@ -181,12 +227,12 @@ def _add_ranks(con: Connection, counts: Sequence[int]) -> None:
 
 def load_runs(con: Connection, batch: Batch) -> None:
     """Write what run.json files say, after what they said before was forgotten."""
-    if not batch.has_runs:
+    if "run_files" not in batch.rows:
         return
-    con.execute(f"CREATE OR REPLACE TEMP VIEW run_texts AS SELECT * FROM {batch.slot}.run_texts")  # noqa: S608
     for table in _RUN_TABLES:
-        con.execute(sql(table))
-    con.execute("INSERT INTO stale_runs SELECT DISTINCT r.run.run_id FROM run_texts")
+        _insert(con, table, batch.rows[table])
+    stale = pa.table({"run_id": batch.rows["run_files"]["run_id"].unique()})
+    _insert(con, "stale_runs", stale)
 
 
 def forget(con: Connection, paths: Sequence[str]) -> None:
@@ -201,7 +247,7 @@ def forget(con: Connection, paths: Sequence[str]) -> None:
         "UNION SELECT run_id FROM run_files WHERE list_contains($paths::VARCHAR[], path)",
         these,
     )
-    for table in TABLES:
+    for table in ("records", *DETAILS):
         con.execute(f"DELETE FROM {table} WHERE record_id IN (SELECT record_id FROM forgotten)")  # noqa: S608
     for table in ("record_sources", *_RUN_TABLES, "rejected_lines"):
         con.execute(f"DELETE FROM {table} WHERE list_contains($paths::VARCHAR[], path)", these)  # noqa: S608
@@ -221,7 +267,8 @@ def save_watermarks(con: Connection, pieces: Sequence[Piece], now: datetime) -> 
     _insert(con, "ingested_files", pa.Table.from_pylist(rows))
 
 
-def _insert(con: Connection, table: str, rows: pa.Table) -> None:
-    con.register("incoming", rows)
-    con.execute(f"INSERT INTO {table} BY NAME SELECT * FROM incoming")  # noqa: S608 (names of ours)
-    con.unregister("incoming")
+def _insert(con: Connection, table: str, rows: pa.Table, query: str = "FROM incoming") -> None:
+    if rows.num_rows:
+        con.register("incoming", rows)
+        con.execute(f"INSERT INTO {table} BY NAME {query}")
+        con.unregister("incoming")

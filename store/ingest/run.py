@@ -68,7 +68,7 @@ def _bring_in(index: Index, folder: Path, sources: Sequence[Source]) -> tuple[Ta
     known = Knowledge(watermarks(index.con), index.before)
     new = [source for source in sources if not is_untouched(source, known)]
     room.require(folder, sum(new_bytes(source, known) for source in new))
-    tally = bring_in(index.con, new, known, logged=index.logged) if new else Tally()
+    tally = bring_in(index.con, new, known) if new else Tally()
     marks = watermarks(index.con)
     return tally, [path for source in sources if (path := str(source.path)) in marks and _is_pending(marks[path])]
 

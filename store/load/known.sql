@@ -1,5 +1,5 @@
--- Grain: one row per record of `parsed` that the index has.
+-- Grain: one row per record of `made` that the index has.
 CREATE OR REPLACE TEMP TABLE known AS
 SELECT record_id, content_hash
 FROM records
-WHERE record_id IN (SELECT record_id FROM parsed);
+WHERE record_id IN (SELECT record_id FROM made);

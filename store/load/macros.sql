@@ -14,7 +14,8 @@ CREATE OR REPLACE TEMP MACRO quantile_of(ordered, share) AS
 CREATE OR REPLACE TEMP MACRO utc(seconds) AS
     make_timestamp(floor(seconds)::BIGINT * 1000000 + round_even((seconds - floor(seconds)) * 1e6, 0)::BIGINT);
 
-CREATE OR REPLACE TEMP MACRO present(items) AS list_filter(items, lambda x: x IS NOT NULL);
+CREATE OR REPLACE TEMP MACRO present(items) AS
+    CASE WHEN list_count(items) = len(items) THEN items ELSE list_filter(items, lambda x: x IS NOT NULL) END;
 
 -- The array where it has an entry for each block, else none: `unnest` and `list_zip` fill up with NULL.
 CREATE OR REPLACE TEMP MACRO parallel(items, n) AS CASE WHEN len(items) = n THEN items ELSE [] END;

@@ -1,15 +1,12 @@
--- Grain: one row per line of `parsed`, with the columns of table `records` and its place in the batch. store/metrics.py defines
--- the numbers; store/stats has the same formulas for what is measured while a run goes on.
-CREATE OR REPLACE TABLE made AS
+-- Grain: one row per line of `parsed`, with the columns of table `records` but its text, and its place in the batch and
+-- in its file.
+-- store/metrics.py defines the numbers; store/stats has the same formulas for what is measured while a run goes on.
 WITH steady AS (
     SELECT
         *,
-        list_sort(present(list_transform(
-            list_filter(list_zip(kinds, totals), lambda z: z[1] = 'steady'), lambda z: z[2]))) AS steady_totals,
-        list_transform(list_filter(list_zip(kinds, totals), lambda z: z[1] IN ('first', 'warmup')), lambda z: z[2])
-            AS before_totals,
-        list_sort(present(list_transform(
-            list_filter(list_zip(kinds, traces), lambda z: z[1] = 'steady'), lambda z: z[2]))) AS steady_traces,
+        list_sort(present(list_where(totals, is_steady))) AS steady_totals,
+        list_where(totals, list_transform(kinds, lambda kind: coalesce(kind IN ('first', 'warmup'), false))) AS before_totals,
+        list_sort(present(list_where(traces, is_steady[1:len(traces)]))) AS steady_traces,
         CASE WHEN len(totals) = list_count(totals) THEN totals ELSE [] END AS whole_totals
     FROM parsed
 ),
@@ -42,7 +39,7 @@ judged AS (
     FROM ordered
 )
 SELECT
-    line_id,
+    line_id, path, line_number, byte_offset,
     j.record_id,
     run_id,
     coalesce(r.experiment_id, identity.experiment_id) AS experiment_id,
@@ -144,7 +141,6 @@ SELECT
     utc(r.finished_at) AS finished_at,
     list_concat(r.warnings, notes) AS warnings,
     r.reproduce AS reproduce,
-    content_hash,
-    record
+    content_hash
 FROM judged AS j
 LEFT JOIN median_ranks AS k ON k.n = j.steady_n;

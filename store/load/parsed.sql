@@ -1,7 +1,7 @@
 -- Grain: one row per line of the relation `lines`: validated records, `line` the text to read, and `raw` the text to keep
 -- where they differ. What a record lacks (its identity, if it is not ours) stands beside it.
 -- Of the lists, `kinds`, `totals` and `per_iter` have one entry per timed block, the others that or none.
-CREATE OR REPLACE TABLE parsed AS
+CREATE OR REPLACE TEMP TABLE parsed AS
 WITH typed AS (
     SELECT *, from_json(line, '{
         "model": {"suite_name": "VARCHAR", "model_name": "VARCHAR"},
@@ -64,8 +64,7 @@ blocks AS (
         coalesce(r.run.run_id, identity.run_id) AS run_id,
         CASE WHEN r.record_id IS NULL THEN 'peer' ELSE coalesce(nullif(r.source, ''), 'xlabench') END AS source,
         line_id, path, line_number, byte_offset, identity, notes,
-        coalesce(content_hash, md5(line)) AS content_hash,
-        coalesce(raw, line) AS record,
+        coalesce(content_hash, hash(line)::VARCHAR) AS content_hash,
         r, m, totals, blocks_n,
         CASE
             WHEN r.record_id IS NULL THEN
@@ -73,10 +72,12 @@ blocks AS (
             WHEN coalesce(len(r.measurement.blocks.kind), 0) = blocks_n THEN coalesce(r.measurement.blocks.kind, [])
             ELSE list_transform(range(blocks_n), lambda i: 'unknown')
         END AS kinds,
-        list_transform(
-            list_zip(totals, parallel(m.per_iter_time, blocks_n)),
-            lambda z: coalesce(z[1] / nullif(r.iterations_per_run, 0), z[2])
-        ) AS per_iter,
+        CASE WHEN r.iterations_per_run <> 0 AND list_count(totals) = blocks_n
+            THEN list_transform(totals, lambda t: t / r.iterations_per_run)
+            ELSE list_transform(
+                list_zip(totals, parallel(m.per_iter_time, blocks_n)),
+                lambda z: coalesce(z[1] / nullif(r.iterations_per_run, 0), z[2])
+            ) END AS per_iter,
         parallel(m.trace_per_iter_time, blocks_n) AS traces,
         parallel(m.xla_CompileTime_time_s, blocks_n) AS compile_times,
         -- The second is the name in the README of the peer's runner; its code writes the first.
@@ -90,8 +91,5 @@ blocks AS (
             ELSE [] END AS further
     FROM counted
 )
-SELECT
-    *,
-    list_transform(list_filter(list_zip(kinds, per_iter), lambda z: z[1] = 'steady' AND z[2] IS NOT NULL), lambda z: z[2])
-        AS steady_s
-FROM blocks;
+SELECT *, present(list_where(per_iter, is_steady)) AS steady_s
+FROM (SELECT *, list_transform(kinds, lambda kind: coalesce(kind = 'steady', false)) AS is_steady FROM blocks);

@@ -1,5 +1,4 @@
 -- Grain: one row per planned experiment and environment of a run.json; a setting that is absent has its default.
-INSERT INTO plan_entries BY NAME
 SELECT
     path,
     run_id,

@@ -1,5 +1,4 @@
 -- Grain: one row per artifact of a record of `parsed`.
-INSERT INTO record_artifacts BY NAME
-SELECT record_id, unnest(r.artifacts, max_depth := 2)
+SELECT line_id, record_id, unnest(r.artifacts, max_depth := 2)
 FROM parsed
 WHERE len(r.artifacts) > 0;

@@ -1,12 +1,12 @@
 -- Grain: one row per scalar metric (a number, or a list of one number) of a record of `parsed` that has no column in
 -- `records`.
-INSERT INTO record_metrics BY NAME
-SELECT record_id, name, value
+SELECT line_id, record_id, name, value
 FROM (
     SELECT
+        line_id,
         record_id,
         entry.key AS name,
         TRY_CAST(regexp_extract(entry.value::VARCHAR, '^\[?\s*([-+.0-9eE]+)\s*\]?$', 1) AS DOUBLE) AS value
-    FROM (SELECT record_id, unnest(further) AS entry FROM parsed WHERE len(further) > 0)
+    FROM (SELECT line_id, record_id, unnest(further) AS entry FROM parsed WHERE len(further) > 0)
 )
 WHERE value IS NOT NULL;

@@ -1,4 +1,4 @@
--- Grain: one row per record of `parsed` and place where it stands.
+-- Grain: one row per record of `made` and place where it stands.
 INSERT INTO record_sources BY NAME
 SELECT record_id, path, byte_offset
-FROM parsed;
+FROM made;

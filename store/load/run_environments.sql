@@ -1,5 +1,4 @@
 -- Grain: one row per environment of a run.json.
-INSERT INTO run_environments BY NAME
 SELECT
     path,
     run_id,

@@ -1,5 +1,4 @@
 -- Grain: one row per run.json.
-INSERT INTO run_files BY NAME
 SELECT
     path,
     r.run.run_id AS run_id,

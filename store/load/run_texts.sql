@@ -1,5 +1,5 @@
 -- Grain: one row per run.json of the relation `runs`, validated.
-CREATE OR REPLACE TABLE run_texts AS
+CREATE OR REPLACE TEMP TABLE run_texts AS
 SELECT path, r
 FROM (
     SELECT path, from_json(text, '{

@@ -1,6 +1,6 @@
 -- Grain: one row per timed block of a record of `parsed`.
-INSERT INTO samples BY NAME
 SELECT
+    line_id,
     record_id,
     (generate_subscripts(totals, 1) - 1)::INTEGER AS block,
     unnest(kinds) AS kind,

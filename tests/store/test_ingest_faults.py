@@ -61,7 +61,7 @@ def _many(home, runs_n):
 def test_a_kill_between_commit_and_publication_is_made_up_for(tmp_path, monkeypatch):
     write_lines(tmp_path / "a.jsonl", [make_record()])
 
-    def die(*_):
+    def die(*_, **__):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
@@ -216,7 +216,7 @@ def test_a_rebuild_that_was_killed_leaves_the_old_index(tmp_path, monkeypatch):
     ingest([tmp_path], tmp_path / "store")
     before = contents(tmp_path / "store", files=True)
 
-    def die(*_):
+    def die(*_, **__):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
