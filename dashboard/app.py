@@ -9,6 +9,7 @@ import streamlit as st
 from dashboard import data, empty, filters, links, settings, snapshot, watch
 from dashboard.pages import PAGES, PageSpec
 from dashboard.view import View
+from store.errors import StorageError
 
 # A file of ours: browsers fetch icons that Streamlit names from a foreign host. No docstring: the entry's are shown.
 ICON = Path(__file__).with_name("icon.svg")
@@ -18,25 +19,31 @@ def main() -> None:
     """Draw the chosen page; filters stand outside of pages, so that a page switch keeps them."""
     st.set_page_config(page_title="xlabench", page_icon=str(ICON), layout="wide")
     views: list[View] = []
-    pages = {spec.url_path: _page(spec, views) for spec in PAGES}
+    refused: list[str] = []
+    pages = {spec.url_path: _page(spec, views, refused) for spec in PAGES}
     chosen = st.navigation(list(pages.values()), position="top")
     links.offer(pages)
     links.arrive(chosen)
     shown = snapshot.shown()
     if shown:
-        views += _view(str(shown))
+        try:
+            views += _view(str(shown))
+        except StorageError as error:
+            refused.append(str(error))
     watch.announce()
     if views:
         filters.notice(views[0].selection)
     chosen.run()
 
 
-def _page(spec: PageSpec, views: list[View]) -> st.Page:
+def _page(spec: PageSpec, views: list[View], refused: list[str]) -> st.Page:
     """Return Streamlit's page; it looks for its view when it is drawn, after the filters were read."""
 
     def draw() -> None:
         if views:
             spec.show(views[0])
+        elif refused:
+            empty.unreadable(spec.title, refused[0])
         else:
             empty.store(spec.title, settings.store_dir())
 

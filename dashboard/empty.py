@@ -32,6 +32,12 @@ def store(title: str, store_dir: Path) -> None:
         st.code(str(store_dir), language=None)
 
 
+def unreadable(title: str, why: str) -> None:
+    """Show why the index cannot be read, and what to do."""
+    st.title(title, anchor=False)
+    st.warning(escape(why), icon=":material/database_off:")
+
+
 def no_rows(selection: Selection, what: str) -> None:
     """Say which filters leave nothing, and offer to clear them."""
     active = selection.active()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from store.database import snapshot
-from store.database.migrate import migration_names
+from store.database.migrate import has_our_views, migration_names
 from store.errors import NoSnapshot, StorageError
 from store.filters import ALL, Filters
 
@@ -35,7 +35,7 @@ def connect(path: str | os.PathLike[str]) -> Connection:
 
     Raises:
         NoSnapshot: there is no snapshot at this path.
-        StorageError: an earlier version wrote it, and its columns are not those of this version's queries.
+        StorageError: another version wrote it, and its columns or views are not those of this version's queries.
     """
     if not Path(path).is_file():
         raise NoSnapshot(f"There is no index at {path}. Run `xlabench ingest` first.")
@@ -57,9 +57,9 @@ def connect(path: str | os.PathLike[str]) -> Connection:
 
 def _refuse_old(con: Connection) -> None:
     applied = {str(name) for (name,) in con.execute("SELECT name FROM migrations").fetchall()}
-    if migration_names() - applied:
+    if migration_names() - applied or not has_our_views(con):
         raise StorageError(
-            "An earlier version of xlabench wrote the index. Run `xlabench ingest` once: it is brought up."
+            "Another version of xlabench wrote the index. Run `xlabench ingest` once: it is brought to this one."
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -49,20 +50,32 @@ def _apply(con: duckdb.DuckDBPyConnection, name: str) -> None:
     con.execute("COMMIT")
 
 
+def has_our_views(con: duckdb.DuckDBPyConnection) -> bool:
+    """Tell whether the views of an index are those of this version."""
+    return con.execute("SELECT value FROM index_facts WHERE name = 'views'").fetchall() == [(_views_version(),)]
+
+
+@cache
+def _scripts() -> tuple[str, ...]:
+    return tuple((files("store.views") / f"{name}.sql").read_text(encoding="utf-8") for name in VIEWS)
+
+
+@cache
+def _views_version() -> str:
+    return hashlib.blake2b("\0".join([*_scripts(), *refresh.scripts()]).encode(), digest_size=16).hexdigest()
+
+
 def _apply_views(con: duckdb.DuckDBPyConnection) -> None:
-    scripts = [(files("store.views") / f"{name}.sql").read_text(encoding="utf-8") for name in VIEWS]
-    version = hashlib.blake2b("\0".join(scripts + refresh.scripts()).encode(), digest_size=16).hexdigest()
-    known = con.execute("SELECT value FROM index_facts WHERE name = 'views'").fetchall()
-    if known == [(version,)]:
+    if has_our_views(con):
         return
     con.execute("BEGIN")
     _fill_quantiles(con)
-    for name, script in zip(VIEWS, scripts, strict=True):
+    for name, script in zip(VIEWS, _scripts(), strict=True):
         con.execute(script)
         if name == BEFORE_RESULTS[-1]:  # the results build on these, all others on the results
             refresh.recreate(con)
     con.execute("DELETE FROM index_facts")  # the snapshot's number too: none has these views
-    con.execute("INSERT INTO index_facts VALUES ('views', $version)", {"version": version})
+    con.execute("INSERT INTO index_facts VALUES ('views', $version)", {"version": _views_version()})
     con.execute("COMMIT")
 
 

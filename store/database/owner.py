@@ -79,7 +79,7 @@ def _owned(store_dir: Path, *, rebuild: bool) -> Iterator[Index]:
     before = _old_watermarks(store_dir) if rebuild else {}
     con = _connect_unlogged(work) if rebuild else _open(store_dir, work)
     try:
-        migrate(con)
+        _migrate(con, store_dir)
         yield Index(con, before)
         refresh(con)
         number = None if _is_published(con, store_dir) else snapshot.next_number(store_dir)
@@ -93,6 +93,16 @@ def _owned(store_dir: Path, *, rebuild: bool) -> Iterator[Index]:
     if number is not None:
         snapshot.publish(store_dir, work, number, move=rebuild)
         snapshot.prune(store_dir)
+
+
+def _migrate(con: Connection, store_dir: Path) -> None:
+    try:
+        migrate(con)
+    except duckdb.Error as error:
+        raise StorageError(
+            f"The index in {store_dir} cannot be brought to this version ({str(error).splitlines()[0]}). "
+            "Run `xlabench ingest --rebuild`: it is made anew from the run folders, which hold all of it."
+        ) from error
 
 
 def mark_changed(con: Connection) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import duckdb
 import pytest
 
 from dashboard.words import interval, ratio
+from store import query
 from tests.dashboard.opened import open_page, tables, text
 
 PAGES = {
@@ -185,3 +187,14 @@ def test_results_of_the_peers_runner_are_shown(monkeypatch, tmp_path, factory):
         assert not at.exception, page
         assert "torch unknown" in text(at)
     assert "no plan" in tables(at)[0]["origin"].iloc[0]
+
+
+def test_an_index_of_another_version_says_what_to_run(monkeypatch, factory, tmp_path):
+    store = factory.demo_store(tmp_path)
+    snapshot = query.current_snapshot(store)
+    with duckdb.connect(str(snapshot)) as con:
+        con.execute("UPDATE index_facts SET value = 'another' WHERE name = 'views'")
+    at = open_page(monkeypatch, store, "speedup")
+    assert not at.exception
+    assert [title.value for title in at.title] == ["Speedup"]
+    assert "xlabench ingest" in text(at)

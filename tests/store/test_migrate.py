@@ -4,6 +4,7 @@ import duckdb
 import pytest
 
 from store import query
+from store.errors import StorageError
 from store.ingest import ingest
 from store.record import Graph
 from tests.store.factory import demo_records, write_run
@@ -61,3 +62,31 @@ def test_every_migration_fills_the_rows_that_are_there(store):
             con.execute("DELETE FROM migrations WHERE name = $name", {"name": name})
         ingest([store.parent / "run"], store)
         assert rows(store) == made, name
+
+
+def _with_views_of_another_version(store):
+    for name in ("work.duckdb", query.current_snapshot(store).name):
+        with duckdb.connect(str(store / name)) as con:
+            con.execute("UPDATE index_facts SET value = 'another' WHERE name = 'views'")
+            con.execute("DROP VIEW rates")
+
+
+def test_views_of_another_version_are_refused_until_an_ingest_made_them_anew(store):
+    _with_views_of_another_version(store)
+    with pytest.raises(StorageError, match="xlabench ingest"):
+        query.connect(query.current_snapshot(store))
+    ingest([store.parent / "run"], store)
+    with query.connect(query.current_snapshot(store)) as con:
+        assert con.execute("SELECT count(*) > 0 FROM rates").fetchone() == (True,)
+
+
+def test_an_index_that_cannot_be_brought_up_is_made_anew_by_a_rebuild(store):
+    """As one of a version between two: it lacks a column that its migrations should have made."""
+    made = rows(store)
+    _with_views_of_another_version(store)
+    with duckdb.connect(str(store / "work.duckdb")) as con:
+        con.execute("ALTER TABLE records DROP COLUMN warm_up_s")
+    with pytest.raises(StorageError, match="--rebuild"):
+        ingest([store.parent / "run"], store)
+    ingest([store.parent / "run"], store, rebuild=True)
+    assert rows(store) == made
