@@ -23,6 +23,8 @@ from tests.performance.store_parts import records, reference
 from tests.performance.store_parts.apart import cost
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tests.performance.store_parts.apart import Cost
 
 VALIDATED_LIMIT, REBUILD_LIMIT = 4.0, 1.5
@@ -62,11 +64,15 @@ def _one_more(home: Path, store: Path) -> None:
     print(f"one record more, until a reader has it: {time.perf_counter() - began:.2f} s")
 
 
-def _said(name: str, found: Cost, against: float, limit: float | None = None) -> None:
+def _said(name: str, found: Cost, against: Mapping[str, Cost], limit: float | None = None) -> None:
+    """Print a cost and its ratio to each reference; the limit is of the first one."""
     bound = f" (limit {limit})" if limit else ""
+    ratios = ", ".join(
+        f"{found.seconds / each.seconds:.2f} of {reference_name}{bound if place == 0 else ''}"
+        for place, (reference_name, each) in enumerate(against.items())
+    )
     print(
-        f"{name}: {found.seconds:.2f} s, ratio {found.seconds / against:.2f}{bound}, "
-        f"CPU {found.cpu_s:.1f} s, peak memory {found.rss_bytes / 1e9:.2f} GB",
+        f"{name}: {found.seconds:.2f} s, {ratios}; CPU {found.cpu_s:.1f} s, peak memory {found.rss_bytes / 1e9:.2f} GB",
         flush=True,
     )
 
@@ -81,18 +87,17 @@ def measure(folder: Path, count: int) -> None:
         f"{count:,} records in {runs} runs, {size / 1e9:.2f} GB, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}"
     )
     bare = cost(reference.scan, paths)
-    references = {each: cost(each, paths, scratch) for each in (reference.two_scans, reference.one_scan)}
-    best = min(found.seconds for found in references.values())
-    _said("bare scan of read_json", bare, best)
-    for each, found in references.items():
-        _said(f"reference, {each.__name__}", found, best)
+    references = {each.__name__: cost(each, paths, scratch) for each in (reference.two_scans, reference.one_scan)}
+    _said("bare scan of read_json", bare, references)
+    for name, found in references.items():
+        _said(f"reference, {name}", found, references)
     print(f"the reference's file: {scratch.stat().st_size / 1e6:.0f} MB")
     scratch.unlink()
     whole = cost(_ingest, home, store)
-    _said("validated ingest", whole, best, VALIDATED_LIMIT)
+    _said("validated ingest", whole, references, VALIDATED_LIMIT)
     print(f"  against the bare scan: {whole.seconds / bare.seconds:.1f}; {count / whole.seconds:,.0f} records a second")
     again = cost(_rebuild, home, store)
-    _said("rebuild of validated files", again, best, REBUILD_LIMIT)
+    _said("rebuild of validated files", again, references, REBUILD_LIMIT)
     print(f"  against the bare scan: {again.seconds / bare.seconds:.1f}")
     print(f"index: {query.current_snapshot(store).stat().st_size / 1e6:.0f} MB")
     print(f"peak memory {max(whole.rss_bytes, again.rss_bytes) / 1e9:.2f} GB (limit {RSS_LIMIT_BYTES / 1e9} GB)")
