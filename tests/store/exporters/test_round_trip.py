@@ -78,8 +78,16 @@ def test_hud_csv_keeps_every_field_to_its_six_decimals(again, folder, drawn):
     assert files(output.with_name("second")) == files(output), "a second export writes the same lines"
 
 
+FAILURE = ",0,0.000000,0.000000"
+"""How the harness writes that there is no speedup: without a batch size, so that one of several of a model is left."""
+
+
 def files(folder):
-    return {(path.name, frozenset(path.read_text().split("\n"))) for path in folder.rglob("*.csv")}
+    """Return the lines of each file but those of failures."""
+    return {
+        (path.name, frozenset(line for line in path.read_text().split("\n") if FAILURE not in line))
+        for path in folder.rglob("*.csv")
+    }
 
 
 @few
