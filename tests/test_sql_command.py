@@ -21,11 +21,8 @@ def test_ctrl_c_ends_a_long_query_at_once(tmp_path, _attempt):
     """DuckDB itself took notice of about every second signal."""
     write_lines(tmp_path / "a.jsonl", [make_record()])
     ingest([tmp_path / "a.jsonl"], tmp_path / "store")
-    python = [
-        "env",
-        "--default-signal=INT",
-        sys.executable,
-    ]  # a test run in the background ignores it, and hands that on
+    # A test run in the background ignores Ctrl-C, and would hand that on.
+    python = ["env", "--default-signal=INT", sys.executable]
     command = [*python, "-m", "xlabench", "sql", ENDLESS, "--database", str(tmp_path / "store")]
     asking = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 60
