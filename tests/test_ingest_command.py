@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def start(*words):
-    command = [sys.executable, "-m", "xlabench", "ingest", *map(str, words)]
+    command = ["env", "--default-signal=INT", sys.executable, "-m", "xlabench", "ingest", *map(str, words)]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
