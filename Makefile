@@ -6,9 +6,12 @@ HOME_DIR ?= xlabench-data
 SMOKE := $(HOME_DIR)/runs/smoke
 READY := $(VENV)/.ready
 PYTEST_ARGS ?=
+# Compilers and browsers take all cores for themselves: more than two at once would only get in each other's way.
+QUICK_TESTS = $(BIN)/python -m pytest -m 'not slow' -n auto --maxprocesses 4 --dist loadfile $(PYTEST_ARGS)
+SLOW_TESTS = $(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run smoke report serve test test-fast lint format bench docs screenshots faults trust clean
+.PHONY: help setup run smoke report serve test test-all test-fast lint format bench docs screenshots faults trust clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -33,10 +36,13 @@ serve: $(READY) ## serve the dashboard on http://127.0.0.1:8501
 test: $(READY) ## lint, types, import rules and all tests; sets up what is missing (chromium too)
 	@VENV=$(VENV) sh tools/setup_tests.sh
 	@$(MAKE) --no-print-directory lint
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(QUICK_TESTS) || quick=$$?; $(SLOW_TESTS) -m 'slow and not thorough' && exit $${quick:-0}
+
+test-all: test ## and the long forms: every process killed, every real model under every backend: half an hour more
+	@$(SLOW_TESTS) -m thorough
 
 test-fast: $(READY) ## the tests that take seconds
-	@$(BIN)/python -m pytest -m 'not slow and not browser and not venv' $(PYTEST_ARGS)
+	@$(QUICK_TESTS)
 
 lint: $(READY) ## ruff, strict types, import rules
 	@$(BIN)/ruff check .
@@ -49,18 +55,19 @@ format: $(READY) ## put the sources into their form
 	@$(BIN)/ruff format .
 
 bench: $(READY) ## the benchmarks under tests/performance: minutes
-	@for each in tests/performance/overhead.py tests/performance/start.py tests/performance/ingest.py; do $(BIN)/python $$each || exit 1; done
+	@for each in tests/performance/overhead.py tests/performance/start.py tests/performance/jobs.py tests/performance/ingest.py; do $(BIN)/python $$each || exit 1; done
 	@$(BIN)/python tests/performance/queries.py --home $(HOME_DIR)/bench
 	@$(BIN)/python tests/performance/pages.py --home $(HOME_DIR)/pages
 
 docs: $(READY) ## docs/schema.md from the database, docs/definitions.md from the metric registry
 	@$(BIN)/python tools/documents.py
 
-screenshots: $(READY) ## docs/images: every page over the runs in tests/data/review
+screenshots: $(READY) ## docs/images: every page over the runs in tests/data/review and operators
 	@$(BIN)/python tests/browser/screenshots.py
 
-faults: $(READY) ## kill an ingest 200 times and compare the store: some minutes
+faults: $(READY) ## kill an ingest 200 times and compare the store; kill jobs 50 times, and a node of a cluster: twenty minutes
 	@XLABENCH_KILLS=200 $(BIN)/python -m pytest tests/faults/test_ingest_kill.py $(PYTEST_ARGS)
+	@XLABENCH_JOB_KILLS=50 $(BIN)/python -m pytest tests/faults/test_jobs.py tests/runner/jobs/cluster/test_ray_many.py $(PYTEST_ARGS)
 
 trust: $(READY) ## how often verdicts are wrong: an hour and a half on an idle machine; measured parts are kept
 	@$(BIN)/python tests/performance/trust.py --home $(HOME_DIR)/trust

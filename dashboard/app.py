@@ -6,18 +6,29 @@ from pathlib import Path
 
 import streamlit as st
 
-from dashboard import data, empty, filters, links, settings, snapshot, watch
+from dashboard import access, data, empty, filters, following, links, login, snapshot, watch
 from dashboard.pages import PAGES, PageSpec
+from dashboard.screens import reported
 from dashboard.view import View
+from dashboard.words import escape
 from store.errors import StorageError
 
 # A file of ours: browsers fetch icons that Streamlit names from a foreign host. No docstring: the entry's are shown.
 ICON = Path(__file__).with_name("icon.svg")
+LOOK = Path(__file__).with_name("look.css")
 
 
 def main() -> None:
     """Draw the chosen page; filters stand outside of pages, so that a page switch keeps them."""
     st.set_page_config(page_title="xlabench", page_icon=str(ICON), layout="wide")
+    st.html(LOOK)
+    if login.required("xlabench"):
+        return
+    viewing = access.may("view")
+    if not viewing.allowed:
+        st.error(escape(viewing.reason), icon=":material/lock:")
+        login.way_out()
+        return
     views: list[View] = []
     refused: list[str] = []
     pages = {spec.url_path: _page(spec, views, refused) for spec in PAGES}
@@ -31,8 +42,10 @@ def main() -> None:
         except StorageError as error:
             refused.append(str(error))
     watch.announce()
+    following.show()
     if views:
         filters.notice(views[0].selection)
+    login.way_out()
     chosen.run()
 
 
@@ -44,8 +57,10 @@ def _page(spec: PageSpec, views: list[View], refused: list[str]) -> st.Page:
             spec.show(views[0])
         elif refused:
             empty.unreadable(spec.title, refused[0])
+        elif spec.show_empty:
+            spec.show_empty()
         else:
-            empty.store(spec.title, settings.store_dir())
+            reported.instead_of_runs(spec.title)
 
     default = not spec.url_path
     return st.Page(draw, title=spec.title, icon=spec.icon, url_path=spec.url_path or "overview", default=default)

@@ -15,6 +15,7 @@ from dashboard import literals, snapshot
 from dashboard.filters import Choices, run_text
 from dashboard.rows import each
 from dashboard.selection import FILTER_WORDS, Selection
+from dashboard.settings import KEPT_ROWS_BYTES
 from store import query
 from store.calibration.floors import floor_for, floors_without
 from store.filters import Filters
@@ -34,7 +35,9 @@ _FILTERS = "/*filters*/"
 _OF_SERIES = tuple(name for name in FILTER_WORDS if name != "model")
 _OF_RESULTS = tuple(FILTER_WORDS)
 _PICKED: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("attention", "failing", "fallback_ops", "graph_breaks", "results", "speedups"), _OF_RESULTS),
+    **dict.fromkeys(
+        ("attention", "failing", "fallback_ops", "graph_breaks", "operators", "results", "speedups"), _OF_RESULTS
+    ),
     **dict.fromkeys(("counts", "geomean_changes", "geomeans", "memory_ratios", "trend_geomeans"), _OF_SERIES),
 }
 """Query → the filters that only choose among its rows: it is asked for all of them once, and another choice costs no
@@ -47,7 +50,7 @@ def runs(shown: str) -> pd.DataFrame:
     return query.runs(snapshot.connection(shown))
 
 
-@st.cache_data(max_entries=8, show_spinner="Reading the store…")
+@st.cache_data(max_entries=8, show_spinner=False)
 def choices(shown: str) -> Choices:
     """Return what the filters offer."""
     con = snapshot.connection(shown)
@@ -101,7 +104,7 @@ def rows(shown: str, name: str, selection: Selection, **more: Any) -> pd.DataFra
     return found.reset_index(drop=True) if wanted else found
 
 
-@st.cache_data(max_entries=200, max_size="512mb", show_spinner="Reading the store…")
+@st.cache_data(max_entries=200, max_size=KEPT_ROWS_BYTES, show_spinner="Reading the store…")
 def _rows(shown: str, text: str, bound: dict[str, Any]) -> pd.DataFrame:
     """Return the rows of a statement: asked again only where a parameter that it names has changed."""
     return query.select(snapshot.connection(shown), text, bound)

@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard.words import count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import pandas as pd
 
@@ -40,8 +40,15 @@ FORMS: dict[str, tuple[Callable[[pd.DataFrame], bytes], str, str]] = {
 """Label → how the bytes are made, the suffix and the type."""
 
 
-def below(frame: pd.DataFrame, key: str, file_name: str, sql: str | None) -> None:
-    """Draw the row of buttons; a file is made when it is asked for."""
+def below(frame: pd.DataFrame, key: str, file_name: str, sql: str | Mapping[str, str] | None) -> None:
+    """Draw the row of buttons; a file is made when it is asked for.
+
+    Args:
+        frame: the rows.
+        key: of the widgets, unique on the page.
+        file_name: without a suffix.
+        sql: the statement behind the rows; several by what they give, where the rows are computed from theirs.
+    """
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}-files"):
         st.caption(count(len(frame), "row"), width="content")
         for label, (_, suffix, kind) in FORMS.items():
@@ -58,8 +65,21 @@ def below(frame: pd.DataFrame, key: str, file_name: str, sql: str | None) -> Non
             )
         if sql:
             with st.popover("SQL", icon=":material/code:", type="tertiary", key=f"{key}-sql", width="content"):
-                st.caption("The statement behind these rows. `xlabench sql` and any DuckDB client run it.")
-                st.code(sql, language="sql", height=320)
+                _statements(sql)
+
+
+def _statements(sql: str | Mapping[str, str]) -> None:
+    if isinstance(sql, str):
+        st.caption("The statement behind these rows. `xlabench sql` and any DuckDB client run it.")
+        st.code(sql, language="sql", height=320)
+        return
+    st.caption(
+        "These rows are computed, as docs/measurement.md says, from what these statements give. "
+        "`xlabench sql` and any DuckDB client run each of them."
+    )
+    for what, statement in sql.items():
+        st.markdown(f"**{what}**")
+        st.code(statement, language="sql", height=160)
 
 
 def _maker(frame: pd.DataFrame, label: str) -> Callable[[], bytes]:

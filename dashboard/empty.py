@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dashboard import filters
-from dashboard.words import escape, listed
+from dashboard.words import count, escape, listed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,10 +15,23 @@ if TYPE_CHECKING:
     from dashboard.selection import Selection
 
 
-def store(title: str, store_dir: Path) -> None:
-    """Show how to fill an empty store."""
-    st.title(title)
-    st.markdown("**No results yet.** This page fills itself as soon as one of these commands has stored a run:")
+def store(title: str, store_dir: Path, imports: int) -> None:
+    """Show how to fill a store without a run; say it where numbers of others were imported.
+
+    Args:
+        title: of the page.
+        store_dir: where the store lies.
+        imports: how many files of published numbers it has.
+    """
+    st.title(title, anchor=False)
+    if imports:
+        st.markdown(
+            f"**{count(imports, 'import')} of published numbers, and no run measured here.** Published numbers have no "
+            "samples, so there is nothing to judge on this page; they stand below as they were published. The page "
+            "fills itself as soon as one of these commands has stored a run:"
+        )
+    else:
+        st.markdown("**No results yet.** This page fills itself as soon as one of these commands has stored a run:")
     with st.container(width=720):
         st.markdown("1. Measure the small models that need no download, under every backend this machine has:")
         st.code("make run", language="bash")

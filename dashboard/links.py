@@ -112,6 +112,11 @@ def link(view: View, page: str, label: str, *, key: str, icon: str | None = None
     )
 
 
+def jump(page: str, **params: object) -> None:
+    """Open a page at the next run of the script, whatever the selection; parameters as of `link`."""
+    st.session_state[_JUMP] = (page, params)
+
+
 def go(view: View, page: str, **params: object) -> None:
     """Open a page, for a selection in a table or chart: parameters as of `link`; not to be called in a callback.
 

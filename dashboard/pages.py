@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dashboard.screens import compare, compile_time, fallback_ops, model, overview, runs, speedup, trends
+from dashboard.screens import compare, compile_time, fallback_ops, model, operators, overview, runs, speedup, trends
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,15 +21,18 @@ class PageSpec:
     url_path: str
     icon: str
     show: Callable[[View], None]
+    show_empty: Callable[[], None] | None = None
+    """Draws it over an empty store; None: how to fill the store."""
 
 
 PAGES = (
-    PageSpec("Overview", "", ":material/dashboard:", overview.show),
+    PageSpec("Overview", "", ":material/dashboard:", overview.show, overview.show_empty),
     PageSpec("Speedup", "speedup", ":material/speed:", speedup.show),
     PageSpec("Compile time", "compile-time", ":material/timer:", compile_time.show),
     PageSpec("Fallback ops", "fallback-ops", ":material/call_split:", fallback_ops.show),
+    PageSpec("Operators", "operators", ":material/function:", operators.show),
     PageSpec("Trends", "trends", ":material/timeline:", trends.show),
     PageSpec("Compare", "compare", ":material/compare_arrows:", compare.show),
     PageSpec("Model", "model", ":material/deployed_code:", model.show),
-    PageSpec("Runs", "runs", ":material/list_alt:", runs.show),
+    PageSpec(runs.TITLE, "runs", ":material/list_alt:", runs.show, runs.show_empty),
 )

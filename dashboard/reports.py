@@ -11,19 +11,19 @@ from dashboard import tables
 from dashboard.words import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from store.report.table import Column, Report, Table
 
 
-def show(report: Report, *, key: str, file_name: str, sql: Sequence[str]) -> None:
+def show(report: Report, *, key: str, file_name: str, sql: Sequence[str | Mapping[str, str]]) -> None:
     """Draw the tables of a report that have rows, then its notes.
 
     Args:
         report: as `xlabench report` prints it.
         key: of the widgets, unique on the page.
         file_name: of the downloads, without a suffix.
-        sql: statement behind each table.
+        sql: statement behind each table, or those that it is computed from.
     """
     for number, (table, statement) in enumerate(zip(report.tables, sql, strict=True)):
         if table.rows:
@@ -32,7 +32,7 @@ def show(report: Report, *, key: str, file_name: str, sql: Sequence[str]) -> Non
     st.caption("  \n".join(escape(note) for note in report.notes))
 
 
-def _table(table: Table, *, key: str, file_name: str, sql: str) -> None:
+def _table(table: Table, *, key: str, file_name: str, sql: str | Mapping[str, str]) -> None:
     names = _names(table.columns)
     frame = pd.DataFrame(list(table.rows), columns=names)
     columns = {name: _column(column, frame[name]) for name, column in zip(names, table.columns, strict=True)}

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import ipaddress
 import os
+import re
 import signal
 import socket
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dashboard.settings import STORE_VARIABLE
+from dashboard import settings
+from dashboard.settings import (
+    BASE_VARIABLE,
+    LOGIN_VARIABLE,
+    LOOPBACK_VARIABLE,
+    MEMORY_VARIABLE,
+    QUERY_MEMORY,
+    STORE_VARIABLE,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
@@ -23,6 +33,7 @@ GRACE_S = 3
 """Seconds in which what is being answered may end after Ctrl-C or SIGTERM."""
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_PATH = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9_-]*)+/?")
 _ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, never bound by default
 
 _THEME: dict[str, Any] = {
@@ -43,6 +54,8 @@ def serve(
     port: int = 8501,
     *,
     allowed_hosts: Iterable[str] = (),
+    base_path: str = "",
+    beside: contextlib.AbstractContextManager[object] | None = None,
 ) -> int:
     """Serve the store's pages until Ctrl-C or SIGTERM; return the exit code.
 
@@ -51,17 +64,32 @@ def serve(
         address: address to listen on; other machines reach it only when this is not a loopback address.
         port: TCP port.
         allowed_hosts: more host names under which browsers may address the pages, as behind a proxy.
+        base_path: of a host that has other pages, too, as `/bench`; the proxy hands it on.
+        beside: entered while pages are served.
     """
-    problem = _why_not(address, port)
+    hosts = list(allowed_hosts)
+    problem = _why_not(address, port) or _why_no_path(base_path)
     if problem:
-        print(f"xlabench serve: {problem}", file=sys.stderr)  # noqa: T201 - the one sentence on the terminal
-        return EXIT_USAGE
+        return _refuse(problem)
     os.environ[STORE_VARIABLE] = str(Path(store_dir).resolve())
-    with contextlib.suppress(_Ended):
+    os.environ[BASE_VARIABLE] = base_path.rstrip("/")
+    os.environ.setdefault(MEMORY_VARIABLE, QUERY_MEMORY)
+    # A host that is named belongs to a proxy, through which others reach us.
+    os.environ[LOOPBACK_VARIABLE] = "1" if is_loopback(address) and not hosts else ""
+    options = streamlit_options(address, port, hosts, base_path)
+    problem = _add_login(options)
+    if problem:
+        return _refuse(problem)
+    with contextlib.suppress(_Ended), beside or contextlib.nullcontext():
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _end)
-        _run_streamlit(streamlit_options(address, port, allowed_hosts))
+        _run_streamlit(options)
     return EXIT_DONE
+
+
+def _refuse(problem: str) -> int:
+    print(f"xlabench serve: {problem}", file=sys.stderr)  # noqa: T201 - the one sentence on the terminal
+    return EXIT_USAGE
 
 
 class _Ended(BaseException):
@@ -74,11 +102,14 @@ def _end(number: int, frame: object) -> None:
     raise _Ended
 
 
-def streamlit_options(address: str, port: int, allowed_hosts: Iterable[str] = ()) -> dict[str, Any]:
+def streamlit_options(
+    address: str, port: int, allowed_hosts: Iterable[str] = (), base_path: str = ""
+) -> dict[str, Any]:
     """Return Streamlit's settings: closed to foreign hosts, quiet, no watcher, no error details in the page."""
     return {
         "server.address": address,
         "server.port": port,
+        "server.baseUrlPath": base_path.strip("/"),
         "server.headless": True,
         "server.allowedHosts": _hosts(address, allowed_hosts),
         "server.fileWatcherType": "none",
@@ -92,6 +123,13 @@ def streamlit_options(address: str, port: int, allowed_hosts: Iterable[str] = ()
         "logger.level": "warning",
         **_THEME,
     }
+
+
+def is_loopback(address: str) -> bool:
+    """Say whether only this machine reaches an address."""
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(address).is_loopback
+    return address == "localhost"
 
 
 def _hosts(address: str, more: Iterable[str]) -> list[str]:
@@ -123,6 +161,25 @@ def _why_not(address: str, port: int) -> str | None:
     return None
 
 
+def _why_no_path(base_path: str) -> str | None:
+    """Return one sentence where pages cannot lie below a path, else None."""
+    if not base_path or _PATH.fullmatch(base_path):
+        return None
+    return f"'{base_path}' is no path for pages; use letters, digits and hyphens, as --base-path /bench."
+
+
+def _add_login(options: dict[str, Any]) -> str | None:
+    """Say where the login may stand, and that there is one; return one sentence when it cannot work, else None."""
+    from dashboard import login_file  # noqa: PLC0415 - as in _run_streamlit
+
+    options[login_file.OPTION] = login_file.places(settings.home())
+    try:
+        os.environ[LOGIN_VARIABLE] = "1" if login_file.has_login(options[login_file.OPTION]) else ""
+    except login_file.BrokenLogin as error:
+        return str(error)
+    return None
+
+
 def _run_streamlit(options: dict[str, Any]) -> None:
     """Run Streamlit with our routes in this process, so that no child can outlive it; it ends at a signal."""
     import streamlit as st  # noqa: PLC0415 - half a second that a refused port need not cost
@@ -130,22 +187,38 @@ def _run_streamlit(options: dict[str, Any]) -> None:
     from dashboard.routes import routes  # noqa: PLC0415 - as above
 
     _trust_charts()
-    st.App(APP, routes=routes(options["server.allowedHosts"]), lifespan=_bounded_end).run(config=options)
+    _trust_own_pages()
+    ours = routes(options["server.allowedHosts"], os.environ[BASE_VARIABLE])
+    st.App(APP, routes=ours, lifespan=_life).run(config=options)
 
 
 @contextlib.asynccontextmanager
-async def _bounded_end(app: object) -> AsyncIterator[None]:
-    """Let a reader who takes a file slowly, or not at all, hold the end of the server for seconds only.
+async def _life(app: object) -> AsyncIterator[None]:
+    """Begin with what readers would wait for; let one who takes a file slowly hold the end for seconds only.
 
     Streamlit makes the server and hands it to nobody; by now it has put its own method in place of our handler.
     """
     import uvicorn  # noqa: PLC0415 - comes with Streamlit
 
+    from dashboard import warm  # noqa: PLC0415 - as above
+
     del app
+    warm.begin()
     server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
     if isinstance(server, uvicorn.Server):
         server.config.timeout_graceful_shutdown = GRACE_S
     yield
+
+
+def _trust_own_pages() -> None:
+    """Take websockets from pages of the host that they name, and from no others.
+
+    Streamlit would also take them from any port of this machine, and, to learn its address, ask a server outside, while
+    every reader waits: a foreign page could make it do so.
+    """
+    from streamlit.web.server.starlette import starlette_websocket  # noqa: PLC0415 - as above
+
+    setattr(starlette_websocket, "is_url_from_allowed_origins", lambda _origin: False)  # noqa: B010 - typed
 
 
 def _trust_charts() -> None:

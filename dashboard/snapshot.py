@@ -43,7 +43,7 @@ def held() -> Path | None:
 @st.cache_resource(max_entries=KEPT_OPEN, on_release=lambda con: con.close(), show_spinner=False)
 def connection(snapshot: str) -> duckdb.DuckDBPyConnection:
     """Return the locked, read-only connection to a snapshot; callers use a cursor of it."""
-    return query.connect(Path(snapshot))
+    return query.connect(Path(snapshot), memory=settings.query_memory())
 
 
 def advance() -> None:

@@ -89,9 +89,11 @@ def show(
     key: str,
     alt: str,
     file_name: str,
-    sql: str | None = None,
+    sql: str | Mapping[str, str] | None = None,
     whole: bool = False,
     on_select: Callable[[], None] | Literal["rerun", "ignore"] = "ignore",
+    selected: int | None = None,
+    identity: str = "",
 ) -> int | None:
     """Draw the frame's named columns: to sort, to search, to hide, to download; return the position of a selected row.
 
@@ -104,15 +106,20 @@ def show(
         key: of the widget, unique on the page.
         alt: what a reader who cannot see it is told.
         file_name: of the downloads, without its suffix.
-        sql: statement behind the rows, with its values written out (`data.statement`).
+        sql: statement behind the rows, with its values written out (`data.statement`); of rows that are computed, what
+            they are computed from.
         whole: show every row at once, however many.
         on_select: what a selected row does; by default none can be selected.
+        selected: position of the row that is selected until the reader selects another.
+        identity: of the rows. A selection is a position: where the rows may change under it, other rows need another
+            identity, so that it never passes on to a row that nobody selected.
     """
     shown = [name for name in columns if name in frame.columns]
     selects = on_select != "ignore"
     drawn = frame.head(LAZY_ROWS) if selects else frame
     if len(drawn) < len(frame):
         st.caption(f"The first {LAZY_ROWS:,} of {count(len(frame), 'row')}; filter for others.")
+    first: Any = {"selection": {"rows": [selected]}} if selects and selected is not None else None
     state: Any = st.dataframe(
         _coloured(display(drawn, {name: columns[name] for name in shown}), columns),
         column_config={name: _config(columns[name]) for name in shown},
@@ -122,7 +129,8 @@ def show(
         lazy=None if selects else len(frame) > LAZY_ROWS,
         on_select=on_select,
         selection_mode="single-row",
-        key=key,
+        selection_default=first,
+        key=f"{key}-{identity}" if identity else key,
         alt=alt,
     )
     downloads.below(frame[shown], key, file_name, sql)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import settings
+from dashboard import access, login, settings
 from dashboard.words import escape
 from store.errors import StateError, UsageError
 from store.state import marks, reviews
@@ -25,7 +25,6 @@ STATE_WORDS: dict[State, str] = {
     "wontfix": "● won't fix",
 }
 """State → sign and words."""
-_NAME = "reviewer"
 
 
 def entries() -> list[Entry]:
@@ -44,26 +43,25 @@ def word(standing: Standing) -> str:
     return STATE_WORDS[standing.state]
 
 
-def known() -> tuple[str, bool]:
-    """Return who speaks, and whether a login says so; an empty name where nobody said."""
-    if getattr(st.user, "is_logged_in", False):
-        return str(st.user.get("email") or st.user.get("name") or ""), True
-    return str(st.session_state.get(_NAME) or "").strip(), False
-
-
 def reviewer() -> tuple[str, bool]:
-    """Return the same; without a login the name is asked for once."""
+    """Return who speaks, and whether a login says so; without one the name is asked for once."""
     if getattr(st.user, "is_logged_in", False):
-        return known()
+        return login.known()
     st.text_input(
         "Your name",
-        key=_NAME,
+        key=login.NAME,
         persist_state="session",
         max_chars=reviews.LONGEST_NAME,
         placeholder="asked once",
         help="There is no login, so the name stands in the history as unverified.",
     )
-    return known()
+    return login.known()
+
+
+def just_spoke(standing: Standing, who: tuple[str, bool]) -> bool:
+    """Say whether this person spoke of the finding a moment ago."""
+    newest = standing.entries[-1] if standing.entries else None
+    return newest is not None and newest.who == who[0] and marks.now() - newest.created_at <= reviews.AGAIN
 
 
 def say(
@@ -76,6 +74,10 @@ def say(
     note: str | None = None,
 ) -> bool:
     """Write the same about some findings; tell whether it was written, with a sentence on the page if not."""
+    decision = access.may("note")
+    if not decision.allowed:
+        st.error(escape(decision.reason), icon=":material/lock:")
+        return False
     name, verified = who
     now = marks.now()
     said = [

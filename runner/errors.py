@@ -3,6 +3,7 @@
 RunnerError            base; carries the exit code
 ├── UsageError         bad flags or folder (exit 2)
 ├── PlanMismatch       the folder holds a run that cannot be resumed by this command (exit 2)
+├── DeviceBusy         somebody else measures on the device (exit 2)
 ├── ServerFailed       the fork server did not start (exit 3)
 └── Interrupted        Ctrl-C or SIGTERM; finished experiments are kept (exit 130)
 """
@@ -24,6 +25,12 @@ class UsageError(RunnerError):
 
 class PlanMismatch(UsageError):
     """A run folder holds another plan, or was measured with other versions or on another machine."""
+
+
+class DeviceBusy(RunnerError):
+    """Somebody else measures on the device."""
+
+    exit_code = 2
 
 
 class ServerFailed(RunnerError):

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from store.record import Artifact, Error, ExperimentConfig, FallbackOp, Graph, GraphBreak, Purpose, Until, Verification
+from store.record import (
+    Artifact,
+    Error,
+    ExperimentConfig,
+    FallbackOp,
+    Graph,
+    GraphBreak,
+    Purpose,
+    Replacement,
+    Until,
+    Verification,
+)
 
 if TYPE_CHECKING:
     import socket
@@ -30,7 +41,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     preset: str = "xlabench"
     purpose: Purpose = "benchmark"
     """`calibration`: experiments are measured against themselves (`xlabench calibrate`); `confirmation`: both sides of
-    a comparison once more (`xlabench compare --confirm`). Neither is a result."""
+    a comparison once more (`xlabench compare --confirm`); `payoff`: models with and without their fallback ops
+    (`--without-fallback`). None is a result."""
     repeat: int = 20
     """Steady blocks to take, the least number of them where `until_stable`; under the preset `peer` all blocks."""
     until_stable: float | None = None
@@ -225,6 +237,10 @@ class Report(msgspec.Struct, tag="report", frozen=True, kw_only=True):
     rewarm_times: list[float] = []
     """Seconds of the blocks at the begin of turns; they are no part of the metrics."""
     until: Until | None = None
+    inner_loops: list[int] = []
+    """How often each block repeated its iterations; times of the metrics are those of one repetition."""
+    replacements: list[Replacement] = []
+    """What stood in for fallback ops."""
 
 
 class Verified(msgspec.Struct, tag="verified", frozen=True):

@@ -44,6 +44,16 @@ TABLE: Mapping[str, Advice] = {
         "a steady block takes {ms:.3g} ms",
         "raise --iterations-per-run",
     ),
+    "near_floor": Advice(
+        "times that are mostly synchronisation",
+        "an iteration takes {us:.3g} µs, below {times:g} times the {floor_us:.3g} µs of an empty sync",
+        "compare larger inputs of the operator: this one gets no verdict",
+    ),
+    "still_falls_back": Advice(
+        "ops that fall back although they were replaced",
+        "{ops} still ran on the host, although replaced",
+        "claim no payoff: other overloads of the op are called; name those that the counters name",
+    ),
     "busy_machine": Advice(
         "other programs were busy",
         "other processes used {share:.0%} of the CPUs' time",

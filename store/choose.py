@@ -37,7 +37,7 @@ def matching_models(con: Connection, include: Sequence[str], exclude: Sequence[s
         raise UsageError(
             f"{error.pattern!r} is no regular expression: {error}. Correct --filter or --exclude."
         ) from None
-    names = [str(row[0]) for row in con.execute("SELECT DISTINCT model FROM results ORDER BY model").fetchall()]
+    names = [str(row[0]) for row in con.execute("SELECT DISTINCT model FROM result_rows ORDER BY model").fetchall()]
     found = tuple(name for name in names if wanted.search(name) and not unwanted.search(name))
     if not found:
         raise UsageError("No model of the store fits --filter and --exclude. Widen them.")

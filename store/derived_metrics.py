@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from store.metric import Metric, count, milliseconds, ratio, seconds, size
+from store.metric import Metric, count, milliseconds, ratio, seconds, share, size
 
+_ONE_PROCESS = "no value of a single process"
 _NO_PROFILE = "no value without a profile"
-
-
-def _share(name: str, label: str, definition: str, failure: str = "no value") -> Metric:
-    return Metric(
-        name=name, label=label, unit="", display_unit="%", scale=100.0, definition=definition, failure=failure
-    )
 
 
 def _sides(name: str, label: str, definition: str, unit: str = "") -> list[Metric]:
@@ -59,11 +54,49 @@ _FALLBACK = (
     count("steady_models_n", "Models, steady", "Models that call the op in steady iterations.", "lower"),
     count("blocked_n", "Blocked by it alone", "Models that call no other fallback op in steady iterations.", "lower"),
     count("time_n", "Profiled", "Results whose profile has the time of the op."),
-    _share("time_share", "Share of time", "Time of fallback ops from the profile pass, over the latency.", _NO_PROFILE),
+    share(
+        "time_share",
+        "Share of time",
+        "Time of the op in the profile pass, waiting for its inputs included, over the latency, which is measured "
+        "without a profile: a profile slows what it watches, so this may pass 100 %.",
+        _NO_PROFILE,
+    ),
     count("steady_ops_n", "Ops, steady", "Fallback ops that are called in steady iterations.", "lower"),
     count("no_lowering_n", "No lowering", "Ops that XLA has no lowering for.", "lower"),
     count("opt_in_lowering_n", "Opt-in lowering", "Ops whose lowering is off unless it is asked for.", "lower"),
     count("host_read_n", "Host reads", "Ops that bring a value to the host; nothing to lower.", "lower"),
+)
+
+_PAYOFF = (
+    milliseconds("with_latency_s", "With the op", "Latency of the model while the op runs on the host."),
+    milliseconds("without_latency_s", "Without the op", "Latency of the model with the op replaced, in the same run."),
+    ratio(
+        "payoff",
+        "Payoff",
+        "Latency with a fallback op over the latency without it, in turns in one run: above 1, lowering pays. Of each "
+        "process the median over its rounds; the geometric mean of the processes.",
+        failure="no value, and the reason beside it: the op was not called, still falls back, or the answer is not "
+        "verified",
+        threshold=0.05,
+    ),
+    ratio("payoff_low", "Payoff, low", "Lower end of the payoff's 95 % interval over processes.", failure=_ONE_PROCESS),
+    ratio(
+        "payoff_high", "Payoff, high", "Upper end of the payoff's 95 % interval over processes.", failure=_ONE_PROCESS
+    ),
+    Metric(
+        name="gain",
+        label="Gain",
+        unit="",
+        definition="1 where interval and effect of the payoff lie above 1 and the machine's noise floor, "
+        "-1 where they lie below, else 0.",
+        failure="no value where no payoff is claimed",
+    ),
+    Metric(
+        name="replaced_calls_per_iteration",
+        label="Calls replaced",
+        unit="1/iteration",
+        definition="Calls per steady iteration of the replaced ops while they fall back.",
+    ),
 )
 
 _MEMORY = (
@@ -188,4 +221,15 @@ _NOISE = (
     count("freedom", "Degrees of freedom", "Of the variance: pairs, and four for the default where it is mixed in."),
 )
 
-DERIVED = (*_RATES, *_FALLBACK, *_MEMORY, *_STRUCTURE, *_SERIES, *_BREAK_EVEN, *_CHANGES, *_MEAN_CHANGES, *_NOISE)
+DERIVED = (
+    *_RATES,
+    *_FALLBACK,
+    *_PAYOFF,
+    *_MEMORY,
+    *_STRUCTURE,
+    *_SERIES,
+    *_BREAK_EVEN,
+    *_CHANGES,
+    *_MEAN_CHANGES,
+    *_NOISE,
+)

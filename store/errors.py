@@ -9,6 +9,7 @@ StoreError                  exit code 2
 ├── WriteFailed             a record could not be written whole
 ├── RunFileError            run.json is missing or unreadable
 ├── OwnerBusy               another ingest holds the store for too long
+├── RemoteFailed            a folder of another host cannot be reached
 ├── NoRoom                  the disk is too full for the index
 ├── StorageError            the working database cannot be used
 └── StateError              state.sqlite, or what it is asked for, cannot be used
@@ -55,6 +56,12 @@ class RunFileError(StoreError):
 
 class OwnerBusy(StoreError):
     """Another ingest held the store for longer than this one would wait."""
+
+
+class RemoteFailed(StoreError):
+    """A folder of another host cannot be reached; what has arrived stays."""
+
+    exit_code = 3
 
 
 class NoRoom(StoreError):

@@ -90,6 +90,8 @@ def variant(config: ExperimentConfig) -> str:
     if config.cache != "cold":
         parts.append(f"cache={config.cache}")
     parts += [f"xla_flags={flag}" for flag in config.xla_flags]
+    if config.without_fallback:
+        parts.append(f"without-fallback={','.join(config.without_fallback)}")
     parts += [f"{key}={value}" for key, value in sorted(config.overrides.items())]
     return " ".join(parts)
 

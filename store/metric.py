@@ -76,3 +76,10 @@ def gigabytes(name: str, label: str, definition: str) -> Metric:
 def count(name: str, label: str, definition: str, direction: Direction = "none") -> Metric:
     """Return a number of things."""
     return Metric(name=name, label=label, definition=definition, unit="", direction=direction, aggregation="sum")
+
+
+def share(name: str, label: str, definition: str, failure: str = "no value") -> Metric:
+    """Return a part of a whole, shown in percent."""
+    return Metric(
+        name=name, label=label, unit="", display_unit="%", scale=100.0, definition=definition, failure=failure
+    )

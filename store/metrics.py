@@ -10,6 +10,7 @@ from store.metric import milliseconds as _ms
 from store.metric import ratio as _ratio
 from store.metric import seconds as _time
 from store.metric import size as _bytes
+from store.operator_metrics import OPERATORS
 
 __all__ = ["METRICS", "Metric", "metric"]
 
@@ -274,7 +275,7 @@ _REPORTED_METRICS = (
 )
 """Numbers of the views of what other tools report, and of the HUD's rule."""
 
-METRICS: dict[str, Metric] = {metric.name: metric for metric in (*_METRICS, *_REPORTED_METRICS, *DERIVED)}
+METRICS: dict[str, Metric] = {metric.name: metric for metric in (*_METRICS, *_REPORTED_METRICS, *DERIVED, *OPERATORS)}
 """Every number of the views, by column name."""
 
 

@@ -30,8 +30,13 @@ def current_snapshot(store_dir: str | os.PathLike[str]) -> Path | None:
     return snapshot.current(Path(store_dir))
 
 
-def connect(path: str | os.PathLike[str]) -> Connection:
+def connect(path: str | os.PathLike[str], *, memory: str | None = None) -> Connection:
     """Open a snapshot for reading only: no file can be read or written, and no setting changed, through it.
+
+    Args:
+        path: of the snapshot.
+        memory: most that queries and what is kept of the file may take together, as `300MB`; None: DuckDB's own bound,
+            which is most of the machine. All connections of a process to one snapshot must name the same.
 
     Raises:
         NoSnapshot: there is no snapshot at this path.
@@ -46,6 +51,8 @@ def connect(path: str | os.PathLike[str]) -> Connection:
         "autoinstall_known_extensions": "false",
         "lock_configuration": "true",
     }
+    if memory is not None:
+        config["memory_limit"] = memory
     con = duckdb.connect(str(path), read_only=True, config=config)
     try:
         _refuse_old(con)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import socket
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE_S = 400
@@ -50,13 +51,20 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def served(home: Path, python: str | Path = sys.executable) -> Iterator[int]:
-    """Serve a home's dashboard; give the port once it is healthy, and end it by Ctrl-C."""
+def served(
+    home: Path, python: str | Path = sys.executable, cwd: Path = ROOT, *, words: Iterable[str] = (), base: str = ""
+) -> Iterator[int]:
+    """Serve a home's dashboard; give the port once it is healthy, and end it by Ctrl-C.
+
+    Further words of the command may put the pages below the path `base`.
+    """
     port = free_port()
-    command = [str(python), "-m", "xlabench", "serve", "--home", str(home), "--port", str(port)]
-    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    command = [str(python), "-m", "xlabench", "serve", "--home", str(home), "--port", str(port), "--no-worker"]
+    command += words
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    server = subprocess.Popen(command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        assert _healthy(port)
+        assert _healthy(port, base)
         yield port
     finally:
         server.send_signal(signal.SIGINT)
@@ -64,10 +72,10 @@ def served(home: Path, python: str | Path = sys.executable) -> Iterator[int]:
     assert "Traceback" not in out
 
 
-def _healthy(port: int) -> bool:
+def _healthy(port: int, base: str) -> bool:
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline:
-        address = f"http://127.0.0.1:{port}/_stcore/health"
+        address = f"http://127.0.0.1:{port}{base}/_stcore/health"
         with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=2) as answer:
             return bool(answer.status == 200)
         time.sleep(0.2)

@@ -27,14 +27,17 @@ BRIGHTER = 0.001
 PATIENCE_S = 300
 
 
-@pytest.fixture(scope="module")
-def twin(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A second virtual environment with the very packages of this one: another interpreter of the same versions."""
-    folder = tmp_path_factory.mktemp("twin") / "venv"
+def make_twin(folder: Path) -> str:
+    """Make a second virtual environment with the very packages of this one: another interpreter, the same versions."""
     venv.create(folder, symlinks=True)
     (packages,) = folder.glob("lib/python*/site-packages")
     (packages / "same.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
     return str(folder / "bin" / "python")
+
+
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return make_twin(tmp_path_factory.mktemp("twin") / "venv")
 
 
 def two_days(home: Path, old: str, new: str) -> None:
@@ -159,6 +162,7 @@ def test_what_cannot_be_measured_as_it_was_is_refused_in_one_sentence(home: Path
     ("words", "says"),
     [
         (("--env", "old=/nowhere"), "belong to --confirm"),
+        (("--confirm", "--experiment", "0f"), "--experiment 0f: none of the 1 experiments to confirm"),
         (("--confirm", "--env", "elsewhere=/nowhere"), "NAME one of old, new"),
         (("--confirm", "--env", "old=/nowhere"), "/nowhere is no interpreter"),
         (("--confirm", "--processes", "2"), "a confirmation rests on 3 or more"),
@@ -177,6 +181,7 @@ def test_nothing_suspected_measures_nothing(home: Path) -> None:
     assert list(home.glob("runs/*")) == before
 
 
+@pytest.mark.thorough
 def test_backends_of_one_run_are_confirmed_and_an_interrupted_confirmation_goes_on(tmp_path: Path) -> None:
     """One process each is too few: lazy tensors, many times slower than eager on two layers, are suspected at most.
 

@@ -11,6 +11,7 @@ import torch
 
 from tests.command import ROOT, xlabench
 from tests.faults.faulty_suite import FAILS_WHERE
+from tests.tiers import first_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,7 +73,7 @@ def steady(record: dict[str, Any]) -> int:
     return count
 
 
-@pytest.mark.parametrize("interleave", ["processes", "rounds", "off"])
+@pytest.mark.parametrize("interleave", first_of(["processes", "rounds", "off"]))
 def test_blocks_are_taken_until_the_time_budget_is_spent(tmp_path: Path, interleave: str) -> None:
     """No median of such short blocks is known to ± 0.001 %: each process goes on for its two seconds, and says so."""
     words = ("--xla", "None", "--xla", "PJRT", "--dynamo", "None", "--test", "eval", "--interleave", interleave)
@@ -182,6 +183,7 @@ def test_the_model_is_traced_on_the_xla_device_whatever_stands_before(tmp_path: 
     assert {moved["metrics"]["xla_TransferToDevice_number"][index] for index in steady} == {0.0}
 
 
+@pytest.mark.thorough
 def test_cuda_graphs_are_left_alone_where_they_are_off(tmp_path: Path) -> None:
     """As inductor itself counts: under a mode that turns them on it tries, and without CUDA skips each graph."""
     [off] = run(tmp_path / "off", *INDUCTOR, "--disable-cudagraphs")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.command import ROOT, xlabench
 
-pytestmark = [pytest.mark.slow, pytest.mark.venv]
+pytestmark = [pytest.mark.slow, pytest.mark.thorough, pytest.mark.venv]
 
 MODEL = ("--suite-name", "dummy", "--only", "dummy", "--accelerator", "cpu", "--test", "eval", "--repeat", "3")
 VARIABLE = "XLABENCH_OTHER_PYTHON"

@@ -15,8 +15,8 @@ from tests.sleepy_suite import PLACE
 
 MODEL = ("--suite-name", "dummy", "--only", "dummy", "--test", "eval", "--accelerator", "cpu")
 NAMES = ("one", "two", "three")
-BASE_S = 0.12
-RATIOS = ((0.5, 0.7, 0.6, 0.6), (0.7, 0.7))
+BASE_S = 0.25
+RATIOS = ((0.45, 0.75, 0.6, 0.6), (0.7, 0.7))
 """Logarithms of the speedup of `two` and of `three` over `one`, process by process: those of `two` are clear of 1 in
 four processes, not in two."""
 

@@ -24,6 +24,6 @@ echo "setup: about 4 GB to download and 8 GB on disk in $VENV ($free_gb GB are f
 "$VENV/bin/python" -m pip install --quiet --constraint constraints/xla.txt uv
 began=$(date +%s)
 "$VENV/bin/uv" pip install --quiet --compile-bytecode --python "$VENV/bin/python" --constraint constraints/xla.txt \
-    --editable '.[dashboard,plots,runner,torchbench,xla,dev]' ||
-    "$VENV/bin/python" -m pip install --quiet --constraint constraints/xla.txt --editable '.[dashboard,plots,runner,torchbench,xla,dev]'
+    --editable '.[dashboard,auth,plots,runner,torchbench,xla,dev]' ||
+    "$VENV/bin/python" -m pip install --quiet --constraint constraints/xla.txt --editable '.[dashboard,auth,plots,runner,torchbench,xla,dev]'
 echo "setup: done in $(($(date +%s) - began)) s."

@@ -1,4 +1,4 @@
-"""The command `xlabench`: plan, run, calibrate, ingest, export, report, compare, serve, sql, mark, backup.
+"""The command `xlabench`; `xlabench --help` lists its verbs.
 
 The only composer: it may import every room, each verb when it is used, so that a verb needs no more packages
 than its work. One module per verb.
@@ -10,7 +10,24 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from xlabench import backup, calibrate, compare, export, ingest, mark, plan, report, run, serve, sql
+from xlabench import (
+    backup,
+    calibrate,
+    compare,
+    export,
+    ingest,
+    jobs,
+    mark,
+    notices,
+    plan,
+    report,
+    repro,
+    run,
+    schedule,
+    serve,
+    sql,
+    worker,
+)
 from xlabench.command import EPILOG, EXIT_DONE, EXIT_INTERRUPTED, EXIT_USAGE, Parser, say
 
 if TYPE_CHECKING:
@@ -53,6 +70,23 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog="xlabench", description="Who is faster, by how much, and why.", epilog=EPILOG)
     parser.add_argument("--version", action="version", version="%(prog)s 0.1.0")
     verbs = parser.add_subparsers(dest="name", required=True, metavar="VERB", parser_class=Parser)
-    for each in (plan, run, calibrate, ingest, export, report, compare, serve, sql, mark, backup):
+    for each in (
+        plan,
+        run,
+        calibrate,
+        ingest,
+        export,
+        report,
+        compare,
+        repro,
+        serve,
+        jobs,
+        worker,
+        schedule,
+        notices,
+        sql,
+        mark,
+        backup,
+    ):
         each.add(verbs)
     return parser

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from runner.environments.interpreters import Interpreter
     from runner.plan import PlanRequest
+    from runner.suites.operators.extract import Extracted
 
 
 def asked(parsed: argparse.Namespace) -> tuple[PlanRequest, tuple[Interpreter, ...]]:
@@ -22,9 +23,22 @@ def asked(parsed: argparse.Namespace) -> tuple[PlanRequest, tuple[Interpreter, .
     home = home_of(parsed)
     file = settings_file.read(home)
     settings_file.apply(parsed, home, file)
+    found = operators_of(parsed)
     request = flags.plan_request(parsed)
+    request = found.narrow(request) if found else request
     named = settings_file.interpreters(home, file)
     return request, interpreters.look(request, named, getattr(parsed, "threads", None))
+
+
+def operators_of(parsed: argparse.Namespace) -> Extracted | None:
+    """Return the operators of `--ops-of`, recorded once; None without the flag."""
+    if getattr(parsed, "ops_of", None) is None:
+        return None
+    from runner.suites.operators.extract import extract
+
+    found: Extracted = getattr(parsed, "extracted", None) or extract(parsed)
+    parsed.extracted = found
+    return found
 
 
 def asked_but_missing(parsed: argparse.Namespace, missing: dict[str, str], *, empty: bool) -> int:

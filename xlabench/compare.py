@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from xlabench.command import EXIT_DONE, EXIT_FINDINGS, EXIT_USAGE, add_database, say, store_of, verb
-from xlabench.confirm import add_confirm_flags, confirm, files_of
+from xlabench.confirm import add_confirm_flags, chosen, confirm, files_of
 
 if TYPE_CHECKING:
     import argparse
@@ -43,15 +43,16 @@ def _compare(parsed: argparse.Namespace) -> int:
     from store.query import connect
     from store.report import render
 
-    if parsed.confirm is None and (parsed.env or parsed.processes or parsed.torchbench_dir):
+    if parsed.confirm is None and (parsed.env or parsed.experiment or parsed.processes or parsed.torchbench_dir):
         return say(
-            "--env, --processes and --torchbench-dir belong to --confirm; without it nothing is measured.", EXIT_USAGE
+            "--env, --experiment, --processes and --torchbench-dir belong to --confirm, which measures.",
+            EXIT_USAGE,
         )
     files = None
     with connect(newest_snapshot(store_of(parsed))) as con:
         run = resolve(con, parsed.run).run_id if parsed.run else None
         found = compare(con, resolve(con, parsed.old, run), resolve(con, parsed.new, run))
-        cells = to_confirm(found, parsed.confirm) if parsed.confirm else ()
+        cells = chosen(to_confirm(found, parsed.confirm), parsed.experiment) if parsed.confirm else ()
         if cells:
             files = files_of(con, found)
     if parsed.confirm:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlabench.command import home_of, store_of
-from xlabench.measure import carry_out
+from xlabench.measure import How, add_no_wait, carry_out
 
 if TYPE_CHECKING:
     import argparse
@@ -53,10 +53,35 @@ def add_confirm_flags(parser: Parser) -> None:
         metavar="NAME=PYTHON",
         help="interpreter of `old` or `new`, where their runs do not name it or it has moved",
     )
+    group.add_argument(
+        "--experiment",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="of these cells only that of the new side's experiment (several times; `experiment_id` of view results)",
+    )
     group.add_argument("--processes", type=types.positive, metavar="K", help="of each side and experiment (3 or more)")
     group.add_argument(
         "--torchbench-dir", type=Path, metavar="DIR", help="checkout of github.com/pytorch/benchmark ($TORCHBENCH_DIR)"
     )
+    add_no_wait(group)
+
+
+def chosen(cells: Sequence[Cell], experiments: Sequence[str]) -> Sequence[Cell]:
+    """Return the cells of these experiments; without any named, all.
+
+    Raises:
+        UsageError: no cell that is to be confirmed is of one that is named.
+    """
+    from runner.errors import UsageError
+
+    known = {cell.experiment_id for cell in cells}
+    if unknown := [each for each in experiments if each not in known]:
+        raise UsageError(
+            f"--experiment {unknown[0]}: none of the {len(known)} experiments to confirm; leave it out, or pass "
+            "--confirm all for the ambiguous ones."
+        )
+    return [cell for cell in cells if cell.experiment_id in experiments] if experiments else cells
 
 
 def files_of(con: Connection, found: Comparison) -> Files:
@@ -235,7 +260,8 @@ def _measure(
     said = f"{plan_view.summary(made)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}"
     print(said, file=sys.stderr)
     machines = {each.name: each.machine for each in chosen}
-    carry_out(folder, machines, store_of(parsed), sys.stderr, torchbench_dir=parsed.torchbench_dir)
+    how = How(torchbench_dir=parsed.torchbench_dir, wait=not parsed.no_wait)
+    carry_out(folder, machines, store_of(parsed), sys.stderr, **how)
     return folder
 
 

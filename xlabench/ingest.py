@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NoReturn
 from xlabench.command import EXIT_PARTIAL, add_database, beside_signals, home_of, say, state_of, store_of, verb
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from store.ingest import IngestReport
     from xlabench.command import Verbs
 
@@ -24,10 +26,16 @@ def add(verbs: Verbs) -> None:
         "ingest",
         _ingest,
         "Bring run folders and result files into the store: JSONL, also rotated or compressed (.gz, .zst), files of "
-        "other tools, folders of them, and patterns. Repeating it adds nothing; an unterminated last line is "
-        "left for later; lines that are no records are listed and make the exit code 3.",
+        "other tools, folders of them, patterns, and URLs of object stores. Repeating it adds nothing; an unterminated "
+        "last line is left for later; lines that are no records are listed and make the exit code 3.",
     )
-    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="default: the runs of the home")
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        type=_source,
+        metavar="PATH",
+        help="default: the runs of the home; of a URL as s3://bucket/runs what is new is brought into the home first",
+    )
     parser.add_argument("--rebuild", action="store_true", help="make the index anew from every file that it knows")
     parser.add_argument("--watch", action="store_true", help="go on with what is written to the files, until Ctrl-C")
     parser.add_argument(
@@ -40,6 +48,23 @@ def add(verbs: Verbs) -> None:
         "label, time, origin, baseline); kept beside it",
     )
     add_database(parser)
+
+
+def _source(text: str) -> Path | str:
+    from store.remote import is_url
+
+    return text if is_url(text) else Path(text)
+
+
+def _here(paths: Sequence[Path | str], home: Path) -> list[Path]:
+    """Return the sources on this host: what is new at a URL is brought into the home.
+
+    Raises:
+        StoreError: a URL cannot be used or reached.
+    """
+    from store.remote import arrived
+
+    return [each if isinstance(each, Path) else arrived(each, home / "arrived") for each in paths]
 
 
 def _fact(text: str) -> tuple[str, str]:
@@ -56,12 +81,13 @@ def _ingest(parsed: argparse.Namespace) -> int:
 def _ingested(parsed: argparse.Namespace) -> int:
     from store.ingest import ingest
 
-    paths = parsed.paths or [home_of(parsed) / "runs"]
-    _write_facts(parsed)
+    asked = parsed.paths or [home_of(parsed) / "runs"]
+    paths = _here(asked, home_of(parsed))
+    _write_facts(parsed, paths)
     report = ingest(paths, store_of(parsed), rebuild=parsed.rebuild)
     _tell(report)
     _after(report, parsed)
-    return _watch(paths, parsed) if parsed.watch else report.exit_code
+    return _watch(asked, parsed) if parsed.watch else report.exit_code
 
 
 def _after(report: IngestReport, parsed: argparse.Namespace) -> None:
@@ -71,17 +97,28 @@ def _after(report: IngestReport, parsed: argparse.Namespace) -> None:
         changepoints.update(store_of(parsed), state_of(parsed))
 
 
-def _watch(paths: list[Path], parsed: argparse.Namespace) -> NoReturn:
+def _watch(asked: Sequence[Path | str], parsed: argparse.Namespace) -> NoReturn:
     """Ingest again and again; what is not ingested when it is interrupted, the next ingest finds in the files."""
     from store.follow import Follower
 
-    follower = Follower(paths, store_of(parsed))
+    follower = Follower(_here(asked, home_of(parsed)), store_of(parsed))
     while True:
         report = follower.finish()
         if report.changed_files_n or report.rejected:
             _tell(report)
             _after(report, parsed)
         follower.wait()
+        _bring_new(asked, home_of(parsed))
+
+
+def _bring_new(asked: Sequence[Path | str], home: Path) -> None:
+    """Bring what is new at the URLs; what cannot be reached now is said, and met again."""
+    from store.errors import RemoteFailed
+
+    try:
+        _here(asked, home)
+    except RemoteFailed as error:
+        say(str(error), error.exit_code)
 
 
 def _tell(report: IngestReport) -> None:
@@ -92,8 +129,12 @@ def _tell(report: IngestReport) -> None:
         say(f"… and {len(report.rejected) - LISTED_N} more; table rejected_lines has all of them.", EXIT_PARTIAL)
 
 
-def _write_facts(parsed: argparse.Namespace) -> None:
+def _write_facts(parsed: argparse.Namespace, paths: Sequence[Path]) -> None:
     """Write what is said beside each file named.
+
+    Args:
+        parsed: with the facts.
+        paths: of what was named, on this host.
 
     Raises:
         UsageError: a fact is none, or no file of another tool is named.
@@ -101,8 +142,8 @@ def _write_facts(parsed: argparse.Namespace) -> None:
     from store.errors import UsageError
     from store.importers import facts
 
-    files = [path for path in parsed.paths if path.is_file()]
-    if parsed.fact and (not files or len(files) != len(parsed.paths)):
+    files = [path for path in paths if path.is_file()]
+    if parsed.fact and (not files or len(files) != len(paths)):
         raise UsageError("--fact is about files: name the files that it is about, and no folder.")
     for path in files if parsed.fact else ():
         facts.write(path, dict(parsed.fact))

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from xlabench.asked import asked, asked_but_missing
+from xlabench.asked import asked, asked_but_missing, operators_of
 from xlabench.command import EXIT_FINDINGS, EXIT_USAGE, add_database, home_of, state_of, store_of
 from xlabench.until_verdict import UntilVerdict
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from runner.schedule.execute import Result
     from runner.schedule.history import History
     from runner.schedule.run_folder import RunFolder
+    from runner.suites.operators.extract import Extracted
     from xlabench.command import Parser
 
 
@@ -29,6 +30,7 @@ class How(TypedDict, total=False):
     torchbench_dir: Path | None
     retry_failed: bool
     history: History | None
+    wait: bool
 
 
 def add_run_flags(parser: Parser) -> None:
@@ -46,7 +48,13 @@ def add_run_flags(parser: Parser) -> None:
     group.add_argument("--dry-run", action="store_true", help="print the plan and stop")
     group.add_argument("--no-ingest", action="store_true", help="leave the store alone")
     group.add_argument("--strict", action="store_true", help="exit 1 where an experiment failed or gave a wrong answer")
+    add_no_wait(group)
     parser.set_defaults(parser=parser)
+
+
+def add_no_wait(group: argparse._ActionsContainer) -> None:
+    """Add the flag that refuses instead of waiting for a device."""
+    group.add_argument("--no-wait", action="store_true", help="refuse where somebody else measures on the device")
 
 
 def settings_of(parsed: argparse.Namespace) -> Settings:
@@ -68,7 +76,7 @@ def measure(
     """Measure what the flags ask for; `afterwards` is told the run once its records are in the store."""
     from runner import flags, plan
     from runner.environments import interpreters
-    from runner.plan import plan_view
+    from runner.plan import payoff, plan_view
     from runner.schedule import run_folder
 
     request, found = asked(parsed)
@@ -78,6 +86,7 @@ def measure(
     code = asked_but_missing(parsed, made.missing_suites, empty=not made.entries)
     if parsed.dry_run or code == EXIT_USAGE:
         return code
+    settled = payoff.settled(settings(parsed), made.entries)
     for sentence in plan.missing_packages(made, request):
         print(sentence)
     folder = run_folder.open_folder(
@@ -86,7 +95,7 @@ def measure(
         run_folder.RunIdentity(
             plan=made,
             environments=tuple(each.description for each in found),
-            settings=settings(parsed),
+            settings=settled,
             label=parsed.label or plan.label(made),
             command=flags.command_line(parsed.words),
         ),
@@ -94,6 +103,9 @@ def measure(
         retry_failed=parsed.retry_failed,
     )
     print(f"{plan_view.summary(made)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}")
+    extracted = operators_of(parsed)
+    if extracted is not None:
+        _keep(extracted, folder)
     result = carry_out(
         folder,
         {each.name: each.machine for each in found},
@@ -102,12 +114,42 @@ def measure(
         torchbench_dir=request.context.torchbench_dir,
         retry_failed=parsed.retry_failed,
         history=_history(parsed, folder.file.run.run_id),
+        wait=not parsed.no_wait,
     )
+    if extracted is not None:
+        _say_totals(extracted, folder)
     if not parsed.no_ingest:
         _look_for_changes(parsed)
+        if settled.purpose == "payoff":
+            _say_payoffs(parsed, folder.file.run.run_id)
     if afterwards is not None and not parsed.no_ingest:
         afterwards(parsed, folder.file.run.run_id)
     return EXIT_FINDINGS if (result.failed or result.wrong) and parsed.strict else code
+
+
+def _keep(extracted: Extracted, folder: RunFolder) -> None:
+    """Leave the operators' configuration in the folder, and say what they are."""
+    from runner.suites.operators.extract import FILE
+
+    path = folder.path / FILE
+    path.write_text(extracted.text, encoding="utf-8")
+    print(f"{extracted.sentence()}\nTheir configuration: {path}")
+
+
+def _say_totals(extracted: Extracted, folder: RunFolder) -> None:
+    from runner.suites.operators.totals import sentences, totals
+    from store.run_file import read_records
+
+    print("\n".join(sentences(totals(read_records(folder.results), extracted.source), extracted.source)))
+
+
+def _say_payoffs(parsed: argparse.Namespace, run_id: str) -> None:
+    from store.choose import newest_snapshot
+    from store.query import connect
+    from store.report.payoffs import sentences
+
+    with connect(newest_snapshot(store_of(parsed))) as con:
+        print("\n".join(sentences(con, run_id)))
 
 
 def _look_for_changes(parsed: argparse.Namespace) -> None:
@@ -128,9 +170,11 @@ def carry_out(
         out: where to say it.
         how: what else `execute` takes.
     """
+    from runner.jobs.folder import say_run
     from runner.schedule import execute
     from store.follow import Follower
 
+    say_run(folder.file.run.run_id, folder.path)
     follower = Follower(folder.path, store) if store else None
     until = UntilVerdict(folder=folder, follower=follower) if follower and folder.settings.until_verdict else None
     try:

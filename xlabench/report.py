@@ -28,6 +28,7 @@ def add(verbs: Verbs) -> None:
         _report,
         "Print speedups over a baseline, and their geometric means with n. Without --run, of the newest run; of FILEs, "
         "if some are named, instead of the store. Under --rule peer, the numbers of PyTorch/XLA's aggregate.py. "
+        "`payoffs` is what models gain without their fallback ops, where `run --without-fallback` measured it. "
         "`weekly` is the review of a week: what passes, fails, got slower or faster since, and why.",
     )
     add_flags(parser)
@@ -36,7 +37,7 @@ def add(verbs: Verbs) -> None:
 def _report(parsed: argparse.Namespace) -> int:
     kind, files = words_of(parsed.what)
     parsed.kind = kind.replace("-", "_")
-    parsed.peer = parsed.rule == "peer" or (parsed.rule is None and parsed.kind not in ("speedup", "weekly"))
+    parsed.peer = parsed.rule == "peer" or (parsed.rule is None and parsed.kind not in ("speedup", "payoffs", "weekly"))
     parsed.format = parsed.format or ("markdown" if kind == "weekly" else "text")
     if sentence := wrong(parsed, files):
         return say(sentence, EXIT_USAGE)
@@ -91,7 +92,7 @@ def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
     from store.compare import resolve
     from store.filters import Filters
     from store.query import DEFAULT_BASELINE
-    from store.report import hud_report, paired_report
+    from store.report import hud_report, paired_report, payoffs_report
 
     filters = Filters(
         suite=tuple(parsed.suite_name),
@@ -101,6 +102,8 @@ def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
         accelerator=(parsed.accelerator,) if parsed.accelerator else (),
         run=tuple(parsed.run),
     )
+    if parsed.kind == "payoffs":
+        return payoffs_report(con, filters)
     backend = parsed.backends[0] if parsed.backends else DEFAULT_BASELINE
     named = parsed.baseline not in (*POINTS, "same")
     at = resolve(con, parsed.baseline).run_id if named else parsed.baseline

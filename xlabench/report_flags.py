@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from xlabench.command import Parser
 
-KINDS = ("speedup", "latest", "latest-grouped", "histogram", "weekly")
+KINDS = ("speedup", "latest", "latest-grouped", "histogram", "payoffs", "weekly")
 PICTURES = ("png", "svg")
 POINTS = (None, "oldest", "latest")
 _TESTS = {"inference": "eval", "training": "train"}
@@ -27,7 +27,8 @@ def add_flags(parser: Parser) -> None:
         "what",
         nargs="*",
         metavar="KIND|FILE",
-        help=f"{', '.join(KINDS)} (default: speedup; the next three belong to the peer rule); then result files",
+        help=f"{', '.join(KINDS)} (default: speedup; latest, latest-grouped and histogram belong to the peer rule); "
+        "then result files",
     )
     parser.add_argument(
         "--rule", choices=["paired", "hud", "peer"], help="default: paired; peer for the peer's reports"
@@ -93,12 +94,16 @@ def words_of(words: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
 def wrong(parsed: argparse.Namespace, files: Sequence[Path]) -> str | None:
     """Say in one sentence which flags do not go together."""
     peer, weekly = parsed.peer, parsed.kind == "weekly"
-    of_peer = parsed.metric != "exec" or parsed.kind not in ("speedup", "weekly")
+    of_peer = parsed.metric != "exec" or parsed.kind not in ("speedup", "payoffs", "weekly")
+    payoffs = parsed.kind == "payoffs"
     picture = parsed.format in PICTURES
     narrowed = [*parsed.suite_name, *parsed.test, *parsed.filter, *parsed.exclude] or parsed.accelerator
     swallowed = [name for name in parsed.backends if name.endswith(_SUFFIXES)]
     rules = {
         "The weekly report has its own rule; leave --rule away.": weekly and parsed.rule,
+        "The report payoffs has its own rule and no baseline; leave --rule and --baseline away.": (
+            payoffs and (parsed.rule or parsed.baseline)
+        ),
         "latest, latest-grouped, histogram and --metric belong to --rule peer.": of_peer and not peer,
         "Under the peer rule --baseline is oldest or latest.": peer and parsed.baseline not in POINTS,
         "The weekly report is of whole runs: name them with --run, and leave what narrows them away.": (

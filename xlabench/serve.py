@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_USAGE, add_database, say, state_of, store_of, verb
+from xlabench.command import EXIT_USAGE, add_database, home_of, say, state_of, store_of, verb
 
 if TYPE_CHECKING:
     import argparse
+    from contextlib import AbstractContextManager
 
     from xlabench.command import Verbs
 
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its flags."""
-    parser = verb(verbs, "serve", _serve, "Serve the dashboard until Ctrl-C.")
+    parser = verb(verbs, "serve", _serve, "Serve the dashboard, with a worker beside it, until Ctrl-C.")
     parser.add_argument("--address", default="127.0.0.1", help="address to listen on (default: this machine only)")
     parser.add_argument("--port", type=int, default=8501, help="TCP port")
     parser.add_argument("--allowed-host", action="append", default=[], metavar="NAME", help="host name of a proxy")
+    parser.add_argument("--base-path", default="", metavar="PATH", help="path of the proxy's host, as /bench")
+    parser.add_argument("--no-worker", action="store_true", help="carry out no jobs; `xlabench worker` does")
     add_database(parser)
 
 
@@ -30,4 +34,20 @@ def _serve(parsed: argparse.Namespace) -> int:
     from dashboard.settings import STATE_VARIABLE
 
     os.environ[STATE_VARIABLE] = str(state_of(parsed).resolve())
-    return serve(store_of(parsed), parsed.address, parsed.port, allowed_hosts=parsed.allowed_host)
+    return serve(
+        store_of(parsed),
+        parsed.address,
+        parsed.port,
+        allowed_hosts=parsed.allowed_host,
+        base_path=parsed.base_path,
+        beside=_beside(parsed),
+    )
+
+
+def _beside(parsed: argparse.Namespace) -> AbstractContextManager[object]:
+    """Return what runs beside the dashboard."""
+    from xlabench.beside import WorkerBeside
+
+    if parsed.no_worker:
+        return contextlib.nullcontext()
+    return WorkerBeside(home_of(parsed).resolve(), parsed.database)

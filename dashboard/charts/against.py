@@ -7,6 +7,7 @@ import pandas as pd
 
 from dashboard import palette
 from dashboard.charts import axes
+from dashboard.charts.legends import legend
 from dashboard.verdicts import LOOKS
 from dashboard.words import TIMES
 
@@ -53,13 +54,13 @@ def _outcomes(a: str, b: str, present: set[str]) -> tuple[alt.Color, alt.Shape]:
     }
     domain = [outcome for outcome in looks if outcome in present]
     colours, shapes = ([looks[outcome][part] for outcome in domain] for part in (0, 1))
-    legend = alt.Legend(title=None, orient="top", labelFontSize=12, labelLimit=320, symbolSize=90)
+    shown = legend(symbolSize=90)
     return (
-        alt.Color("outcome:N", scale=alt.Scale(domain=domain, range=colours), legend=legend),
+        alt.Color("outcome:N", scale=alt.Scale(domain=domain, range=colours), legend=shown),
         alt.Shape(
             "outcome:N",
             scale=alt.Scale(domain=domain, range=shapes),
-            legend=legend,
+            legend=shown,
         ),
     )
 

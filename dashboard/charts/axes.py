@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from dashboard import palette
+from dashboard.charts.legends import legend
 from dashboard.words import TIMES
 
 if TYPE_CHECKING:
@@ -98,6 +99,11 @@ def _ratios(domain: tuple[float, float], title: str) -> alt.Axis:
 
 SECONDS = "datum.value < 1 ? format(datum.value * 1000, '~r') + ' ms' : format(datum.value, ',~r') + ' s'"
 """Labels of an axis in seconds."""
+SHORT_SECONDS = (
+    "datum.value < 0.001 ? format(datum.value * 1000000, '~r') + ' µs' : datum.value < 1 "
+    "? format(datum.value * 1000, '~r') + ' ms' : format(datum.value, ',~r') + ' s'"
+)
+"""The same from microseconds on."""
 NUMBERS = "format(datum.value, ',~r')"
 """Labels of an axis of counts."""
 
@@ -139,17 +145,17 @@ def pick() -> alt.Parameter:
     return alt.selection_point(name=PICKED, fields=MODEL_FIELDS, empty=False)
 
 
-def model_axis(models: list[str]) -> alt.Y:
+def model_axis(models: list[str], label_px: int = LABEL_PX) -> alt.Y:
     """Return a y encoding of `model` in the given order; long names end in an ellipsis, the tooltip has all."""
     return alt.Y(
         "model:N",
         sort=models,
         axis=alt.Axis(
             title=None,
-            labelLimit=LABEL_PX,
+            labelLimit=label_px,
             labelFontSize=12,
             labelFontWeight=_BOLD_GEOMEAN,
-            minExtent=LABEL_PX,
+            minExtent=label_px,
             ticks=False,
             domain=False,
             grid=True,
@@ -162,12 +168,22 @@ def series(frame: pd.DataFrame) -> tuple[alt.Color, alt.Shape, alt.YOffset]:
     """Return colour, shape and row of each variant."""
     pairs = list(dict.fromkeys(zip(frame["variant"], frame["backend"], strict=True)))
     domain, colours, shapes = palette.scale(pairs)
-    legend = alt.Legend(title=None, orient="top", symbolSize=90, labelFontSize=12, labelLimit=320, symbolFillColor=None)
+    shown = legend(symbolSize=90, symbolFillColor=None)
     return (
-        alt.Color("variant:N", scale=alt.Scale(domain=domain, range=colours), legend=legend),
-        alt.Shape("variant:N", scale=alt.Scale(domain=domain, range=shapes), legend=legend),
+        alt.Color("variant:N", scale=alt.Scale(domain=domain, range=colours), legend=shown),
+        alt.Shape("variant:N", scale=alt.Scale(domain=domain, range=shapes), legend=shown),
         alt.YOffset("variant:N", sort=domain, scale=alt.Scale(domain=domain)),
     )
+
+
+def filled(test: str, colour: alt.Color) -> alt.FillValue:
+    """Return a fill in the colour where a test holds, and none elsewhere.
+
+    Args:
+        test: an expression of Vega over `datum`.
+        colour: of the marks, with a field. `alt.condition` says the same, and looks for its class in the whole grammar.
+    """
+    return alt.FillValue("transparent", condition={"test": test} | colour.to_dict())
 
 
 def height(models: int, variants: int) -> int:

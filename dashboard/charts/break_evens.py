@@ -31,7 +31,7 @@ def scatter(frame: pd.DataFrame, baseline: str) -> alt.LayerChart:
             y=up,
             color=colour,
             shape=shape,
-            fill=alt.condition("datum.pays", colour, alt.value("transparent")),
+            fill=axes.filled("datum.pays", colour),
             tooltip=_tooltip(baseline),
         )
         .add_params(axes.pick())

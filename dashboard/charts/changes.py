@@ -49,7 +49,7 @@ def change_dots(frame: pd.DataFrame, names: Sequence[str]) -> alt.LayerChart:
             ),
             legend=None,
         ),
-        fill=alt.condition("datum.certain", colour, alt.value("transparent")),
+        fill=axes.filled("datum.certain", colour),
         tooltip=[alt.Tooltip("name:N", title="Finding"), alt.Tooltip("label:N", title="A / B")],
     )
     spans = base.mark_bar(size=2).encode(x=axes.ratio_axis("low", domain, title), x2="high:Q")

@@ -34,7 +34,7 @@ def duration_dots(frame: pd.DataFrame, models: list[str], title: str, *, in_seco
     )
     dots = base.mark_point(size=75, strokeWidth=1.8, opacity=1).encode(
         shape=shape,
-        fill=alt.condition("datum.warm", alt.value("transparent"), colour),
+        fill=axes.filled("!datum.warm", colour),
         tooltip=[
             alt.Tooltip("model:N", title="Model"),
             alt.Tooltip("variant:N", title="Variant"),

@@ -8,10 +8,10 @@ import altair as alt
 import pandas as pd
 
 from dashboard import palette
-from dashboard.charts import axes
+from dashboard.charts import axes, legends
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 HEIGHT_PX = 300
 SMALL_PX = 170
@@ -20,6 +20,30 @@ PICKED = "picked"
 _FEW_DAYS = 3
 """Up to so many days the axis has the time of day."""
 _MARK_COLOUR = "#7B5EA7"
+
+
+def points(rows: pd.DataFrame, values: Iterable[float | None], labels: Iterable[str]) -> pd.DataFrame:
+    """Return rows of runs as points of `lines`.
+
+    Args:
+        rows: columns run_id, run_label, run_started, backend, and series or variant, which names the line.
+        values: of the points.
+        labels: what is told of each.
+    """
+    return pd.DataFrame(
+        {
+            "run_id": rows["run_id"],
+            "run": [
+                f"{label} · {started:%Y-%m-%d %H:%M}"
+                for label, started in zip(rows["run_label"], rows["run_started"], strict=True)
+            ],
+            "started": rows["run_started"],
+            "variant": rows["series"] if "series" in rows.columns else rows["variant"],
+            "backend": rows["backend"],
+            "value": list(values),
+            "label": list(labels),
+        }
+    )
 
 
 def lines(
@@ -51,7 +75,7 @@ def lines(
     axis = _ratios(frame, title) if ratio else _shares(title) if share else _values(title, whole=whole)
     base = alt.Chart(frame).encode(x=_across(frame), color=colour)
     picked = alt.selection_point(name=PICKED, fields=["run_id"], on="click", toggle="true", clear=False)
-    points = (
+    marks = (
         base.mark_point(size=70, filled=True, opacity=1)
         .encode(
             y=axis,
@@ -68,14 +92,14 @@ def lines(
     if len(known):
         spans = alt.Chart(known).encode(x=_across(frame), color=colour)
         layers.append(spans.mark_rule(strokeWidth=1.5, opacity=0.55).encode(y=_end(axis, "low"), y2="high:Q"))
-    layers += [base.mark_line(strokeWidth=1.6, opacity=0.75).encode(y=axis), points]
+    layers += [base.mark_line(strokeWidth=1.6, opacity=0.75).encode(y=axis), marks]
     return alt.layer(*layers).properties(height=height)
 
 
 def _series(frame: pd.DataFrame, *, legend: bool) -> tuple[alt.Color, alt.Shape]:
     pairs = list(dict.fromkeys(zip(frame["variant"], frame["backend"], strict=True)))
     domain, colours, shapes = palette.scale(pairs)
-    shown = alt.Legend(title=None, orient="top", symbolSize=90, labelFontSize=12, labelLimit=320) if legend else None
+    shown = legends.legend(symbolSize=90) if legend else None
     return (
         alt.Color("variant:N", scale=alt.Scale(domain=domain, range=colours), legend=shown),
         alt.Shape("variant:N", scale=alt.Scale(domain=domain, range=shapes), legend=shown),

@@ -40,7 +40,7 @@ def ratio_dots(frame: pd.DataFrame, models: list[str], baseline: str, first: str
     )
     dots = base.mark_point(size=75, strokeWidth=1.8, opacity=1).encode(
         shape=shape,
-        fill=alt.condition("datum.certain", colour, alt.value("transparent")),
+        fill=axes.filled("datum.certain", colour),
         tooltip=_tooltip(first, known="latency_ms" in frame.columns),
     )
     if "suite" in frame.columns:

@@ -12,10 +12,12 @@ SELECT
     count(*) FILTER (NOT ran AND status NOT IN ('skipped', 'verify_only', 'never_steady', 'not_run')) AS failed_n,
     median(first_iteration_s) AS first_iteration_s,
     count(first_iteration_s) AS first_iteration_n,
+    median(compiler_time_s) AS compiler_time_s,
+    count(compiler_time_s) AS compiler_time_n,
     count(DISTINCT model) FILTER (fallback_ops_n > 0) AS fallback_models_n,
     count(DISTINCT model) FILTER (fallback_ops_n IS NOT NULL) AS fallback_known_n,
     mode(reason) FILTER (NOT ran) AS main_reason
-FROM results
+FROM result_rows
 WHERE /*filters*/
 GROUP BY ALL
 ORDER BY test, accelerator, suite, backend, variant, environment

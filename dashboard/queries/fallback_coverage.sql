@@ -4,7 +4,7 @@ SELECT
     count(*) FILTER (WHERE ran) AS ran_n,
     count(*) FILTER (WHERE ran AND fallback_ops_n > 0) AS with_ops_n,
     count(*) AS planned_n
-FROM results
+FROM result_rows
 WHERE /*filters*/
 GROUP BY backend
 ORDER BY backend

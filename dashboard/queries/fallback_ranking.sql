@@ -1,27 +1,53 @@
 -- Grain: one row per op that XLA did not lower in the filtered results of the shown run; as view fallback_by_op, but over
 -- all backends, tests and environments that the filters leave. Iterations of different models are no common unit, so
--- nothing is summed over models: calls and times are those of the result with most. Host reads last: nothing to lower.
--- `ranked_by` says what places the op: its share of time where a profile knows it, else its calls.
+-- nothing is summed over models: calls and times are those of the result with most, the payoff that of the result with
+-- the largest. Host reads last: nothing to lower. $order `payoff`: proven gains first, the largest on top, and last the ops
+-- of which every measurement lies below 1; between them what is not measured or not told apart, by its cost.
+-- `ranked_by` says what places the op by cost: its share of time where a profile knows it, else its calls.
+WITH gains AS (
+    SELECT
+        op,
+        count(payoff) AS payoffs_n,
+        max(gain) AS gain,
+        max(payoff) AS payoff,
+        arg_max(payoff_low, payoff) AS payoff_low,
+        arg_max(payoff_high, payoff) AS payoff_high,
+        arg_max(model, payoff) AS payoff_model,
+        any_value(payoff_reason) AS payoff_reason
+    FROM fallback_payoffs
+    WHERE /*filters*/
+    GROUP BY op
+),
+ranked AS (
+    SELECT
+        op,
+        any_value(klass) AS klass,
+        count(*) AS results_n,
+        count(DISTINCT (suite, model)) AS models_n,
+        count(DISTINCT (suite, model)) FILTER (steady) AS steady_models_n,
+        count(DISTINCT (suite, model)) FILTER (alone) AS blocked_n,
+        max(calls_per_iteration) AS calls_per_iteration,
+        max(calls_compile) AS calls_compile,
+        max(time_s) AS time_s,
+        max(time_share) AS time_share,
+        count(time_share) AS time_n,
+        list(DISTINCT model ORDER BY model) AS models,
+        coalesce(list(DISTINCT model ORDER BY model) FILTER (alone), []) AS blocked_models,
+        CASE WHEN count(time_share) > 0 THEN 'time' ELSE 'calls' END AS ranked_by
+    FROM fallback_calls
+    WHERE /*filters*/
+    GROUP BY op
+)
 SELECT
-    op,
-    any_value(klass) AS klass,
-    count(*) AS results_n,
-    count(DISTINCT (suite, model)) AS models_n,
-    count(DISTINCT (suite, model)) FILTER (steady) AS steady_models_n,
-    count(DISTINCT (suite, model)) FILTER (alone) AS blocked_n,
-    max(calls_per_iteration) AS calls_per_iteration,
-    max(calls_compile) AS calls_compile,
-    max(time_s) AS time_s,
-    max(time_share) AS time_share,
-    count(time_share) AS time_n,
-    list(DISTINCT model ORDER BY model) AS models,
-    coalesce(list(DISTINCT model ORDER BY model) FILTER (alone), []) AS blocked_models,
-    CASE WHEN count(time_share) > 0 THEN 'time' ELSE 'calls' END AS ranked_by
-FROM fallback_calls
-WHERE /*filters*/
-GROUP BY op
+    r.*,
+    coalesce(g.payoffs_n, 0) AS payoffs_n,
+    g.gain, g.payoff, g.payoff_low, g.payoff_high, g.payoff_model, g.payoff_reason
+FROM ranked AS r
+LEFT JOIN gains AS g USING (op)
 ORDER BY
-    any_value(klass) = 'host_read',
+    klass = 'host_read',
+    CASE WHEN $order = 'payoff' THEN coalesce(gain, 0) END DESC NULLS LAST,
+    CASE WHEN $order = 'payoff' AND gain = 1 THEN payoff END DESC NULLS LAST,
     CASE WHEN $order = 'blocked' THEN blocked_n END DESC NULLS LAST,
     time_share DESC NULLS LAST,
     calls_per_iteration DESC NULLS LAST,

@@ -11,7 +11,7 @@ FROM geomeans(
     baseline_accelerator := $baseline_accelerator::VARCHAR,
     clean_of := $only::VARCHAR[]
 )
-WHERE list_contains($runs::VARCHAR[], run_id)
+WHERE run_id IN (SELECT unnest($runs::VARCHAR[]))
     AND (len($suite::VARCHAR[]) = 0 OR list_contains($suite::VARCHAR[], suite))
     AND (len($backend::VARCHAR[]) = 0 OR list_contains($backend::VARCHAR[], backend))
     AND (len($test::VARCHAR[]) = 0 OR list_contains($test::VARCHAR[], test))

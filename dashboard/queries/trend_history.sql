@@ -4,7 +4,7 @@ SELECT
     machine_id, dtype, requested_batch_size, optimizer, loss, matmul_precision, workload, status, ran, reason, steady_n,
     latency_s, latency_low_s, latency_high_s, first_iteration_s, compiler_time_s, peak_memory_bytes
 FROM history
-WHERE list_contains($runs::VARCHAR[], run_id)
+WHERE run_id IN (SELECT unnest($runs::VARCHAR[]))
     AND suite = $of_suite AND model = $of_model AND test = $of_test AND accelerator = $of_accelerator
     AND (len($backend::VARCHAR[]) = 0 OR list_contains($backend::VARCHAR[], backend))
     AND (len($dtype::VARCHAR[]) = 0 OR list_contains($dtype::VARCHAR[], dtype))

@@ -1,10 +1,10 @@
-"""What the server answers beside Streamlit's own pages: artifacts and the timeline that shows traces."""
+"""What the server answers beside Streamlit's own pages: artifacts, the timeline that shows traces, notices."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dashboard.routes import artifact, perfetto
+from dashboard.routes import artifact, notices, perfetto
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -12,7 +12,12 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
 
-def routes(hosts: Iterable[str]) -> list[BaseRoute]:
-    """Return every route; each answers only requests for these host names, from pages of this server."""
+def routes(hosts: Iterable[str], base: str = "") -> list[BaseRoute]:
+    """Return every route; each answers only requests for these host names, from pages of this server.
+
+    Args:
+        hosts: names of this server.
+        base: path that stands before each of ours.
+    """
     named = frozenset(host.lower() for host in hosts)
-    return [artifact.route(named), *perfetto.routes(named)]
+    return [artifact.route(named, base), notices.route(named, base), *perfetto.routes(named, base)]

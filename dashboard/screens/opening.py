@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dashboard import links
+from dashboard import links, tables
 from dashboard.charts.axes import MODEL_FIELDS, PICKED
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import pandas as pd
 
+    from dashboard.tables import Column
     from dashboard.view import View
 
 
@@ -20,8 +23,38 @@ def from_chart(view: View, event: Any) -> None:
             links.go(view, "model", **{field: point[field] for field in MODEL_FIELDS})
 
 
-def from_table(view: View, frame: pd.DataFrame, position: int | None) -> None:
-    """Open the model of the row at a position, if one is selected."""
-    if position is not None:
-        row = frame.iloc[position]
+def table(
+    view: View,
+    frame: pd.DataFrame,
+    columns: Mapping[str, Column],
+    *,
+    key: str,
+    alt: str,
+    file_name: str,
+    sql: str,
+    told_once: Sequence[str] = (),
+) -> None:
+    """Draw rows that each are of one model; a selected one opens it.
+
+    Args:
+        view: what is shown.
+        frame: the rows, with suite, model and test.
+        columns: those to show, in order.
+        key: of the widget, unique on the page.
+        alt: what a reader who cannot see it is told.
+        file_name: what the files hold, for their name.
+        sql: statement behind the rows.
+        told_once: columns that are left out where they say the same in every row.
+    """
+    picked = tables.show(
+        frame,
+        tables.without_constant(columns, frame, told_once),
+        key=key,
+        alt=alt,
+        file_name=view.file_name(file_name),
+        sql=sql,
+        on_select="rerun",
+    )
+    if picked is not None and picked < len(frame):
+        row = frame.iloc[picked]
         links.go(view, "model", **{field: row[field] for field in MODEL_FIELDS})

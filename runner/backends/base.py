@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from runner.accelerators.base import Timer
     from runner.environments.machine import Machine
     from runner.suites.base import Workload
-    from store.record import Accelerator, ExperimentConfig
+    from store.record import Accelerator, ExperimentConfig, Replacement
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,9 @@ class Runtime(Protocol):
 
     def fallback_calls(self) -> dict[str, int]:
         """Read calls per op that ran outside the compiler; names without `aten::`."""
+
+    def replacements(self) -> list[Replacement]:
+        """Return what stands in for ops that would run outside the compiler, and how often it was called."""
 
     def compiler_time_s(self) -> float | None:
         """Return the compile time that the runtime's compiler reports so far, seconds."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from runner.accelerators.base import Timer
     from runner.environments.machine import Machine
     from runner.suites.base import Workload
-    from store.record import Accelerator
+    from store.record import Accelerator, Replacement
 
 
 def unavailable(accelerator: Accelerator, machine: Machine) -> str | None:
@@ -64,6 +64,9 @@ class HostRuntime:
 
     def fallback_calls(self) -> dict[str, int]:
         return {}
+
+    def replacements(self) -> list[Replacement]:
+        return []
 
     def compiler_time_s(self) -> float | None:
         return None

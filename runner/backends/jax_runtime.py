@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.suites.base import Workload
-    from store.record import ExperimentConfig
+    from store.record import ExperimentConfig, Replacement
 
 _COMPILED = "/jax/core/compile/backend_compile_duration"
 
@@ -84,6 +84,9 @@ class JaxRuntime:
 
     def fallback_calls(self) -> dict[str, int]:
         return {}
+
+    def replacements(self) -> list[Replacement]:
+        return []
 
     def compiler_time_s(self) -> float | None:
         return self._compile_s

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from runner import lowerings
 from runner.accelerators import ACCELERATORS
 from runner.backends import dynamo
 from runner.backends.base import Counters
+from runner.backends.replaced import Replaced
 from runner.process import steps
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
     from runner.environments.machine import Machine
     from runner.suites.base import Workload
-    from store.record import Accelerator, ExperimentConfig
+    from store.record import Accelerator, ExperimentConfig, Replacement
 
 PRELOAD = ("torch_xla", "torch_xla.core.xla_model", "torch_xla.debug.metrics")
 _FALLBACK_PREFIX = "aten::"
@@ -51,6 +53,7 @@ def variables(config: ExperimentConfig, scratch: Path) -> dict[str, str]:
         **ACCELERATORS[config.accelerator].variables,
         "XLA_FLAGS": " ".join(config.xla_flags),
         "XLA_DISABLE_FUNCTIONALIZATION": "0" if config.enable_functionalization else "1",
+        **lowerings.variables(config.without_fallback),
     }
     # Empty means off; a cache folder of the user's own environment is never used silently.
     values["XLA_PERSISTENT_CACHE_PATH"] = str(scratch / "xla") if config.cache == "warm" else ""
@@ -70,6 +73,7 @@ class XlaRuntime:
         self._torch_xla = torch_xla
         self._model = xla_model
         self._metrics = metrics
+        self._replaced = Replaced(config.without_fallback)
         began = time.perf_counter()
         self.device: Any = torch_xla.device()
         self._model.wait_device_ops()
@@ -115,6 +119,9 @@ class XlaRuntime:
     def fallback_calls(self) -> dict[str, int]:
         names = [name for name in self._metrics.counter_names() if name.startswith(_FALLBACK_PREFIX)]
         return {name.removeprefix(_FALLBACK_PREFIX): int(self._metrics.counter_value(name) or 0) for name in names}
+
+    def replacements(self) -> list[Replacement]:
+        return self._replaced.found()
 
     def compiler_time_s(self) -> float | None:
         data = self._metrics.metric_data("CompileTime")

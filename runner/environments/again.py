@@ -72,27 +72,43 @@ def find(
 
 
 def same_interpreter(one: Interpreter, other: Interpreter) -> bool:
-    """Say whether two are one, under whichever of the names that a folder has for its Python.
+    """Say whether two are one."""
+    return same_place(Path(one.machine.python), Path(other.machine.python))
 
-    The folder counts, too: the interpreters of all virtual environments are links to the same file.
+
+def place(was: Environment, named: Mapping[str, Path]) -> Path | None:
+    """Return where an interpreter is: what its run wrote down, else by its name, else our own where it was ours.
+
+    Nothing is asked of it. None: nobody says where it is.
     """
-    first, second = (Path(each.machine.python) for each in (one, other))
-    return first.resolve() == second.resolve() and first.parent.resolve() == second.parent.resolve()
-
-
-def _python(before: Before, given: Mapping[str, Path], named: Mapping[str, Path]) -> Path:
-    """Choose: the command line, else what the run wrote down, else the name, else our own where it was ours."""
-    was = before.was
-    if before.name in given:
-        return given[before.name]
     if was.executable and shutil.which(was.executable):
         return Path(was.executable)
     if was.name in named:
         return named[was.name]
-    if was.name == DEFAULT:
-        return Path(sys.executable)
-    gone = f"its interpreter {was.executable} is gone" if was.executable else "its run does not name its interpreter"
-    raise UsageError(f"{before.words()}: {gone}; pass --env {before.name}=PYTHON.")
+    return Path(sys.executable) if was.name == DEFAULT else None
+
+
+def gone(before: Before) -> str:
+    """Return the sentence's begin for an interpreter that nobody finds."""
+    was = before.was
+    why = f"its interpreter {was.executable} is gone" if was.executable else "its run does not name its interpreter"
+    return f"{before.words()}: {why}"
+
+
+def same_place(one: Path, other: Path) -> bool:
+    """Say whether two are one interpreter, under whichever of the names that a folder has for its Python.
+
+    The folder counts, too: the interpreters of all virtual environments are links to the same file.
+    """
+    return one.resolve() == other.resolve() and one.parent.resolve() == other.parent.resolve()
+
+
+def _python(before: Before, given: Mapping[str, Path], named: Mapping[str, Path]) -> Path:
+    """Choose: the command line, else where it was."""
+    found = given.get(before.name) or place(before.was, named)
+    if found is None:
+        raise UsageError(f"{gone(before)}; pass --env {before.name}=PYTHON.")
+    return found
 
 
 def _refuse_another(before: Before, now: Environment, fields: Sequence[str]) -> None:

@@ -33,6 +33,14 @@ PACKAGES = ("torch", "torch_xla", "torchvision", "transformers", "timm", "torcha
 _LIST_TIMEOUT_S = 120
 _LIST = "import json, torch; print(json.dumps(torch._dynamo.list_backends(exclude_tags=None)))"
 
+_OPS = """
+import json, torch
+from torch._decomp import decomposition_table as table
+can = {op.name() for op in table if isinstance(op, torch._ops.OpOverload)}
+names = [name for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")]
+print(json.dumps({name.removeprefix("aten::"): name in can for name in names}))
+"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
@@ -66,6 +74,10 @@ class Machine:
     def dynamo_backends(self) -> tuple[str, ...]:
         """Return the backends that dynamo knows in this machine's interpreter."""
         return dynamo_backends(self.python)
+
+    def aten_ops(self) -> Mapping[str, bool]:
+        """Return the ops of torch in this machine's interpreter, and whether torch can decompose them."""
+        return aten_ops(self.python)
 
     def toolchain_missing(self) -> str | None:
         """Say what inductor's C++ path lacks, or None."""
@@ -101,6 +113,19 @@ def dynamo_backends(python: str) -> tuple[str, ...]:
         return tuple(json.loads(out.stdout.splitlines()[-1]))
     except (OSError, subprocess.SubprocessError, ValueError, IndexError):
         return ()
+
+
+@functools.cache
+def aten_ops(python: str) -> dict[str, bool]:
+    """Ask an interpreter once for its ops, named without `aten::`, and which have a decomposition.
+
+    Empty where it cannot say.
+    """
+    try:
+        out = subprocess.run([python, "-c", _OPS], capture_output=True, text=True, timeout=_LIST_TIMEOUT_S, check=True)
+        return dict(json.loads(out.stdout.splitlines()[-1]))
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
+        return {}
 
 
 def _version(package: str) -> str | None:

@@ -1,4 +1,4 @@
-"""`xlabench.toml` of a home: named environments and limits. A flag or an environment variable has the last word."""
+"""`xlabench.toml` of a home: environments, limits, roles, notices. A flag or a variable has the last word."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import msgspec
 
 from runner.errors import UsageError
 from runner.flags import types
+from runner.jobs.limits import JobLimits
+from runner.jobs.roles import Roles
+from runner.notices.settings import Notices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,6 +36,9 @@ class SettingsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     environments: dict[str, str] = {}
     """Interpreters by name; a relative path starts at the home."""
     limits: Limits = Limits()
+    jobs: JobLimits = JobLimits()
+    roles: Roles = Roles()
+    notices: Notices = Notices()
 
 
 _TYPES: Mapping[str, Callable[[str], int]] = {

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import argparse
 
 COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+EXEC_MODES = ("continuous", "discrete", "continuous_events")
 CACHES = ("cold", "warm", "both")
 
 
@@ -39,6 +40,15 @@ def add_configuration_flags(parser: argparse.ArgumentParser) -> None:
         type=types.words,
         metavar="FLAGS",
         help="XLA_FLAGS of the XLA backends; each occurrence is a variant, None one without",
+    )
+    add(
+        "--without-fallback",
+        action="append",
+        default=[],
+        type=types.ops,
+        metavar="OP[,OP]",
+        help="measure the models of the XLA backends as they are, and with these fallback ops replaced by torch's "
+        "decomposition, or by the lowering that PyTorch/XLA has on request: what lowering them would pay",
     )
     switch("--enable-functionalization", text="of XLA tensors, where a preset has it off")
     add("--compile-mode", choices=COMPILE_MODES, help="mode of torch.compile")
@@ -70,4 +80,16 @@ def add_configuration_flags(parser: argparse.ArgumentParser) -> None:
     switch("--collect-full-output", text="train returns predictions, loss and gradients")
     switch("--include-transfers", text="a timed iteration moves its inputs to the device and its result back")
     switch("--pure-wall-time", text="time by device events, without launch overhead (CUDA)")
+    add(
+        "--exec-mode",
+        choices=EXEC_MODES,
+        default=EXEC_MODES[0],
+        help="operators: calls of a block back to back, each waited for, or by device events (CUDA)",
+    )
+    add(
+        "--cuda-l2-cache",
+        choices=["on", "off"],
+        default="on",
+        help="operators: off clears it before each call, which is then waited for (CUDA)",
+    )
     add("--torchbench-dir", type=Path, metavar="DIR", help="checkout of github.com/pytorch/benchmark ($TORCHBENCH_DIR)")

@@ -30,7 +30,7 @@ def plan_request(arguments: argparse.Namespace) -> PlanRequest:
     directory: Path | None = arguments.torchbench_dir
     _refuse_contradictions(arguments)
     _refuse_device_index(arguments)
-    suites = tuple(dict.fromkeys(arguments.suite_name))
+    suites = tuple(dict.fromkeys(arguments.suite_name)) or (("operators",) if arguments.config else ())
     accelerators = tuple(dict.fromkeys(arguments.accelerator))
     if arguments.smoke:
         suites = suites or ("timm_models", "huggingface", "dummy", "torchbench")
@@ -42,6 +42,7 @@ def plan_request(arguments: argparse.Namespace) -> PlanRequest:
         dynamo=tuple(dict.fromkeys(arguments.dynamo)),
         torch_xla2=tuple(dict.fromkeys(arguments.torch_xla2)),
         xla_flags=tuple(dict.fromkeys(arguments.xla_flags)),
+        without_fallback=tuple(dict.fromkeys(arguments.without_fallback)),
         caches=("cold", "warm") if arguments.cache == "both" else (arguments.cache,),
         xla_baseline=arguments.use_xla_baseline,
         tests=tuple(dict.fromkeys(arguments.test)),
@@ -61,7 +62,12 @@ def plan_request(arguments: argparse.Namespace) -> PlanRequest:
         partition_id=arguments.partition_id,
         plan_file=arguments.plan,
         environments=tuple(arguments.env),
-        context=SuiteContext(torchbench_dir=directory),
+        context=SuiteContext(
+            torchbench_dir=directory,
+            operator_configs=tuple(dict.fromkeys(arguments.config)),
+            discrete=arguments.exec_mode == "discrete",
+            clear_cache=arguments.cuda_l2_cache == "off",
+        ),
     )
 
 
@@ -88,6 +94,10 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
             f"--disable-cudagraphs: the mode {mode} turns CUDA graphs on; "
             f"pass --compile-mode {presets.WITHOUT_CUDAGRAPHS[mode]}"
         )
+    if arguments.suite_name and bool(arguments.config) != ("operators" in arguments.suite_name):
+        raise UsageError("--config FILE and --suite-name operators belong together; pass both")
+    if arguments.without_fallback and arguments.xla and "PJRT" not in arguments.xla:
+        raise UsageError("--without-fallback: only PyTorch/XLA has fallback ops; leave out --xla None")
     names = [name for name, _ in arguments.env]
     if len(set(names)) < len(names):
         raise UsageError(f"--env: each environment needs a name of its own, not {', '.join(names)}")
@@ -112,6 +122,8 @@ def _requested(arguments: argparse.Namespace) -> dict[str, Any]:
         fixed["optimizer"] = None
     elif arguments.with_optimizer:
         fixed["optimizer"] = arguments.with_optimizer
+    if arguments.exec_mode == "continuous_events":
+        fixed["pure_wall_time"] = True
     overrides = {f"dynamo.{key}": value for key, value in arguments.dynamo_config}
     overrides |= {f"inductor.{key}": value for key, value in arguments.inductor_config}
     return fixed | ({"overrides": overrides} if overrides else {})

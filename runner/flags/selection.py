@@ -29,6 +29,18 @@ def add_selection_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("selection (each may be repeated; given none: all that exist)")
     add = group.add_argument
     add("--suite-name", action="append", default=[], choices=suite_names(), help="where models come from")
+    add(
+        "--config",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="measure the operators of a PARAM configuration: a file, or its JSON itself (suite operators)",
+    )
+    add(
+        "--ops-of",
+        metavar="SUITE/NAME|TRACE",
+        help="measure the operators that a model calls, and the model; or those of an execution trace",
+    )
     add("--accelerator", action="append", default=[], choices=ACCELERATORS, help="device kind")
     add("--xla", action="append", default=[], type=types.xla, metavar="None|PJRT", help="run on PyTorch/XLA")
     add(

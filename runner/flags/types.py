@@ -138,6 +138,14 @@ def words(text: str) -> tuple[str, ...]:
         raise argparse.ArgumentTypeError(f"{text!r}: {error}") from None
 
 
+def ops(text: str) -> tuple[str, ...]:
+    """Read names of ops as the Fallback ops page shows them, separated by commas: `bucketize.Tensor,nonzero`."""
+    names = tuple(dict.fromkeys(name.strip().removeprefix("aten::") for name in text.split(",")))
+    if not all(re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?", name) for name in names):
+        raise argparse.ArgumentTypeError(f"{text!r} is no name of an op, such as nonzero or bucketize.Tensor")
+    return tuple(sorted(names))
+
+
 def environment(text: str) -> tuple[str, Path | None]:
     """Read `NAME=PYTHON`: an environment's name and its interpreter; or the name alone of one that is known."""
     name, equals, python = text.partition("=")

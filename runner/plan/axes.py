@@ -29,6 +29,7 @@ class Way:
     torch_xla2: str | None = None
     xla_flags: tuple[str, ...] = ()
     cache: CacheState = "cold"
+    without_fallback: tuple[str, ...] = ()
 
     @property
     def backend(self) -> str:
@@ -61,11 +62,22 @@ def ways(request: PlanRequest, accelerator: Accelerator) -> Iterator[Way]:
         # PyTorch/XLA dropped CUDA, and a TPU has no eager device: such pairs are senseless, not skipped.
         if (accelerator == "cuda" and xla) or (accelerator == "tpu" and not xla):
             continue
+        # Only PyTorch/XLA has fallback ops; what is measured without one stands beside the same with it.
+        if request.without_fallback and (xla is None or torch_xla2):
+            continue
         eager = xla is None and dynamo is None
         all_flags = request.xla_flags if xla and request.xla_flags else ((),)
         caches: tuple[CacheState, ...] = ("cold",) if eager else request.caches
-        for xla_flags, state in product(all_flags, caches):
-            yield Way(xla=xla, dynamo=dynamo, torch_xla2=torch_xla2, xla_flags=xla_flags, cache=state)
+        replaced = ((), *request.without_fallback)
+        for xla_flags, state, ops in product(all_flags, caches, replaced):
+            yield Way(
+                xla=xla,
+                dynamo=dynamo,
+                torch_xla2=torch_xla2,
+                xla_flags=xla_flags,
+                cache=state,
+                without_fallback=ops,
+            )
 
 
 def _backends(request: PlanRequest) -> list[tuple[str | None, str | None, str | None]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.backends import backend_of
 from runner.plan.measurable import not_measurable
+from runner.plan.replaceable import cannot_replace
 from store.identity import backend_name, experiment_id, variant, workload
 from store.record import PlanEntry
 
@@ -52,6 +53,8 @@ def cannot_run(config: ExperimentConfig, machine: Machine) -> str | None:
     reason = not_measurable(config)
     if reason is None:
         reason = backend_of(config.xla, config.dynamo, config.torch_xla2).unavailable(config.accelerator, machine)
+    if reason is None and config.without_fallback:
+        reason = cannot_replace(config.without_fallback, machine)
     if reason is None and config.test == "train" and config.fullgraph:
         reason = FULLGRAPH_TRAIN
     return reason

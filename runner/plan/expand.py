@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from runner.plan import plan_file, presets
 from runner.plan.axes import ways
 from runner.plan.entries import cannot_run, make_entry
 from runner.plan.selection import select
 from runner.suites import get_suite, suite_names
 from store.identity import digest
+from store.operators import operator_dtype
 from store.record import ExperimentConfig
 
 if TYPE_CHECKING:
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from store.record import Accelerator, CacheState, PlanEntry, Test
 
 TESTS: tuple[Test, ...] = ("eval", "train")
+_OF_MODELS = frozenset({"dtype", "amp_dtype", "optimizer", "loss"})
+"""Settings that a single operator does not have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +41,8 @@ class PlanRequest:
     xla: tuple[str | None, ...] = ()
     dynamo: tuple[str | None, ...] = ()
     tests: tuple[Test, ...] = ()
+    tests_of: Mapping[str, tuple[Test, ...]] = field(default_factory=dict)
+    """By suite, where they are others than `tests`."""
     filters: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
@@ -48,6 +55,8 @@ class PlanRequest:
     torch_xla2: tuple[str | None, ...] = ()
     xla_flags: tuple[tuple[str, ...], ...] = ()
     """One variant of the XLA backends each."""
+    without_fallback: tuple[tuple[str, ...], ...] = ()
+    """One variant of the XLA backends each, beside the one that replaces no op."""
     caches: tuple[CacheState, ...] = ("cold",)
     xla_baseline: bool = False
     plan_file: Path | None = None
@@ -131,12 +140,14 @@ def label(plan: Plan) -> str:
 
 def _of_model(choice: Choice, request: PlanRequest, machine: Machine) -> Iterator[PlanEntry]:
     accelerators = request.accelerators or tuple(machine.accelerators)
-    for accelerator, test in product(accelerators, request.tests or TESTS):
+    tests = request.tests_of.get(choice.suite.name) or request.tests or TESTS
+    for accelerator, test in product(accelerators, tests):
         for way in ways(request, accelerator):
             config, notes = _configuration(choice, request, accelerator, test, way)
             against = _table_skip(choice.model, config, way)
             reason = choice.model.missing or (None if request.no_skip else against) or cannot_run(config, machine)
-            yield make_entry(config, request.environment, reason, notes, None if reason else against)
+            entry = make_entry(config, request.environment, reason, notes, None if reason else against)
+            yield msgspec.structs.replace(entry, used_by=choice.model.used_by) if choice.model.used_by else entry
 
 
 def _configuration(
@@ -145,6 +156,12 @@ def _configuration(
     """Return the requested configuration, and what the suite's tables changed in it."""
     suite, model = choice.suite.name, choice.model
     asked = presets.requested(request.preset, suite, model.name, test, accelerator) | dict(request.requested)
+    batch_size = request.batch_size if request.batch_size is not None else choice.batch_size
+    if model.operator is not None:
+        # Sizes and data types are those of the call.
+        asked, batch_size = {name: value for name, value in asked.items() if name not in _OF_MODELS}, None
+        dtype = operator_dtype(msgspec.to_builtins(model.operator))
+        asked |= {"dtype": dtype} if dtype else {}
     fields, notes = _forced(model, way.settings(asked, test))
     config = ExperimentConfig(
         suite_name=suite,
@@ -156,7 +173,9 @@ def _configuration(
         torch_xla2=way.torch_xla2,
         xla_flags=way.xla_flags,
         cache=way.cache,
-        batch_size=request.batch_size if request.batch_size is not None else choice.batch_size,
+        batch_size=batch_size,
+        operator=model.operator,
+        without_fallback=way.without_fallback,
         **fields,
     )
     return config, notes

@@ -13,7 +13,7 @@ from runner.errors import UsageError
 from runner.plan.entries import cannot_run, make_entry
 from runner.plan.presets import PRESETS, PROCESSES, REPEATS
 from runner.suites import get_suite, suite_names
-from store.record import ExperimentConfig
+from store.record import ExperimentConfig, UsedBy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -76,6 +76,7 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, f
     """Why the machine that printed the plan could not measure it; another may, so nobody reads it."""
     notes: tuple[str, ...] = ()
     in_spite_of: str | None = None
+    used_by: UsedBy | None = None
 
 
 class PlanFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -111,6 +112,7 @@ def _file_entry(entry: PlanEntry, machine: Machine | None) -> FileEntry:
         not_here=reason if not_here else None,
         notes=entry.notes,
         in_spite_of=entry.in_spite_of,
+        used_by=entry.used_by,
     )
 
 
@@ -133,12 +135,18 @@ def read(path: Path) -> PlanFile:
         ) from None
     except msgspec.ValidationError as error:
         raise _bad(path, str(error)) from None
-    if file.schema_version > SCHEMA_VERSION:
-        raise UsageError(
-            f"--plan {path}: of schema version {file.schema_version}; this xlabench reads {SCHEMA_VERSION}."
-        )
-    _check_settings(file.settings, path)
+    _check_frame(file, path)
     return file
+
+
+def checked(file: PlanFile, place: str) -> list[tuple[FileEntry, ExperimentConfig]]:
+    """Return a plan's entries with their configurations, checked as those of a file; `place` names it in errors.
+
+    Raises:
+        UsageError: a later version's, or something in it is not of the form.
+    """
+    _check_frame(file, place)
+    return [(entry, _config(entry, number, place)) for number, entry in enumerate(file.experiments)]
 
 
 def repeat(path: Path, request: PlanRequest, machine: Machine) -> Iterator[PlanEntry]:
@@ -156,7 +164,8 @@ def repeat(path: Path, request: PlanRequest, machine: Machine) -> Iterator[PlanE
     for entry, config in zip(file.experiments, configs, strict=True):
         if (config.suite_name, config.model_name) in part and entry.environment == request.environment:
             reason = entry.skip_reason or missing[config.suite_name] or cannot_run(config, machine)
-            yield make_entry(config, entry.environment, reason, entry.notes, entry.in_spite_of)
+            made = make_entry(config, entry.environment, reason, entry.notes, entry.in_spite_of)
+            yield msgspec.structs.replace(made, used_by=entry.used_by)
 
 
 def with_settings(path: Path, settings: Settings, given: Iterable[str]) -> Settings:
@@ -175,7 +184,7 @@ def _part(configs: Sequence[ExperimentConfig], request: PlanRequest) -> set[tupl
     return set(models[request.partition_id :: request.total_partitions])
 
 
-def _config(entry: FileEntry, number: int, path: Path) -> ExperimentConfig:
+def _config(entry: FileEntry, number: int, path: Path | str) -> ExperimentConfig:
     place = f"$.experiments[{number}].config"
     unknown = set(entry.config) - set(ExperimentConfig.__struct_fields__)
     if unknown:
@@ -191,11 +200,19 @@ def _config(entry: FileEntry, number: int, path: Path) -> ExperimentConfig:
     return config
 
 
-def _bad(path: Path, reason: str) -> UsageError:
+def _bad(path: Path | str, reason: str) -> UsageError:
     return UsageError(f"--plan {path}: {reason}; correct it, or print it anew with `xlabench plan --format yaml`.")
 
 
-def _check_settings(settings: Mapping[str, Any], path: Path) -> None:
+def _check_frame(file: PlanFile, place: Path | str) -> None:
+    if file.schema_version > SCHEMA_VERSION:
+        raise UsageError(
+            f"--plan {place}: of schema version {file.schema_version}; this xlabench reads {SCHEMA_VERSION}."
+        )
+    _check_settings(file.settings, place)
+
+
+def _check_settings(settings: Mapping[str, Any], path: Path | str) -> None:
     from runner.messages import Settings
 
     unknown = set(settings) - set(Settings.__struct_fields__)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from runner import lowerings
 from store.record import FallbackClass, FallbackOp
 
 if TYPE_CHECKING:
@@ -13,26 +14,19 @@ if TYPE_CHECKING:
 
     from runner.process.samples import Block, Samples
 
-HOST_READS = frozenset({"_local_scalar_dense", "item"})
-"""The program asked for a value: nothing to lower, its call site is what helps."""
-
-OPT_IN = frozenset({"nonzero", "masked_select", "masked_scatter"})
-"""Lowered only where `XLA_EXPERIMENTAL` names them (dynamic shapes)."""
-
 
 def classify(op: str) -> FallbackClass:
     """Return the class of an op, named without `aten::`."""
-    base = op.split(".", maxsplit=1)[0]
-    if base in HOST_READS:
+    if lowerings.is_host_read(op):
         return "host_read"
-    return "opt_in_lowering" if base in OPT_IN else "no_lowering"
+    return "opt_in_lowering" if lowerings.is_opt_in(op) else "no_lowering"
 
 
 def summarize(samples: Samples) -> list[FallbackOp]:
     """Return one entry per op: calls per steady iteration, and calls while compiling and warming up apart."""
     steady = samples.of_kind("steady")
     before = samples.of_kind("first", "warmup")
-    iterations = len(steady) * samples.iterations_per_run
+    iterations = sum(block.inner_loops for block in steady) * samples.iterations_per_run
     ops = {op for block in samples.blocks for op in block.fallback_calls}
     return [
         FallbackOp(

@@ -39,7 +39,9 @@ class Inputs:
 
     def fresh(self, count: int, runtime: Runtime) -> list[Any]:
         """Return inputs for `count` iterations, on the device unless the iteration brings them there."""
-        if self._host is None:
+        if self._host is None and self._workload.shared_inputs:
+            made = steps.fresh_inputs(self._workload, 1) * count
+        elif self._host is None:
             made = steps.fresh_inputs(self._workload, count)
         else:
             made = [self._made(self._host) for _ in range(count)]
@@ -61,7 +63,8 @@ class Inputs:
 
         if not tensor.is_floating_point():
             return _copy(tensor)
-        return torch.randn(tensor.shape, generator=self._random, dtype=torch.float32).to(tensor.dtype)
+        made = torch.randn(tensor.shape, generator=self._random, dtype=torch.float32).to(tensor.dtype)
+        return made.requires_grad_(tensor.requires_grad)
 
     def _check(self) -> None:
         name, size = self._config.model_name, self._batch_size
@@ -90,4 +93,4 @@ class Inputs:
 
 
 def _copy(tensor: Any) -> Any:
-    return tensor.detach().clone()
+    return steps.copied(tensor)

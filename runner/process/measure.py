@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import random
+import statistics
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,13 +22,15 @@ from runner.process.steady import is_steady, steady_start
 from runner.process.until import Turns
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, SuiteContext
+from store.floor import FLOOR
+from store.operators import INPUT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.backends.base import Backend, Runtime
     from runner.messages import Turn
-    from runner.suites.base import Workload
+    from runner.suites.base import OwnStep, Workload
     from store.record import Phase
 
 EFFECTIVE_PREFIXES = (
@@ -45,6 +49,10 @@ EFFECTIVE_PREFIXES = (
 
 MAX_REWARM_BLOCKS = 100
 """Where blocks are so short that their time hardly adds up, they are done soon in number."""
+MAX_INNER_LOOPS = 100_000
+"""Of iterations that do nothing: their time is that of the loop."""
+FLOOR_BLOCKS = 21
+"""Blocks with nothing in them; their median is the floor."""
 MAX_SPOILT_TURNS = 3
 """A program that compiled within this many turns has no steady state."""
 
@@ -72,6 +80,8 @@ class Measurement:
         self._turns = Turns(command.settings)
         self._peak_is_steady = False
         self._rewarm_times: list[float] = []
+        self._own_step: OwnStep | None = None
+        self._inner_loops = 1
 
     def load(self) -> Loaded:
         """Build the model, start the runtime, move the model there, wrap its step."""
@@ -90,11 +100,10 @@ class Measurement:
         self._single["runtime_start_s"] = self._runtime.start_s
         if self._config.pure_wall_time and self._runtime.timer() is None:
             raise RuntimeError("--pure-wall-time: this device has no events to time itself by")
-        steps.cast(self._workload, self._config.dtype)
+        steps.cast(self._workload, self._config)
         self._inputs = Inputs(self._workload, self._config, self._settings.seed)
         self._runtime.place(self._workload)
-        step = steps.make_step(self._workload, self._config, self._runtime.device)
-        self._resident_step = self._step = self._backend.compile(step, self._config)
+        self._resident_step = self._step = self._make_step()
         if self._config.include_transfers:
             self._step = steps.with_transfers(self._step, self._runtime)
         self._runtime.after_iteration()
@@ -107,6 +116,15 @@ class Measurement:
             warnings=list(self._workload.notes),
             weights=self._workload.weights,
         )
+
+    def _make_step(self) -> Callable[..., Any]:
+        """Return the step as the backend runs it."""
+        workload, config = self._workload, self._config
+        if workload.own_step is None:
+            return self._backend.compile(steps.make_step(workload, config, self._runtime.device), config)
+        own = workload.own_step(workload, config.test, self._runtime, lambda call: self._backend.compile(call, config))
+        self._own_step = own
+        return own
 
     @property
     def first_phase(self) -> Phase:
@@ -126,6 +144,7 @@ class Measurement:
     def exactly(self, blocks: int) -> WarmedUp:
         """Take `blocks` blocks in all and label the steady ones afterwards."""
         while len(self._samples.blocks) < blocks:
+            self._loop_longer()
             self._samples.add(self._block(), "warmup", 0)
         start = steady_start(self._samples.times, self._samples.changes, self._settings.steady_blocks)
         if start is not None:
@@ -136,7 +155,7 @@ class Measurement:
         """Take blocks until they are steady, or as many as the bound allows since the last spoilt turn."""
         settings = self._settings
         bound = max(len(self._samples.blocks), 1) + settings.warmup_max - 1
-        while not self._is_steady():
+        while self._loop_longer() or not self._is_steady():
             if len(self._samples.blocks) >= bound or self._spoilt_turns >= MAX_SPOILT_TURNS:
                 return WarmedUp(steady=False, blocks=len(self._samples.blocks))
             self._samples.add(self._block(), "warmup", 0)
@@ -146,8 +165,20 @@ class Measurement:
         self._peak_is_steady = True
         return WarmedUp(steady=True, blocks=len(self._samples.blocks))
 
+    def _loop_longer(self) -> bool:
+        """Repeat the iterations more often where a block of now was too short for the clock; say whether one was."""
+        least = self._workload.least_block_s
+        now = [block.total_s for block in self._samples.blocks if block.inner_loops == self._inner_loops]
+        short = bool(now) and min(now) * self._inner_loops < least and self._inner_loops < MAX_INNER_LOOPS
+        if short:
+            # Half again as long, so that a block that is faster than most is long enough, too.
+            wanted = math.ceil(1.5 * least / max(min(now), least / MAX_INNER_LOOPS))
+            self._inner_loops = min(max(wanted, self._inner_loops + 1), MAX_INNER_LOOPS)
+        return short
+
     def turn(self, command: Turn) -> TurnDone:
         """Take timed blocks; where a compilation falls among them, they were no steady state."""
+        self._loop_longer()
         began, taken = time.perf_counter(), 0
         changed = self._rewarm(command.rewarm) if command.rewarm else 0
         while taken < command.blocks and not changed:
@@ -169,9 +200,11 @@ class Measurement:
         seconds = ACCELERATORS[self._config.accelerator].rewarm_s
         times: list[float] = []
         changes = 0
-        while len(times) < least or (sum(times) < seconds and len(times) < MAX_REWARM_BLOCKS):
+        spent = 0.0
+        while len(times) < least or (spent < seconds and len(times) < MAX_REWARM_BLOCKS):
             block = self._block()
             times.append(block.total_s)
+            spent += block.spent_s
             changes += block.changes
         self._rewarm_times += times
         return changes
@@ -200,6 +233,9 @@ class Measurement:
             metrics["dynamo_counters"] = [dynamo.counters()]
         metrics |= {key: [float(value)] for key, value in self._single.items()}
         fallback_ops = fallbacks.summarize(samples)
+        if finished and self._own_step is not None:
+            metrics[FLOOR] = [self._floor(self._own_step)]
+            metrics[INPUT_BYTES] = [float(self._own_step.input_bytes)]
         found = self._look([each.op for each in fallback_ops]) if finished else afterwards.Findings()
         return Report(
             metrics=metrics,
@@ -214,7 +250,21 @@ class Measurement:
             graphs=found.graphs,
             rewarm_times=self._rewarm_times,
             until=self._turns.reached(self._steady_times()),
+            inner_loops=samples.inner_loops,
+            replacements=self._runtime.replacements(),
         )
+
+    def _floor(self, step: OwnStep) -> float:
+        """Return seconds of an iteration that has nothing to compute: the median of some blocks of the same form."""
+        count = self._settings.iterations_per_run * self._inner_loops
+        times = []
+        for _ in range(FLOOR_BLOCKS):
+            began = time.perf_counter()
+            for _ in range(count):
+                step.empty()
+            self._runtime.after_block()
+            times.append((time.perf_counter() - began) / count)
+        return statistics.median(times)
 
     def _look(self, ops: list[str]) -> afterwards.Findings:
         return afterwards.look(self._config, self._workload.module, self._once, ops)
@@ -226,8 +276,9 @@ class Measurement:
         inputs = steps.fresh_inputs(self._workload, 1)
         self._seed_host()
         self._runtime.seed(self._settings.seed)
+        once = self._resident_step if self._own_step is None else self._own_step.uncut
         with torch.set_grad_enabled(self._config.test == "train"):
-            return self._resident_step(*inputs[0])
+            return once(*inputs[0])
 
     def _request(self) -> BuildRequest:
         directory = Path(self._torchbench_dir) if self._torchbench_dir else None
@@ -239,6 +290,7 @@ class Measurement:
             seed=self._settings.seed,
             loss=self._config.loss,
             weights=self._config.weights,
+            operator=self._config.operator,
             context=SuiteContext(torchbench_dir=directory),
         )
 
@@ -252,8 +304,8 @@ class Measurement:
 
     def _block(self) -> Block:
         """Take a timed block; its inputs and random streams are prepared before the clock."""
-        runtime = self._runtime
-        inputs = self._inputs.fresh(self._settings.iterations_per_run, runtime)
+        runtime, loops = self._runtime, self._inner_loops
+        inputs = self._inputs.fresh(self._settings.iterations_per_run * loops, runtime)
         self._seed_host()
         runtime.seed(self._settings.seed)
         before, calls = runtime.counters(), runtime.fallback_calls()
@@ -261,17 +313,22 @@ class Measurement:
         total, trace = self._timed(inputs)
         happened = difference(before, runtime.counters())
         compile_s, execute_s = (new - old for old, new in zip(seconds, self._xla_seconds(), strict=True))
+        phases = self._own_step.take_seconds() if self._own_step else {}
+        total = sum(phases.values()) if phases else total
         return Block(
-            total_s=total,
-            trace_s=trace if runtime.is_xla else None,
+            total_s=total / loops,
+            # A step that cuts itself returns when its graph has been launched, or has run.
+            trace_s=trace / loops if runtime.is_xla and self._own_step is None else None,
             compiles=happened.compiles,
-            executions=happened.executions,
+            executions=None if happened.executions is None else happened.executions // loops,
             graphs=happened.graphs,
             device_reads=happened.device_reads,
-            compile_s=compile_s if runtime.is_xla else None,
-            execute_s=execute_s if runtime.is_xla else None,
+            compile_s=compile_s / loops if runtime.is_xla else None,
+            execute_s=execute_s / loops if runtime.is_xla else None,
             fallback_calls=call_difference(calls, runtime.fallback_calls()),
-            transfers={name: value - transfers[name] for name, value in runtime.transfers().items()},
+            transfers={name: (value - transfers[name]) / loops for name, value in runtime.transfers().items()},
+            phases={name: value / loops for name, value in phases.items()},
+            inner_loops=loops,
         )
 
     def _timed(self, inputs: list[Any]) -> tuple[float, float]:
@@ -291,7 +348,8 @@ class Measurement:
                 # The result stays referenced until it is materialised; dropped earlier, lazy XLA computes nothing.
                 output = step(args, kwargs)
                 trace += time.perf_counter() - traced
-                runtime.after_iteration()
+                if self._own_step is None:
+                    runtime.after_iteration()
             runtime.after_block()
             total = time.perf_counter() - began
         del output
@@ -328,8 +386,10 @@ class Measurement:
         if not steady:
             return None
         wanted = self._settings.iterations_per_run
-        if any(block.executions is not None and block.executions < wanted for block in steady):
-            least = min(block.executions or 0 for block in steady)
+        # A single operator that falls back is computed by the host: no program, and yet its time.
+        judged = [block for block in steady if not (self._own_step and block.fallback_calls)]
+        if any(block.executions is not None and block.executions < wanted for block in judged):
+            least = min(block.executions or 0 for block in judged)
             return f"a steady block of {wanted} iterations executed {least} programs: nothing was computed"
         return self._backend.invalid()
 

@@ -9,7 +9,10 @@ from runner.backends.base import Counters
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """One timed block; times in seconds for all its iterations together."""
+    """One timed block; times in seconds for all its iterations together.
+
+    Where it repeats its iterations in an inner loop, times and counts are those of one repetition, on average.
+    """
 
     total_s: float
     trace_s: float | None
@@ -22,6 +25,14 @@ class Block:
     device_reads: int | None = None
     transfers: dict[str, float] = field(default_factory=dict)
     """By the ends of their metrics' names, as `TransferToDevice_bytes`."""
+    phases: dict[str, float] = field(default_factory=dict)
+    """Seconds of the parts of a step that tells them apart."""
+    inner_loops: int = 1
+
+    @property
+    def spent_s(self) -> float:
+        """Return what the whole block took."""
+        return self.total_s * self.inner_loops
 
     @property
     def changes(self) -> int:
@@ -59,6 +70,12 @@ class Samples:
     def changes(self) -> list[int]:
         return [block.changes for block in self.blocks]
 
+    @property
+    def inner_loops(self) -> list[int]:
+        """Return how often each block repeated its iterations; empty where none did."""
+        loops = [block.inner_loops for block in self.blocks]
+        return loops if any(count > 1 for count in loops) else []
+
     def of_kind(self, *kinds: str) -> list[Block]:
         return [block for block, kind in zip(self.blocks, self.kinds, strict=True) if kind in kinds]
 
@@ -82,6 +99,8 @@ class Samples:
             if seconds and seconds[0] is not None:
                 result[f"xla_{name}_time_s"] = [value or 0.0 for value in seconds]
                 result[f"xla_{name}_number"] = [float(number or 0) for number in numbers]
+        for name in self.blocks[0].phases if self.blocks else ():
+            result[f"{name}_time"] = [block.phases[name] / per_run for block in self.blocks]
         for name in self.blocks[0].transfers if self.blocks else ():
             result[f"xla_{name}"] = [block.transfers[name] for block in self.blocks]
         return result

@@ -64,12 +64,16 @@ def _autocast(config: ExperimentConfig, device: Any) -> Callable[[], Any]:
     return lambda: torch.autocast(device.type, dtype=dtype)
 
 
-def cast(workload: Workload, dtype: str) -> None:
-    """Convert the module and its floating inputs; `amp` and `float32` leave them as they are."""
+def cast(workload: Workload, config: ExperimentConfig) -> None:
+    """Convert the module and its floating inputs; `amp` and `float32` leave them as they are.
+
+    So are the tensors of an operator those of its call, but for the float64 copy that verification compares with.
+    """
     import torch
     from torch.utils import _pytree as pytree
 
-    if dtype in ("float32", "amp"):
+    dtype = config.dtype
+    if dtype in ("float32", "amp") or (config.operator is not None and dtype != "float64"):
         return
     target = getattr(torch, dtype)
     workload.module = workload.module.to(target)
@@ -118,7 +122,12 @@ def fresh_inputs(workload: Workload, count: int) -> list[Any]:
     from torch.utils import _pytree as pytree
 
     inputs = (workload.args, workload.kwargs)
-    return [pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.detach().clone(), inputs) for _ in range(count)]
+    return [pytree.tree_map_only(torch.Tensor, copied, inputs) for _ in range(count)]
+
+
+def copied(tensor: Any) -> Any:
+    """Return a copy that is a leaf, and has a gradient where the tensor has one."""
+    return tensor.detach().clone().requires_grad_(tensor.requires_grad)
 
 
 def make_step(workload: Workload, config: ExperimentConfig, device: Any) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from runner.backends import backend_of
 from runner.environments.interpreters import DEFAULT, variables
 from runner.errors import Interrupted
-from runner.schedule import outcome, processes, twins
+from runner.schedule import devices, outcome, processes, twins
 from runner.schedule.further import extended
 from runner.schedule.history import History
 from runner.schedule.job import Lab
@@ -105,6 +105,7 @@ def execute(
     history: History | None = None,
     on_record: Callable[[], None] | None = None,
     further: Callable[[], Further | None] | None = None,
+    wait: bool = True,
 ) -> Result:
     """Measure what the run still lacks; every outcome is a record in the folder's `results.jsonl`.
 
@@ -117,8 +118,10 @@ def execute(
         on_record: called after each record.
         further: asked, once everything is measured, for what is to be measured by more processes, until it names
             nothing; processes stay warm meanwhile.
+        wait: for devices that others measure on, instead of refusing.
 
     Raises:
+        DeviceBusy: somebody else measures on a device that the run needs, and `wait` is off.
         WriterBusy: another process measures into the folder.
         Interrupted: SIGINT or SIGTERM; finished experiments are kept, the current one is measured again later.
     """
@@ -143,15 +146,17 @@ def execute(
             tally.write(outcome.skipped(entry, facts[entry.environment]))
         if todo.groups or further is not None:
             entries = folder.file.plan if further else [entry for group in todo.groups for entry in group.entries]
-            scheduler = Scheduler(
-                labs=_labs(facts, [entry for entry in entries if entry.runnable], folder),
-                folder=folder.path,
-                torchbench_dir=torchbench_dir,
-                write=tally.write,
-                progress=view,
-                history=history or History(),
-            )
-            _measure(scheduler, todo, folder, further)
+            runnable = [entry for entry in entries if entry.runnable]
+            with devices.held(_devices(runnable, folder), str(folder.path), wait=wait, say=view.note):
+                scheduler = Scheduler(
+                    labs=_labs(facts, runnable, folder),
+                    folder=folder.path,
+                    torchbench_dir=torchbench_dir,
+                    write=tally.write,
+                    progress=view,
+                    history=history or History(),
+                )
+                _measure(scheduler, todo, folder, further)
     measured = sum(len(group.entries) for group in todo.groups)
     return Result(
         measured=measured,
@@ -176,6 +181,10 @@ def _measure(
         scheduler.progress.stop()
         for lab in scheduler.labs.values():
             lab.pool.stop()
+
+
+def _devices(entries: Sequence[PlanEntry], folder: RunFolder) -> tuple[str, ...]:
+    return devices.names({entry.config.accelerator for entry in entries}, folder.settings.device_index)
 
 
 def _labs(facts: Mapping[str, RunFacts], entries: Sequence[PlanEntry], folder: RunFolder) -> dict[str, Lab]:

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from store.advice import finding
+from store.floor import FLOOR, NEAR_FLOOR
 
 if TYPE_CHECKING:
     from runner.messages import Report
@@ -35,9 +36,21 @@ def of_experiment(report: Report | None, machine: MachineState | None) -> list[F
 
 
 def of_report(report: Report) -> list[Finding]:
-    """Find what pyperf warns of: few samples, a wide spread, blocks too short for the clock."""
-    kinds = zip(report.metrics["total_time"], report.kinds, strict=True)
-    times = sorted(time for time, kind in kinds if kind == "steady")
+    """Find what pyperf warns of (few samples, a wide spread, blocks too short), and ops that fell back all the same."""
+    still = sorted({each.op for each in report.replacements} & {each.op for each in report.fallback_ops})
+    replaced = [finding("still_falls_back", ops=", ".join(still))] if still else []
+    return replaced + _of_blocks(report)
+
+
+def _of_blocks(report: Report) -> list[Finding]:
+    """Find what lies in the times of a report."""
+    loops = report.inner_loops or [1] * len(report.kinds)
+    steady = [
+        (time, time * count)
+        for time, kind, count in zip(report.metrics["total_time"], report.kinds, loops, strict=True)
+        if kind == "steady"
+    ]
+    times = sorted(time for time, _ in steady)
     if not times:
         return []
     count, middle = len(times), times[len(times) // 2]
@@ -50,9 +63,17 @@ def of_report(report: Report) -> list[Finding]:
         found.append(finding("wide_spread", spread=(high - low) / middle))
     if far := sum(abs(time - middle) >= FAR_OFF * middle for time in times):
         found.append(finding("far_off", far=far, n=count, off=FAR_OFF))
-    if middle < SHORT_BLOCK_S:
-        found.append(finding("short_block", ms=middle * 1e3))
-    return found
+    spent = sorted(whole for _, whole in steady)[count // 2]
+    if spent < SHORT_BLOCK_S:
+        found.append(finding("short_block", ms=spent * 1e3))
+    return found + of_floor(report.metrics.get(FLOOR), middle)
+
+
+def of_floor(floor: list[float] | None, middle: float) -> list[Finding]:
+    """Find that most of a time is what cutting and waiting cost without any work."""
+    if not floor or middle >= NEAR_FLOOR * floor[0]:
+        return []
+    return [finding("near_floor", us=middle * 1e6, floor_us=floor[0] * 1e6, times=NEAR_FLOOR)]
 
 
 def of_until(until: Until | None, count: int) -> list[Finding]:

@@ -13,7 +13,7 @@ from runner.schedule import findings
 from runner.schedule.extras import Extras
 from runner.schedule.reproduce import reproduce
 from store import advice
-from store.identity import record_id
+from store.identity import experiment_id, record_id
 from store.record import (
     SKIP,
     Blocks,
@@ -117,6 +117,8 @@ def experiment_of(entry: PlanEntry, facts: RunFacts, outcome: Outcome) -> Experi
         include_transfers=config.include_transfers,
         pure_wall_time=config.pure_wall_time,
         overrides=config.overrides,
+        operator=config.operator,
+        without_fallback=list(config.without_fallback),
     )
 
 
@@ -181,6 +183,8 @@ def make_record(
         environment=_environment(facts, outcome),
         measurement=_measurement(entry, facts.settings, report, how),
         fallback_ops=_fallback_ops(report, extras),
+        instead_of=_instead_of(entry),
+        replacements=report.replacements if report else [],
         graph_breaks=report.graph_breaks if report else [],
         graphs=[*(report.graphs if report else ()), *(graph for each in extras.instrumented for graph in each.graphs)],
         artifacts=extras.artifacts,
@@ -188,9 +192,16 @@ def make_record(
         warnings=warnings + [advice.sentence(each) for each in found] + extras.all_warnings(),
         findings=found,
         machine=outcome.machine,
+        used_by=entry.used_by,
         finished_at=time.time(),
         reproduce=reproduce(entry, facts.settings, facts.python, facts.torchbench_dir),
     )
+
+
+def _instead_of(entry: PlanEntry) -> str | None:
+    if not entry.config.without_fallback:
+        return None
+    return experiment_id(msgspec.structs.replace(entry.config, without_fallback=()))
 
 
 def _verification_code(outcome: Outcome, extras: Extras) -> str:
@@ -237,6 +248,7 @@ def _measurement(entry: PlanEntry, settings: Settings, report: Report | None, ho
             compiles=report.compiles,
             executions=report.executions,
             round=report.rounds,
+            inner_loops=report.inner_loops,
             rewarm_time=report.rewarm_times,
         )
     return Measurement(

@@ -53,6 +53,15 @@ def start_time(pid: int) -> float | None:
     return None
 
 
+def is_process(pid: int, started_at: float | None) -> bool:
+    """Say whether a process is still the one that had started then; None is never one.
+
+    A second's difference is the same: the kernel counts from the boot, and the clock may have been set since.
+    """
+    now = start_time(pid)
+    return now is not None and started_at is not None and abs(now - started_at) < 1.0
+
+
 def tree(pid: int) -> list[psutil.Process]:
     """List a process, its descendants, and whoever shares its session."""
     found: dict[int, psutil.Process] = {}
@@ -68,15 +77,15 @@ def tree(pid: int) -> list[psutil.Process]:
     return [process for process in found.values() if process.pid != os.getpid()]
 
 
-def tagged(run_id: str) -> list[psutil.Process]:
-    """List the living processes that carry the run's tag, except this one."""
+def tagged(value: str, tag: str = TAG) -> list[psutil.Process]:
+    """List the living processes whose environment holds the tag with this value, except this one."""
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             if (
                 process.pid != os.getpid()
                 and process.status() != psutil.STATUS_ZOMBIE
-                and process.environ().get(TAG) == run_id
+                and process.environ().get(tag) == value
             ):
                 found.append(process)
     return found
@@ -129,11 +138,11 @@ def kill_tree(pid: int) -> None:
         time.sleep(0.01)
 
 
-def kill_tagged(run_id: str, keep: frozenset[int] = frozenset()) -> list[int]:
-    """SIGKILL what carries the run's tag, except `keep`; return the pids that were found."""
+def kill_tagged(value: str, keep: frozenset[int] = frozenset(), tag: str = TAG) -> list[int]:
+    """SIGKILL what carries the tag with this value, except `keep`; return the pids that were found."""
     seen: list[int] = []
     for _ in range(_KILL_ROUNDS):
-        members = [process for process in tagged(run_id) if process.pid not in keep]
+        members = [process for process in tagged(value, tag) if process.pid not in keep]
         if not members:
             break
         seen += [process.pid for process in members if process.pid not in seen]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from runner.flags import types
 from runner.messages import Settings
 from runner.plan import presets
+from runner.suites.operators import configuration
 from store.record import ExperimentConfig
 
 if TYPE_CHECKING:
@@ -63,6 +64,10 @@ def reproduce(
         words += ["--env", f"{entry.environment}={python}"]
     if torchbench_dir is not None and config.suite_name == "torchbench":
         words += ["--torchbench-dir", str(torchbench_dir.absolute())]
+    if config.operator is not None:
+        words += ["--config", configuration.text_of(config.operator, config.model_name)]
+        words += ["--exec-mode", "discrete"] if config.operator.discrete else []
+        words += ["--cuda-l2-cache", "off"] if config.operator.clear_cache else []
     if entry.in_spite_of:
         words.append("--no-skip")
     words += _configuration_words(config, settings.preset) + _setting_words(settings)
@@ -77,6 +82,8 @@ def _configuration_words(config: ExperimentConfig, preset: str) -> list[str]:
     )
     words = []
     for name in presets.CONFIGURABLE:
+        if name == "dtype" and config.operator is not None:
+            continue  # that of the call, and no flag changes it
         if getattr(config, name) != fixed.get(name, getattr(plain, name)):
             words += _flag("--" + name.replace("_", "-"), getattr(config, name), _OFF.get(name))
     if config.optimizer != fixed.get("optimizer"):
@@ -88,6 +95,8 @@ def _configuration_words(config: ExperimentConfig, preset: str) -> list[str]:
         words += ["--torch-xla2", config.torch_xla2]
     if config.xla_flags:
         words.append(f"--xla-flags={shlex.join(config.xla_flags)}")
+    if config.without_fallback:
+        words.append(f"--without-fallback={','.join(config.without_fallback)}")
     if config.cache != plain.cache:
         words += ["--cache", config.cache]
     return words

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from store.record import Test, Weights
+    from runner.backends.base import Runtime
+    from store.record import Operator, Test, UsedBy, Weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +18,12 @@ class SuiteContext:
     """What the command line or the environment tells a suite about this machine."""
 
     torchbench_dir: Path | None = None
+    operator_configs: tuple[str, ...] = ()
+    """Configurations of suite `operators`: paths of files, or their JSON itself."""
+    discrete: bool = False
+    """Suite `operators` waits for each call."""
+    clear_cache: bool = False
+    """Suite `operators` clears the L2 cache before each call."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +57,10 @@ class ModelInfo:
     """Why the model is measured without CUDA graphs, whatever is asked for."""
     slow: str | None = None
     """How slow it is; `--fast` leaves it out."""
+    operator: Operator | None = None
+    """Of suite `operators`: what to build and call; it becomes part of the experiment's configuration."""
+    used_by: UsedBy | None = None
+    """Of an operator: the model that it was recorded from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +76,28 @@ class BuildRequest:
     loss: str | None = None
     weights: Weights = "random"
     """`pretrained` asks for a download where the model offers one."""
+    operator: Operator | None = None
     context: SuiteContext = field(default_factory=SuiteContext)
+
+
+class OwnStep(Protocol):
+    """A step that cuts the graph itself, where and as often as its workload needs it."""
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run one iteration, cut; what is returned has to be kept until the block is finished."""
+
+    def uncut(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run one iteration without a cut, for those who look at its graph."""
+
+    def empty(self) -> None:
+        """Cut as an iteration does, with nothing to compute: what this costs is the floor of what can be measured."""
+
+    def take_seconds(self) -> dict[str, float]:
+        """Return seconds by phase since this was asked last: their sum is what is timed; empty where the block is."""
+
+    @property
+    def input_bytes(self) -> int:
+        """Return bytes of the tensors that an iteration is given, parameters and buffers included."""
 
 
 @dataclass(kw_only=True)
@@ -86,13 +118,34 @@ class Workload:
     """What it was built with: `random` also where pretrained ones could not be had."""
     notes: list[str] = field(default_factory=list)
     """What a reader of the record should know of the build; they become its warnings."""
+    own_step: Callable[[Workload, Test, Runtime, Callable[[Callable[..., Any]], Any]], OwnStep] | None = None
+    """Makes the step where it is not that of a model; None: `module`, in train with loss and backward.
+
+    It is given the workload on its device, the test, the runtime, and what compiles a function `(args, kwargs)`.
+    """
+    shared_inputs: bool = False
+    """The iterations of a block are called with the same inputs; else each with a copy of its own."""
+    least_block_s: float = 0.0
+    """A timed block repeats its iterations in an inner loop until it lasts as long."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSource:
+    """How a model is built, as text that needs no suite: what a script of one file says."""
+
+    text: str
+    """A module with a function `build()` that returns module, arguments, keywords and loss. What it imports from
+    `runner` by name at its top is copied into the script, so that may import no more than torch."""
+    packages: tuple[str, ...] = ()
+    """Names of the packages that it needs beside torch, as pip knows them."""
 
 
 class Suite(Protocol):
     """A source of models.
 
-    Beside these a suite may have `missing_packages(context, names)`: by model, the packages that it imports and that
-    are not installed. A run names them before it starts.
+    Beside these a suite may have two methods. `missing_packages(context, names)`: by model, the packages that it
+    imports and that are not installed; a run names them before it starts. `source(request)`: a `ModelSource`, so that
+    scripts of `xlabench repro` build the model without xlabench.
     """
 
     name: str

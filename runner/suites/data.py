@@ -27,8 +27,8 @@ OTHER = "other"
 
 
 def load(file_name: str, form: type[T]) -> T:
-    """Return the content of a YAML file of this folder as `form`."""
-    path = Path(__file__).with_name(file_name)
+    """Return the content of a YAML file, named from this folder, as `form`."""
+    path = Path(__file__).parent / file_name
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506 - a safe loader, too
         return msgspec.convert(content, form)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.suites import data
-from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
+from runner.suites.base import BuildRequest, ModelInfo, ModelSource, SuiteContext, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,6 +55,28 @@ class DummySuite:
             loss_name=loss_name,
             notes=["suite dummy has no pretrained weights: they are random"] if request.weights != "random" else [],
         )
+
+    def source(self, request: BuildRequest) -> ModelSource:
+        """Return the same as text."""
+        maker = data.lookup(_MODELS, request.model_name, self.name)
+        batch_size = request.batch_size or _BATCH_SIZE
+        loss = {None: "mean_square", "mean_square": "mean_square", "sum": "sum_of_outputs"}[request.loss]
+        return ModelSource(text=_SOURCE.format(maker=maker, batch_size=batch_size, seed=request.seed, loss=loss))
+
+
+_SOURCE = """
+import torch
+
+from runner.suites.dummy_modules import FEATURES, {maker}
+from runner.suites.losses import {loss}
+from runner.suites.seeding import seed_everything
+
+
+def build():
+    seed_everything({seed})
+    module = {maker}({batch_size})
+    return module, (torch.rand({batch_size}, FEATURES),), {{}}, {loss}
+"""
 
 
 SUITE = DummySuite()

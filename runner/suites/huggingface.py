@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner.suites import data
-from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
+from runner.suites.base import BuildRequest, ModelInfo, ModelSource, SuiteContext, Workload
 from runner.suites.huggingface_inputs import InputKind
 from runner.suites.tables import Tables, checked
 
@@ -84,6 +84,42 @@ class HuggingFaceSuite:
             loss_name=loss_name,
             notes=[NO_CHECKPOINT] if request.weights != "random" else [],
         )
+
+    def source(self, request: BuildRequest) -> ModelSource:
+        """Return the same as text."""
+        model = data.lookup(models(), request.model_name, self.name)
+        text = _SOURCE.format(
+            config=model.config,
+            fields=model.fields,
+            attention=model.attention,
+            model=model.model,
+            inputs=model.inputs,
+            batch_size=data.batch_size(request.batch_size, model.batch_size, request.accelerator, request.test),
+            length=data.for_accelerator(model.sequence_length, request.accelerator),
+            seed=request.seed,
+            loss="sum_of_outputs" if request.loss == "sum" else "own_loss",
+        )
+        return ModelSource(text=text, packages=("transformers",))
+
+
+_SOURCE = """
+import os
+
+from runner.suites.huggingface_inputs import make_inputs
+from runner.suites.losses import own_loss, sum_of_outputs
+from runner.suites.seeding import seed_everything
+
+
+def build():
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    import transformers
+
+    seed_everything({seed})
+    config = transformers.{config}(**{fields!r}, attn_implementation={attention!r})
+    config.use_cache = False
+    module = transformers.{model}(config)
+    return module, (), make_inputs({inputs!r}, config, {batch_size}, {length}), {loss}
+"""
 
 
 @cache

@@ -19,6 +19,7 @@ _OURS = {
     "torchbench": "runner.suites.torchbench:SUITE",
     "huggingface": "runner.suites.huggingface:SUITE",
     "timm_models": "runner.suites.timm_models:SUITE",
+    "operators": "runner.suites.operators.suite:SUITE",
     "dummy": "runner.suites.dummy:SUITE",
 }
 _ATTRIBUTES = ("name", "preload", "unavailable", "models", "versions", "build")

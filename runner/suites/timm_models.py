@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner.suites import data
-from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
+from runner.suites.base import BuildRequest, ModelInfo, ModelSource, SuiteContext, Workload
 from runner.suites.tables import Tables, checked
 
 if TYPE_CHECKING:
@@ -88,6 +88,42 @@ class TimmSuite:
             weights=built.weights,
             notes=built.notes,
         )
+
+    def source(self, request: BuildRequest) -> ModelSource:
+        """Return the same as text; weights are random."""
+        model = data.lookup(_data().models, request.model_name, self.name)
+        size = data.for_accelerator(model.input_size, request.accelerator) if model.input_size else None
+        text = _SOURCE.format(
+            name=model.create or request.model_name,
+            batch_size=data.batch_size(request.batch_size, model.batch_size, request.accelerator, request.test),
+            size=repr(size) if size else 'module.default_cfg["input_size"]',
+            seed=request.seed,
+            loss="sum_of_outputs" if request.loss == "sum" else "CrossEntropy(targets)",
+            calibrate="calibrate(module, inputs)" if model.calibrate_batchnorm else "",
+        )
+        return ModelSource(text=text, packages=("timm",))
+
+
+_SOURCE = """
+import timm
+import torch
+
+from runner.suites.batchnorm import calibrate
+from runner.suites.losses import CrossEntropy, sum_of_outputs
+from runner.suites.seeding import seed_everything
+
+
+def build():
+    seed_everything({seed})
+    module = timm.create_model({name!r}, pretrained=False)
+    head = module.get_classifier()
+    if isinstance(head, torch.nn.Linear) and not head.weight.any():
+        torch.nn.init.trunc_normal_(head.weight, std=0.02)  # else every output is zero, whatever computes it
+    inputs = torch.randn({batch_size}, *{size})
+    targets = torch.randint(0, module.num_classes or module.num_features, ({batch_size},))
+    {calibrate}
+    return module, (inputs,), {{}}, {loss}
+"""
 
 
 @cache

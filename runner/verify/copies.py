@@ -85,7 +85,7 @@ class Copies:
         if config.test == "train":
             determinism.without_dropout(workload.module)
         what = control.disturb(workload, seed) if disturbed else None
-        steps.cast(workload, config.dtype)
+        steps.cast(workload, config)
         runtime.place(workload)
         step = backend.compile(steps.make_step(workload, config, runtime.device), config)
         output, draws = None, False
@@ -129,6 +129,7 @@ class Copies:
             seed=self.load.settings.seed,
             loss=config.loss,
             weights=config.weights,
+            operator=config.operator,
             context=SuiteContext(torchbench_dir=Path(directory) if directory else None),
         )
         try:

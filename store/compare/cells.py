@@ -11,12 +11,20 @@ from store.calibration.between_runs import between_runs, unknown_history
 from store.calibration.false_alarms import FalseAlarms, false_alarms
 from store.calibration.floors import floor_for, floors_without
 from store.compare.consequences import break_evens, speedup_changes
-from store.compare.sides import Side
+from store.compare.sides import Side, with_environments
+from store.floor import NEAR_FLOOR
 from store.query import fetch, looks, named
 from store.report.findings import findings_table
 from store.report.table import Table
 from store.stats.differences import Difference, differences, incomparable
-from store.stats.effects import effects, level_of, paired_log_ratios, round_variance, variance_of_median
+from store.stats.effects import (
+    effects,
+    level_of,
+    nan_median,
+    paired_log_ratios,
+    round_variance,
+    variance_of_median,
+)
 from store.stats.floors import Floor
 from store.stats.verdicts import Verdict, judge
 
@@ -80,6 +88,16 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     break_even: Table | None = None
     findings: Table | None = None
 
+    @property
+    def renamed(self) -> str | None:
+        """Say so where two runs are compared whose only environments have different names."""
+        if self.old.run_id == self.new.run_id or not self.old.environment or not self.new.environment:
+            return None
+        return (
+            f"Each run has one environment, {self.old.environment!r} and {self.new.environment!r}: they are compared "
+            "with each other, although they are called differently."
+        )
+
     def of(self, *words: str) -> tuple[Cell, ...]:
         """Return the cells with one of these verdicts."""
         return tuple(cell for cell in self.cells if cell.verdict.word in words)
@@ -95,7 +113,7 @@ class _Series(msgspec.Struct):
 
 def compare(con: Connection, old: Side, new: Side) -> Comparison:
     """Compare two sides; noise floors come from A/A pairs of other runs."""
-    return compare_pairs(con, [(old, new)])
+    return compare_pairs(con, [with_environments(con, old, new)])
 
 
 def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Comparison:
@@ -113,19 +131,22 @@ def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Compar
     paired = [same_run and _took_turns(left[key], right[key]) for key in keys]
     used = [floor_for(floors, left[key].facts) for key in keys]
     grids = [_grids(left[key], right[key], paired=turns) for key, turns in zip(keys, paired, strict=True)]
+    base, other = (_stack([both[side] for both in grids]) for side in (0, 1))
     looked = looks(con, runs)
     found = effects(
-        _stack([_log_ratios(*both, paired=turns) for both, turns in zip(grids, paired, strict=True)]),
+        _log_ratios(base, other, np.array(paired, bool)),
         np.array([floor.variance for floor in used]),
         np.array([floor.freedom for floor in used]),
         0.0 if same_run else _days(con, runs, [left[key].facts["machine_id"] for key in keys]),
-        _stack([_within(*both, paired=turns) for both, turns in zip(grids, paired, strict=True)]),
+        _within(base, other, np.array(paired, bool)),
         level_of(looked),
     )
     reasons = [_reason(left[key], right[key]) for key in keys]
     verdicts = judge(found, np.array([floor.floor for floor in used]), reasons, interleaved=paired)
+    times = [_times([side[key] for key in keys]) for side in (left, right)]
     cells = [
-        _cell(left[key], right[key], verdict, floor) for key, verdict, floor in zip(keys, verdicts, used, strict=True)
+        _cell(left[key], right[key], verdict, floor, both)
+        for key, verdict, floor, *both in zip(keys, verdicts, used, *times, strict=True)
     ]
     return Comparison(
         old=old,
@@ -159,8 +180,8 @@ def _series(con: Connection, side: Side, other: Side) -> dict[tuple[Any, ...], _
         if side.environment not in (None, row["environment"]) or side.variant not in (None, row["variant"]):
             continue
         series = found.setdefault(_key(row, side, other), _Series(row, {}))
-        if row["round_s"] is not None:
-            series.rounds[int(row["replica"]), int(row["round"] or 0)] = float(row["round_s"])
+        for number, seconds in zip(row["rounds"], row["rounds_s"], strict=True):
+            series.rounds[row["replica"], number] = seconds
     return found
 
 
@@ -181,19 +202,22 @@ def _grids(old: _Series, new: _Series, *, paired: bool) -> tuple[Grid, Grid]:
     return base[:processes], other[:processes]
 
 
-def _log_ratios(base: Grid, new: Grid, *, paired: bool) -> Grid:
-    """Return one log-ratio per process: the median over rounds that both took in turn, else that of their medians."""
-    if paired:
-        return paired_log_ratios(base, new)
-    medians = [np.array([[_median(row)] for row in side]) for side in (base, new)]
-    return paired_log_ratios(*medians)
+def _log_ratios(base: Grid, new: Grid, paired: Grid) -> Grid:
+    """Return one log-ratio per cell and process: the median over rounds that both took in turn, else that of medians.
+
+    Args:
+        base: round medians, shape (cells, processes, rounds), seconds; NaN marks a missing one.
+        new: the same of the other side.
+        paired: whether both sides of a cell took turns, shape (cells,).
+    """
+    medians = [nan_median(side)[..., None] for side in (base, new)]
+    return np.where(paired[:, None], paired_log_ratios(base, new), paired_log_ratios(*medians))
 
 
-def _within(base: Grid, new: Grid, *, paired: bool) -> Grid:
-    """Return what the rounds inside the processes say of the variance of each log-ratio."""
-    if paired:
-        return round_variance(base, new)
-    return variance_of_median(np.log(base)) + variance_of_median(np.log(new))
+def _within(base: Grid, new: Grid, paired: Grid) -> Grid:
+    """Return what the rounds inside the processes say of the variance of each log-ratio; arguments as above."""
+    apart = variance_of_median(np.log(base)) + variance_of_median(np.log(new))
+    return np.where(paired[:, None], round_variance(base, new), apart)
 
 
 def _array(series: _Series) -> Grid:
@@ -210,9 +234,13 @@ def _grid(medians: Mapping[tuple[int, int], float], keys: Sequence[tuple[int, in
     )
 
 
-def _stack(rows: Sequence[Grid]) -> Grid:
-    width = max((len(row) for row in rows), default=1)
-    return np.array([np.pad(row, (0, width - len(row)), constant_values=np.nan) for row in rows]).reshape(-1, width)
+def _stack(grids: Sequence[Grid]) -> Grid:
+    """Return grids of several cells as one, shape (cells, processes, rounds); NaN where a cell has fewer."""
+    shape = np.max([grid.shape for grid in grids], axis=0) if grids else (1, 1)
+    stacked = np.full((len(grids), *shape), np.nan)
+    for cell, grid in zip(stacked, grids, strict=True):
+        cell[: grid.shape[0], : grid.shape[1]] = grid
+    return stacked
 
 
 def _reason(old: _Series, new: _Series) -> str | None:
@@ -221,10 +249,12 @@ def _reason(old: _Series, new: _Series) -> str | None:
             return f"{word} side: {side.facts['reason']}"
         if side.facts["verification_code"] == "FAIL":
             return f"{word} side: wrong answer"
+        if side.facts["near_floor"]:
+            return f"{word} side: below {NEAR_FLOOR:g} times the time of an empty sync, so mostly synchronisation"
     return incomparable(*({name: side.facts[name] for name in FACTS} for side in (old, new)))
 
 
-def _cell(old: _Series, new: _Series, verdict: Verdict, floor: Floor) -> Cell:
+def _cell(old: _Series, new: _Series, verdict: Verdict, floor: Floor, times: Sequence[float | None]) -> Cell:
     facts = new.facts
     return Cell(
         suite=facts["suite"],
@@ -236,22 +266,18 @@ def _cell(old: _Series, new: _Series, verdict: Verdict, floor: Floor) -> Cell:
         old_environment=old.facts["environment"],
         old_experiment_id=old.facts["experiment_id"],
         alike=tuple(facts[name] for name in ALIKE),
-        old_s=_time(old),
-        new_s=_time(new),
+        old_s=times[0],
+        new_s=times[1],
         verdict=verdict,
         floor=floor,
         differs=tuple(differences(*({name: each[name] for name in FACTS} for each in (old.facts, new.facts)))),
     )
 
 
-def _time(series: _Series) -> float | None:
-    value = _median(np.array([_median(row) for row in _array(series)]))
-    return None if np.isnan(value) else float(value)
-
-
-def _median(values: Grid) -> float:
-    known = values[np.isfinite(values)]
-    return float(np.median(known)) if known.size else float("nan")
+def _times(every: Sequence[_Series]) -> list[float | None]:
+    """Return the median over processes of their medians of each; None where nothing was timed."""
+    values = nan_median(nan_median(_stack([_array(series) for series in every])))
+    return [None if np.isnan(value) else float(value) for value in values]
 
 
 def _name(facts: Row) -> str:

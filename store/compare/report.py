@@ -105,6 +105,8 @@ def _rule(found: Comparison) -> str:
 
 def _notes(found: Comparison) -> tuple[str, ...]:
     notes = [_rule(found)]
+    if found.renamed:
+        notes.append(found.renamed)
     if not found.interleaved:
         notes.append("Where sides did not take turns, faster and slower are suspected; --confirm measures both again.")
     if any(cell.floor.pairs == 0 for cell in found.cells):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from store.errors import UsageError
-from store.query import fetch
+from store.query import fetch, named
 
 if TYPE_CHECKING:
     from store.query import Connection
@@ -16,7 +16,7 @@ _RUNS = "SELECT run_id, run_label, run_started FROM runs ORDER BY run_started DE
 _CONFIRMATIONS = "SELECT DISTINCT run_id, run_label, run_started FROM records WHERE purpose = 'confirmation'"
 """They are no results, so neither `latest` nor `previous`; but they can be named."""
 _AXES = """
-SELECT environment, variant FROM results WHERE run_id = $run AND ran
+SELECT environment, variant FROM result_rows WHERE run_id = $run AND ran
 UNION
 SELECT environment, variant FROM records WHERE run_id = $run AND ran AND purpose = 'confirmation'
 """
@@ -43,22 +43,40 @@ def resolve(con: Connection, text: str, run: str | None = None) -> Side:
         UsageError: it names nothing, or several runs.
     """
     runs = fetch(con, _RUNS)
-    named = runs + fetch(con, _CONFIRMATIONS)
-    if not named:
+    known = runs + fetch(con, _CONFIRMATIONS)
+    if not known:
         raise UsageError("The store has no run. Measure with `xlabench run`, or `xlabench ingest PATH`.")
     by_order = {"latest": 0, "previous": 1}
     if text in by_order:
         if len(runs) <= by_order[text]:
             raise UsageError(f"There is no {text} run: the store has {len(runs)}.")
         return Side(text=text, run_id=str(runs[by_order[text]]["run_id"]))
-    found = [row for row in named if row["run_id"] == text or row["run_label"] == text]
-    found = found or [row for row in named if len(text) >= 4 and str(row["run_id"]).startswith(text)]  # noqa: PLR2004
+    found = [row for row in known if row["run_id"] == text or row["run_label"] == text]
+    found = found or [row for row in known if len(text) >= 4 and str(row["run_id"]).startswith(text)]  # noqa: PLR2004
     if len({row["run_id"] for row in found}) > 1:
         several = ", ".join(f"{row['run_id']} ({row['run_started']})" for row in found[:4])
         raise UsageError(f"{text!r} names {len(found)} runs: {several}. Pass the id of one.")
     if found:
         return Side(text=text, run_id=str(found[0]["run_id"]))
-    return _axis(con, text, run or str(named[0]["run_id"]))
+    return _axis(con, text, run or str(known[0]["run_id"]))
+
+
+def with_environments(con: Connection, old: Side, new: Side) -> tuple[Side, Side]:
+    """Return both sides; two whole runs with one environment each that is called differently have it named.
+
+    Their environments are then the two sides, as there is no other way in which they could belong together.
+    """
+    if old.run_id == new.run_id or old.environment or new.environment:
+        return old, new
+    known = {
+        row["run_id"]: row["names"] for row in fetch(con, named("environments_of"), {"runs": [old.run_id, new.run_id]})
+    }
+    names = [known.get(side.run_id, []) for side in (old, new)]
+    if any(len(each) != 1 for each in names) or names[0] == names[1]:
+        return old, new
+    old_name, new_name = (each[0] for each in names)
+    replace = msgspec.structs.replace
+    return replace(old, environment=old_name), replace(new, environment=new_name)
 
 
 def _axis(con: Connection, text: str, run: str) -> Side:

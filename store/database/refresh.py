@@ -54,6 +54,14 @@ def recreate(con: duckdb.DuckDBPyConnection) -> None:
 
 def refresh(con: duckdb.DuckDBPyConnection) -> None:
     """Replace the results of all stale runs, some runs a transaction: the memory that it takes is bounded."""
+    con.execute("SET preserve_insertion_order = false")  # else one core writes what two have made
+    try:
+        _refresh(con)
+    finally:
+        con.execute("RESET preserve_insertion_order")
+
+
+def _refresh(con: duckdb.DuckDBPyConnection) -> None:
     while con.execute("SELECT run_id FROM stale_runs LIMIT 1").fetchall():
         con.execute("BEGIN")
         _define(con, at_once=_RECORDS_AT_ONCE)

@@ -61,14 +61,20 @@ def publish(store_dir: Path, database: Path, number: int, *, move: bool = False)
 
 
 def prune(store_dir: Path) -> None:
-    """Remove old snapshots that no other process reads, and what a publication left that was killed."""
+    """Remove old snapshots that no other process reads, and what a publication or a query left that was killed.
+
+    DuckDB spills into folders that end in `.tmp` too, and may leave one behind, empty, when it closes.
+    """
     keep = current(store_dir)
     for number in sorted(_numbers(store_dir))[:-KEPT_N]:
         path = store_dir / f"index-{number}.duckdb"
         if path != keep and not in_use(path):
             path.unlink(missing_ok=True)
     for leftover in store_dir.glob("*.tmp"):
-        leftover.unlink(missing_ok=True)
+        if leftover.is_dir():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.unlink(missing_ok=True)
 
 
 def in_use(path: Path) -> bool:

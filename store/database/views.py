@@ -29,6 +29,11 @@ VIEWS = (
     "fallback_by_op",
     "fallback_by_model",
     "graph_breaks",
+    "steady_of",
+    "operator_key",
+    "operators",
+    "operator_speedups",
+    "operator_totals",
     "structural_differences",
     "what_differs",
     "failure_states",
@@ -41,6 +46,8 @@ VIEWS = (
     "runs",
     "aa_pairs",
     "noise_floors",
+    "payoffs",
+    "fallback_payoffs",
     "findings",
     "hud_reported",
     "hud_rows",
@@ -49,5 +56,5 @@ VIEWS = (
     "reported_geomeans",
 )
 
-SCALARS = ("differs", "outcome", "series_of", "error_signature", "mad_factor")
+SCALARS = ("differs", "outcome", "series_of", "error_signature", "mad_factor", "steady_of", "operator_key")
 """Macros that give a value and no rows."""

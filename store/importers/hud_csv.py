@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
+from store.compressed import plain
 from store.errors import UsageError
 from store.importers import facts as said
 from store.importers import hud_names, hud_words
@@ -63,7 +64,7 @@ class HudCsv:
             run_key=str(path.parent),
             label=label,
             started=facts.started(path),
-            file=path.name,
+            file=plain(path).name,
         )
         seen: Counter[Series] = Counter()
         for number, offset, line in rows:
@@ -89,7 +90,7 @@ def _header(file: BinaryIO) -> tuple[list[str], Rows]:
 
 
 def _told(path: Path, header: list[str]) -> _Told:
-    name, facts = hud_names.parse(path.name), said.of(path)
+    name, facts = hud_names.parse(plain(path).name), said.of(path)
     variant = facts.backend or (name.variant if name else "openxla+lazytensor" if "time_xla" in header else None)
     test = said.TESTS.get(facts.test or "") or (name.test if name else None)
     if variant is None or test is None:

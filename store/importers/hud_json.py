@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
+from store.compressed import plain
 from store.errors import UsageError
 from store.identity import canonical
 from store.importers import facts as said
@@ -166,7 +167,7 @@ _TIMED = {"hud_speedup", "abs_latency_ms"}
 
 
 def _series(parsed: _Object, path: Path, facts: Facts) -> Series | None:
-    info, name = parsed.benchmark.extra_info or {}, hud_names.parse(path.name)
+    info, name = parsed.benchmark.extra_info or {}, hud_names.parse(plain(path).name)
     test = said.TESTS.get(facts.test or parsed.benchmark.mode or "") or (name.test if name else None)
     if test is None:
         return None
@@ -190,7 +191,7 @@ def _origin(source: str, parsed: _Object, path: Path, facts: Facts) -> Origin:
         run_key=[run] if run else str(path.parent),
         label=facts.label or str(info.get("run_label") or run or path.parent.name),
         started=facts.started(path) if facts.time else (_seconds(parsed.timestamp) or facts.started(path)),
-        file=path.name,
+        file=plain(path).name,
     )
 
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
+from store.compressed import plain
 from store.errors import UsageError
-from store.identity import digest
 from store.importers import facts as said
 from store.importers import text
 from store.importers.base import Imported, Unreadable
 from store.importers.shape import Origin, Series, frame
+from store.operators import operator_dtype, operator_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from store.importers.facts import Facts
 
 SUITE = "operators"
-_NAME_CHARS = 120
 _PASSES = {"forward": ("eval", ""), "backward": ("train", " backward")}
 """Of PARAM → test, and what follows the operator's name: a backward pass is timed alone, without its forward."""
 
@@ -97,7 +97,7 @@ def _of_line(
             variant=facts.backend or "eager",
             accelerator=device,
             accelerator_model=None if model is None else str(model),
-            dtype=facts.dtype,
+            dtype=facts.dtype or operator_dtype(line.config or {}),
         )
         made = _record(origin, series, metrics, setup, seen[series])
         seen[series] += 1
@@ -110,8 +110,8 @@ def _origin(source: str, setup: _Setup, path: Path, facts: Facts) -> Origin:
         with suppress(ValueError):  # not a time: when the file was written
             started = said.seconds(datetime.fromisoformat(setup.start_time))
     run_key = [str(path), setup.start_time]
-    label = facts.label or path.stem
-    return Origin(source=source, run_key=run_key, label=label, started=started, file=path.name)
+    label = facts.label or plain(path).stem
+    return Origin(source=source, run_key=run_key, label=label, started=started, file=plain(path).name)
 
 
 def _record(
@@ -139,39 +139,3 @@ def _memory(metrics: dict[str, list[float | None]]) -> dict[str, list[float]]:
 
 def _seconds(milliseconds: float | None) -> float | None:
     return None if milliseconds is None else milliseconds / 1000
-
-
-def operator_name(op: str, config: dict[str, Any]) -> str:
-    """Name a workload by its operator and inputs, as `aten::mm(float[128,64], float[64,8])`.
-
-    PARAM's own ids count the inputs of one configuration file; a name made of the inputs is the same in every file.
-    """
-    words = [_argument(each) for part in ("build", "input") for each in _arguments(config.get(part))]
-    name = f"{op}({', '.join(words)})"
-    return name if len(name) <= _NAME_CHARS else f"{name[:_NAME_CHARS]}… {digest(words)[:8]}"
-
-
-def _arguments(config: Any) -> list[Any]:
-    """Return positional arguments, then those by name; a list of configurations is taken one after the other."""
-    if isinstance(config, list):
-        return [argument for each in config for argument in _arguments(each)]
-    if not isinstance(config, dict):
-        return []
-    by_name = config.get("kwargs")
-    named = [{"name": name, "of": of} for name, of in by_name.items()] if isinstance(by_name, dict) else []
-    positional = config.get("args")
-    return [*(positional if isinstance(positional, list) else []), *named]
-
-
-def _argument(argument: Any) -> str:
-    if not isinstance(argument, dict):
-        return str(argument)
-    if "of" in argument:
-        return f"{argument['name']}={_argument(argument['of'])}"
-    if argument.get("type") == "tensor":
-        shape = ",".join(str(size) for size in argument.get("shape") or [])
-        return f"{argument.get('dtype', 'float')}[{shape}]"
-    value = argument.get("value")
-    if isinstance(value, list):
-        return "[" + ", ".join(_argument(each) for each in value) + "]"
-    return str(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from store.compressed import DAMAGED, plain, unpacked
 from store.importers import facts
 from store.importers.base import HEAD_BYTES
 from store.importers.hud_csv import HudCsv
@@ -30,11 +31,15 @@ def importer_of(path: Path, *, named: bool = True) -> Importer | None:
 
     `named`: somebody named the very file, so that its suffix does not matter.
     """
-    if path.name == _OURS or path.name.endswith(facts.SUFFIX):
+    called = plain(path)
+    if called.name == _OURS or called.name.endswith(facts.SUFFIX):
         return None
-    asked = [each for each in IMPORTERS.values() if named or path.suffix in each.suffixes]
+    asked = [each for each in IMPORTERS.values() if named or called.suffix in each.suffixes]
     if not asked:
         return None
     with path.open("rb") as file:
-        head = file.read(HEAD_BYTES)
+        try:
+            head = unpacked(path, file).read(HEAD_BYTES)
+        except DAMAGED:
+            return None
     return next((each for each in asked if each.recognises(path, head)), None)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
+from store.compressed import plain
 from store.errors import UsageError
 from store.importers import facts as said
 from store.importers import text
@@ -72,7 +73,7 @@ class PublishedTable:
 
 
 def _tables(file: BinaryIO, path: Path, facts: Facts) -> Iterator[tuple[int, Table] | Unreadable]:
-    if path.suffix == ".csv":
+    if plain(path).suffix == ".csv":
         yield 1, _of_csv(file.read(), path, facts)
         return
     for found in text.objects(file):
@@ -103,7 +104,7 @@ def _of_csv(data: bytes, path: Path, facts: Facts) -> Table:
     except (UnicodeDecodeError, csv.Error, ValueError, TypeError) as error:
         raise UsageError(f"not a table of model,speedup: {error}") from None
     return Table(
-        source=facts.origin or path.name,
+        source=facts.origin or plain(path).name,
         baseline=facts.baseline or UNKNOWN,
         columns=["speedup"],
         speedup=speedup,
@@ -117,7 +118,7 @@ def _records(source: str, table: Table, path: Path, facts: Facts, seen: Counter[
         run_key=[facts.origin or table.source, table.baseline],
         label=facts.label or facts.origin or table.source,
         started=facts.started(path),
-        file=path.name,
+        file=plain(path).name,
     )
     means = iter(table.geomean or [])
     for index, column in enumerate(table.columns):

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from store.database.owner import mark_changed
+from store.database.owner import ROW_GROUP_LINES, mark_changed
 from store.ingest import load
 from store.ingest.pieces import pieces
 from store.ingest.relation import Rejected
+from store.ingest.seen import Seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 BATCH_BYTES = 2**24
 """A transaction costs a write of its own, a batch memory."""
 BATCH_PIECES = 1000
-TRANSACTION_LINES = 122_880
+TRANSACTION_LINES = ROW_GROUP_LINES
 """A whole row group: what fills one goes to disk at once, neither through the log nor through another copy."""
 
 
@@ -43,11 +44,11 @@ def bring_in(con: Connection, sources: Iterable[Source], known: Knowledge) -> Ta
     """Write what is new in the sources; a watermark stands in the transaction of its rows."""
     tally = Tally()
     with load.settings(con), closing(load.parsed(con, _batches(pieces(sources, known)))) as batches:
-        open_n = 0
+        open_n, seen = 0, Seen(con)
         for batch in batches:
             if not open_n:
                 con.execute("BEGIN")
-            _write(con, batch, tally)
+            _write(con, batch, tally, seen)
             open_n += max(1, batch.lines_n)
             if open_n >= TRANSACTION_LINES:
                 con.execute("COMMIT")
@@ -70,10 +71,10 @@ def _batches(found: Iterator[Piece]) -> Iterator[list[Piece]]:
         yield batch
 
 
-def _write(con: Connection, batch: load.Batch, tally: Tally) -> None:
+def _write(con: Connection, batch: load.Batch, tally: Tally, seen: Seen) -> None:
     load.forget(con, [piece.mark.path for piece in batch.pieces if piece.forget])
     load.load_runs(con, batch)
-    loaded = load.load_records(con, batch)
+    loaded = load.load_records(con, batch, seen)
     rejected = [each for piece in batch.pieces for each in piece.rejected] + loaded.rejected
     load.load_rejected(con, rejected)
     load.save_watermarks(con, batch.pieces, datetime.now(UTC).replace(tzinfo=None))

@@ -8,10 +8,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from store.compressed import is_compressed
 from store.database.watermarks import JSONL, PACKED, RUN
 from store.errors import NoSuchSource
 from store.importers import importer_of
-from store.ingest.compressed import is_compressed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -76,10 +76,10 @@ def _is_lines(path: Path) -> bool:
 def _of_file(path: Path) -> Source:
     if path.name == RUN_FILE:
         return Source(path, RUN)
-    if is_compressed(path):
-        return Source(path, PACKED)
     importer = None if path.name.startswith(RESULTS) else importer_of(path)
-    return Source(path, importer.name if importer else JSONL)
+    if importer:
+        return Source(path, importer.name)
+    return Source(path, PACKED if is_compressed(path) else JSONL)
 
 
 def _of_folder(folder: Path, depth: int) -> Iterator[Source]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
     from datetime import datetime
 
+    from store.ingest.seen import Seen
+
     Connection = duckdb.DuckDBPyConnection
 
 DETAILS = (
@@ -158,23 +160,26 @@ def _as_json(text: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.ExtensionArray.from_storage(typed, chunk) for chunk in text.chunks], typed)
 
 
-def load_records(con: Connection, batch: Batch) -> Loaded:
+def load_records(con: Connection, batch: Batch, seen: Seen) -> Loaded:
     """Write the parsed records of a batch, inside the caller's transaction."""
     if not batch.lines_n:
         return Loaded(0, 0, [])
     con.execute("CREATE OR REPLACE TEMP TABLE dropped (line_id BIGINT)")
     con.register("made_lines", batch.rows["made"])
     try:
-        return _load_records(con, batch)
+        return _load_records(con, batch, seen)
     finally:
         con.unregister("made_lines")
 
 
-def _load_records(con: Connection, batch: Batch) -> Loaded:
+def _load_records(con: Connection, batch: Batch, seen: Seen) -> Loaded:
     _see_made(con, "")
     con.execute("INSERT INTO stale_runs SELECT DISTINCT run_id FROM made")
-    con.execute(sql("known"))
-    lines_n, records_n, known_n = con.execute(sql("doubles")).fetchall()[0]
+    lines_n = records_n = batch.rows["made"].num_rows
+    known_n = 0
+    if not seen.add(batch.rows["made"]["id_hash"].to_numpy()):
+        con.execute(sql("known"))
+        lines_n, records_n, known_n = con.execute(sql("doubles")).fetchall()[0]
     doubled = known_n > 0 or records_n < lines_n
     conflicts: list[Rejected] = []
     which = ""

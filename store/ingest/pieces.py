@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Mapping
 from itertools import islice
@@ -10,10 +11,10 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 import pyarrow as pa
 
+from store.compressed import DAMAGED, is_compressed, unpacked
 from store.database.watermarks import JSONL, PACKED, RUN, Watermark
 from store.importers import IMPORTERS
 from store.ingest import tail
-from store.ingest.compressed import DAMAGED, unpacked
 from store.ingest.decode import BadLine
 from store.ingest.lines import Lines, LongLine, lines_from
 from store.ingest.ordinals import Ordinals
@@ -169,8 +170,12 @@ def _of_packed(source: Source, file: BinaryIO, stat: os.stat_result, known: Know
             yield Piece(mark=mark.midway(), lines=part.lines, rejected=part.rejected, forget=forget)
             forget = False
     except DAMAGED as error:
-        bad.append(rejection(path, number + 1, 0, f"cannot be unpacked: {error}", b""))
+        bad.append(_damaged(path, number + 1, error))
     yield Piece(mark=msgspec.structs.replace(mark, lines_n=number), rejected=bad, forget=forget)
+
+
+def _damaged(path: str, number: int, error: Exception) -> Rejected:
+    return rejection(path, number, 0, f"cannot be unpacked: {error}", b"")
 
 
 def _of_import(source: Source, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Piece]:
@@ -178,8 +183,13 @@ def _of_import(source: Source, file: BinaryIO, stat: os.stat_result, known: Know
     path, number = str(source.path), 0
     mark = tail.mark_of(source.path, source.kind, file, stat, stat.st_size, 0)
     file.seek(0)
-    found = IMPORTERS[source.kind].records(file, source.path)
     ordinals, forget = Ordinals(source.path, 0), path in known.marks
+    try:
+        content = io.BytesIO(unpacked(source.path, file).read()) if is_compressed(source.path) else file
+    except DAMAGED as error:
+        yield Piece(mark=mark, rejected=[_damaged(path, 1, error)], forget=forget)
+        return
+    found = IMPORTERS[source.kind].records(content, source.path)
     while batch := list(islice(found, _IMPORT_ROWS)):
         part, number = imported(path, batch, ordinals), number + len(batch)
         yield Piece(mark=mark.midway(), lines=part.lines, rejected=part.rejected, forget=forget)

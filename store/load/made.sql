@@ -1,5 +1,5 @@
--- Grain: one row per line of `parsed`, with the columns of table `records` but its text, and its place in the batch and
--- in its file.
+-- Grain: one row per line of `parsed`, with the columns of table `records` but its text, a hash of its id, and its place
+-- in the batch and in its file.
 -- store/metrics.py defines the numbers; store/stats has the same formulas for what is measured while a run goes on.
 WITH steady AS (
     SELECT
@@ -41,6 +41,7 @@ judged AS (
 SELECT
     line_id, path, line_number, byte_offset,
     j.record_id,
+    hash(j.record_id) AS id_hash,
     run_id,
     coalesce(r.experiment_id, identity.experiment_id) AS experiment_id,
     r.environment.name AS environment,

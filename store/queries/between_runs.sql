@@ -3,7 +3,7 @@
 -- `freedom` the runs less the means.
 WITH medians AS (
     SELECT machine_id, experiment_id, environment, torch, torch_xla, run_id, ln(latency_s) AS log_s
-    FROM results
+    FROM result_rows
     WHERE ran AND latency_s > 0 AND NOT list_contains($runs, run_id)
 ),
 series AS (

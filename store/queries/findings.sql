@@ -9,7 +9,7 @@ WITH found AS (
         arg_min(f.text, r.replica), arg_min(f.next_step, r.replica)
     FROM records AS r
     JOIN record_findings AS f USING (record_id)
-    WHERE list_contains($runs::VARCHAR[], r.run_id) AND r.purpose = 'confirmation'
+    WHERE r.run_id IN (SELECT unnest($runs::VARCHAR[])) AND r.purpose = 'confirmation'
     GROUP BY r.run_id, r.experiment_id, r.environment, f.code
 )
 SELECT

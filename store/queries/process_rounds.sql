@@ -1,9 +1,11 @@
--- Grain: one row per process (replica) and round of a result of run $run: the round's median seconds per iteration, with
--- what has to agree before it may be compared. Of the attempt that the results show; valid measurements only.
+-- Grain: one row per process (replica) of a result of run $run: `rounds` and the median seconds per iteration of each,
+-- `rounds_s`, both empty where nothing valid was timed, with what has to agree before it may be compared;
+-- `near_floor` where a process of the result found its times to be. Of the attempt that the results show. Joins name the
+-- run again where that leaves the text of other runs' records unread.
 WITH chosen AS (
     SELECT q.run_id, q.experiment_id, q.environment, r.attempt, r.purpose, q.reason, q.ran, q.verification_code
-    FROM results AS q
-    JOIN records AS r USING (record_id)
+    FROM result_rows AS q
+    JOIN records AS r ON r.record_id = q.record_id AND r.run_id = q.run_id
     WHERE q.run_id = $run
     UNION ALL
     -- A confirmation is no result; of its attempts the newest counts, of its processes the first that ran.
@@ -13,19 +15,40 @@ WITH chosen AS (
     QUALIFY row_number() OVER (
         PARTITION BY run_id, experiment_id, environment ORDER BY attempt DESC, ran DESC, replica
     ) = 1
+),
+processes AS (
+    SELECT r.*, c.ran AS result_ran, c.verification_code AS result_code, c.reason AS result_reason
+    FROM chosen AS c
+    JOIN records AS r
+        ON r.run_id = $run AND r.experiment_id = c.experiment_id AND r.environment IS NOT DISTINCT FROM c.environment
+        AND r.attempt = c.attempt AND r.purpose = c.purpose AND r.twin_of IS NULL
+),
+medians AS (
+    SELECT record_id, coalesce(round, 0) AS round, median(per_iter_s) AS round_s
+    FROM samples
+    WHERE kind = 'steady' AND per_iter_s > 0 AND record_id IN (SELECT record_id FROM processes)
+    GROUP BY record_id, coalesce(round, 0)
+),
+timed AS (
+    SELECT record_id, list(round ORDER BY round) AS rounds, list(round_s ORDER BY round) AS rounds_s
+    FROM medians
+    GROUP BY record_id
+),
+near AS (
+    SELECT DISTINCT p.experiment_id, p.environment
+    FROM processes AS p
+    JOIN record_findings AS f ON f.record_id = p.record_id AND f.code = 'near_floor'
 )
 SELECT
-    r.experiment_id, r.environment, r.suite, r.model, r.test, r.accelerator, r.variant, r.backend, r.replica, s.round,
-    median(s.per_iter_s) AS round_s,
-    count(s.per_iter_s) AS blocks_n,
-    r.machine_id, r.accelerator_model, r.threads, r.dtype, r.batch_size, r.requested_batch_size, r.optimizer, r.loss,
-    r.matmul_precision, r.workload, r.start, r.iterations_per_run, r.torch, r.torch_xla,
-    json_extract_string(r.record, '$.measurement.order') AS "order",
-    c.ran, c.verification_code, c.reason
-FROM chosen AS c
-JOIN records AS r
-    ON r.run_id = c.run_id AND r.experiment_id = c.experiment_id AND r.environment IS NOT DISTINCT FROM c.environment
-    AND r.attempt = c.attempt AND r.purpose = c.purpose AND r.twin_of IS NULL
-LEFT JOIN samples AS s ON s.record_id = r.record_id AND s.kind = 'steady' AND s.per_iter_s > 0
-GROUP BY ALL
-ORDER BY r.suite, r.model, r.test, r.variant, r.environment, r.replica, s.round
+    p.experiment_id, p.environment, p.suite, p.model, p.test, p.accelerator, p.variant, p.backend, p.replica,
+    coalesce(t.rounds, []) AS rounds,
+    coalesce(t.rounds_s, []) AS rounds_s,
+    p.machine_id, p.accelerator_model, p.threads, p.dtype, p.batch_size, p.requested_batch_size, p.optimizer, p.loss,
+    p.matmul_precision, p.workload, p.start, p.iterations_per_run, p.torch, p.torch_xla,
+    json_extract_string(p.record, '$.measurement.order') AS "order",
+    p.result_ran AS ran, p.result_code AS verification_code, p.result_reason AS reason,
+    n.experiment_id IS NOT NULL AS near_floor
+FROM processes AS p
+LEFT JOIN near AS n ON n.experiment_id = p.experiment_id AND n.environment IS NOT DISTINCT FROM p.environment
+LEFT JOIN timed AS t USING (record_id)
+ORDER BY p.suite, p.model, p.test, p.variant, p.environment, p.replica

@@ -4,6 +4,6 @@ SELECT
     any_value(klass) AS klass,
     sum(calls_per_iteration) AS calls_per_iteration
 FROM fallback_ops
-WHERE list_contains($runs::VARCHAR[], run_id) AND accelerator = $accelerator
+WHERE run_id IN (SELECT unnest($runs::VARCHAR[])) AND accelerator = $accelerator
 GROUP BY ALL
 ORDER BY op, test, variant, model

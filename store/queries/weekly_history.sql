@@ -4,6 +4,6 @@ SELECT
     count(*) AS planned_n,
     count(*) FILTER (outcome(status, ran, verification_code) = 'P') AS passed_n
 FROM result_rows
-WHERE list_contains($runs::VARCHAR[], run_id) AND accelerator = $accelerator
+WHERE run_id IN (SELECT unnest($runs::VARCHAR[])) AND accelerator = $accelerator
 GROUP BY ALL
 ORDER BY run_started, test, variant

@@ -5,5 +5,5 @@ SELECT
     outcome(status, ran, verification_code) AS outcome, ran, verification_code, failure_phase, reason, error_signature,
     attempt, graphs_number, graph_breaks_n, reproduce, series_id
 FROM result_rows
-WHERE list_contains($runs::VARCHAR[], run_id) AND accelerator = $accelerator
+WHERE run_id IN (SELECT unnest($runs::VARCHAR[])) AND accelerator = $accelerator
 ORDER BY suite, model, test, variant, environment

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from store.record.environment import Environment, MachineState
-from store.record.experiment import Experiment, ExperimentConfig, ModelRef
-from store.record.findings import Artifact, Error, FallbackOp, Finding, Graph, GraphBreak, Verification
+from store.record.experiment import Experiment, ExperimentConfig, ModelRef, Operator, UsedBy
+from store.record.findings import Artifact, Error, FallbackOp, Finding, Graph, GraphBreak, Replacement, Verification
 from store.record.measurement import Blocks, Measurement, Until
 from store.record.run import PlanEntry, Run, RunFile
 from store.record.words import (
@@ -24,6 +24,7 @@ from store.record.words import (
     BlockKind,
     CacheState,
     FallbackClass,
+    Lowering,
     Phase,
     Purpose,
     StartMethod,
@@ -52,13 +53,16 @@ __all__ = [
     "Finding",
     "Graph",
     "GraphBreak",
+    "Lowering",
     "MachineState",
     "Measurement",
     "ModelRef",
+    "Operator",
     "Phase",
     "PlanEntry",
     "Purpose",
     "Record",
+    "Replacement",
     "Run",
     "RunFile",
     "StartMethod",
@@ -66,6 +70,7 @@ __all__ = [
     "Test",
     "Until",
     "UntilRule",
+    "UsedBy",
     "Verification",
     "VerificationCode",
     "Weights",
@@ -105,6 +110,9 @@ class Record(msgspec.Struct, kw_only=True):
     environment: Environment
     measurement: Measurement = msgspec.field(default_factory=Measurement)
     fallback_ops: list[FallbackOp] = msgspec.field(default_factory=list)
+    instead_of: str | None = None
+    """Of an experiment with replaced ops: the experiment_id of the same configuration with the ops as they are."""
+    replacements: list[Replacement] = msgspec.field(default_factory=list)
     graph_breaks: list[GraphBreak] = msgspec.field(default_factory=list)
     graphs: list[Graph] = msgspec.field(default_factory=list)
     artifacts: list[Artifact] = msgspec.field(default_factory=list)
@@ -112,5 +120,7 @@ class Record(msgspec.Struct, kw_only=True):
     """Everything that a reader should know, as text; the findings among it."""
     findings: list[Finding] = msgspec.field(default_factory=list)
     machine: MachineState | None = None
+    used_by: UsedBy | None = None
+    """Of an operator: the model that it was recorded from."""
     finished_at: float
     reproduce: str

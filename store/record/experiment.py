@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from store.record.words import Accelerator, CacheState, Test, Weights
@@ -12,6 +14,33 @@ class ModelRef(msgspec.Struct, frozen=True, kw_only=True):
 
     suite_name: str
     model_name: str
+
+
+class Operator(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a workload of suite `operators` calls: one expanded configuration, in the words of PARAM's files."""
+
+    name: str
+    """As `torch.mm`, `torch.nn.Conv2d`, `aten::add`."""
+    build: dict[str, Any] | None = None
+    """`args` and `kwargs` of the step that makes the operator; None: it is called as it is."""
+    input: dict[str, Any]
+    """`args` and `kwargs` of a call."""
+    build_data_generator: str | None = None
+    """None: PARAM's default generator."""
+    input_data_generator: str | None = None
+    discrete: bool = False
+    """Each call is waited for and timed alone, in place of a block of calls."""
+    clear_cache: bool = False
+    """The L2 cache of the device is cleared before each call, outside of its time (CUDA)."""
+
+
+class UsedBy(msgspec.Struct, frozen=True, kw_only=True):
+    """The model whose operators were recorded, and how often one iteration of it makes this call."""
+
+    model: str
+    """As `SUITE/NAME`, or the name of a trace."""
+    test: Test
+    calls: int
 
 
 class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -28,6 +57,7 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     xla: str | None = None
     dynamo: str | None = None
     dtype: str = "float32"
+    """Of an operator, that of its call (`store.operators.operator_dtype`)."""
     batch_size: int | None = None
     xla_flags: tuple[str, ...] = ()
     torch_xla2: str | None = None
@@ -63,6 +93,10 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     cache: CacheState = "cold"
     overrides: dict[str, str] = msgspec.field(default_factory=dict)
     """Configuration overrides by dotted name, as `inductor.max_autotune` → `"True"`."""
+    operator: Operator | None = None
+    """Of suite `operators`: what is built and called. Its experiments need no file but the plan."""
+    without_fallback: tuple[str, ...] = ()
+    """Ops (without `aten::`) that PyTorch/XLA would run on the host, computed by what replaces them."""
 
 
 class Experiment(msgspec.Struct, kw_only=True):
@@ -105,3 +139,7 @@ class Experiment(msgspec.Struct, kw_only=True):
     include_transfers: bool | None = None
     pure_wall_time: bool | None = None
     overrides: dict[str, str] = msgspec.field(default_factory=dict)
+    operator: Operator | None = None
+    """Of suite `operators`: what was built and called."""
+    without_fallback: list[str] = []
+    """Ops that were replaced, so that they would not run on the host."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from store.record.words import FallbackClass, Phase, VerificationCode
+from store.record.words import FallbackClass, Lowering, Phase, VerificationCode
 
 
 class Error(msgspec.Struct, kw_only=True):
@@ -28,6 +28,18 @@ class FallbackOp(msgspec.Struct, kw_only=True):
     calls_compile: int
     time_s: float | None = None
     call_site: str | None = None
+
+
+class Replacement(msgspec.Struct, kw_only=True):
+    """What stood in for a fallback op (`--without-fallback`), named as `FallbackOp` names it."""
+
+    op: str
+    way: Lowering
+    """`decomposition`: torch's own, in terms of other ops; `opt_in`: a lowering that PyTorch/XLA has on request."""
+    source: str
+    """The function or the variable that replaced it."""
+    calls: int | None = None
+    """How often the decomposition was called in the process; None where PyTorch/XLA itself lowers the op."""
 
 
 class GraphBreak(msgspec.Struct, kw_only=True):

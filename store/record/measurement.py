@@ -14,6 +14,10 @@ class Blocks(msgspec.Struct, kw_only=True):
     compiles: list[int | None] = msgspec.field(default_factory=list)
     executions: list[int | None] = msgspec.field(default_factory=list)
     round: list[int] = msgspec.field(default_factory=list)
+    inner_loops: list[int] = msgspec.field(default_factory=list)
+    """How often each block repeated its iterations, to last a millisecond; its times are those of one repetition.
+
+    Empty where none did: all but operators."""
     rewarm_time: list[float] = msgspec.field(default_factory=list)
     """Of the blocks at the begin of interleaved turns, seconds; they stand in no other array."""
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from store.record.environment import Environment
-from store.record.experiment import ExperimentConfig
+from store.record.experiment import ExperimentConfig, UsedBy
 from store.record.words import SCHEMA_VERSION
 
 
@@ -33,6 +33,9 @@ class PlanEntry(msgspec.Struct, kw_only=True, frozen=True):
     """What was changed in the configuration that was asked for, and why; warnings of the record."""
     in_spite_of: str | None = None
     """What the suite's tables say against measuring it, where it is measured all the same (`--no-skip`)."""
+
+    used_by: UsedBy | None = None
+    """Of an operator: the model that it was recorded from."""
 
     @property
     def runnable(self) -> bool:

@@ -3,6 +3,7 @@
 from store.report.floors import floors_report
 from store.report.hud import hud_report
 from store.report.paired import paired_report
+from store.report.payoffs import payoffs_report
 from store.report.peer import PeerOptions, peer_report
 from store.report.render import FORMATS, render
 from store.report.table import Column, Report, Table
@@ -16,6 +17,7 @@ __all__ = [
     "floors_report",
     "hud_report",
     "paired_report",
+    "payoffs_report",
     "peer_report",
     "render",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from typing import Any, Literal
 
@@ -62,6 +63,12 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         where = f"{' '.join((*of, self.test, self.variant))} on {self.place or self.accelerator}"
         _, against, other = self.subject.finding.partition(" against ")
         return f"{self.word}: {where}{against}{other}"
+
+    @property
+    def token(self) -> str:
+        """Return a short name for links: the same for this series and kind of finding in every run."""
+        words = f"{self.subject.series}\0{self.subject.finding}"
+        return hashlib.blake2b(words.encode(), digest_size=5).hexdigest()
 
     @property
     def good(self) -> bool:

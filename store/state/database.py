@@ -29,6 +29,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
     _refuse_network(path)
     try:
         with closing(sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)) as con:
+            con.text_factory = _text
             con.execute("PRAGMA journal_mode = WAL")
             con.execute("PRAGMA synchronous = FULL")
             con.execute("BEGIN IMMEDIATE")
@@ -39,6 +40,11 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         raise StateError(f"{path} cannot be opened: {error}. Check its rights and who else uses it.") from None
     except sqlite3.DatabaseError as error:
         raise StateError(f"{path} cannot be used: {error}. Put a backup in its place, or remove it.") from None
+
+
+def _text(data: bytes) -> str:
+    """Read a text whatever its bytes are: one row that somebody else wrote must not hide all others."""
+    return data.decode(errors="replace")
 
 
 def backup(path: Path, target: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
@@ -13,11 +13,14 @@ from store.state.database import opened
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
+    from sqlite3 import Connection
 
 State = Literal["open", "known", "expected", "filed", "wontfix"]
 STATES: tuple[State, ...] = get_args(State)
 LONGEST_NOTE = 4000
 LONGEST_NAME = 200
+AGAIN = timedelta(seconds=10)
+"""The same word of the same person within this time is a double click, and is said once."""
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,15 +72,16 @@ _COLUMNS = ", ".join((*_SUBJECT, *_SAID))
 
 
 def add(state: Path, entries: Sequence[Entry]) -> None:
-    """Write what was said, all of it or nothing.
+    """Write what was said, all of it or nothing; what somebody has said just now (`AGAIN`) is not written twice.
 
     Raises:
         UsageError: an entry says nothing, has no name, or is too long.
     """
-    rows = [_row(entry) for entry in entries]
+    rows = [(entry, _row(entry)) for entry in entries]
     places = ", ".join("?" * (len(_SUBJECT) + len(_SAID)))
     with opened(state) as con:
-        con.executemany(f"INSERT INTO reviews ({_COLUMNS}) VALUES ({places})", rows)  # noqa: S608 (our names)
+        fresh = [row for entry, row in rows if not _just_said(entry, _newest(con, entry.subject))]
+        con.executemany(f"INSERT INTO reviews ({_COLUMNS}) VALUES ({places})", fresh)  # noqa: S608 (our names)
 
 
 def listed(state: Path, runs: Iterable[str] | None = None) -> list[Entry]:
@@ -89,6 +93,21 @@ def listed(state: Path, runs: Iterable[str] | None = None) -> list[Entry]:
     with opened(state) as con:
         rows = con.execute(f"SELECT entry_id, {_COLUMNS} FROM reviews {where} ORDER BY entry_id", wanted or ())  # noqa: S608
         return [_entry(dict(zip(("entry_id", *_SUBJECT, *_SAID), row, strict=True))) for row in rows]
+
+
+def _newest(con: Connection, subject: Subject) -> Entry | None:
+    where = "WHERE run_id = ? AND series = ? AND finding = ? ORDER BY entry_id DESC LIMIT 1"
+    words = (subject.run_id, subject.series, subject.finding)
+    row = con.execute(f"SELECT entry_id, {_COLUMNS} FROM reviews {where}", words).fetchone()  # noqa: S608 (our names)
+    return _entry(dict(zip(("entry_id", *_SUBJECT, *_SAID), row, strict=True))) if row else None
+
+
+def _just_said(entry: Entry, newest: Entry | None) -> bool:
+    """Say whether an entry adds nothing to what the same person said of it just before."""
+    if newest is None or newest.who != entry.who or entry.created_at - newest.created_at > AGAIN:
+        return False
+    said = ("state", "reference", "assignee", "note")
+    return all(getattr(entry, name) in (None, getattr(newest, name)) for name in said)
 
 
 def standings(entries: Iterable[Entry]) -> dict[Subject, Standing]:

@@ -69,7 +69,7 @@ def paired_log_ratios(base: ArrayLike, new: ArrayLike) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         differences = np.log(np.asarray(base, float)) - np.log(np.asarray(new, float))
     differences = np.where(np.isfinite(differences), differences, np.nan)
-    return _nanmedian(differences)
+    return nan_median(differences)
 
 
 def round_variance(base: ArrayLike, new: ArrayLike) -> Floats:
@@ -93,11 +93,11 @@ def variance_of_median(values: ArrayLike) -> Floats:
     """
     known = np.asarray(values, float)
     count = np.isfinite(known).sum(axis=-1)
-    apart = np.abs(known - _nanmedian(known)[..., None])
+    apart = np.abs(known - nan_median(known)[..., None])
     few = np.array(_MAD_FACTORS)[np.minimum(count, len(_MAD_FACTORS) - 1)]
     factor = np.where(count < len(_MAD_FACTORS), few, count / (count - 0.8))
     with np.errstate(divide="ignore", invalid="ignore"):
-        deviation = _MAD_OF_NORMAL * factor * _nanmedian(apart)
+        deviation = _MAD_OF_NORMAL * factor * nan_median(apart)
         return np.where(count > 1, _MEDIAN_VARIANCE * deviation**2 / count, np.nan)
 
 
@@ -192,7 +192,7 @@ def _nanmean(values: Floats) -> Floats:
     return np.where(count > 0, np.nansum(values, axis=-1) / np.maximum(count, 1), np.nan)
 
 
-def _nanmedian(values: Floats) -> Floats:
+def nan_median(values: Floats) -> Floats:
     """Return the median over the last axis, NaN of none; numpy's own takes ten times as long for short rows."""
     if values.shape[-1] == 0:
         return np.full(values.shape[:-1], np.nan)

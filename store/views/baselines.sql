@@ -7,7 +7,7 @@ SELECT *, run_id AS run_key
 FROM comparable
 WHERE variant IN (backend_name, backend_name || ' cudagraphs')
     AND (device IS NULL OR device IN (accelerator, accelerator_model_key))
-    AND CASE WHEN coalesce(point, 'same') = 'same' THEN runs IS NULL OR list_contains(runs::VARCHAR[], run_id)
+    AND CASE WHEN coalesce(point, 'same') = 'same' THEN runs IS NULL OR run_id IN (SELECT unnest(runs::VARCHAR[]))
         ELSE run_id = point END
 UNION ALL
 SELECT c.*, point

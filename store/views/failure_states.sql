@@ -1,10 +1,11 @@
--- Grain of failure_states(last_n, until): one row per series with at least one answer: what its newest `last_n` answers
--- say, of runs that started no later than `until` (NULL: all). An answer is a result that passed or failed (macro
--- outcome); `pattern` has them from the newest on: P passed, F failed, R passed on a retry within its run.
+-- Grain of failure_states(last_n, until, series): one row per series with at least one answer, of those in the list `series`
+-- (NULL: of all): what its newest `last_n` answers say, of runs that started no later than `until` (NULL: all). An answer is
+-- a result that passed or failed (macro outcome); `pattern` has them from the newest on: P passed, F failed, R passed on a
+-- retry within its run.
 -- new: the newest failed, all before passed (or there was none); persistent: the newest two or more failed, all before
 -- passed; fixed: the newest passed, all before failed; flaky: anything that changed more than once, or needed a retry.
 -- `streak_n` answers in a row are as the newest, since `since_run_id`. `failure_…` is the newest failure among them.
-CREATE OR REPLACE MACRO failure_states(last_n, until := NULL) AS TABLE
+CREATE OR REPLACE MACRO failure_states(last_n, until := NULL, series := NULL) AS TABLE
 WITH answers AS (
     SELECT
         series_id, run_id, run_started, experiment_id, environment,
@@ -12,6 +13,7 @@ WITH answers AS (
     FROM result_rows
     WHERE outcome(status, ran, verification_code) IS NOT NULL
         AND (until IS NULL OR run_started <= until::TIMESTAMP)
+        AND (series IS NULL OR series_id IN (SELECT unnest(series::VARCHAR[])))
 ),
 -- Of a long series only its newest runs are ordered.
 reach AS (

@@ -16,12 +16,10 @@ WITH unclean AS (
 ),
 sides AS (
     SELECT *
-    FROM speedups(baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator)
-    WHERE run_id = before AND speedup > 0
-    UNION ALL
-    SELECT *
-    FROM speedups(baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator)
-    WHERE run_id = after AND speedup > 0
+    FROM speedups(
+        baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := [before, after]
+    )
+    WHERE speedup > 0
 ),
 per_series AS (
     SELECT

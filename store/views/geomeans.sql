@@ -12,7 +12,7 @@ WITH unclean AS (
     SELECT DISTINCT run_id, suite, model, test
     FROM result_rows
     WHERE len(clean_of::VARCHAR[]) > 0
-        AND (runs IS NULL OR list_contains(runs::VARCHAR[], run_id))
+        AND (runs IS NULL OR run_id IN (SELECT unnest(runs::VARCHAR[])))
         AND (list_contains(clean_of::VARCHAR[], 'no fallback ops') AND fallback_ops_n > 0
             OR list_contains(clean_of::VARCHAR[], 'no graph breaks') AND graph_breaks_n > 0)
 ),

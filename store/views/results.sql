@@ -3,4 +3,5 @@
 CREATE OR REPLACE VIEW results AS
 SELECT s.*, r.record
 FROM result_rows AS s
-LEFT JOIN records AS r ON r.record_id = s.record_id;
+-- A record is of its result's run; said so, a query of one run leaves the text of all others unread.
+LEFT JOIN records AS r ON r.record_id = s.record_id AND r.run_id = s.run_id;

@@ -4,10 +4,19 @@
 -- most requested settings; where a preset has CUDA graphs on, that variant with them. `speedup` is baseline latency /
 -- latency, with the 95 % interval of Zou and Donner (2008) on the log scale; where it is NULL, `speedup_reason` says why.
 -- With `baseline_accelerator` the baseline may be of another device: such a pair is `cross_device` and has no interval,
--- hence no verdict.
+-- hence no verdict; nor has one of which a side is below three times the time of an empty sync (`near_floor`).
 CREATE OR REPLACE MACRO pairs(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL) AS TABLE
-WITH candidates AS (
+WITH near AS (
+    SELECT DISTINCT (r.run_id, r.experiment_id, coalesce(r.environment, '')) AS measured
+    FROM record_findings AS f
+    JOIN records AS r USING (record_id)
+    WHERE f.code = 'near_floor' AND r.twin_of IS NULL
+),
+candidates AS (
     SELECT
+        (o.run_id, o.experiment_id, coalesce(o.environment, '')) IN (SELECT measured FROM near)
+            OR coalesce((b.run_id, b.experiment_id, coalesce(b.environment, '')) IN (SELECT measured FROM near), false)
+            AS near_floor,
         o.run_id, o.experiment_id, o.environment, o.valid, o.reason, o.status, o.verification_code,
         o.latency_s, o.latency_low_s, o.latency_high_s, o.record_id,
         b.run_id AS baseline_run_id,
@@ -53,7 +62,7 @@ WITH candidates AS (
         AND b.model = o.model
         AND b.test = o.test
         AND (b.accelerator = o.accelerator OR baseline_accelerator IS NOT NULL)
-    WHERE runs IS NULL OR list_contains(runs::VARCHAR[], o.run_id)
+    WHERE runs IS NULL OR o.run_id IN (SELECT unnest(runs::VARCHAR[]))
 )
 SELECT *,
     baseline_run_id IS NOT NULL AND other_device AS cross_device,
@@ -88,18 +97,17 @@ SELECT
     p.valid,
     p.baseline_valid,
     CASE WHEN p.paired THEN p.baseline_latency_s / p.latency_s END AS speedup,
-    CASE WHEN p.paired AND NOT p.cross_device AND p.record_id <> p.baseline_record_id THEN
+    CASE WHEN p.paired AND NOT p.cross_device AND NOT p.near_floor AND p.record_id <> p.baseline_record_id THEN
         p.baseline_latency_s / p.latency_s * exp(-sqrt(
             pow(ln(p.baseline_latency_s / nullif(p.baseline_latency_low_s, 0)), 2)
             + pow(ln(p.latency_high_s / p.latency_s), 2)))
     END AS speedup_low,
-    CASE WHEN p.paired AND NOT p.cross_device AND p.record_id <> p.baseline_record_id THEN
+    CASE WHEN p.paired AND NOT p.cross_device AND NOT p.near_floor AND p.record_id <> p.baseline_record_id THEN
         p.baseline_latency_s / p.latency_s * exp(sqrt(
             pow(ln(p.baseline_latency_high_s / p.baseline_latency_s), 2)
             + pow(ln(p.latency_s / nullif(p.latency_low_s, 0)), 2)))
     END AS speedup_high,
     p.speedup_reason
-FROM result_rows AS r
+FROM (SELECT * FROM result_rows WHERE runs IS NULL OR run_id IN (SELECT unnest(runs::VARCHAR[]))) AS r
 JOIN pairs(baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs) AS p
-    ON p.run_id = r.run_id AND p.experiment_id = r.experiment_id AND p.environment IS NOT DISTINCT FROM r.environment
-WHERE runs IS NULL OR list_contains(runs::VARCHAR[], r.run_id);
+    ON p.run_id = r.run_id AND p.experiment_id = r.experiment_id AND p.environment IS NOT DISTINCT FROM r.environment;

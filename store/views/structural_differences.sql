@@ -1,28 +1,47 @@
--- Grain of structural_differences(run_a, run_b, environment_a, environment_b): one row per experiment × environment × kind
--- of compiled program in which two runs differ, of those whose programs both know; with two environments named, these are
--- compared, also of one run. Programs have no noise: a row here explains a change of time. `changed_n` programs of B have a
--- fingerprint that A has not; `op_changes` are the operations whose number differs.
-CREATE OR REPLACE MACRO structural_differences(run_a, run_b, environment_a := NULL, environment_b := NULL) AS TABLE
-WITH results_of AS (
-    SELECT 'a' AS side, experiment_id, environment, detail_record_id
+-- Grain of structural_differences(run_a, run_b, environment_a, environment_b, variant_a, variant_b): one row per experiment ×
+-- environment × kind of compiled program in which two runs differ, of those whose programs both know; with two environments
+-- or variants named, these are compared, also of one run; where each run has one environment, these two are, whatever their
+-- names. Two variants are compared in the kinds that both have. Programs have no noise: a row here explains a change of
+-- time. `changed_n` programs of B have a fingerprint that A has not; `op_changes` are the operations whose number differs.
+CREATE OR REPLACE MACRO structural_differences(
+    run_a, run_b, environment_a := NULL, environment_b := NULL, variant_a := NULL, variant_b := NULL
+) AS TABLE
+WITH keyed AS (
+    SELECT
+        run_id, experiment_id, environment, variant, detail_record_id,
+        CASE WHEN variant_b IS NULL THEN experiment_id
+            ELSE to_json([suite, model, test, accelerator, dtype, requested_batch_size::VARCHAR, optimizer, loss,
+                matmul_precision, workload])::VARCHAR END AS match
     FROM result_rows
+    WHERE run_id IN (run_a, run_b)
+),
+results_of AS (
+    SELECT 'a' AS side, match, environment, detail_record_id
+    FROM keyed
     WHERE run_id = run_a AND (environment_a IS NULL OR environment = environment_a)
+        AND (variant_a IS NULL OR variant = variant_a)
     UNION ALL
-    SELECT 'b', experiment_id, environment, detail_record_id
-    FROM result_rows
+    SELECT 'b', match, environment, detail_record_id
+    FROM keyed
     WHERE run_id = run_b AND (environment_b IS NULL OR environment = environment_b)
+        AND (variant_b IS NULL OR variant = variant_b)
+),
+named AS (
+    SELECT environment_b IS NULL AND count(DISTINCT (side, environment)) > 2 AS by_name
+    FROM results_of
 ),
 graphs AS (
     SELECT
-        r.side, r.experiment_id,
-        CASE WHEN environment_b IS NULL THEN coalesce(r.environment, '') ELSE '' END AS environment_key,
+        r.side, r.match,
+        CASE WHEN n.by_name THEN coalesce(r.environment, '') ELSE '' END AS environment_key,
         g.kind, g.fingerprint, g.ops, g.fusions, g.flops, g.bytes_accessed, g.op_histogram
     FROM results_of AS r
+    CROSS JOIN named AS n
     JOIN record_graphs AS g ON g.record_id = r.detail_record_id
 ),
 sides AS (
     SELECT
-        side, experiment_id, environment_key, kind,
+        side, match, environment_key, kind,
         count(*) AS graphs_n,
         sum(ops)::BIGINT AS ops_n,
         sum(fusions)::BIGINT AS fusions_n,
@@ -33,16 +52,16 @@ sides AS (
     GROUP BY ALL
 ),
 known AS (
-    SELECT experiment_id, environment_key
+    SELECT match, environment_key
     FROM sides
     GROUP BY ALL
     HAVING count(DISTINCT side) = 2
 ),
-a AS (SELECT s.* FROM sides AS s JOIN known USING (experiment_id, environment_key) WHERE side = 'a'),
-b AS (SELECT s.* FROM sides AS s JOIN known USING (experiment_id, environment_key) WHERE side = 'b'),
+a AS (SELECT s.* FROM sides AS s JOIN known USING (match, environment_key) WHERE side = 'a'),
+b AS (SELECT s.* FROM sides AS s JOIN known USING (match, environment_key) WHERE side = 'b'),
 operations AS (
     SELECT
-        experiment_id, environment_key, kind, op,
+        match, environment_key, kind, op,
         coalesce(sum(number) FILTER (side = 'a'), 0)::BIGINT AS ops_a,
         coalesce(sum(number) FILTER (side = 'b'), 0)::BIGINT AS ops_b
     FROM (
@@ -53,7 +72,7 @@ operations AS (
 ),
 changes AS (
     SELECT
-        experiment_id, environment_key, kind,
+        match, environment_key, kind,
         list({'op': op, 'ops_a': ops_a, 'ops_b': ops_b} ORDER BY abs(ops_b - ops_a) DESC, op) AS op_changes
     FROM operations
     WHERE ops_a <> ops_b
@@ -61,7 +80,7 @@ changes AS (
 ),
 joined AS (
     SELECT
-        coalesce(a.experiment_id, b.experiment_id) AS experiment_id,
+        coalesce(a.match, b.match) AS match,
         coalesce(a.environment_key, b.environment_key) AS environment_key,
         coalesce(a.kind, b.kind) AS kind,
         coalesce(a.graphs_n, 0) AS graphs_a,
@@ -77,20 +96,24 @@ joined AS (
         len(list_filter(
             coalesce(b.fingerprints, []), lambda f: NOT list_contains(coalesce(a.fingerprints, []), f)
         )) AS changed_n,
-        a.fingerprints IS DISTINCT FROM b.fingerprints AS differs
+        a.fingerprints IS DISTINCT FROM b.fingerprints
+            AND (variant_b IS NULL OR a.kind IS NOT NULL AND b.kind IS NOT NULL) AS differs
     FROM a
     FULL JOIN b
-        ON b.experiment_id = a.experiment_id AND b.environment_key = a.environment_key AND b.kind = a.kind
+        ON b.match = a.match AND b.environment_key = a.environment_key AND b.kind = a.kind
 )
 SELECT
     r.suite, r.model, r.test, r.accelerator, r.backend, r.variant, r.environment, r.dtype, r.requested_batch_size,
     r.experiment_id,
-    j.* EXCLUDE (experiment_id, environment_key, differs),
+    j.* EXCLUDE (match, environment_key, differs),
     coalesce(c.op_changes, []) AS op_changes
 FROM joined AS j
+CROSS JOIN named AS n
+JOIN keyed AS k
+    ON k.run_id = run_b AND k.match = j.match AND (variant_b IS NULL OR k.variant = variant_b)
+    AND CASE WHEN n.by_name THEN coalesce(k.environment, '') = j.environment_key
+        ELSE environment_b IS NULL OR k.environment = environment_b END
 JOIN result_rows AS r
-    ON r.run_id = run_b AND r.experiment_id = j.experiment_id
-    AND coalesce(r.environment, '') = CASE WHEN environment_b IS NULL THEN j.environment_key ELSE environment_b END
-LEFT JOIN changes AS c
-    ON c.experiment_id = j.experiment_id AND c.environment_key = j.environment_key AND c.kind = j.kind
+    ON r.run_id = run_b AND r.experiment_id = k.experiment_id AND r.environment IS NOT DISTINCT FROM k.environment
+LEFT JOIN changes AS c ON c.match = j.match AND c.environment_key = j.environment_key AND c.kind = j.kind
 WHERE j.differs;

@@ -51,7 +51,17 @@ def sides_of(con: Connection, lane: Lane) -> Sides:
     found: dict[str, dict[Key, Row]] = {run: {} for run in lane.runs}
     for row in fetch(con, named("weekly_results"), {"runs": lane.runs, "accelerator": lane.accelerator}):
         found[row["run_id"]][row["experiment_id"], row["environment"]] = row
-    return Sides(lane, found[lane.now.run_id], found[lane.last.run_id] if lane.last else {})
+    now = found[lane.now.run_id]
+    return Sides(lane, now, _named_as(found[lane.last.run_id], now) if lane.last else {})
+
+
+def _named_as(last: dict[Key, Row], now: dict[Key, Row]) -> dict[Key, Row]:
+    """Return the last run's results under the name of this one's environment, where each run has a single one."""
+    theirs, ours = ({environment for _, environment in side} for side in (last, now))
+    if theirs == ours or len(theirs) != 1 or len(ours) != 1:
+        return last
+    (name,) = ours
+    return {(experiment, name): row for (experiment, _), row in last.items()}
 
 
 def telling(rows: list[Row], *names: str) -> tuple[str, ...]:

@@ -53,6 +53,17 @@ def demo_url(factory, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def operators_url(tmp_path_factory):
+    """Address of a server over a run of single operators, which no test changes."""
+    from store.ingest import ingest
+
+    store = tmp_path_factory.mktemp("operators") / "store"
+    ingest([HERE.parent / "data" / "operators"], store)
+    with harness.running_server(store) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
 def review_url(review_store):
     """Address of a server over real runs, which no test changes."""
     with harness.running_server(review_store) as url:

@@ -1,4 +1,4 @@
-"""Pictures of every page over the runs in tests/data/review: `python tests/browser/screenshots.py [OUTDIR]`."""
+"""Pictures of every page over measured runs of tests/data: `python tests/browser/screenshots.py [OUTDIR]`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
 
 from harness import NAMED, PATHS, ROOT, running_browser, running_server, settled
 from PIL import Image
@@ -16,11 +17,13 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 IMAGES = ROOT / "docs" / "images"
-REVIEW = ROOT / "tests" / "data" / "review"
+RUNS = [ROOT / "tests" / "data" / name for name in ("review", "operators")]
 MATRIX = "run=2af2f9b8-ad8b-4935-a560-fac9eedfb34c"
 SHOWN = {
     **dict.fromkeys(("/", "/speedup", "/compile-time"), MATRIX),
     "/fallback-ops": "run=e065a9cb-9d6c-4852-956d-b8d1b4592a62",
+    "/operators": "run=8f5cbf5e-cdf2-4dbc-9493-ba33a5b3f5ab",
+    **dict.fromkeys(("/trends", "/runs"), "run=9f8ed5b7-d73d-4573-a4f0-ed97573cfbb4"),
     "/compare": "a=46cd25f5-818b-4138-ab42-612be2fabda1&b=45032836-1642-4ad1-b5fb-06b1800d327d",
     "/model": f"{MATRIX}&{NAMED['/model']}",
 }
@@ -56,7 +59,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         store = args.store or Path(scratch) / "store"
         if not args.store:
-            ingest([REVIEW], store)
+            ingest(RUNS, store)
         with running_server(store) as url, running_browser() as browser:
             for path in args.only or PATHS:
                 query = args.query or ("" if args.store else SHOWN.get(path, ""))
@@ -70,7 +73,7 @@ def shoot(browser: Browser, url: str, title: str, size: Size, outdir: Path, *, w
     page.goto(url)
     settled(page, title)
     page.wait_for_timeout(PAINT_MS)
-    name = "-".join((*title.lower().replace("/", "").split(), size.name))
+    name = f"{urlsplit(url).path.strip('/') or 'overview'}-{size.name}"
     _save(page.screenshot, outdir / f"{name}.png")
     if whole:
         full = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")

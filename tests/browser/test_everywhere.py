@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from urllib.parse import parse_qs, urlsplit
 
-import pandas as pd
-import pytest
 from harness import settled
 from playwright.sync_api import expect
 
@@ -85,23 +82,6 @@ def test_the_link_to_copy_opens_the_same_view(page, browser, demo_url):
     expect(origin(other)).to_contain_text("baseline eager")
     expect(other.get_by_text("Compilers", exact=True)).to_be_visible(timeout=WAIT_MS)
     other.close()
-
-
-@pytest.mark.parametrize("label", ["CSV", "Parquet", "JSON"])
-def test_download_holds_the_rows_that_are_shown(page, demo_url, label, tmp_path):
-    opened(page, demo_url + "/speedup?test=eval&model=vgg16", "Speedup")
-    with page.expect_download(timeout=WAIT_MS) as started:
-        page.get_by_role("button", name=label, exact=True).last.click()
-    path = tmp_path / started.value.suggested_filename
-    started.value.save_as(path)
-    read = {
-        "CSV": pd.read_csv,
-        "Parquet": pd.read_parquet,
-        "JSON": lambda name: pd.DataFrame(json.loads(name.read_text())),
-    }[label](path)
-    assert len(read) == 4
-    assert set(read["model"]) == {"vgg16"}
-    assert (read["latency_s"].dropna() < 1).all()
 
 
 def test_sql_beside_a_table_is_shown_with_its_values(page, demo_url):

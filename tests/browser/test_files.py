@@ -61,7 +61,7 @@ def press(page, name):
 
 def test_a_row_of_the_runs_page_opens_its_result_and_a_reload_restores_it(page, url):
     page.goto(url + "/runs")
-    settled(page, "Runs")
+    settled(page, "Runs & jobs")
     page.get_by_test_id("stDataFrame").nth(2).click(position={"x": 18, "y": 88})
     settled(page, "Model")
     expect(page.get_by_text("Backends side by side")).to_be_visible(timeout=WAIT_MS)

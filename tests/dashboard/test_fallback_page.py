@@ -197,3 +197,92 @@ def test_names_from_outside_are_shown_as_text(monkeypatch, factory, stored):
         said = text(at)
         assert "<script>" not in said, (page, query_)
         assert page != "fallback-ops" or "\\<script\\>" in said
+
+
+def without(factory, model, *, ms, replaced="nonzero", **facts):
+    """Return the two sides of a payoff: with the op 18 ms, without it as asked for."""
+    side = {
+        "model": model,
+        "backend": "openxla+lazytensor",
+        "purpose": "payoff",
+        "verification_code": "PASS",
+        "order": "interleaved",
+        **facts,
+    }
+    steps = [1 + 0.001 * (step % 5) for step in range(10)]
+    return [
+        record
+        for replica in range(3)
+        for record in (
+            factory.make_record(
+                **side, replica=replica, fallback_ops=[op(replaced, 4.0)], per_iter=[0.018 * step for step in steps]
+            ),
+            factory.make_record(
+                **side, replica=replica, without_fallback=(replaced,), per_iter=[ms / 1e3 * step for step in steps]
+            ),
+        )
+    ]
+
+
+@pytest.fixture
+def paid(factory, stored):
+    """A run of ops of three kinds, and one that measured two of them: `nonzero` pays, `sort` does worse replaced."""
+
+    def records(**facts):
+        def one(model, *ops):
+            return factory.make_record(model=model, backend="openxla+lazytensor", fallback_ops=ops, **facts)
+
+        return [
+            one("a", op("sort", 9.0), op("item", 20.0, "host_read")),
+            one("b", op("median", 5.0)),
+            one("c", op("nonzero", 1.0)),
+        ]
+
+    def payoffs(**facts):
+        return [*without(factory, "c", ms=10.0, **facts), *without(factory, "a", ms=20.0, replaced="sort", **facts)]
+
+    return stored(records, payoffs)
+
+
+def test_ops_are_ranked_by_the_payoff_that_was_measured(monkeypatch, paid):
+    """What is not measured stands between proven gains and proven losses, by its cost."""
+    at = open_page(monkeypatch, paid, "fallback-ops")
+    ranking = tables(at)[0].set_index("op")
+    assert list(ranking.index) == ["nonzero", "median", "sort", "item"]
+    assert ranking.loc["nonzero", "payoff"] == pytest.approx(1.8, rel=0.01)
+    said = dict(ranking["payoff_said"])
+    assert (said["median"], said["item"]) == ("not measured: run --without-fallback median", "nothing to lower")
+    assert said["nonzero"].startswith("proven: 1.80")
+    assert said["sort"].startswith("slower replaced: 0.90")
+    assert "**nonzero** is the op to lower first: without it c was 1.80" in text(at)
+    by_cost = tables(open_page(monkeypatch, paid, "fallback-ops", ranking=["Cost"]))[0]
+    assert list(by_cost["op"]) == ["sort", "median", "nonzero", "item"]
+
+
+def test_a_run_that_measured_payoffs_is_no_run_of_the_pages(monkeypatch, paid):
+    with query.connect(query.current_snapshot(paid)) as con:
+        assert [row["run_id"] for row in query.fetch(con, "SELECT run_id FROM runs")] == ["run-0"]
+
+
+def test_the_page_of_an_op_has_its_payoff_or_the_command_that_measures_it(monkeypatch, paid):
+    at = open_page(monkeypatch, paid, "fallback-ops", op="nonzero")
+    measured = next(table for table in tables(at) if "payoff" in table.columns)
+    assert list(measured["model"]) == ["c"]
+    assert measured["payoff"].iloc[0] == pytest.approx(1.8, rel=0.01)
+    assert measured["with_latency_s"].iloc[0] == pytest.approx(18.0, rel=0.01)
+    assert "Measured with the op replaced: c eval openxla" in text(at)
+    commands = [code.value for code in open_page(monkeypatch, paid, "fallback-ops", op="median").code]
+    assert "xlabench run --only torchbench/b --test eval --without-fallback median" in commands
+    assert "there is nothing to lower" in text(open_page(monkeypatch, paid, "fallback-ops", op="item"))
+
+
+def test_a_payoff_of_other_versions_is_not_shown(monkeypatch, factory, stored):
+    def records(**facts):
+        return [factory.make_record(model="c", backend="openxla+lazytensor", fallback_ops=[op("nonzero")], **facts)]
+
+    def payoffs(**facts):
+        older = factory.make_environment(torch_xla="2.8.0")
+        return without(factory, "c", ms=10.0, environment=older, **facts)
+
+    ranking = tables(open_page(monkeypatch, stored(records, payoffs), "fallback-ops"))[0]
+    assert list(ranking["payoff_said"]) == ["not measured: run --without-fallback nonzero"]

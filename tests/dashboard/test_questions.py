@@ -111,6 +111,23 @@ def test_which_op_to_lower_first(monkeypatch, review_store, ask):
     assert f"**{escape(ops['op'][0])}** is the op to lower first" in text(at)
 
 
+def test_what_lowering_an_op_would_pay(monkeypatch, review_store, ask, told):
+    """The page of the run that called it, the report and SQL give one number: its replacement does worse here."""
+    at = open_page(monkeypatch, review_store, "fallback-ops", run=[FALLBACKS], op=["upsample_bicubic2d"])
+    shown = table_with(at, "payoff", "payoff_low").set_index("model")
+    known = ask(
+        """SELECT model, payoff, payoff_low, payoff_high, gain, verification_code, without_latency_s FROM payoffs
+        WHERE op = 'upsample_bicubic2d' AND payoff IS NOT NULL"""
+    ).set_index("model")
+    assert list(shown.index) == list(known.index) == ["resizes_bicubic"]
+    for name in ("payoff", "payoff_low", "payoff_high"):
+        assert list(shown[name]) == pytest.approx(list(known[name]))
+    assert list(shown["without_latency_s"]) == pytest.approx(list(1000 * known["without_latency_s"]))
+    assert (list(known["gain"]), list(known["verification_code"])) == ([-1], ["PASS"])
+    [row] = [row for row in told("report", "payoffs")["Payoffs"] if row[2] == "resizes_bicubic" and row[12] is not None]
+    assert row[12] == pytest.approx(known["payoff"].iloc[0])
+
+
 def test_which_model_pays_its_compile_time_back_and_when(monkeypatch, review_store, ask, told):
     """Against eager, which does not compile: inductor's own compile time is longer than XLA's here."""
     asked = {"run": [MATRIX], "baseline": ["eager"], "chart": ["Break-even"], "backend": ["openxla+dynamo"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import json
 import os
 import socket
 from urllib.parse import urlencode
@@ -216,3 +217,53 @@ def test_hosts_are_known_by_the_patterns_of_streamlit(hosts, host, known):
     from dashboard.routes.guard import refusal
 
     assert (refusal("GET", Headers({"host": host}), frozenset(hosts)) is None) == known
+
+
+SECRETS = """
+[auth]
+redirect_uri = "http://127.0.0.1/oauth2callback"
+cookie_secret = "a secret of this test, long enough"
+client_id = "xlabench"
+client_secret = "nobody's"
+server_metadata_url = "https://login.invalid/.well-known/openid-configuration"
+"""
+
+
+def signed(secret, **said):
+    from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
+
+    return "_streamlit_user=" + create_signed_value(secret, "_streamlit_user", json.dumps(said)).decode()
+
+
+def test_where_a_login_is_configured_a_route_answers_only_who_signed_in(home, tmp_path):
+    (tmp_path / ".streamlit").mkdir()
+    (tmp_path / ".streamlit" / "secrets.toml").write_text(SECRETS)
+    ours = "a secret of this test, long enough"
+    cookies = {
+        "": 401,
+        "_streamlit_user=forged": 401,
+        signed("another secret that nobody here has", is_logged_in=True): 401,
+        signed(ours, is_logged_in=False): 401,
+        signed(ours, is_logged_in=True, email="ann@example.org"): 200,
+    }
+    with served(home[0], cwd=tmp_path) as port:
+        for cookie, expected in cookies.items():
+            status, _, body = ask(port, address(home[1], OPEN), Cookie=cookie)
+            assert status == expected, cookie
+            assert (body == HLO) == (expected == 200)
+        assert ask(port, "/perfetto/index.html")[0] in (401, 404)
+
+
+def test_the_feed_of_notices_is_given_out_as_a_feed_and_to_our_own_hosts_only(home, port):
+    path = home[0] / "notices.atom"
+    status, _, body = ask(port, "/notices.atom")
+    assert (status, body[:26]) == (404, "There is no feed yet: the ")
+    path.write_text("<feed xmlns='http://www.w3.org/2005/Atom'/>")
+    status, headers, body = ask(port, "/notices.atom")
+    assert (status, headers["content-type"]) == (200, "application/atom+xml; charset=utf-8")
+    assert body == path.read_text()
+    assert headers["x-content-type-options"] == "nosniff"
+    assert ask(port, "/notices.atom", Host="evil.example")[0] == 403
+    assert ask(port, "/notices.atom", Origin="http://evil.example")[0] == 403
+    assert ask(port, "/notices.atom", method="POST")[0] == 405
+    path.unlink()

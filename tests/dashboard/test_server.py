@@ -43,6 +43,37 @@ def test_impossible_address_gives_one_sentence_and_exit_code_2(tmp_path, address
     assert capsys.readouterr().err.count("\n") == 1
 
 
+LOGIN = """
+[auth]
+redirect_uri = "https://bench.example.org/oauth2callback"
+cookie_secret = "a secret of this test, long enough"
+client_id = "xlabench"
+client_secret = "nobody's"
+server_metadata_url = "https://login.invalid/.well-known/openid-configuration"
+"""
+
+
+@pytest.mark.parametrize(
+    ("broken", "part"),
+    [
+        (LOGIN.replace("[auth]", "[auth"), "secrets.toml"),
+        (LOGIN.replace("cookie_secret", "cookies_secret"), "cookie_secret"),
+        ("[auth]", "redirect_uri"),
+        (LOGIN.encode("utf-16").decode("latin-1"), "secrets"),
+    ],
+)
+def test_a_login_that_cannot_work_serves_nobody(tmp_path, port, broken, part):
+    (tmp_path / ".streamlit").mkdir()
+    (tmp_path / ".streamlit" / "secrets.toml").write_text(broken, encoding="latin-1")
+    command = [sys.executable, "-c", SERVE, str(tmp_path / "store"), str(port)]
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("xlabench serve: ")
+    assert part in done.stderr
+
+
 def test_only_named_hosts_are_answered_and_nothing_is_sent_out():
     options = streamlit_options("127.0.0.1", 8501, ["bench.example"])
     assert options["server.allowedHosts"] == ["localhost", "127.0.0.1", "::1", "bench.example"]

@@ -11,10 +11,36 @@ import pytest
 import xlabench
 from runner.dynamo import harness, matrix, xpu_script
 from runner.peer_cli import experiment_runner
+from runner.suites.operators import cli as operators
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-VERBS = ("plan", "run", "calibrate", "ingest", "export", "report", "compare", "serve", "sql", "mark", "backup")
+RAYS = {"--head"}
+"""Flags of `ray start` that a cluster needs."""
+VERBS = (
+    "plan",
+    "run",
+    "calibrate",
+    "ingest",
+    "export",
+    "report",
+    "compare",
+    "repro",
+    "serve",
+    "jobs",
+    "worker",
+    "schedule",
+    "notices",
+    "sql",
+    "mark",
+    "backup",
+)
+
+
+_OF_THE_SYSTEM = re.compile(
+    r"(?<=\n)# (?:[\w/.]*/)?(?:cp|install|journalctl|pip|podman|python3.11|systemctl|useradd) .*"
+)
+"""A line that an administrator types; test_deploy.py looks at those with our words."""
 
 
 def helps() -> dict[str, str]:
@@ -30,15 +56,16 @@ def _help(parser: argparse.ArgumentParser) -> str:
 
 def peers_flags() -> set[str]:
     """Return the flags of other harnesses' command lines."""
-    tables = (experiment_runner.flags_table(), harness.flags_table(), matrix.flags_table())
+    tables = (experiment_runner.flags_table(), harness.flags_table(), matrix.flags_table(), operators.flags_table())
     return {name for table in tables for flag in table.flags for name in flag.names}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_flag_named_is_a_flag(document: Path) -> None:
     """A flag in a document is a flag of some verb or of a peer's command line; of `pytest`-like tools never."""
-    known = set(re.findall(r"--[a-z][a-z0-9-]*", "".join(helps().values()))) | peers_flags()
-    named = set(re.findall(r"(?<![\w-])--_?[a-z][a-z0-9_-]+", document.read_text()))
+    text = _OF_THE_SYSTEM.sub("", document.read_text())
+    known = set(re.findall(r"--[a-z][a-z0-9-]*", "".join(helps().values()))) | peers_flags() | RAYS
+    named = set(re.findall(r"(?<![\w-])--_?[a-z][a-z0-9_-]+", text))
     assert named - known == set()
 
 

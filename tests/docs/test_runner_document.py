@@ -12,6 +12,7 @@ import pytest
 
 from runner.dynamo import harness, matrix, xpu_script
 from runner.peer_cli import experiment_runner
+from runner.suites.operators import cli as operators
 from tests.docs.test_docs import ROOT, helps
 from tests.store.aggregate import checkout
 
@@ -23,7 +24,10 @@ TABLES = {
     "experiment_runner.py": experiment_runner.flags_table,
     "the TorchDynamo harness": harness.flags_table,
     "runner.py": matrix.flags_table,
+    "PARAM's run_benchmark": operators.flags_table,
 }
+DOCUMENTS = {"PARAM's run_benchmark": ROOT / "docs" / "operators.md"}
+"""Where a table does not stand in docs/runner.md."""
 
 
 @pytest.mark.parametrize("verb", ["plan", "run"])
@@ -37,7 +41,8 @@ def test_every_flag_of_the_help_is_named(verb: str) -> None:
 def test_the_table_of_their_flags_is_the_parsers_data(name: str) -> None:
     """To renew it, paste what this prints."""
     expected = TABLES[name]().markdown()
-    assert expected in DOCUMENT.read_text(), f"docs/runner.md should hold for {name}:\n{expected}"
+    document = DOCUMENTS.get(name, DOCUMENT)
+    assert expected in document.read_text(), f"{document.name} should hold for {name}:\n{expected}"
 
 
 def test_the_table_of_the_xpu_scripts_words_is_the_parsers_data() -> None:

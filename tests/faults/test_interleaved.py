@@ -74,7 +74,7 @@ def run(folder: Path, model: str, *words: str, names: tuple[str, ...] = ("one", 
     [
         ("late_raise", "run_error", "this step always fails"),
         ("late_segfault", "crashed", "SIGSEGV"),
-        ("late_hang", "timeout", f"after {TIMEOUT_S} s"),
+        pytest.param("late_hang", "timeout", f"after {TIMEOUT_S} s", marks=pytest.mark.thorough),
     ],
 )
 def test_who_fails_in_its_turn_fails_alone(tmp_path: Path, model: str, status: str, part: str) -> None:
@@ -90,6 +90,7 @@ def test_who_fails_in_its_turn_fails_alone(tmp_path: Path, model: str, status: s
         assert bad["error"]["signal"] == signal.SIGSEGV
 
 
+@pytest.mark.thorough
 def test_a_time_limit_counts_running_time_only(tmp_path: Path) -> None:
     """Each of the three sleeps for less than the limit, all together for longer; none is charged for the others."""
     began = time.monotonic()

@@ -206,6 +206,7 @@ def test_interrupted(live: LiveRun, tmp_path: Path) -> None:
 
 def test_second_scheduler_is_refused(live: LiveRun) -> None:
     """Two runs in one folder at once would double records: the second says so and exits with 2."""
+    live.popen.send_signal(signal.SIGSTOP)  # else it might be done before the second has begun
     second = subprocess.run(
         live.command(),
         cwd=ROOT,
@@ -215,6 +216,7 @@ def test_second_scheduler_is_refused(live: LiveRun) -> None:
         timeout=PATIENCE_S,
         check=False,
     )
+    live.popen.send_signal(signal.SIGCONT)
     assert second.returncode == 2
     assert "Another process is writing" in second.stderr
     assert live.popen.poll() is None

@@ -14,6 +14,7 @@ from runner.schedule import processes
 from store.ingest import ingest
 from store.query import connect, current_snapshot
 from tests.faults.test_kill import PATIENCE_S, LiveRun, assert_none_left
+from tests.tiers import first_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,6 +93,7 @@ def test_scheduler_killed(live: LiveGroup, tmp_path: Path) -> None:
     assert statuses(live, tmp_path / "store") == GOOD
 
 
+@pytest.mark.thorough
 def test_interrupted(live: LiveGroup) -> None:
     live.scheduler.send_signal(signal.SIGINT)
     assert live.popen.wait(PATIENCE_S) == 130
@@ -100,6 +102,7 @@ def test_interrupted(live: LiveGroup) -> None:
 
 
 @pytest.mark.parametrize("which", ["stopped_server", "running_server"])
+@pytest.mark.thorough
 def test_a_fork_server_killed(live: LiveGroup, tmp_path: Path, which: str) -> None:
     """Its process starts again from its begin; the one of the other server goes on."""
     spared = live.running if which == "stopped_server" else live.stopped
@@ -117,7 +120,7 @@ def rounds(record: dict) -> list[int]:
     return [number for number, kind in zip(blocks["round"], blocks["kind"], strict=True) if kind == "steady"]
 
 
-@pytest.mark.parametrize("which", ["stopped", "running"])
+@pytest.mark.parametrize("which", first_of(["stopped", "running"]))
 def test_a_child_killed(live: LiveGroup, tmp_path: Path, which: str) -> None:
     """Also while it is stopped: its record says so, its grandchild goes with it, the other child has all its rounds."""
     getattr(live, which).kill()
@@ -129,6 +132,7 @@ def test_a_child_killed(live: LiveGroup, tmp_path: Path, which: str) -> None:
     assert len(set(rounds(good))) == 12
 
 
+@pytest.mark.thorough
 def test_scheduler_and_servers_killed_at_once(live: LiveGroup, tmp_path: Path) -> None:
     """Nobody is left to clean up: the next call of the run sweeps what was left behind, and says so."""
     for server in (live.stopped_server, live.running_server):

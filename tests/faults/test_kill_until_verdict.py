@@ -52,6 +52,7 @@ def live(tmp_path: Path):
     processes.kill_tagged(run.run_id())
 
 
+@pytest.mark.thorough
 def test_the_first_processes_stay_and_the_further_ones_are_measured_again(live: LiveExtension) -> None:
     live.popen.kill()
     live.popen.wait()

@@ -69,6 +69,7 @@ def test_the_views_take_the_newest_attempt(home: Path) -> None:
     assert rows == [("faulty", "ok", 3), ("faulty", "ok", 3)]
 
 
+@pytest.mark.thorough
 def test_without_tries_the_failure_stays(home: Path) -> None:
     (home / "fails").touch()
     done = run(home, "none", "--retry-new-failures", "0", "--strict")
@@ -76,6 +77,7 @@ def test_without_tries_the_failure_stays(home: Path) -> None:
     assert [record["status"] for record in records(home, "none")] == ["run_error"]
 
 
+@pytest.mark.thorough
 def test_what_failed_last_time_too_is_not_tried_again(home: Path, tmp_path: Path) -> None:
     (tmp_path / "fails").touch()
     assert run(tmp_path, "first").returncode == 0

@@ -131,6 +131,7 @@ def test_under_a_compiler(tmp_path: Path) -> None:
     assert any("captured no graph" in note for note in records["disguised"]["verification"]["notes"])
 
 
+@pytest.mark.thorough
 def test_dropout_that_is_taken_out_leaves_no_copy_behind(tmp_path: Path) -> None:
     """PyTorch/XLA's dynamo bridge mixes up a tensor, its copy and what follows them; docs/measurement.md has more.
 
@@ -144,6 +145,7 @@ def test_dropout_that_is_taken_out_leaves_no_copy_behind(tmp_path: Path) -> None
     assert "only for scalar outputs" in records["copied"]["verification"]["error"]["message"]
 
 
+@pytest.mark.thorough
 def test_a_tolerance_that_allows_everything_is_vacuous(tmp_path: Path) -> None:
     """`--tolerance` goes before the tables; `--verify-iterations` counts in the record."""
     words = ("--verify-only", "--test", "eval", "--tolerance", "5", "--verify-iterations", "3", *LAZY)
@@ -152,6 +154,7 @@ def test_a_tolerance_that_allows_everything_is_vacuous(tmp_path: Path) -> None:
     assert (found["tolerance"], found["iterations"]) == (5.0, 3)
 
 
+@pytest.mark.thorough
 def test_cosine_does_not_see_a_factor(tmp_path: Path) -> None:
     """`--cosine` judges the direction only."""
     name = "wrong_where_small"

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 BACKENDS = ("inductor", "eager", "openxla+dynamo", "openxla+lazytensor")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def peer() -> Path:
     folder = checkout()
     if folder is None:

@@ -51,6 +51,7 @@ QUERIES = {
     "/": "SELECT * FROM geomeans('inductor', $run) WHERE run_id = $run",
     "/speedup": SPEEDUPS,
     "/fallback-ops": "SELECT * FROM fallback_ops WHERE run_id = $run",
+    "/operators": "SELECT * FROM operator_speedups('inductor', $run) WHERE run_id = $run",
     "/trends": "SELECT * FROM rates",
     "/runs": "SELECT * FROM runs",
 }

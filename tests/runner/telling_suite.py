@@ -28,6 +28,28 @@ def _state(values):
     }
 
 
+def _bicubic(rows):
+    """Calls an op that PyTorch/XLA does not lower and torch can decompose."""
+    import torch
+
+    square = rows.reshape(BATCH, 1, 2, FEATURES // 2)
+    return rows + torch.nn.functional.interpolate(square, scale_factor=2, mode="bicubic").mean(dim=(1, 2, 3))[:, None]
+
+
+def _lgamma(rows):
+    """Calls one whose decomposition in torch is itself."""
+    import torch
+
+    return torch.lgamma(rows + 1)
+
+
+def _as_they_are(rows):
+    return rows
+
+
+_OPS = {"bicubic": _bicubic, "lgamma": _lgamma}
+
+
 def _module(name):
     import torch
 
@@ -36,7 +58,10 @@ def _module(name):
         raise Told(json.dumps(_state(values)))
 
     class Telling(torch.nn.Module):
-        """`tell` raises what it finds; `same_input` raises where an input comes twice; `hidden` is not captured."""
+        """`tell` raises what it finds; `same_input` raises where an input comes twice; `hidden` is not captured.
+
+        `bicubic` and `lgamma` call an op that falls back.
+        """
 
         def __init__(self):
             super().__init__()
@@ -48,7 +73,7 @@ def _module(name):
                 tell(values)
             elif name == "same_input":
                 self.compare(values)
-            return self.linear(values["rows"])
+            return self.linear(_OPS.get(name, _as_they_are)(values["rows"]))
 
         def compare(self, values):
             assert values["index"].tolist() == list(range(BATCH))
@@ -72,7 +97,7 @@ class TellingSuite:
         return None
 
     def models(self, context: SuiteContext) -> list[ModelInfo]:
-        return [ModelInfo(name=name) for name in ("tell", "same_input", "hidden")]
+        return [ModelInfo(name=name) for name in ("tell", "same_input", "hidden", "bicubic", "lgamma")]
 
     def versions(self, context: SuiteContext) -> dict[str, str]:
         return {}

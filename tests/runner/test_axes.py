@@ -35,6 +35,24 @@ def test_xla_flags_are_variants_of_the_xla_backends_only():
     ]
 
 
+def test_what_is_measured_without_a_fallback_op_stands_beside_the_same_with_it():
+    """In one group, so that both take turns; only PyTorch/XLA has such ops."""
+    entries = make_plan(request(**ONE, without_fallback=(("nonzero",), ("item_", "nonzero"))), machine()).entries
+    assert [entry.variant for entry in entries] == [
+        "openxla+lazytensor",
+        "openxla+lazytensor without-fallback=nonzero",
+        "openxla+lazytensor without-fallback=item_,nonzero",
+        "openxla+dynamo",
+        "openxla+dynamo without-fallback=nonzero",
+        "openxla+dynamo without-fallback=item_,nonzero",
+    ]
+    assert len({entry.group for entry in entries}) == 1
+    plain = identities()
+    found = {entry.variant: entry.experiment_id for entry in entries}
+    assert found["openxla+dynamo"] == plain["openxla+dynamo"]
+    assert len(set(found.values())) == 6
+
+
 def test_both_caches_are_planned_where_something_is_compiled():
     assert variants(caches=("cold", "warm")) == [
         "eager",

@@ -6,7 +6,7 @@ from runner_makers import report
 
 from runner.schedule import findings
 from store import advice
-from store.record import MachineState, Until
+from store.record import FallbackOp, MachineState, Replacement, Until
 
 
 def told(times, warm=1):
@@ -19,6 +19,19 @@ def of_machine(**changes):
 
 def test_quiet_blocks_of_good_length_give_no_finding():
     assert told((1.0, 0.5, *[0.1, 0.101] * 4)) == []
+
+
+def test_a_replaced_op_that_fell_back_all_the_same_is_told():
+    made = report(
+        (1.0, 0.5, *[0.1, 0.101] * 4),
+        replacements=[Replacement(op=op, way="opt_in", source="X") for op in ("nonzero", "masked_select")],
+        fallback_ops=[
+            FallbackOp(op=op, klass="no_lowering", calls_per_iteration=1.0, calls_compile=0)
+            for op in ("nonzero", "sort")
+        ],
+    )
+    (found,) = findings.of_report(made)
+    assert (found.code, found.text) == ("still_falls_back", "nonzero still ran on the host, although replaced")
 
 
 def test_few_steady_blocks_are_told():
@@ -57,6 +70,20 @@ def test_short_blocks_are_told():
     assert told((1.0, 0.5, *[0.0004] * 6)) == ["a steady block takes 0.4 ms: raise --iterations-per-run"]
 
 
+def test_a_short_iteration_in_a_long_block_is_no_finding():
+    times = (1.0, 0.5, *[0.0004] * 6)
+    assert findings.of_report(report(times=times, inner_loops=[1, 1, *[4] * 6])) == []
+
+
+@pytest.mark.parametrize(("floor_s", "found"), [(0.04, 1), (0.03, 0)])
+def test_a_time_below_three_times_an_empty_sync_is_told(floor_s, found):
+    made = report(times=(1.0, 0.5, *[0.1] * 6))
+    made.metrics["empty_sync_s"] = [floor_s]
+    texts = [advice.sentence(each) for each in findings.of_report(made) if each.code == "near_floor"]
+    text = "an iteration takes 1e+05 µs, below 3 times the 4e+04 µs of an empty sync"
+    assert texts == [f"{text}: compare larger inputs of the operator: this one gets no verdict"][:found]
+
+
 @pytest.mark.parametrize("each", [report(times=(1.0,)), report(times=(1.0, 0.9), warm=1)])
 def test_without_steady_blocks_there_is_nothing_to_find(each):
     assert findings.of_report(each) == []
@@ -93,7 +120,7 @@ def test_a_quiet_machine_and_one_that_tells_nothing_are_no_finding():
 def test_every_code_says_what_and_what_to_do():
     """A code without words would be a record that nobody can read."""
     values = dict.fromkeys(("n", "wanted", "spread", "far", "off", "ms", "share", "events", "mib"), 1)
-    values |= {"spent_s": 1, "target": 0.01, "reached": "unknown"}
+    values |= {"us": 8, "floor_us": 4, "times": 3, "spent_s": 1, "target": 0.01, "reached": "unknown", "ops": "nonzero"}
     for code, entry in advice.TABLE.items():
         found = advice.finding(code, **values, governor="powersave", places="metrics.x")
         assert "{" not in found.text + found.next_step

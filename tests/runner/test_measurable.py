@@ -21,6 +21,9 @@ from runner.plan.measurable import not_measurable
         ({"freezing": True, "dynamo": "inductor", "test": "train"}, "eval only"),
         ({"freezing": True, "dynamo": "inductor"}, None),
         ({"dynamic_batch_only": True, "include_transfers": True}, "choose one"),
+        ({"without_fallback": ("nonzero",), "dynamo": "inductor"}, "no op of this backend falls back"),
+        ({"without_fallback": ("nonzero",), "xla": "PJRT", "torch_xla2": "extract_jax"}, "no op of this backend"),
+        ({"without_fallback": ("nonzero",), "xla": "PJRT"}, None),
         ({}, None),
     ],
 )

@@ -102,11 +102,43 @@ class Device:
         self.now += 70.0
         return dict(self.calls)
 
+    def replacements(self):
+        return []
+
     def memory_reset(self):
         self.events.append("memory_reset")
 
     def memory_peak_bytes(self):
         return self.peak
+
+
+class Endless(Device):
+    """Its steps cost nothing and are never used up."""
+
+    def __init__(self):
+        super().__init__(itertools.repeat(Step(run_s=0.0)))
+
+
+class OwnStep:
+    """A step with one phase: 2 s of 3 are its forward; an empty one takes half a second."""
+
+    def __init__(self, runtime, test):
+        self.runtime, self.test, self.uncut_n = runtime, test, 0
+
+    def __call__(self, args, kwargs):
+        self.runtime.now += 3.0
+        self.runtime.executed += 1
+
+    def uncut(self, args, kwargs):
+        self.uncut_n += 1
+
+    def empty(self):
+        self.runtime.now += 0.5
+
+    def take_seconds(self):
+        return {"forward": 2.0}
+
+    input_bytes = 12
 
 
 class Backend:
@@ -126,8 +158,8 @@ class Backend:
 
 
 class Suite:
-    def __init__(self):
-        self.requests = []
+    def __init__(self, workload=None):
+        self.requests, self.workload = [], workload or {}
 
     def build(self, request):
         self.requests.append(request)
@@ -138,6 +170,7 @@ class Suite:
             batch_size=request.batch_size or 2,
             loss=torch.sum,
             loss_name="sum",
+            **self.workload,
         )
 
 
@@ -168,10 +201,20 @@ def resident(monkeypatch):
 def begin(monkeypatch, resident):
     """Start a measurement of the given iterations; the last one is repeated for ever."""
 
-    def start(*steps, device=None, reason=None, wait_s=0.0, test="eval", batch_size=None, changes=None, **chosen):
-        made = device or Device([*steps, *[steps[-1]] * 500], wait_s)
+    def start(
+        *steps,
+        device=None,
+        reason=None,
+        wait_s=0.0,
+        test="eval",
+        batch_size=None,
+        changes=None,
+        workload=None,
+        **chosen,
+    ):
+        made = device or Device([*steps, *[steps[-1]] * 2000], wait_s)
         monkeypatch.setitem(BACKENDS, ("fake", None), Backend(made, reason))
-        suite = Suite()
+        suite = Suite(workload)
         monkeypatch.setattr(measure, "get_suite", lambda _name: suite)
         clock = types.SimpleNamespace(perf_counter=lambda: made.now, monotonic=lambda: made.now)
         monkeypatch.setattr(measure, "time", clock)
@@ -290,6 +333,55 @@ def test_past_the_bound_it_is_never_steady(begin):
     assert found.kinds == ["first", *["warmup"] * 11]
     assert found.invalid is None
     assert "peak_memory_bytes" not in found.metrics
+
+
+def test_blocks_too_short_for_the_clock_repeat_their_iterations(begin):
+    """The first block is one iteration, with the compilation; later times and counts are those of one of many."""
+    found = measured(begin(Step(run_s=2.0, compiles=1), Step(run_s=0.25), workload={"least_block_s": 1.0}))
+    assert found.inner_loops == [1, 1, *[6] * 6]
+    assert found.metrics["total_time"] == [2.0, *[0.25] * 7]
+    assert found.executions == [1] * 8
+    assert found.kinds[-3:] == ["steady"] * 3
+
+
+def test_a_block_that_is_long_enough_repeats_nothing(begin):
+    assert measured(begin(Step(run_s=1.0), workload={"least_block_s": 1.0})).inner_loops == []
+
+
+def test_a_steady_block_that_is_suddenly_short_makes_the_next_turn_longer(begin):
+    measurement = begin(*[Step(run_s=1.0)] * 6, Step(run_s=0.5), workload={"least_block_s": 1.0})
+    measurement.first()
+    measurement.warm_up()
+    measurement.turn(Turn(2, 0))
+    measurement.turn(Turn(1, 1))
+    assert measurement.report().inner_loops[-3:] == [1, 1, 3]
+
+
+def test_iterations_that_take_no_time_are_repeated_so_often_at_most(begin):
+    measurement = begin(Step(run_s=0.0), device=Endless(), workload={"least_block_s": 1.0, "shared_inputs": True})
+    measurement.first()
+    assert measurement.warm_up().steady
+    assert max(measurement.report().inner_loops) == measure.MAX_INNER_LOOPS
+
+
+def test_a_step_of_its_own_cuts_itself_and_tells_its_phases_and_its_floor(begin):
+    made = []
+
+    def own(workload, test, runtime, compiled):
+        made.append(OwnStep(runtime, test))
+        return made[-1]
+
+    measurement = begin(Step(), device=Device([]), workload={"own_step": own})
+    measured(measurement)
+    found = measurement.report(finished=True)
+    assert made[0].test == "eval"
+    assert found.metrics["total_time"] == found.metrics["forward_time"]
+    assert set(found.metrics["total_time"]) == {2.0}, "the third second belongs to no phase"
+    assert "trace_total_time" not in found.metrics
+    assert found.metrics["empty_sync_s"] == [0.5]
+    assert found.metrics["input_bytes"] == [12.0]
+    # Once without a cut: for those who look at the graph.
+    assert made[0].uncut_n == 1
 
 
 def test_a_turn_takes_its_blocks_in_its_round(begin):
@@ -444,6 +536,22 @@ def test_a_fixed_number_of_blocks_that_compiles_to_the_end_is_never_steady(begin
 def test_fewer_executions_than_iterations_are_no_measurement(begin):
     found = measured(begin(Step(executions=1), Step(executions=0)))
     assert found.invalid == "a steady block of 1 iterations executed 0 programs: nothing was computed"
+
+
+def test_an_operator_that_falls_back_is_measured_where_the_host_computes_it(begin):
+    """It executes no program; a model whose blocks execute none has computed nothing."""
+
+    class Falling(OwnStep):
+        def __call__(self, args, kwargs):
+            self.runtime.now += 3.0
+            self.runtime.calls["nonzero"] = self.runtime.calls.get("nonzero", 0) + 1
+
+    own = {"own_step": lambda workload, test, runtime, compiled: Falling(runtime, test)}
+    found = measured(begin(Step(), device=Device([]), workload=own))
+    assert found.invalid is None
+    assert [op.op for op in found.fallback_ops] == ["nonzero"]
+    model = measured(begin(Step(executions=0, calls={"nonzero": 1})))
+    assert "nothing was computed" in model.invalid
 
 
 def test_fewer_executions_while_warming_up_do_not_matter(begin):

@@ -20,6 +20,10 @@ from runner.schedule.reproduce import reproduce
 from store.record import ExperimentConfig
 
 ONE = ["run", "--suite-name", "dummy", "--only", "dummy/dummy"]
+RELU = (
+    '{"torch.relu": {"input_data_generator": "PyTorch:DefaultDataGenerator", "config": [{"input": '
+    '[{"args": [{"type": "tensor", "dtype": "float", "shape": [2]}]}]}]}}'
+)
 FIELDS = {
     "suite_name": [],
     "model_name": [],
@@ -32,6 +36,7 @@ FIELDS = {
     "dtype": ["--dtype", "float16"],
     "amp_dtype": ["--dtype", "amp", "--amp-dtype", "float16"],
     "xla_flags": ["--xla-flags", "--one=1 --two='a b'", "--xla-flags", "None"],
+    "without_fallback": ["--without-fallback", "nonzero,masked_select"],
     "enable_functionalization": ["--preset", "peer"],
     "keep_model_data_on_cuda": ["--keep-model-data-on-cuda"],
     "disable_tf32": ["--disable-tf32"],
@@ -50,6 +55,7 @@ FIELDS = {
     "fullgraph": ["--fullgraph"],
     "freezing": ["--freezing"],
     "cache": ["--cache", "both"],
+    "operator": ["--suite-name", "operators", "--config", RELU, "--only", "operators/torch.relu(float[2])"],
     "overrides": ["--inductor-config", "triton.unique_kernel_names=True", "--dynamo-config", "cache_size_limit=3"],
 }
 """Flags that give each field of a configuration another value than its default."""
@@ -110,9 +116,14 @@ def words_of(command):
 
 
 def comes_back(of, chosen):
-    """Say whether the command, typed as it stands, plans the experiment alone, under the same settings."""
+    """Say whether the command, typed as it stands, plans the experiment alone, under the same settings.
+
+    Without a fallback op, the same with it stands beside: the two are measured in turns.
+    """
     request, again = parsed(words_of(reproduce(of, chosen)))
-    return [each.experiment_id for each in planned(request)] == [of.experiment_id] and again == chosen
+    replaces = bool(of.config.without_fallback)
+    found = [each.experiment_id for each in planned(request) if bool(each.config.without_fallback) == replaces]
+    return found == [of.experiment_id] and again == chosen
 
 
 def test_the_examples_are_for_every_field():

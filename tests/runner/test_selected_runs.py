@@ -31,6 +31,7 @@ def listed(tmp_path_factory):
     return records(home / "run")
 
 
+@pytest.mark.thorough
 def test_the_lists_order_and_batch_sizes_are_measured(listed):
     assert [model for model, _ in listed] == ["GoogleFnet", "BertTiny", "dummy"]
     sizes = [(each["experiment"]["requested_batch_size"], each["experiment"]["batch_size"]) for each in listed.values()]

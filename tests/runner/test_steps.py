@@ -5,6 +5,7 @@ from runner_makers import config
 
 from runner.process import steps
 from runner.suites.base import Workload
+from store.record import Operator
 
 torch = pytest.importorskip("torch")
 CPU = torch.device("cpu")
@@ -50,11 +51,19 @@ def test_inputs_and_a_module_loss_move_along():
     assert work.loss.weight.device.type == "meta"
 
 
+def test_the_tensors_of_an_operator_are_those_of_its_call_but_for_the_reference():
+    given = (torch.ones(2, dtype=torch.bfloat16), torch.ones(2))
+    for dtype, wanted in (("bfloat16+float32", [torch.bfloat16, torch.float32]), ("float64", [torch.float64] * 2)):
+        work = workload(args=given)
+        steps.cast(work, config(dtype=dtype, operator=Operator(name="torch.add", input={})))
+        assert [tensor.dtype for tensor in work.args] == wanted
+
+
 @pytest.mark.parametrize(("dtype", "kept"), [("float32", True), ("amp", True), ("bfloat16", False), ("float16", False)])
 def test_casting_leaves_integers_alone(dtype, kept):
     """They are indices."""
     work = workload(args=(torch.ones(2), torch.ones(2, dtype=torch.int64)), flag=torch.ones(1, dtype=torch.bool))
-    steps.cast(work, dtype)
+    steps.cast(work, config(dtype=dtype))
     wanted = torch.float32 if kept else getattr(torch, dtype)
     assert [tensor.dtype for tensor in work.args] == [wanted, torch.int64]
     assert (work.module.weight.dtype, work.kwargs["flag"].dtype) == (wanted, torch.bool)

@@ -22,6 +22,7 @@ from store.record import (
     ModelRef,
     PlanEntry,
     Record,
+    Replacement,
     Run,
     RunFile,
 )
@@ -103,6 +104,8 @@ def make_record(
     graphs: Iterable[Graph] = (),
     start: str = "fork",
     label: str = "nightly",
+    replacements: Iterable[Replacement] = (),
+    order: str = "sequence",
     **config_changes: Any,
 ) -> Record:
     """Return one record; `per_iter` are the steady seconds per iteration, preceded by `first` and `warmup`."""
@@ -136,6 +139,7 @@ def make_record(
         environment=env,
         measurement=Measurement(
             start=start,
+            order=order,
             blocks=Blocks(
                 kind=kinds,
                 compiles=[1 if kind == "first" else 0 for kind in kinds],
@@ -144,6 +148,10 @@ def make_record(
             ),
         ),
         fallback_ops=list(fallback_ops),
+        instead_of=experiment_id(msgspec.structs.replace(config, without_fallback=()))
+        if config.without_fallback
+        else None,
+        replacements=list(replacements),
         graph_breaks=list(graph_breaks),
         graphs=list(graphs),
         finished_at=timestamp + 60.0 * attempt,
@@ -177,6 +185,8 @@ def _experiment(config: ExperimentConfig, env: Environment, batch_size: int | No
         dynamic_shapes=config.dynamic_shapes,
         fullgraph=config.fullgraph,
         overrides=config.overrides,
+        without_fallback=list(config.without_fallback),
+        operator=config.operator,
     )
 
 

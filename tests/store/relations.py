@@ -5,6 +5,7 @@ from store.database.views import SCALARS, VIEWS
 _CALLS = {
     "speedups": "speedups('inductor', NULL)",
     "geomeans": "geomeans('inductor', NULL)",
+    "operator_speedups": "operator_speedups('inductor', NULL)",
     "break_evens": "break_evens('inductor', NULL)",
     "geomean_changes": "geomean_changes('inductor', NULL, '11111111-aaaa', '22222222-bbbb')",
     "baselines": "baselines('inductor', 'latest', NULL, NULL)",

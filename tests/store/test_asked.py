@@ -14,8 +14,18 @@ MAY_BE_EMPTY = {
     "aa_pairs",
     "noise_floors",
     "hud_reported",
+    "operators",
+    "operator_speedups",
+    "operator_totals",
+    "page: operators",
+    "page: operator_totals",
+    "page: operator_runs",
+    "page: operator_fallbacks",
+    "page: operator_newest_run",
     "reported_speedups",
     "reported_geomeans",
+    "payoffs",
+    "fallback_payoffs",
 }
 """The demonstration has none of these."""
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from store import query
+from store import advice, query
 from store.calibration.between_runs import between_runs
 from store.compare import compare, comparison_report, resolve
 from store.errors import UsageError
@@ -51,6 +51,17 @@ def sides(con, old, new):
     return compare(con, resolve(con, old), resolve(con, new))
 
 
+def test_a_time_near_that_of_an_empty_sync_gets_no_verdict(opened):
+    """One process that found so is enough: of two times that are mostly synchronisation neither is the operator's."""
+    old, new = make_environment(name="old"), make_environment(name="new", torch="2.10.0")
+    records = [*replicas(environment=old), *replicas(0.8, environment=new)]
+    records[-1].findings.append(advice.finding("near_floor", us=8.0, floor_us=4.0, times=3.0))
+    con = opened(records)
+    [cell] = sides(con, "old", "new").cells
+    assert cell.verdict.word == "not comparable"
+    assert cell.verdict.reason == "new side: below 3 times the time of an empty sync, so mostly synchronisation"
+
+
 def test_environments_of_one_interleaved_run_are_confirmed(opened):
     """The new torch takes 20 % less, on a machine that slows by 30 % while both are measured."""
     old, new = make_environment(name="old"), make_environment(name="new", torch="2.10.0")
@@ -60,6 +71,23 @@ def test_environments_of_one_interleaved_run_are_confirmed(opened):
     assert cell.verdict.confirmed
     assert cell.verdict.ratio == pytest.approx(1.25, rel=0.01)
     assert [found.field for found in cell.differs if found.field == "torch"] == ["torch"]
+
+
+def test_only_environments_of_two_runs_are_the_two_sides_whatever_their_names(opened):
+    first = replicas(environment=make_environment(name="monday"), run_id="run-1")
+    second = replicas(environment=make_environment(name="tuesday"), run_id="run-2")
+    found = sides(opened(first, second), "run-1", "run-2")
+    assert [(cell.old_environment, cell.environment) for cell in found.cells] == [("monday", "tuesday")]
+    assert not found.only_old
+    assert "'monday' and 'tuesday'" in render(comparison_report(found), "text")
+
+
+def test_several_environments_are_matched_by_name(opened):
+    envs = [make_environment(name=name) for name in ("old", "new", "other")]
+    first = [record for env in envs[:2] for record in replicas(environment=env, run_id="run-1")]
+    found = sides(opened(first, replicas(environment=envs[2], run_id="run-2")), "run-1", "run-2")
+    assert found.cells == ()
+    assert found.renamed is None
 
 
 def test_a_group_that_could_not_take_turns_spoils_no_other(opened):

@@ -8,9 +8,9 @@ import pytest
 from scipy import stats as scipy_stats
 
 from store.stats.effects import (
-    _nanmedian,
     effects,
     false_discovery,
+    nan_median,
     paired_log_ratios,
     round_variance,
     variance_of_median,
@@ -155,5 +155,5 @@ def test_medians_of_short_rows_are_those_of_numpy():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             expected = np.nanmedian(values, axis=-1)
-        np.testing.assert_array_equal(_nanmedian(values), expected)
-    assert np.isnan(_nanmedian(np.empty((3, 0)))).all()
+        np.testing.assert_array_equal(nan_median(values), expected)
+    assert np.isnan(nan_median(np.empty((3, 0)))).all()

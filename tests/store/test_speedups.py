@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store import query
+from store import advice, query
 from store.ingest import ingest
 from store.stats.geomean import geomean
 from store.stats.median import median, median_interval
@@ -48,6 +48,15 @@ def test_the_view_computes_what_the_statistics_define(tmp_path_factory, values):
 def test_under_six_samples_a_speedup_has_no_interval(stored):
     con = stored([make_record(), make_record(backend="eager", per_iter=[0.04] * 5)])
     row = pair(con)
+    assert (row["speedup"], row["speedup_low"], row["speedup_high"]) == (0.25, None, None)
+
+
+@pytest.mark.parametrize("near", [0, 1])
+def test_a_side_near_the_time_of_an_empty_sync_has_a_ratio_without_interval(stored, near):
+    """Whichever side it is."""
+    records = [make_record(per_iter=[0.01] * 8), make_record(backend="eager", per_iter=[0.04] * 8)]
+    records[near].findings.append(advice.finding("near_floor", us=8.0, floor_us=4.0, times=3.0))
+    row = pair(stored(records))
     assert (row["speedup"], row["speedup_low"], row["speedup_high"]) == (0.25, None, None)
 
 

@@ -67,3 +67,22 @@ def test_two_environments_of_one_run_are_compared(stored_runs):
     [row] = query.fetch(con, f"SELECT * FROM structural_differences('run-1', 'run-1', {named})")
     assert (row["environment"], row["ops_a"], row["ops_b"], row["changed_n"]) == ("new", 2, 3, 1)
     assert row["op_changes"] == [{"op": "add", "ops_a": 2, "ops_b": 3}]
+
+
+def test_only_environments_of_two_runs_are_compared_whatever_their_names(stored_runs):
+    from tests.store.factory import make_environment
+
+    first = later(environment=make_environment("monday"), graphs=[graph("aa", add=2)])
+    second = later(environment=make_environment("tuesday"), graphs=[graph("bb", add=3)])
+    [row] = differences(stored_runs([first], [second]))
+    assert (row["environment"], row["ops_a"], row["ops_b"]) == ("tuesday", 2, 3)
+
+
+def test_two_backends_of_one_run_are_compared_in_the_kinds_that_both_have(stored_runs):
+    lazy = later(backend="openxla+lazytensor", graphs=[graph("aa", add=2, exp=1)])
+    traced = later(backend="openxla+dynamo", graphs=[graph("bb", add=3), graph("cc", "fx", call=1)])
+    con = stored_runs([lazy, traced])
+    named = "variant_a := 'openxla+lazytensor', variant_b := 'openxla+dynamo'"
+    [row] = query.fetch(con, f"SELECT * FROM structural_differences('run-1', 'run-1', {named})")
+    assert (row["kind"], row["variant"], row["ops_a"], row["ops_b"]) == ("hlo", "openxla+dynamo", 3, 3)
+    assert row["op_changes"] == [{"op": "add", "ops_a": 2, "ops_b": 3}, {"op": "exp", "ops_a": 1, "ops_b": 0}]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import streamlit as st
 
 from dashboard import data, tables, triage, verdicts
+from dashboard.screens.compare import sources
 from dashboard.tables import Column
 from dashboard.words import interval, listed
-from store.review import Finding, by_evidence, by_time_lost
+from store.review import Finding, Review, by_evidence, by_time_lost
 from store.state.reviews import OPEN, Standing, Subject
 
 if TYPE_CHECKING:
@@ -74,8 +76,9 @@ def group_of(finding: Finding) -> str:
     return "Fallback ops" if finding.group == "fallback op" else "No longer tried"
 
 
-def draw(view: View, findings: Sequence[Finding], said: Standings) -> int | None:
-    """Draw the table; return the position of the selected finding."""
+def draw(view: View, found: Review, findings: Sequence[Finding], said: Standings, selected: int | None) -> int | None:
+    """Draw the table; return the position of the selected finding, at first that of `selected`."""
+    tokens = [finding.token for finding in findings]
     frame = pd.DataFrame([_row(finding, said.get(finding.subject, OPEN)) for finding in findings])
     return tables.show(
         frame,
@@ -83,7 +86,10 @@ def draw(view: View, findings: Sequence[Finding], said: Standings) -> int | None
         key="findings-table",
         alt="What differs between A and B, with its evidence and what was said of it",
         file_name=view.file_name("compare"),
+        sql=sources.statements(view, found),
         on_select="rerun",
+        selected=selected,
+        identity=hashlib.blake2b("".join(tokens).encode(), digest_size=5).hexdigest(),
     )
 
 

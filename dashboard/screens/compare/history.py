@@ -32,27 +32,17 @@ def small(view: View, finding: Finding) -> None:
     if len(rows) <= 2:  # noqa: PLR2004 - two points are the comparison itself
         return
     st.altair_chart(
-        history.lines(points(rows), "Latency, ms", height=history.SMALL_PX, legend=False),
+        history.lines(_points(rows), "Latency, ms", height=history.SMALL_PX, legend=False),
         key="finding-history",
         alt=f"Latency of {finding.model} over its last runs",
     )
 
 
-def points(rows: pd.DataFrame, column: str = "latency_s") -> pd.DataFrame:
-    """Return rows of view `history` as points in milliseconds."""
-    every = list(each(rows))
-    return pd.DataFrame(
-        {
-            "run_id": [row.run_id for row in every],
-            "run": [f"{row.run_label} · {row.run_started:%Y-%m-%d %H:%M}" for row in every],
-            "started": [row.run_started for row in every],
-            "variant": [getattr(row, "series", row.variant) for row in every],
-            "backend": [row.backend for row in every],
-            "value": rows[column].astype(float) * _MS,
-            "low": rows["latency_low_s"].astype(float) * _MS if column == "latency_s" else None,
-            "high": rows["latency_high_s"].astype(float) * _MS if column == "latency_s" else None,
-            "label": [f"{seconds(getattr(row, column))}, n = {row.steady_n:.0f}" for row in every],
-        }
+def _points(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return latencies as points in milliseconds."""
+    labels = [f"{seconds(row.latency_s)}, n = {row.steady_n:.0f}" for row in each(rows)]
+    return history.points(rows, rows["latency_s"].astype(float) * _MS, labels).assign(
+        low=rows["latency_low_s"].astype(float) * _MS, high=rows["latency_high_s"].astype(float) * _MS
     )
 
 

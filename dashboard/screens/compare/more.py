@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import data, reports, tables, verdicts
 from dashboard.rows import each
-from dashboard.screens.compare import board
+from dashboard.screens.compare import board, sources
 from dashboard.screens.compare.panel import programs, structure
 from dashboard.tables import Column
 from dashboard.words import count, escape, interval
@@ -41,6 +41,8 @@ def nothing(view: View, found: Review) -> bool:
 
 def versions(found: Review) -> None:
     """Draw what was installed in A and B, with links to the commits between."""
+    if found.comparison.renamed:
+        st.info(escape(found.comparison.renamed), icon=":material/merge:")
     parts = []
     several = len({row[:2] for row in found.versions.rows}) > 1
     for place, environment, what, last, now, link in found.versions.rows:
@@ -57,14 +59,13 @@ def show(view: View, found: Review) -> None:
     """Draw the collapsed parts, each with its number; an empty one is left out."""
     _ambiguous(view, found)
     _not_comparable(view, found)
-    _listed(view, "still failing", "Failed in A and in B", board.filtered(view, found.still))
-    _listed(view, "new in the plan", "Tried in B only", board.filtered(view, found.added))
-    if not found.new.variant:
-        _programs(view, found)
+    _listed(view, found, "still failing", "Failed in A and in B", found.still)
+    _listed(view, found, "new in the plan", "Tried in B only", found.added)
+    _programs(view, found)
     if found.across_runs:
         _dropped(view)
         _settings(view, found)
-    _cells(view, "Unchanged", _kept(view, found, "same"), "same")
+    _cells(view, found, "Unchanged", "same")
     _consequences(view, found)
     _alarms(found)
 
@@ -85,12 +86,11 @@ def _kept(view: View, found: Review, word: str) -> list[Cell]:
 
 
 def _ambiguous(view: View, found: Review) -> None:
-    _cells(
-        view, "Ambiguous: neither a difference nor its absence is shown", _kept(view, found, "ambiguous"), "ambiguous"
-    )
+    _cells(view, found, "Ambiguous: neither a difference nor its absence is shown", "ambiguous")
 
 
-def _cells(view: View, title: str, cells: Sequence[Cell], key: str) -> None:
+def _cells(view: View, found: Review, title: str, key: str) -> None:
+    cells = _kept(view, found, key)
     if not cells:
         return
     with st.expander(f"{title} ({len(cells)})", key=f"part-{key}", on_change="rerun") as part:
@@ -98,7 +98,8 @@ def _cells(view: View, title: str, cells: Sequence[Cell], key: str) -> None:
             return
         frame = pd.DataFrame([_cell(cell) for cell in cells])
         columns = {name: column for name, column in _CELL_COLUMNS.items() if frame[name].notna().any()}
-        tables.show(frame, columns, key=f"cells-{key}", alt=title, file_name=view.file_name(key))
+        sql = sources.statements(view, found)
+        tables.show(frame, columns, key=f"cells-{key}", alt=title, file_name=view.file_name(key), sql=sql)
 
 
 def _cell(cell: Cell) -> dict[str, Any]:
@@ -147,6 +148,7 @@ def _not_comparable(view: View, found: Review) -> None:
             key="not-comparable",
             alt="What cannot be compared",
             file_name=view.file_name("incomparable"),
+            sql=sources.statements(view, found),
         )
 
 
@@ -163,7 +165,8 @@ def _value(value: object) -> str:
     return "unknown" if value is None else str(value)
 
 
-def _listed(view: View, word: str, title: str, findings: Sequence[Finding]) -> None:
+def _listed(view: View, found: Review, word: str, title: str, every: Sequence[Finding]) -> None:
+    findings = board.filtered(view, every)
     if not findings:
         return
     with st.expander(f"{title} ({len(findings)})", key=f"part-{word}", on_change="rerun") as part:
@@ -179,7 +182,14 @@ def _listed(view: View, word: str, title: str, findings: Sequence[Finding]) -> N
         )
         columns = {**board.COLUMNS, "signature": Column("Cause, without names and numbers", width=300)}
         shown = {name: columns[name] for name in frame.columns if frame[name].notna().any()}
-        tables.show(frame, shown, key=f"list-{word}", alt=title, file_name=view.file_name(word.replace(" ", "-")))
+        tables.show(
+            frame,
+            shown,
+            key=f"list-{word}",
+            alt=title,
+            file_name=view.file_name(word.replace(" ", "-")),
+            sql=sources.statements(view, found),
+        )
 
 
 def _programs(view: View, found: Review) -> None:
@@ -275,7 +285,8 @@ def _consequences(view: View, found: Review) -> None:
         ) as part:
             if part.open:
                 report = Report(title=table.title, tables=(table,))
-                reports.show(report, key=f"table-{number}", file_name=view.file_name("compare"), sql=("",))
+                sql = sources.statements(view, found)
+                reports.show(report, key=f"table-{number}", file_name=view.file_name("compare"), sql=(sql,))
 
 
 def _alarms(found: Review) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import data, empty, frame, triage, verdicts
 from dashboard.rows import each
-from dashboard.screens.compare import board, export, history, more, panel, sides, step
+from dashboard.screens.compare import board, confirm, export, history, more, named, panel, sides, step
 from dashboard.words import ago, count, escape, when
 from store.errors import UsageError
 from store.review import GOOD
@@ -44,6 +44,7 @@ def show(view: View) -> None:
     findings = board.filtered(view, found.findings)
     _head(view, found, findings)
     more.versions(found)
+    confirm.bar(view, found, findings)
     said = reviews.standings(triage.entries())
     if findings:
         _findings(view, found, findings, said)
@@ -108,8 +109,9 @@ def _findings(
     if not shown:
         st.info("No finding of these groups is open." if unsettled else "There is no finding in these groups.")
         return
-    picked = board.draw(view, shown, said)
+    picked = board.draw(view, found, shown, said, named.position(shown, found.findings))
+    named.remember(None if picked is None else shown[picked])
     if picked is None:
         st.caption("Select a row to see why, and to say what it is.")
-    elif picked < len(shown):
+    else:
         panel.show(view, found, shown[picked], said)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard import data, links, triage, verdicts
 from dashboard.rows import each
-from dashboard.screens.compare import history
+from dashboard.screens.compare import confirm, history
 from dashboard.words import count, escape, interval, listed, missing, ratio, seconds, when
 from store.state.reviews import OPEN, STATES, Standing, State, Subject
 
@@ -32,6 +32,7 @@ def show(view: View, found: Review, finding: Finding, said: Mapping[Subject, Sta
             _evidence(finding)
             _why(view, found, finding)
             history.small(view, finding)
+            confirm.one(view, found, finding)
             _ways(view, found, finding)
         with right:
             _speak(found, finding, said.get(finding.subject, OPEN))
@@ -73,13 +74,12 @@ def _why(view: View, found: Review, finding: Finding) -> None:
     if not finding.experiment_id:
         return
     said = [*_numbers(finding), *_ops(found, finding)]
-    if not found.new.variant:
-        differing = data.rows(view.snapshot, "structure", view.selection.unfiltered(), **structure(found))
-        mine = differing[
-            (differing["experiment_id"] == finding.experiment_id)
-            & (differing["environment"].fillna("default") == finding.environment)
-        ]
-        said += [programs(row) for row in each(mine)]
+    differing = data.rows(view.snapshot, "structure", view.selection.unfiltered(), **structure(found))
+    mine = differing[
+        (differing["experiment_id"] == finding.experiment_id)
+        & (differing["environment"].fillna("default") == finding.environment)
+    ]
+    said += [programs(row) for row in each(mine)]
     if said:
         st.markdown("**What else differs there**\n" + "\n".join(f"- {text}" for text in said))
     elif finding.group == "speed":
@@ -107,11 +107,11 @@ def _ops(found: Review, finding: Finding) -> list[str]:
 
 
 def structure(found: Review) -> dict[str, str | None]:
-    """Return what the query `structure` takes: two runs, or two environments; backends have programs of their own."""
-    sides = {"a": found.old, "b": found.new}
-    return {name: side.run_id for name, side in sides.items()} | {
-        f"environment_{name}": side.environment for name, side in sides.items()
-    }
+    """Return what the query `structure` takes: two runs, and the environments or backends that are compared."""
+    wanted: dict[str, str | None] = {}
+    for name, side in (("a", found.old), ("b", found.new)):
+        wanted |= {name: side.run_id, f"environment_{name}": side.environment, f"variant_{name}": side.variant}
+    return wanted
 
 
 def programs(row: object) -> str:
@@ -192,6 +192,9 @@ def _save(
 ) -> None:
     state, filed, person, note = (each.strip() if isinstance(each, str) else each for each in typed)
     changed = state != before.state or (filed or None) != before.reference
+    empty = not changed and not note and person == (before.assignee or "")
+    if empty and triage.just_spoke(before, who):
+        return  # the second half of a double click
     said = triage.say(
         findings,
         who,

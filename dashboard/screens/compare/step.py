@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import triage
-from dashboard.screens.compare import panel
+from dashboard import login, triage
+from dashboard.screens.compare import named, panel
 from dashboard.words import count
 from store.state.reviews import OPEN
 
@@ -38,13 +38,17 @@ def show(view: View, found: Review, findings: Sequence[Finding], said: Mapping[S
     """Draw the finding that it is about, and the ways on."""
     opened = [each for each in findings if said.get(each.subject, OPEN).state == "open"]
     at = next((index for index, each in enumerate(findings) if each.subject == st.session_state.get(_AT)), None)
+    if at is None and _AT not in st.session_state:
+        at = named.position(findings, found.findings)
     if at is None:
         if not opened:
+            named.remember(None)
             _done(findings)
             return
         at = findings.index(opened[0])
         st.session_state[_AT] = findings[at].subject
     current = findings[at]
+    named.remember(current)
     st.progress(1 - len(opened) / len(findings), f"{len(findings) - len(opened)} of {len(findings)} settled")
     _keys(findings, opened, at)
     panel.show(view, found, current, said)
@@ -66,9 +70,11 @@ def _keys(findings: Sequence[Finding], opened: Sequence[Finding], at: int) -> No
         states: tuple[tuple[State, str], ...] = (("known", "1"), ("expected", "2"), ("wontfix", "3"))
         for state, shortcut in states:
             pressed = st.button(
-                triage.STATE_WORDS[state].removeprefix("● ").capitalize(), shortcut=shortcut, key=f"review-{state}"
+                triage.STATE_WORDS[state].removeprefix("● ").capitalize(),
+                shortcut=shortcut,
+                key=f"review-{state}-{current.token}",  # the second half of a double click means no other finding
             )
-            if pressed and triage.say([current], triage.known(), state=state):
+            if pressed and triage.say([current], login.known(), state=state):
                 _look(after[0] if after else None)
                 st.rerun()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, tables
+from dashboard import answers, data
 from dashboard.answers import SECTION
 from dashboard.charts import break_evens
 from dashboard.rows import each, sections, with_series
@@ -139,16 +139,16 @@ def _table(view: View, rows: pd.DataFrame) -> None:
         "baseline_time_to_steady_s": measured("baseline_time_to_steady_s"),
         "note": Column("Note", width="large", help="Why there is no outcome, or why to doubt it."),
     }
-    picked = tables.show(
+    opening.table(
+        view,
         listed_rows,
-        tables.without_constant(columns, listed_rows, ["accelerator", "suite", "note"]),
+        columns,
         key="break-even",
         alt="Break-even of each result",
-        file_name=view.file_name("break-even"),
+        file_name="break-even",
         sql=data.statement("break_evens", view.selection),
-        on_select="rerun",
+        told_once=("accelerator", "suite", "note"),
     )
-    opening.from_table(view, listed_rows, picked)
 
 
 def _note(row: Any) -> str:

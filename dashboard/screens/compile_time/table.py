@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, tables
+from dashboard import data
 from dashboard.rows import each
 from dashboard.screens import opening
 from dashboard.screens.compile_time.measures import NAMES
@@ -25,17 +25,16 @@ def show(view: View, rows: pd.DataFrame) -> None:
     listed["status"] = [STATUS_WORDS.get(status, status) for status in rows["status"]]
     reasons: list[Any] = [_why(row) for row in each(rows)]
     listed["why"] = reasons
-    columns = tables.without_constant(_columns(), listed, ["accelerator", "suite", "start"])
-    picked = tables.show(
+    opening.table(
+        view,
         listed,
-        columns,
+        _columns(),
         key="compile",
         alt="Compile times of each result",
-        file_name=view.file_name("compile-time"),
+        file_name="compile-time",
         sql=data.statement("results", view.selection),
-        on_select="rerun",
+        told_once=("accelerator", "suite", "start"),
     )
-    opening.from_table(view, listed, picked)
 
 
 def _why(row: Any) -> str | None:

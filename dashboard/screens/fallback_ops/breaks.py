@@ -59,13 +59,13 @@ def _results(view: View) -> None:
         "reason": Column("Reason", width="large"),
     }
     with st.expander(f"Each result, {count(len(breaks), 'row')}", key="each-break"):
-        picked = tables.show(
+        opening.table(
+            view,
             breaks,
-            tables.without_constant(columns, breaks, ["suite", "accelerator"]),
+            columns,
             key="breaks",
             alt="Graph breaks of each result",
-            file_name=view.file_name("graph-breaks"),
+            file_name="graph-breaks",
             sql=data.statement("graph_breaks", view.selection),
-            on_select="rerun",
+            told_once=("suite", "accelerator"),
         )
-        opening.from_table(view, breaks, picked)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, downloads, tables
+from dashboard import again, answers, data, downloads, drafts
 from dashboard.answers import SECTION
 from dashboard.charts import op_lines
 from dashboard.rows import each, sections, with_series
 from dashboard.screens import opening
+from dashboard.screens.fallback_ops import payoffs
 from dashboard.screens.fallback_ops.reads import sites
+from dashboard.screens.operators import other_pages
 from dashboard.tables import Column, measured
 from dashboard.words import CLASSES, DASH, count, escape, listed, missing, when
 from store.metrics import metric
@@ -42,8 +44,11 @@ def sentences(op: str, calls: pd.DataFrame) -> list[str]:
 
 def show(view: View, op: str, calls: pd.DataFrame) -> None:
     """Draw the models of the op, then its history."""
+    other_pages.measured_alone(view, op)
     if len(calls):
+        drafts.of_op(view, op)
         _table(view, op, calls)
+        payoffs.show(view, op)
     _history(view, op)
 
 
@@ -71,16 +76,17 @@ def _table(view: View, op: str, calls: pd.DataFrame) -> None:
         "alone": Column("The only op", help="Whether no other fallback op is called in steady iterations."),
         "call_sites": Column("Called at", width="large", help="Place in the program, as found by one more process."),
     }
-    picked = tables.show(
+    opening.table(
+        view,
         listed_calls,
-        tables.without_constant(columns, listed_calls, ["suite", "accelerator"]),
+        columns,
         key="op-models",
         alt=f"Results that call {op}",
-        file_name=view.file_name("op-models"),
+        file_name="op-models",
         sql=data.statement("fallback_calls", view.selection, op=op, klass=None),
-        on_select="rerun",
+        told_once=("suite", "accelerator"),
     )
-    opening.from_table(view, listed_calls, picked)
+    again.offer(view, again.of_rows(calls), key="op")
 
 
 def _history(view: View, op: str) -> None:

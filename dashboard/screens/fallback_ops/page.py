@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard import data, empty, frame
 from dashboard.rows import with_series
-from dashboard.screens.fallback_ops import breaks, heat_maps, one_op, ranking, reads, sentences
+from dashboard.screens.fallback_ops import breaks, heat_maps, one_op, payoffs, ranking, reads, sentences
 from dashboard.words import CLASSES, count, escape
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ def show(view: View) -> None:
     op = _asked(known)
     calls = with_series(data.rows(view.snapshot, "fallback_calls", view.selection, op=op, klass=None))
     coverage = data.rows(view.snapshot, "fallback_coverage", view.selection)
-    said = one_op.sentences(op, calls) if op else sentences.all_ops(view, calls, coverage)
+    said = (
+        [*one_op.sentences(op, calls), *payoffs.sentences(view, op)] if op else sentences.all_ops(view, calls, coverage)
+    )
     ran = int(coverage["ran_n"].sum()) if len(coverage) else 0
     frame.head("Fallback ops", view, said, ran, baseline=False)
     _choose(known)

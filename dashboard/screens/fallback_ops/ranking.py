@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dashboard import data, tables
+from dashboard.rows import each
 from dashboard.screens import choosing
+from dashboard.screens.fallback_ops import payoffs
 from dashboard.tables import Column, measured
 from dashboard.words import CLASSES, count
 
 if TYPE_CHECKING:
     from dashboard.view import View
 
-ORDERS: dict[str, str] = {"Cost": "cost", "Models it alone blocks": "blocked"}
+ORDERS: dict[str, str] = {"Measured payoff": "payoff", "Cost": "cost", "Models it alone blocks": "blocked"}
 """Label → order of the query."""
 _TABLE = "ops"
 
@@ -25,16 +27,22 @@ def show(view: View) -> None:
     st.subheader("Ranking", anchor=False)
     asked = ORDERS[choosing.segments("Ranked by", list(ORDERS), "ranking")]
     ranked = data.rows(view.snapshot, "fallback_ranking", view.selection, order=asked)
+    measured_n = int((ranked["payoffs_n"] > 0).sum())
     profiled = int((ranked["time_n"] > 0).sum())
     st.caption(
+        f"The payoff is how much faster a model was with the op replaced ({measured_n} of "
+        f"{count(len(ranked), 'op')} measured; the page of an op measures it). Proven gains stand first, ops whose "
+        "replacement was slower last, and between them, by cost, what is not measured or not told apart. "
         f"Cost is the time of the op over the latency where a profile knows it ({profiled} of "
-        f"{count(len(ranked), 'op')}), and calls per iteration elsewhere; the column says which. "
-        "A profile slows what it watches, so a share may pass 100 %. Host reads stand last: there is nothing to lower."
+        f"{count(len(ranked), 'op')}), and calls per iteration elsewhere; the column says which. The time is that of a "
+        "profile pass and includes waiting for the op's inputs, the latency is that of iterations without a profile: "
+        "so a share may pass 100 %. Host reads stand last: there is nothing to lower."
     )
     shown = ranked.assign(
         **{
             "class": [CLASSES.get(klass, (klass, ""))[0] for klass in ranked["klass"]],
             "models": [", ".join(names) for names in ranked["models"]],
+            "payoff_said": [payoffs.of_op(row) for row in each(ranked)],
             "blocked_models": [", ".join(names) for names in ranked["blocked_models"]],
         }
     )
@@ -61,6 +69,8 @@ def _columns() -> dict[str, Column]:
     return {
         "op": Column("Op", pinned=True),
         "class": Column("Class"),
+        "payoff": measured("payoff", note="Of the result with the largest."),
+        "payoff_said": Column("How sure", width="medium", help=payoffs.LIMITS),
         "ranked_by": Column("Ranked by", help="time: share of time of the result with most; calls: not profiled."),
         "time_share": measured("time_share", "Time", f"{most} — where there was no profile pass."),
         "calls_per_iteration": Column("Calls per iteration", "decimal", help=most),

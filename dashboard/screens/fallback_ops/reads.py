@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, tables
+from dashboard import data
 from dashboard.screens import opening
 from dashboard.tables import Column, measured
 from store.metrics import metric
@@ -41,16 +41,16 @@ def show(view: View, calls: pd.DataFrame) -> None:
         "time_share": measured("time_share", "Time"),
         "op": Column("Op"),
     }
-    picked = tables.show(
+    opening.table(
+        view,
         listed,
-        tables.without_constant(columns, listed, ["suite", "accelerator"]),
+        columns,
         key="reads",
         alt="Values read on the host, with their call sites",
-        file_name=view.file_name("host-reads"),
+        file_name="host-reads",
         sql=data.statement("fallback_calls", view.selection, op=None, klass=_CLASS),
-        on_select="rerun",
+        told_once=("suite", "accelerator"),
     )
-    opening.from_table(view, listed, picked)
 
 
 def sites(found: list[str]) -> str:

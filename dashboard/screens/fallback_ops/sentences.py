@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dashboard import data
 from dashboard.rows import each
+from dashboard.screens.fallback_ops import payoffs
 from dashboard.words import count, escape, listed, missing
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def all_ops(view: View, calls: pd.DataFrame, coverage: pd.DataFrame) -> list[str
             return ["No result of an XLA backend ran in this view, so there is nothing to say about fallback ops"]
         return [f"None of the {count(ran, 'XLA result')} of this view called a fallback op"]
     texts = []
-    ranked = data.rows(view.snapshot, "fallback_ranking", view.selection, order="cost")
+    ranked = data.rows(view.snapshot, "fallback_ranking", view.selection, order="payoff")
     lower = ranked[(ranked["klass"] != "host_read") & (ranked["steady_models_n"] > 0)]
     if len(lower):
         texts.append(_first(next(each(lower)), len(lower)))
@@ -42,7 +43,10 @@ def all_ops(view: View, calls: pd.DataFrame, coverage: pd.DataFrame) -> list[str
 def cost(row: Any) -> str:
     """Return what an op costs: its share of time where a profile knows it, else its calls."""
     if not missing(row.time_share):
-        return f"up to {row.time_share:.2%} of the latency (profiled in {count(int(row.time_n), 'result')})"
+        profiled = f"profiled in {count(int(row.time_n), 'result')}"
+        if row.time_share > 1:
+            return f"under the profiler as long as a whole iteration without it ({row.time_share:.0%}; {profiled})"
+        return f"up to {row.time_share:.2%} of the latency ({profiled})"
     if missing(row.calls_per_iteration):
         return "an unknown number of calls"
     calls = "1 call" if row.calls_per_iteration == 1 else f"up to {row.calls_per_iteration:.4g} calls"
@@ -51,7 +55,7 @@ def cost(row: Any) -> str:
 
 def _first(top: Any, ops: int) -> str:
     return (
-        f"**{escape(top.op)}** is the op to lower first: {cost(top)}, "
+        f"**{escape(top.op)}** is the op to lower first: {payoffs.proven(top) or cost(top)}, "
         f"in {count(int(top.steady_models_n), 'model')}; {count(ops, 'op')} to lower in all"
     )
 

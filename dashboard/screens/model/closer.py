@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dashboard import access, again, drafts
 from dashboard.screens.model import files, history, identity, metrics, ops, programs, samples, verification
 from dashboard.screens.model.result import Result
 
@@ -46,9 +47,19 @@ def show(view: View, rows: pd.DataFrame) -> None:
         )
     result = Result.of(view, rows.iloc[names.index(name)])
     result.reproduce()
+    drafts.of_record(view, result.document)
+    _again(view, rows.iloc[[names.index(name)]])
     if not result.row["ran"]:
         files.end_of_log(view, result)
     PARTS[part or "Samples"](view, result)
+
+
+def _again(view: View, row: pd.DataFrame) -> None:
+    """Offer to measure the result again, in turns with the baseline of the model where that is another one."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="result-again"):
+        for cell in again.of_rows(row):
+            again.one(view, cell, "Measure it again", key="again-result", beside=(view.selection.baseline,))
+        access.ask_name("result-name")
 
 
 def _first(rows: pd.DataFrame) -> int:

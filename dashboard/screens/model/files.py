@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from dashboard import artifacts, data, snapshot, tables
+from dashboard import artifacts, data, settings, snapshot, tables
 from dashboard.routes.artifact import PATH
 from dashboard.rows import each
 from dashboard.screens.model import viewers
@@ -113,7 +113,7 @@ def _draw(view: View, kind: str, chosen: pd.Series) -> None:
     except artifacts.NotServed as error:
         st.warning(f"{escape(path)}{note}: {escape(error)}.", icon=":material/folder_off:")
         return
-    address = f"{PATH}?{urlencode({'record': record, 'path': path})}"
+    address = f"{settings.base_path()}{PATH}?{urlencode({'record': record, 'path': path})}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"{escape(path)} · {size(place.stat().st_size)}{note}", width="content")
         st.link_button("Raw", address, type="tertiary", icon=":material/open_in_new:")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import data, tables
+from dashboard import again, data, tables
 from dashboard.rows import each
 from dashboard.tables import Column, measured
 from dashboard.words import DASH, STATUS_WORDS, escape, interval, missing, ratio, seconds
@@ -69,6 +69,7 @@ def show(view: View, rows: pd.DataFrame, selection: Selection) -> None:
         sql=data.statement("speedups", selection),
         whole=True,
     )
+    again.offer(view, again.of_rows(rows), key="model")
 
 
 def _why(row: Any) -> str:

@@ -1,5 +1,5 @@
 """Overview: what the last run says, what moved since the run before it, and what needs attention."""
 
-from dashboard.screens.overview.page import show
+from dashboard.screens.overview.page import show, show_empty
 
-__all__ = ["show"]
+__all__ = ["show", "show_empty"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import data, links, tables
+from dashboard import again, data, links
 from dashboard.rows import each
 from dashboard.screens import opening
 from dashboard.tables import Column, measured
@@ -52,17 +52,17 @@ def table(view: View) -> None:
         why=[_why(row) for row in every],
     )
     with st.expander(f"Each of the {count(len(found), 'finding')}", icon=":material/checklist:"):
-        columns = tables.without_constant(_columns(view), rows, ["environment", "accelerator", "suite"])
-        picked = tables.show(
+        opening.table(
+            view,
             rows,
-            columns,
+            _columns(view),
             key="attention",
             alt="What needs attention",
-            file_name=view.file_name("attention"),
+            file_name="attention",
             sql=data.statement("attention", view.selection),
-            on_select="rerun",
+            told_once=("environment", "accelerator", "suite"),
         )
-    opening.from_table(view, found, picked)
+        again.offer(view, again.of_rows(found, "finding"), key="attention")
 
 
 def _line(view: View, page: str, key: str, label: str, **params: object) -> None:

@@ -10,7 +10,8 @@ import streamlit as st
 from dashboard import answers, data, empty, filters, frame
 from dashboard.charts import ratios
 from dashboard.rows import each, with_series
-from dashboard.screens.overview import attention, rules, scoreboard
+from dashboard.screens import reported
+from dashboard.screens.overview import attention, recurring, rules, scoreboard
 from dashboard.selection import RULES
 from dashboard.words import count, escape, interval, ratio, when
 
@@ -23,11 +24,13 @@ def show(view: View) -> None:
     counts = data.rows(view.snapshot, "counts", view.selection)
     if counts.empty:
         frame.head("Overview", view, [state(view)], 0, baseline=True)
+        recurring.show(view.snapshot)
         empty.no_rows(view.selection, "results")
         return
     board = scoreboard.read(view, counts)
     results = int(counts["results_n"].sum())
     frame.head("Overview", view, _sentences(view, board), results, baseline=True, more="in the tables below")
+    recurring.show(view.snapshot)
     _offer_baseline(view, board)
     attention.show(view, board.base)
     st.segmented_control(
@@ -46,6 +49,12 @@ def show(view: View) -> None:
     else:
         rules.show(view)
     attention.table(view)
+
+
+def show_empty() -> None:
+    """Draw the page over a store without a run: a night that should have filled it is said first."""
+    reported.instead_of_runs("Overview")
+    recurring.show(None)
 
 
 def state(view: View) -> str:

@@ -62,22 +62,31 @@ def read(view: View, counts: pd.DataFrame) -> Board:
 
 
 def show(view: View, board: Board) -> None:
-    """Draw one table per test and accelerator."""
-    statement = data.statement("geomeans", view.selection)
+    """Draw two tables per test and accelerator, each as wide as the window: how fast, and at which cost."""
     for keys, part in sections(board.cells, SECTION):
         st.subheader(answers.section_title(keys), anchor=False)
-        columns = tables.without_constant(_columns(view, board), part, ["suite"])
+        _table(view, part, keys, _speed_columns(view, board), "overview", "geomeans")
+        if part["first_iteration_n"].sum() == 0:
+            continue
+        costs = _cost_columns()
         if part["memory_ratio"].isna().all():
-            columns = {name: column for name, column in columns.items() if not name.startswith("memory")}
-        tables.show(
-            part,
-            columns,
-            key="overview-" + "-".join(keys),
-            alt=f"Results by suite and backend, {keys[0]} on {keys[1]}",
-            file_name=view.file_name("overview"),
-            sql=statement,
-            whole=True,
-        )
+            costs = {name: column for name, column in costs.items() if not name.startswith("memory")}
+        st.caption("What it costs: compile time, memory, fallback ops")
+        _table(view, part, keys, costs, "costs", "counts")
+
+
+def _table(
+    view: View, part: pd.DataFrame, keys: tuple[str, ...], columns: dict[str, Column], what: str, query: str
+) -> None:
+    tables.show(
+        part,
+        tables.without_constant(columns, part, ["suite"]),
+        key=f"{what}-{'-'.join(keys)}",
+        alt=f"Results by suite and backend ({what}), {keys[0]} on {keys[1]}",
+        file_name=view.file_name(what),
+        sql=data.statement(query, view.selection),
+        whole=True,
+    )
 
 
 def moved_sentence(board: Board) -> str | None:
@@ -104,39 +113,56 @@ def _moved(row: Any) -> str:
     return f"{verdicts.coloured(row.verdict.word)} {place} ({numbers})"
 
 
-def _columns(view: View, board: Board) -> dict[str, Column]:
-    since = f"Since {board.base_name}: " if board.base else "There is no earlier run of these series. "
+def _series_columns() -> dict[str, Column]:
     return {
-        "suite": Column("Suite", pinned=True, width=110),
-        "series": Column("Backend", pinned=True, help="Backend plus every setting in which rows differ."),
+        "suite": Column("Suite", pinned=True, width=105),
+        "series": Column("Backend", pinned=True, width=150, help="Backend plus every setting in which rows differ."),
+    }
+
+
+def _speed_columns(view: View, board: Board) -> dict[str, Column]:
+    columns = _series_columns() | {
         "ran": Column(
-            "Ran", width=80, help="Experiments with steady samples, of those planned; where it moved, before → now."
+            "Ran", width=70, help="Experiments with steady samples, of those planned; where it moved, before → now."
         ),
         "verified": Column(
-            "Verified", width=85, help="Results whose outputs agreed with the reference, of those that ran."
+            "Verified", width=75, help="Results whose outputs agreed with the reference, of those that ran."
         ),
         "geomean": measured("geomean", "Speedup", f"Baseline: {view.baseline_text}; above 1 is faster.", 75),
         "interval": Column(
-            "95 %", width=85, help="Interval of the geometric mean: Student's t on the logs of the speedups."
+            "95 %", width=90, help="Interval of the geometric mean: Student's t on the logs of the speedups."
         ),
         "n": Column("n", "number", width=40, help=metric("n").definition),
-        "change": Column(
-            "Since the run before",
-            "verdict",
-            width=185,
-            help=f"{since}geomean before → now over the models of both, with its verdict. {_VERDICT_HELP}",
-        ),
-        "trend": Column("Last runs", "line", width=90, help="Geomean speedup of up to 13 runs of these series."),
-        "first_iteration_s": measured("first_iteration_s", "First iter.", "Median over models.", 80),
+    }
+    if board.base:
+        columns |= {
+            "change": Column(
+                "Since the run before",
+                "verdict",
+                width=175,
+                help=f"Since {board.base_name}: geomean before → now over the models of both, with its verdict. "
+                f"{_VERDICT_HELP}",
+            ),
+            "trend": Column("Last runs", "line", width=80, help="Geomean speedup of up to 13 runs of these series."),
+        }
+    note = Column("Without a number", width=200, help="How many experiments of the row gave no number, and why.")
+    return columns | {"note": note}
+
+
+def _cost_columns() -> dict[str, Column]:
+    over = "Median over models."
+    return _series_columns() | {
+        "first_iteration_s": measured("first_iteration_s", "First iteration", over, 120),
         "first_iteration_n": Column("n", "number", width=40, help="Models behind the median of the first iteration."),
-        "memory_ratio": measured("memory_ratio", "Memory", "Geometric mean over models.", 75),
+        "compiler_time_s": measured("compiler_time_s", "Compiler says", over, 120),
+        "compiler_time_n": Column("n", "number", width=40, help="Models whose compiler reports its time."),
+        "memory_ratio": measured("memory_ratio", "Memory", "Geometric mean over models.", 85),
         "memory_n": Column("n", "number", width=40, help="Models behind the memory ratio."),
         "fallback": Column(
             "Fallback",
-            width=70,
+            width=85,
             help="Models that called an op that XLA did not lower, of those counted; a dash for backends without XLA.",
         ),
-        "note": Column("Without a number", help="How many experiments of the row gave no number, and why."),
     }
 
 

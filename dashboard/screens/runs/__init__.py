@@ -1,4 +1,4 @@
-"""Runs: what each run planned and got; one run's experiments, doubts, differences to another run, and raw records."""
+"""Runs & jobs: what each run planned and got, down to its raw records; the queue of jobs; the form for a new run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import streamlit as st
 
 from dashboard import data, empty, frame
 from dashboard.rows import with_series
-from dashboard.screens.runs import differs, doubts, experiments, listing, matrix, records, reported
+from dashboard.screens import choosing, reported
+from dashboard.screens.jobs import form, queue
+from dashboard.screens.runs import differs, doubts, experiments, listing, matrix, records
 from dashboard.words import count, escape
 
 if TYPE_CHECKING:
@@ -27,11 +29,38 @@ SECTIONS: dict[str, Callable[[View, pd.DataFrame], None]] = {
 """Word of the URL → what draws it from the results of the run."""
 
 
+TITLE = "Runs & jobs"
+RUNS, JOBS, NEW = PARTS = ("Runs", "Jobs", "New run")
+
+
 def show(view: View) -> None:
     """Draw the page."""
     runs = data.runs(view.snapshot)
     rows = with_series(data.results(view.snapshot, view.selection))
-    frame.head("Runs", view, [_answer(runs, view)], len(rows), baseline=False)
+    going_on = queue.sentence()
+    frame.head(TITLE, view, [_answer(runs, view), *([going_on] if going_on else [])], len(rows), baseline=False)
+    part = choosing.segments("Show", PARTS, "show")
+    if part == RUNS:
+        _runs(view, runs, rows)
+    else:
+        _jobs(part, view.snapshot)
+
+
+def show_empty() -> None:
+    """Draw the page over an empty store: jobs need no results, and a first run may be asked for here."""
+    reported.instead_of_runs(TITLE)
+    st.divider()
+    _jobs(choosing.segments("Show", (JOBS, NEW), "show"), None)
+
+
+def _jobs(part: str, shown: str | None) -> None:
+    if part == NEW:
+        form.show(shown)
+    else:
+        queue.show()
+
+
+def _runs(view: View, runs: pd.DataFrame, rows: pd.DataFrame) -> None:
     listing.show(view, runs)
     st.subheader(f"Run {view.run_name}", anchor=False)
     if rows.empty:
@@ -42,7 +71,7 @@ def show(view: View) -> None:
             "Look at", list(SECTIONS), default="Experiments", required=True, key="section", bind="query-params"
         )
         SECTIONS[section or "Experiments"](view, rows)
-    reported.show(view)
+    reported.show(view.snapshot)
 
 
 def _answer(runs: pd.DataFrame, view: View) -> str:

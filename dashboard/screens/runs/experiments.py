@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, links, tables
+from dashboard import again, data, links, tables
 from dashboard.tables import Column, measured
 from dashboard.words import STATUS_WORDS
 
@@ -32,6 +32,7 @@ def show(view: View, rows: pd.DataFrame) -> None:
         sql=data.statement("results", view.selection),
         on_select="rerun",
     )
+    again.offer(view, again.of_rows(rows), key="experiments")
     if position is not None and position < len(rows):
         row = rows.iloc[position]
         chosen = {name: str(row[name]) for name in ("suite", "model", "test")}

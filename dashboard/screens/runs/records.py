@@ -72,7 +72,7 @@ def _columns() -> dict[str, Column]:
         "accelerator": Column("Accelerator"),
         "variant": Column("Backend"),
         "environment": Column("Environment"),
-        "purpose": Column("Purpose", help="benchmark, calibration, confirmation, reported by another tool."),
+        "purpose": Column("Purpose", help="benchmark, calibration, confirmation, payoff, reported by another tool."),
         "replica": Column("Process", "number"),
         "attempt": measured("attempt"),
         "twin_of": Column("Twin of", help="A hidden A/A twin: it is in no rate."),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, tables
+from dashboard import answers, data
 from dashboard.answers import SECTION
 from dashboard.charts import against
 from dashboard.rows import each, sections
@@ -121,13 +121,13 @@ def _table(view: View, found: pd.DataFrame, a: str, b: str) -> None:
         "interval": Column("95 %", help="Interval of the ratio; needs 6 samples on both sides."),
         "reason": Column("Why missing", width="large"),
     }
-    picked = tables.show(
+    opening.table(
+        view,
         shown,
-        tables.without_constant(columns, shown, ["accelerator", "suite", "reason"]),
+        columns,
         key="against",
         alt=f"{b} against {a} by model",
-        file_name=view.file_name("a-against-b"),
+        file_name="a-against-b",
         sql=data.statement("against", view.selection, series_a=a, series_b=b),
-        on_select="rerun",
+        told_once=("accelerator", "suite", "reason"),
     )
-    opening.from_table(view, shown, picked)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import data, tables
+from dashboard import again, data
 from dashboard.rows import each
 from dashboard.screens import opening
 from dashboard.tables import Column, measured
@@ -31,17 +31,17 @@ def show(view: View, rows: pd.DataFrame) -> None:
         interval=[interval(row.speedup_low, row.speedup_high) for row in each(rows)],
         speedup_reason=notes,
     )
-    columns = tables.without_constant(_columns(view), listed, ["dtype", "accelerator", "suite", "speedup_reason"])
-    picked = tables.show(
+    opening.table(
+        view,
         listed,
-        columns,
+        _columns(view),
         key="speedups",
         alt="Speedup, latency and throughput of each result",
-        file_name=view.file_name("speedup"),
+        file_name="speedup",
         sql=data.statement("speedups", view.selection),
-        on_select="rerun",
+        told_once=("dtype", "accelerator", "suite", "speedup_reason"),
     )
-    opening.from_table(view, listed, picked)
+    again.offer(view, again.of_rows(rows), key="speedup")
 
 
 def _note(row: Any) -> str:

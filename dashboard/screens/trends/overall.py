@@ -14,8 +14,6 @@ from dashboard.tables import Column, measured
 from dashboard.words import count, interval, missing, ratio, share
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dashboard.view import View
 
 RATES = {"Ran": ("ran_n", "planned_n"), "Verified": ("verified_n", "answered_n")}
@@ -98,26 +96,11 @@ def _names(mark: Any, part: pd.DataFrame) -> bool:
 
 def _means(means: pd.DataFrame) -> pd.DataFrame:
     every = list(each(means))
-    return _points(
+    return history.points(
         means,
         [row.geomean for row in every],
         [f"{ratio(row.geomean)} ({interval(row.geomean_low, row.geomean_high)}), {int(row.n)} models" for row in every],
     ).assign(low=means["geomean_low"].to_numpy(), high=means["geomean_high"].to_numpy())
-
-
-def _points(rows: pd.DataFrame, values: Iterable[float | None], labels: Iterable[str]) -> pd.DataFrame:
-    every = list(each(rows))
-    return pd.DataFrame(
-        {
-            "run_id": [row.run_id for row in every],
-            "run": [f"{row.run_label} · {row.run_started:%Y-%m-%d %H:%M}" for row in every],
-            "started": [row.run_started for row in every],
-            "variant": [row.series for row in every],
-            "backend": [row.backend for row in every],
-            "value": list(values),
-            "label": list(labels),
-        }
-    )
 
 
 def _rate(view: View, part: pd.DataFrame, rate: str, events: pd.DataFrame) -> None:
@@ -131,7 +114,7 @@ def _rate(view: View, part: pd.DataFrame, rate: str, events: pd.DataFrame) -> No
         + (share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not asked for")
         for row in each(rows)
     ]
-    points = _points(rows, rows[over] / rows[of], labels)
+    points = history.points(rows, rows[over] / rows[of], labels)
     title = "Ran, of the plan" if rate == "Ran" else "Verified, of what answered"
     clicked(view, history.lines(points, title, events=events, share=True, legend=False), f"rate-{rate}", title)
 
@@ -141,7 +124,7 @@ def _models(view: View, means: pd.DataFrame, events: pd.DataFrame) -> None:
     if means.empty:
         return
     st.caption("Models behind the means")
-    points = _points(means, means["n"].astype(float), [count(int(n), "model") for n in means["n"]])
+    points = history.points(means, means["n"].astype(float), [count(int(n), "model") for n in means["n"]])
     clicked(
         view,
         history.lines(points, "Models", events=events, whole=True, legend=False),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import streamlit as st
@@ -72,21 +72,13 @@ def _interesting(models: list[str], moved: pd.DataFrame) -> list[str]:
 
 def _points(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     """Return the rows as points in the unit in which the metric is shown."""
-    known, every = metric(name), list(each(rows))
-    ends = {"low": "latency_low_s", "high": "latency_high_s"} if name == "latency_s" else {}
+    known = metric(name)
     unit = known.display_unit or known.unit
-    return pd.DataFrame(
-        {
-            "run_id": [row.run_id for row in every],
-            "run": [f"{row.run_label} · {row.run_started:%Y-%m-%d %H:%M}" for row in every],
-            "started": [row.run_started for row in every],
-            "variant": [row.series for row in every],
-            "backend": [row.backend for row in every],
-            "value": [known.shown(getattr(row, name)) for row in every],
-            "label": [f"{known.shown(getattr(row, name)):,.4g} {unit}, n = {row.steady_n:.0f}" for row in every],
-            **{end: [known.shown(value) for value in rows[column]] for end, column in ends.items()},
-        }
-    )
+    values = [known.shown(value) for value in rows[name]]
+    labels = [f"{value:,.4g} {unit}, n = {n:.0f}" for value, n in zip(values, rows["steady_n"], strict=True)]
+    ends = {"low": "latency_low_s", "high": "latency_high_s"} if name == "latency_s" else {}
+    shown: dict[str, Any] = {end: [known.shown(value) for value in rows[column]] for end, column in ends.items()}
+    return history.points(rows, values, labels).assign(**shown)
 
 
 def _without(rows: pd.DataFrame, name: str) -> None:

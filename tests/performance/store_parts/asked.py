@@ -32,6 +32,7 @@ _SQL = {
     "baselines": "SELECT * FROM baselines('inductor', 'latest', NULL, NULL) LIMIT 1000",
     "speedups": "SELECT * FROM speedups('inductor', NULL, runs := [$run])",
     "geomeans": "SELECT * FROM geomeans('inductor', NULL, runs := [$run])",
+    "operator_speedups": "SELECT * FROM operator_speedups('inductor', $run) WHERE run_id = $run",
     "break_evens": "SELECT * FROM break_evens('inductor', NULL, runs := [$run])",
     "geomean_changes": "SELECT * FROM geomean_changes('inductor', NULL, $before, $run)",
     "pair_lists": "SELECT * FROM pair_lists('inductor', NULL, runs := [$run])",
@@ -39,6 +40,7 @@ _SQL = {
     "what_differs": "SELECT * FROM what_differs($before, $run)",
     "failure_states": "SELECT * FROM failure_states(5) WHERE run_id = $run",
     "error_signatures": "SELECT * FROM error_signatures ORDER BY last_started DESC LIMIT 200",
+    "payoffs": "SELECT * FROM payoffs",
     "runs": "SELECT * FROM runs ORDER BY run_started DESC",
     "dropped": "SELECT * FROM dropped WHERE newest_run_id = $run LIMIT 1000",
     "series_changes": "SELECT * FROM series_changes ORDER BY started_after DESC LIMIT 200",
@@ -61,6 +63,8 @@ _TABLES = {
     "fallback_calls": "record_fallback_ops",
     "fallback_by_op": "record_fallback_ops",
     "fallback_by_model": "record_fallback_ops",
+    "payoffs": "records",
+    "fallback_payoffs": "record_fallback_ops",
     "graph_breaks": "record_graph_breaks",
     "findings": "record_findings",
     "structural_differences": "record_graphs",
@@ -71,6 +75,7 @@ _TABLES = {
 _PAGE = (
     *("attention", "counts", "geomeans", "record", "speedups", "speedup_sides", "speedup_curve", "against"),
     *("compile_medians", "blocks", "break_evens", "break_even_counts"),
+    *("operators", "operator_totals", "operator_runs", "operator_fallbacks", "operator_newest_run"),
     *("fallback_coverage", "fallback_calls", "fallback_ranking", "known_ops", "op_history", "graph_break_reasons"),
 )
 _QUERIES = ("results", "speedups", "geomeans", "compile_times", "fallback_ops", "graph_breaks", "run_status", "facets")
@@ -107,6 +112,6 @@ def _page(facts: dict[str, Any]) -> dict[str, Any]:
     shown = {name: facts[name] for name in ("run", "experiment", "environment")}
     baseline = {"baseline_backend": "inductor", "baseline_run": facts["run"], "baseline_accelerator": None}
     of_model = {"of_suite": facts["suite"], "of_model": facts["model"], "of_test": facts["test"], "most_blocks": 10}
-    of_ops = {"op": facts["op"], "klass": None, "order": "cost", "most_runs": 60}
+    of_ops = {"op": facts["op"], "klass": None, "order": "cost", "most_runs": 60, "named": None}
     pair = {"series_a": "inductor", "series_b": "openxla+dynamo"}
     return chosen | shown | baseline | of_model | of_ops | pair | {"only": []}

@@ -87,8 +87,8 @@ def _read(lab: Lab) -> tuple[dict[str, dict[tuple[int, int], float]], Floor]:
         floor = floor_for(floors_without(con, [run]), rows[0])
     found: dict[str, dict[tuple[int, int], float]] = {}
     for row in rows:
-        if row["round_s"] is not None:
-            found.setdefault(row["environment"], {})[int(row["replica"]), int(row["round"])] = row["round_s"]
+        medians = zip(row["rounds"], row["rounds_s"], strict=True)
+        found.setdefault(row["environment"], {}).update({(row["replica"], number): value for number, value in medians})
     return found, floor
 
 

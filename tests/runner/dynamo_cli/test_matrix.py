@@ -74,6 +74,7 @@ def test_a_command_that_cannot_run_does_not_stop_the_others(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_real_product_leaves_a_file_per_combination(tmp_path):
     given = ("--inference", "--suites=dummy", "--compilers", "aot_eager", "--devices=cpu", "--output-dir=logs")
     extra = "--extra-args=-n2 --only dummy"

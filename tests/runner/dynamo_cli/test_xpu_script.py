@@ -74,6 +74,7 @@ def test_a_machine_without_the_device_is_told_so(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_real_run_writes_the_csv_where_the_script_does(tmp_path):
     words = ("timm_models", "float32", "inference", "performance", "cpu", "0", "static", "1", "0", "test_vit2")
     dynamo("xpu-script", *words, cwd=tmp_path, XLABENCH_HOME=tmp_path / "home", WORKSPACE=tmp_path)

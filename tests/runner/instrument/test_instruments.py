@@ -148,6 +148,7 @@ def test_inductors_code_names_its_kernels_after_their_ops(inductor):
     assert not list(folder.glob("inductor/run_*"))
 
 
+@pytest.mark.thorough
 def test_the_runnable_graph_runs_on_its_own(inductor, tmp_path):
     folder, _ = inductor
     (program,) = folder.rglob("fx_graph_runnable.py")
@@ -166,6 +167,7 @@ def test_a_dump_beyond_the_limit_is_cut_with_a_note(folders):
     assert any("cut at the byte limit" in each for each in found.warnings)
 
 
+@pytest.mark.thorough
 def test_what_fails_in_inductor_is_minified_to_the_op_that_fails(folders):
     """A bug is planted into inductor's relu; of five operations one is left."""
     folder = folders("minified")

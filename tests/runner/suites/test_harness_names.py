@@ -11,6 +11,7 @@ import yaml
 
 from runner.suites import get_suite
 from runner.suites.base import SuiteContext
+from tests.tiers import first_of
 
 NAMES = yaml.safe_load(Path(__file__).with_name("harness_names.yaml").read_text())
 HUGGINGFACE, GONE, TIMM = NAMES["huggingface"], NAMES["gone_from_transformers"], NAMES["timm_models"]
@@ -46,7 +47,7 @@ def no_network(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", HUGGINGFACE)
+@pytest.mark.parametrize("name", first_of(HUGGINGFACE, 8))
 def test_a_huggingface_name_builds_without_a_network(name):
     torch, _ = pytest.importorskip("torch"), pytest.importorskip("transformers")
     from runner.suites.huggingface import make_module, models
@@ -61,7 +62,7 @@ def test_a_huggingface_name_builds_without_a_network(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TIMM)
+@pytest.mark.parametrize("name", first_of(TIMM, 8))
 def test_a_timm_name_builds_without_a_network(name):
     torch, _ = pytest.importorskip("torch"), pytest.importorskip("timm")
     from runner.suites.timm_build import create

@@ -40,7 +40,7 @@ def user_module(tmp_path, monkeypatch, request):
 
 
 def test_names_start_with_ours():
-    assert suite_names()[:4] == ("torchbench", "huggingface", "timm_models", "dummy")
+    assert suite_names()[:5] == ("torchbench", "huggingface", "timm_models", "operators", "dummy")
 
 
 def test_each_suite_has_the_name_it_is_found_by():
@@ -48,7 +48,7 @@ def test_each_suite_has_the_name_it_is_found_by():
 
 
 def test_an_unknown_suite_is_answered_with_the_names_there_are():
-    with pytest.raises(UnknownSuiteError, match=r"'nope'.*torchbench, huggingface, timm_models, dummy"):
+    with pytest.raises(UnknownSuiteError, match=r"'nope'.*torchbench, huggingface, timm_models, operators, dummy"):
         get_suite("nope")
 
 

@@ -84,13 +84,13 @@ def hud_lines(draw: st.DrawFn) -> tuple[list[str], list[str]]:
 
 
 @st.composite
-def everything(draw: st.DrawFn) -> dict[str, Any]:
+def everything(draw: st.DrawFn, *, least_peers: int = 0) -> dict[str, Any]:
     """Return the content of a store: two runs of ours, the peer's lines (some twice), files of the harness."""
     runs = {
         run: [draw(own_record(run, number)) for number in range(draw(st.integers(1, 5)))]
         for run in ("run-1", "../run 2")
     }
-    peers = draw(st.lists(peers_record(), max_size=4))
+    peers = draw(st.lists(peers_record(), min_size=least_peers, max_size=4))
     return {"runs": runs, "peers": [*peers, *peers[:1]], "hud": draw(hud_lines())}
 
 

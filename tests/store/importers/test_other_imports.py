@@ -1,5 +1,6 @@
 """PARAM's output, published tables and our own Parquet become records."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import pytest
 
 from store import query
 from store.importers import IMPORTERS, Imported, Unreadable, facts, importer_of
-from store.importers.param import operator_name
 from store.ingest import ingest
+from store.operators import operator_name
 from store.query import fetch
+from tests.store.peer_records import peer_record
 
 PUBLISHED = Path(__file__).resolve().parents[4] / "shared" / "data" / "published-speedups.json"
 TENSORS = {"args": [{"type": "tensor", "dtype": "float", "shape": [4, 8]}, {"type": "int", "value": 1}]}
@@ -168,3 +170,47 @@ def test_lines_of_ours_and_of_the_peer_are_no_importers(tmp_path):
         (tmp_path / name).write_text('{"model": {"model_name": "m"}, "metrics": {}}\n')
         assert importer_of(tmp_path / name) is None
     assert set(IMPORTERS) == {"hud-csv", "hud-json", "param", "table", "parquet"}
+
+
+def _zst(data):
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as packed:
+        packed.write(data)
+    return sink.getvalue().to_pybytes()
+
+
+def _parquet(record):
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"record": [json.dumps(record)]}), sink)
+    return sink.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".zst", _zst)])
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("table.csv", b"model,speedup\nresnet18,1.5\nbert,0.5\n"),
+        ("inductor_torchbench_amp_training_cuda_performance.csv", b"dev,name,batch_size,speedup\ncuda,alexnet,4,1.5\n"),
+        ("ours.parquet", _parquet(peer_record())),
+    ],
+)
+def test_a_compressed_file_of_another_tool_gives_the_records_of_the_plain_one(tmp_path, name, data, suffix, pack):
+    (tmp_path / name).write_bytes(data)
+    ingest([tmp_path], tmp_path / "store")
+    before = _rows(tmp_path / "store")
+    assert before
+    (tmp_path / f"{name}{suffix}").write_bytes(pack(data))
+    (tmp_path / name).unlink()
+    report = ingest([tmp_path], tmp_path / "packed-store")
+    assert (report.exit_code, _rows(tmp_path / "packed-store")) == (0, before)
+
+
+def test_a_compressed_file_of_another_tool_that_is_cut_is_named(tmp_path):
+    (tmp_path / "table.csv.gz").write_bytes(gzip.compress(b"model,speedup\n" + b"resnet18,1.5\n" * 9000)[:-9])
+    report = ingest([tmp_path / "table.csv.gz"], tmp_path / "store")
+    assert ["cannot be unpacked" in line.reason for line in report.rejected] == [True]
+
+
+def _rows(store):
+    with query.connect(query.current_snapshot(store)) as con:
+        return con.execute("SELECT record_id, model, status FROM records ORDER BY ALL").fetchall()

@@ -1,6 +1,6 @@
 """What people say of findings is kept whole, with name and time; the newest word counts."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -14,7 +14,8 @@ OTHER = reviews.Subject(run_id="run-2", series="c0ffee", finding="failure")
 
 
 def said(subject=SLOWER, **words):
-    return reviews.Entry(subject=subject, what="vgg16 eval", created_at=AT, **{"who": "ann", "verified": False} | words)
+    words = {"who": "ann", "verified": False, "created_at": AT} | words
+    return reviews.Entry(subject=subject, what="vgg16 eval", **words)
 
 
 def test_everything_is_read_as_it_was_written(tmp_path):
@@ -23,6 +24,27 @@ def test_everything_is_read_as_it_was_written(tmp_path):
     reviews.add(state, [said(state="filed", reference="#7", assignee="bob", note=note, verified=True)])
     [found] = reviews.listed(state)
     assert found == said(entry_id=1, state="filed", reference="#7", assignee="bob", note=note, verified=True)
+
+
+def test_a_double_click_is_one_entry(tmp_path):
+    state = tmp_path / "state.sqlite"
+    known = said(state="known", note="a driver")
+    reviews.add(state, [known])
+    reviews.add(state, [known])
+    reviews.add(state, [said(note="a driver", created_at=AT + timedelta(seconds=2))])
+    assert len(reviews.listed(state)) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [{"who": "bob"}, {"note": "another"}, {"subject": OTHER}, {"created_at": AT + timedelta(minutes=1)}],
+    ids=["another person", "another word", "another finding", "later"],
+)
+def test_the_same_state_with_anything_else_is_said_again(tmp_path, words):
+    state = tmp_path / "state.sqlite"
+    reviews.add(state, [said(state="known")])
+    reviews.add(state, [said(**({"state": "known"} | words))])
+    assert len(reviews.listed(state)) == 2
 
 
 def test_the_newest_word_counts_and_older_ones_stay_in_the_history(tmp_path):

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
-from dashboard import data, tables
+from dashboard import data, empty, settings, snapshot, tables
+from dashboard.selection import Selection
 from dashboard.tables import Column, measured
 from dashboard.words import count
+from store.query import DEFAULT_BASELINE
 
-if TYPE_CHECKING:
-    from dashboard.view import View
+_ALL = Selection(run_id="", baseline=DEFAULT_BASELINE)
+"""No run and no filter: these tables have all imports."""
 
 
-def show(view: View) -> None:
+def known(shown: str) -> int:
+    """Return how many imports a snapshot has."""
+    return len(data.rows(shown, "reported_runs", _ALL))
+
+
+def instead_of_runs(title: str) -> None:
+    """Draw a page over a store without a run: how to fill it, and what was imported."""
+    shown = snapshot.held()
+    empty.store(title, settings.store_dir(), known(str(shown)) if shown else 0)
+    if shown:
+        show(str(shown))
+
+
+def show(shown: str) -> None:
     """Draw what was imported; nothing where there is none."""
-    found = data.rows(view.snapshot, "reported_runs", view.selection)
+    found = data.rows(shown, "reported_runs", _ALL)
     if found.empty:
         return
     st.subheader("Imported: reported by others", anchor=False)
@@ -42,13 +55,13 @@ def show(view: View) -> None:
         key="reported",
         alt="Imported numbers of others",
         file_name="xlabench-reported",
-        sql=data.statement("reported_runs", view.selection),
+        sql=data.statement("reported_runs", _ALL),
     )
-    _geomeans(view)
+    _geomeans(shown)
 
 
-def _geomeans(view: View) -> None:
-    means = data.rows(view.snapshot, "reported_geomeans", view.selection)
+def _geomeans(shown: str) -> None:
+    means = data.rows(shown, "reported_geomeans", _ALL)
     if means.empty:
         return
     st.markdown("**Published tables of speedups**")
@@ -71,5 +84,5 @@ def _geomeans(view: View) -> None:
         key="reported-geomeans",
         alt="Geometric means of published speedups",
         file_name="xlabench-reported-geomeans",
-        sql=data.statement("reported_geomeans", view.selection),
+        sql=data.statement("reported_geomeans", _ALL),
     )

@@ -1,4 +1,4 @@
-"""Open a result file, compressed or not."""
+"""Open a file of results, compressed or not."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ DAMAGED = (EOFError, OSError, zlib.error)
 def is_compressed(path: Path) -> bool:
     """Tell a compressed file by its name."""
     return path.suffix in SUFFIXES
+
+
+def plain(path: Path) -> Path:
+    """Return what a file is called unpacked."""
+    return path.with_suffix("") if is_compressed(path) else path
 
 
 def unpacked(path: Path, file: BinaryIO) -> BinaryIO:

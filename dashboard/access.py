@@ -1,0 +1,92 @@
+"""Who looks at the pages and how they came: the name, whether a login gave it, and the desk for jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import login, settings
+from dashboard.words import escape
+from runner.errors import RunnerError
+from runner.jobs.bounds import LONGEST_NAME
+from runner.jobs.desk import Desk
+from runner.jobs.roles import Access, Decision, Person, Right
+from store.errors import StoreError
+
+if TYPE_CHECKING:
+    from store.state.jobs import Job
+
+_FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip")
+NAMELESS = "Say who you are first: what is launched is kept with a name."
+
+
+def desk() -> Desk:
+    """Return the queue of the home, as whoever looks at this page reaches it."""
+    name, verified = login.known()
+    return Desk(settings.home(), Person(name, verified), access())
+
+
+def access() -> Access:
+    """Return how this page is reached.
+
+    A proxy before a loopback address lets others in: what it adds to a request counts as reachable from outside.
+    """
+    forwarded = any(name in st.context.headers for name in _FORWARDED)
+    return Access(loopback=settings.is_loopback() and not forwarded, login=login.configured())
+
+
+def listed(limit: int = 200) -> list[Job]:
+    """Return the newest jobs; none, with a sentence on the page, where they cannot be read."""
+    try:
+        return desk().listed(limit)
+    except StoreError as error:
+        st.error(escape(error), icon=":material/database_off:")
+        return []
+
+
+def may_launch() -> Decision:
+    """Return whether whoever looks at this page may launch."""
+    found = may("launch")
+    return found if not found.allowed or login.known()[0] else Decision(False, NAMELESS)
+
+
+def may(right: Right) -> Decision:
+    """Return whether whoever looks at this page has a right; a broken settings file gives nobody any but to view.
+
+    Without a login everybody views, so such a file has nothing to say about that.
+    """
+    return decided(desk(), right)
+
+
+def may_read(name: str) -> Decision:
+    """Return whether somebody may view whom the login knows under a name: for what is no page."""
+    reached = Access(loopback=settings.is_loopback(), login=True)
+    return decided(Desk(settings.home(), Person(name, verified=True), reached), "view")
+
+
+def decided(by: Desk, right: Right) -> Decision:
+    """Return what a desk decides."""
+    try:
+        return by.may(right)
+    except RunnerError as error:
+        return Decision(right == "view" and not by.access.login, str(error))
+
+
+def ask_name(key: str) -> None:
+    """Ask for the name, where no login gives one and nobody has typed it; `key` is of the box."""
+    name, verified = login.known()
+    if verified or access().login:
+        return
+    if name:
+        st.caption(f"As **{escape(name)}** (unverified: there is no login)", width="content")
+        return
+    st.text_input(
+        "Launch as",
+        key=key,
+        max_chars=LONGEST_NAME,
+        placeholder="your name, asked once",
+        help="There is no login, so the name stands in the history as unverified.",
+        on_change=lambda: login.remember(st.session_state[key]),
+        width=220,
+    )

@@ -1,0 +1,175 @@
+"""Measure again: results that a page shows, all, some or a kind of them, as a new run on this machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import access, launching, planned, run_files
+from dashboard.rows import each
+from dashboard.words import STATUS_WORDS, count, escape, missing
+from runner.jobs import again
+from runner.jobs.bounds import LONGEST_NAME, LONGEST_TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    import pandas as pd
+
+    from dashboard.view import View
+    from runner.jobs.request import RunRequest
+
+ALONE = (
+    "A new run of this side alone: it shows whether the number comes again, and never confirms a difference between "
+    "two sides. Compare confirms: it measures both in turns."
+)
+FAILED = "failed"
+_MOST_LISTED = 2000
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One result of a run, and the kinds under which it may be chosen together with others."""
+
+    run_id: str
+    experiment_id: str
+    environment: str
+    text: str
+    kinds: frozenset[str] = frozenset()
+
+
+def of_rows(rows: pd.DataFrame, kind: str | None = None) -> list[Cell]:
+    """Return the cells of a table's rows, which name run, experiment and environment; what failed is a kind.
+
+    Args:
+        rows: of a query over results.
+        kind: column whose words are kinds, too.
+    """
+    found = {}
+    for row in each(rows):
+        if missing(row.experiment_id) or not row.experiment_id:
+            continue
+        environment = "default" if missing(row.environment) else str(row.environment)
+        names = [str(row.model), str(row.test), str(getattr(row, "series", row.variant))]
+        cell = Cell(str(row.run_id), str(row.experiment_id), environment, " ".join(names), frozenset(_kinds(row, kind)))
+        found[cell.run_id, cell.experiment_id, cell.environment] = cell
+    return list(found.values())
+
+
+def offer(view: View, cells: Sequence[Cell], *, key: str) -> None:
+    """Draw the button that opens the choice; nothing where a page has no results.
+
+    Args:
+        view: what is shown; its baseline is measured in turns with what is chosen.
+        cells: of one run or of several; those of the first one's run are offered.
+        key: of the choice, unique on the page.
+    """
+    if not cells:
+        return
+    run = cells[0].run_id
+    mine = [cell for cell in cells if cell.run_id == run]
+    with st.popover("Measure again", icon=":material/replay:", key=f"{key}-again", on_change="rerun") as part:
+        if part.open:
+            _choice(view, run, mine, key)
+
+
+def one(view: View, cell: Cell, label: str, *, key: str, beside: Collection[str] = ()) -> None:
+    """Draw a button that measures one result again, or says why it cannot.
+
+    Args:
+        view: what is shown.
+        cell: the result.
+        label: of the button.
+        key: of the button.
+        beside: backends of the same model that take turns with it.
+    """
+    file = run_files.of(view.snapshot, cell.run_id)
+    entries = () if isinstance(file, str) else again.planned(file, [(cell.experiment_id, cell.environment)], beside)
+    if isinstance(file, str) or not entries:
+        why_not = file if isinstance(file, str) else "The plan of its run does not hold it."
+        st.button(label, key=key, icon=":material/replay:", disabled=True, help=why_not)
+        return
+    launching.button(label, again.rerun(file, entries), f"again {file.run.label}"[:LONGEST_NAME], key=key, help=ALONE)
+
+
+def _choice(view: View, run: str, cells: Sequence[Cell], key: str) -> None:
+    file = run_files.of(view.snapshot, run)
+    if isinstance(file, str):
+        st.warning(escape(file), icon=":material/block:")
+        return
+    chosen = _chosen(cells, key)
+    baseline = view.selection.baseline
+    beside = st.toggle(
+        f"{escape(baseline)} of the same models in turns with them",
+        value=True,
+        key=f"{key}-beside",
+        help="A speedup of the new run needs its baseline there.",
+    )
+    wanted = [(cell.experiment_id, cell.environment) for cell in chosen]
+    entries = again.planned(file, wanted, (baseline,) if beside else ())
+    if not entries:
+        st.caption("Choose results." if not chosen else "The plan of the run holds none of these results.")
+        return
+    ask(view, again.rerun(file, entries), f"again {file.run.label}", key, ALONE)
+
+
+def ask(view: View, request: RunRequest, label: str, key: str, meaning: str) -> None:
+    """Draw what a request would measure, who asks and why, and the button that queues it.
+
+    Args:
+        view: what is shown.
+        request: what is asked for.
+        label: name of the job.
+        key: of the widgets, unique on the page.
+        meaning: what its results will say, and what not.
+    """
+    found = planned.of(request)
+    if isinstance(found, str):
+        st.warning(escape(found), icon=":material/block:")
+        return
+    planned.brief(view.snapshot, found)
+    access.ask_name(f"{key}-name")
+    why = st.text_input("Why", key=f"{key}-why", max_chars=LONGEST_TEXT, placeholder="for whoever reads the queue")
+    what = f"Queue {count(len(found.runnable), 'experiment')}"
+    if found.runnable:
+        launching.button(what, request, label[:LONGEST_NAME], key=f"{key}-queue", why=why or "", main=True)
+    st.caption(meaning)
+
+
+def _chosen(cells: Sequence[Cell], key: str) -> list[Cell]:
+    """Draw kinds and names; return what they choose together."""
+    groups = _groups(cells)
+    kinds = st.pills("Which", list(groups), selection_mode="multi", key=f"{key}-kinds")
+    by_text = _by_text(cells[:_MOST_LISTED])
+    names = st.multiselect("Results", list(by_text), key=f"{key}-results", placeholder="type to search")
+    wanted = {id(cell): cell for kind in kinds for cell in groups[kind]}
+    wanted |= {id(by_text[name]): by_text[name] for name in names}
+    return list(wanted.values())
+
+
+def _groups(cells: Sequence[Cell]) -> Mapping[str, list[Cell]]:
+    """Return `all 12`, `failed 3`, … with their cells; the name holds the number, so that one sees what it chooses."""
+    kinds = dict.fromkeys(kind for cell in cells for kind in sorted(cell.kinds))
+    groups = {kind: [cell for cell in cells if kind in cell.kinds] for kind in kinds}
+    named = {f"all {kind} ({len(found)})": found for kind, found in groups.items()}
+    return {**named, f"all ({len(cells)})": list(cells)}
+
+
+def _by_text(cells: Sequence[Cell]) -> dict[str, Cell]:
+    found: dict[str, Cell] = {}
+    for cell in cells:
+        text = cell.text if cell.text not in found else f"{cell.text} · {cell.environment} · {cell.experiment_id[:8]}"
+        found[text] = cell
+    return found
+
+
+def _kinds(row: object, kind: str | None) -> list[str]:
+    status = getattr(row, "status", None)
+    kinds = []
+    if kind is not None and not missing(getattr(row, kind)):
+        kinds.append(str(getattr(row, kind)))
+    elif status in STATUS_WORDS and status not in ("ok", "verify_only", "skipped", "not_run", "never_steady"):
+        kinds.append(FAILED)
+    return kinds

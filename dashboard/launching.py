@@ -1,0 +1,145 @@
+"""What pages do with jobs: submit, cancel, retry, and say what came of it; each goes through the desk."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import access, links
+from dashboard.words import escape
+from runner.errors import RunnerError
+from runner.jobs.desk import Wish, is_over
+from runner.jobs.request import encode
+from store.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runner.jobs.request import Request
+    from store.state.jobs import Job
+
+_MINE = "_my_jobs"
+_SAID = "_launch_said"
+_KEYS = "_launch_keys"
+
+
+def submit(request: Request, label: str, why: str, key: str) -> None:
+    """Queue a request; what came of it is said at the top of the page. For a callback.
+
+    Args:
+        request: what is asked for.
+        label: name of the run.
+        why: for whoever reads the queue.
+        key: made when the button was drawn, so that a second click on it, however fast, is the same job.
+    """
+    wish = Wish(request=request, label=label, why=why, key=key)
+    _do("Queued", lambda: access.desk().submit(wish))
+
+
+def cancel(job_id: int) -> None:
+    """Cancel a job. For a callback."""
+    _do("Cancelled", lambda: access.desk().cancel(job_id))
+
+
+def retry(job_id: int) -> None:
+    """Queue a job again. For a callback."""
+    _do("Queued again", lambda: access.desk().retry(job_id))
+
+
+def button(
+    label: str,
+    request: Request,
+    name: str,
+    *,
+    key: str,
+    why: str = "",
+    help: str | None = None,  # noqa: A002 - as Streamlit calls it
+    icon: str = ":material/replay:",
+    main: bool = False,
+) -> None:
+    """Draw a button that queues a request, or says why it cannot.
+
+    Args:
+        label: of the button.
+        request: what is asked for.
+        name: label of the job.
+        key: of the button.
+        why: for whoever reads the queue.
+        help: what a reader who may is told of it.
+        icon: Streamlit's name of one.
+        main: draw it as what the page is for.
+    """
+    allowed = access.may_launch()
+    going_on, newest = _alike(request)
+    st.button(
+        label if going_on is None else f"{label}: job {going_on.job_id} is {going_on.state}",
+        key=key,
+        icon=icon,
+        type="primary" if main else "secondary",
+        disabled=not allowed.allowed or going_on is not None,
+        help=help if allowed.allowed else allowed.reason,
+        on_click=submit,
+        args=(request, name, why, _key(request, newest)),
+    )
+
+
+def mine() -> list[int]:
+    """Return the jobs that this session launched and has not put away, the newest first."""
+    return list(reversed(st.session_state.get(_MINE, ())))
+
+
+def put_away(job_id: int) -> None:
+    """Say no more of a job."""
+    st.session_state[_MINE] = [each for each in st.session_state.get(_MINE, ()) if each != job_id]
+
+
+def to_job(job_id: int) -> None:
+    """Open a job on its page. For a callback, or before the page is drawn again."""
+    links.jump("runs", show="Jobs", job=str(job_id))
+
+
+def acted() -> bool:
+    """Say whether something was done of which the page has not told yet: for a part that is drawn apart from it."""
+    return bool(st.session_state.get(_SAID))
+
+
+def told() -> None:
+    """Say what came of the last action, once."""
+    for done, text in st.session_state.pop(_SAID, ()):
+        st.toast(escape(text), icon=":material/task_alt:" if done else ":material/block:")
+        if not done:
+            st.error(escape(text), icon=":material/block:")
+
+
+def _do(word: str, act: Callable[[], Job]) -> None:
+    try:
+        job = act()
+    except (RunnerError, StoreError) as error:
+        said = (False, str(error))
+    else:
+        said = (True, f"{word}: job {job.job_id}, {job.label}")
+        st.session_state[_MINE] = [
+            *(each for each in st.session_state.get(_MINE, ()) if each != job.job_id),
+            job.job_id,
+        ]
+    st.session_state[_SAID] = [*st.session_state.get(_SAID, ()), said]
+
+
+def _alike(request: Request) -> tuple[Job | None, int]:
+    """Return a job that does the same and is not over, and the newest one that is: what is over may be asked anew."""
+    text = encode(request)
+    alike = [job for job in access.listed() if job.request == text]
+    going_on = next((job for job in alike if not is_over(job)), None)
+    return going_on, max((job.job_id for job in alike if is_over(job)), default=0)
+
+
+def _key(request: Request, newest: int) -> str:
+    """Return the key of a button: the same for this session until another job of the request is over."""
+    keys: dict[str, tuple[int, str]] = st.session_state.setdefault(_KEYS, {})
+    name = hashlib.sha256(encode(request).encode()).hexdigest()
+    if keys.get(name, (-1, ""))[0] != newest:
+        keys[name] = newest, uuid.uuid4().hex
+    return keys[name][1]

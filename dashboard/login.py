@@ -1,0 +1,96 @@
+"""The login that `[auth]` of Streamlit's secrets.toml configures: pages and routes ask here whether it was passed.
+
+Streamlit's own check is one of scripts; a route has to look at the signed cookie itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+from streamlit import auth_util
+
+from dashboard.settings import LOGIN_VARIABLE
+from dashboard.words import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NAME = "reviewer"
+"""Where a session keeps the name that somebody typed."""
+
+
+def configured() -> bool:
+    """Tell whether readers have to sign in."""
+    return bool(os.environ.get(LOGIN_VARIABLE) or auth_util.get_secrets_auth_section())
+
+
+def known() -> tuple[str, bool]:
+    """Return who looks at the page, and whether a login says so; an empty name where nobody has said."""
+    if getattr(st.user, "is_logged_in", False):
+        return name_of(dict(st.user)), True
+    return str(st.session_state.get(NAME) or "").strip(), False
+
+
+def remember(name: str) -> None:
+    """Keep a name that was typed; to be called in a callback, before the box of the reviewer is drawn."""
+    st.session_state[NAME] = name
+
+
+def name_of(claims: Mapping[str, Any]) -> str:
+    """Return the name under which roles know somebody; an address that its provider has not checked is none.
+
+    Some providers say so in words, some say nothing: those give out only addresses of their own.
+    """
+    checked = str(claims.get("email_verified", True)).lower() == "true"
+    email = claims.get("email") if checked else None
+    return str(email or claims.get("sub") or claims.get("name") or "")
+
+
+def reader(cookies: Mapping[str, str]) -> str | None:
+    """Return who signed in, by the cookies of a request; None for nobody. The signature is ours."""
+    from streamlit.web.server.starlette import (  # noqa: PLC0415 - of the server
+        starlette_server_config,
+        starlette_websocket,
+    )
+
+    name = starlette_server_config.USER_COOKIE_NAME
+    signed = starlette_websocket._get_signed_cookie_with_chunks(dict(cookies), name)  # noqa: SLF001 - nothing public
+    try:
+        told = json.loads(signed or b"{}")
+    except ValueError:
+        return None
+    return name_of(told) if told.get("is_logged_in") is True else None
+
+
+def required(title: str) -> bool:
+    """Draw the way in where somebody has to sign in and has not; tell whether that is so."""
+    if not configured() or getattr(st.user, "is_logged_in", False):
+        return False
+    st.title(title, anchor=False)
+    st.markdown("Sign in to see the results.")
+    if not auth_util.is_authlib_installed():
+        st.error("A login is configured and its package is missing: `pip install 'xlabench[auth]'`, then start again.")
+        return True
+    for provider in providers():
+        words = f"Sign in with {provider}" if provider else "Sign in"
+        key = f"sign-in-{provider or 'default'}"
+        st.button(words, on_click=st.login, args=(provider,), type="primary", icon=":material/login:", key=key)
+    return True
+
+
+def way_out() -> None:
+    """Draw in the sidebar who is signed in, and the way out; nothing without a login."""
+    if configured():
+        with st.sidebar:
+            st.caption(f"Signed in as {escape(name_of(dict(st.user)) or 'somebody')}")
+            st.button("Sign out", on_click=st.logout, type="tertiary", icon=":material/logout:", key="sign-out")
+
+
+def providers() -> list[str | None]:
+    """Return the providers by name; None is the one that `[auth]` itself describes."""
+    section = auth_util.get_secrets_auth_section()
+    named: list[str | None] = [str(name) for name, value in section.items() if hasattr(value, "get")]
+    return [None] if "client_id" in section else named

@@ -1,0 +1,166 @@
+"""The queue: every job with its place, state, who and why; it is looked at again only while something goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import access, jobs, launching, settings, snapshot, tables
+from dashboard.progress import progress
+from dashboard.screens.jobs import one
+from dashboard.settings import FOLLOW_EVERY_S
+from dashboard.tables import Column
+from dashboard.words import count, escape
+from runner.jobs import serve
+from runner.jobs.desk import is_over
+from store.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from store.state.jobs import Job
+
+KEY = "job"
+"""URL parameter of the job that is looked at."""
+_TABLE = "jobs-list"
+_LISTED = 500
+_ACTIVE = "_jobs_active"
+
+
+def sentence() -> str:
+    """Return what goes on, as markdown; empty where nothing does."""
+    found = access.listed(_LISTED)
+    numbers = {state: sum(job.state == state for job in found) for state in ("running", "starting", "queued")}
+    said = [f"{number:,} {state}" for state, number in numbers.items() if number]
+    return f"Jobs: {', '.join(said)}" if said else ""
+
+
+def show() -> None:
+    """Draw the queue and the chosen job."""
+    st.session_state[_ACTIVE] = _any_active(access.listed(_LISTED))
+    _without_worker()
+    st.fragment(_board, run_every=FOLLOW_EVERY_S if st.session_state[_ACTIVE] else None)()
+
+
+def _without_worker() -> None:
+    """Say where nobody carries out what is queued."""
+    if not serve.has_worker(settings.home()):
+        st.info(
+            "No worker runs on this machine for this home, so jobs wait: start `xlabench worker`, or `xlabench serve` "
+            "without `--no-worker`.",
+            icon=":material/power_off:",
+        )
+
+
+def _board() -> None:
+    found = access.listed(_LISTED)
+    if launching.acted():
+        st.rerun(scope="app")
+    if _any_active(found) != st.session_state[_ACTIVE]:
+        snapshot.advance()
+        st.rerun(scope="app")
+    if not found:
+        st.markdown("**No job yet.** A new run is asked for under *New run*, by *Measure again* beside results, or by")
+        st.code("xlabench jobs submit --suite-name dummy", language="bash", width="content")
+        return
+    one.show(_chosen(found))
+    _table(found)
+
+
+def _table(found: Sequence[Job]) -> None:
+    places = _places()
+    ordered = sorted(found, key=lambda job: (is_over(job), places.get(job.job_id, 0), -job.job_id))
+    frame = pd.DataFrame([_row(job, places) for job in ordered])
+    columns = {name: column for name, column in _COLUMNS.items() if name in _ALWAYS or frame[name].notna().any()}
+    st.caption("Select a job for its log, its results, and what can be done with it.")
+    tables.show(
+        frame,
+        columns,
+        key=_TABLE,
+        alt="Jobs: what goes on and waits first, then the newest",
+        file_name="xlabench-jobs",
+        on_select=lambda: _choose([job.job_id for job in ordered]),
+    )
+    if len(found) >= _LISTED:
+        st.caption(f"The newest {count(_LISTED, 'job')}; `xlabench jobs list --limit N` has more.")
+
+
+def _choose(job_ids: Sequence[int]) -> None:
+    picked = st.session_state[_TABLE]["selection"]["rows"]
+    if picked and picked[0] < len(job_ids):
+        st.session_state[KEY] = str(job_ids[picked[0]])
+
+
+def _chosen(found: Sequence[Job]) -> Job | None:
+    typed = str(
+        st.text_input(
+            "Job",
+            key=KEY,
+            bind="query-params",
+            max_chars=12,
+            width=240,
+            placeholder="its number; or select one below",
+            label_visibility="collapsed",
+        )
+        or ""
+    ).strip()
+    if not typed:
+        return None
+    known = {str(job.job_id): job for job in found}
+    if typed not in known:
+        st.warning(f"There is no job “{escape(typed)}” among these.", icon=":material/search_off:")
+    return known.get(typed)
+
+
+def _any_active(found: Sequence[Job]) -> bool:
+    return any(not is_over(job) for job in found)
+
+
+def _places() -> Mapping[int, int]:
+    try:
+        return access.desk().positions()
+    except StoreError:
+        return {}
+
+
+def _row(job: Job, places: Mapping[int, int]) -> dict[str, Any]:
+    came = progress(job) if job.state in ("starting", "running") else None
+    return {
+        "job": job.job_id,
+        "state": jobs.word(job),
+        "place": places.get(job.job_id),
+        "came": f"{came.done:,} of {came.planned:,}" if came else None,
+        "label": job.label,
+        "asked": jobs.asked(jobs.request(job)),
+        "who": job.who if job.verified else f"{job.who} (unverified)",
+        "why": job.why or None,
+        "said": jobs.explained(job) or None,
+        "submitted": jobs.moment(job.submitted_at),
+        "started": jobs.moment(job.started_at),
+        "finished": jobs.moment(job.finished_at),
+        "spent_s": job.spent_s or None,
+        "attempts": job.attempts or None,
+    }
+
+
+_ALWAYS = ("job", "state", "label", "asked", "who", "submitted")
+_COLUMNS: dict[str, Column] = {
+    "job": Column("Job", "number", pinned=True, width=55),
+    "state": Column("State", pinned=True, width=95),
+    "place": Column(
+        "Place", "number", help="In the queue, from 1; a job that waits for a device is overtaken.", width=60
+    ),
+    "came": Column("Records", help="Written so far, of those planned.", width=90),
+    "label": Column("Label", width=170),
+    "asked": Column("Asked for", width=230),
+    "who": Column("Who", width=140),
+    "why": Column("Why", width=180),
+    "said": Column("What is to say", width=260, help="Why it waits, failed or was lost."),
+    "submitted": Column("Submitted (UTC)", "time"),
+    "started": Column("Started (UTC)", "time"),
+    "finished": Column("Finished (UTC)", "time"),
+    "spent_s": Column("Took, s", "seconds", help="All attempts that ended."),
+    "attempts": Column("Attempts", "number"),
+}

@@ -1,0 +1,30 @@
+"""What a server does before its first reader comes: import what pages need, and read what every page reads first."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import threading
+
+from dashboard import settings
+from store import query
+from store.errors import StoreError
+
+_MODULES = ("dashboard.pages", "dashboard.watch", "scipy.special", "scipy.stats")
+"""SciPy's parts by name: the statistics import them when they are used, as measuring environments have none."""
+
+
+def begin() -> None:
+    """Do it in a thread of its own: a reader who comes meanwhile does not wait for all of it."""
+    threading.Thread(target=_all, name="warm-up", daemon=True).start()
+
+
+def _all() -> None:
+    for name in _MODULES:
+        importlib.import_module(name)
+    from dashboard import data  # noqa: PLC0415 - its caches need the server that begins this
+
+    newest = query.current_snapshot(settings.store_dir())
+    if newest is not None:
+        with contextlib.suppress(StoreError):  # each page says it
+            data.choices(str(newest))

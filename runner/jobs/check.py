@@ -1,0 +1,176 @@
+"""Whether a request can be carried out: refused with one sentence where it is submitted, and again before it starts."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import msgspec
+
+from runner import flags
+from runner.errors import RunnerError, UsageError
+from runner.jobs import operators
+from runner.jobs.command import flag_words
+from runner.jobs.request import RunRequest, XlaFlag, decode
+from runner.plan import plan_file
+from runner.plan.selection import select
+from runner.suites import get_suite
+from runner.suites.base import SuiteContext
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from runner.jobs.request import Request
+    from runner.plan import PlanRequest
+
+_MOST_EXPERIMENTS = 20_000
+_MOST_REPEATS = 3
+"""`*`, `+` and `{` of one pattern: more of them can take years over a long name."""
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./+-]{0,199}")
+_FREE_TEXT = frozenset({"notes", "skip_reason", "not_here", "in_spite_of"})
+_OVERRIDE = re.compile(r"True|False|None|-?[0-9]+(\.[0-9]+)?")
+_KEY = re.compile(r"(dynamo|inductor)\.[A-Za-z_][\w.]*")
+
+
+class BadRequest(RunnerError):
+    """A request that cannot be carried out."""
+
+    exit_code = 2
+
+
+def read(text: str, most_bytes: int, environments: Collection[str]) -> Request:
+    """Return the request of a text, checked.
+
+    Raises:
+        BadRequest: it is too long, of another form, or asks for what there is not.
+    """
+    size = len(text.encode(errors="surrogatepass"))
+    if size > most_bytes:
+        raise BadRequest(
+            f"The request has {size} bytes, and [jobs] request_bytes allows {most_bytes}; ask for less at a time."
+        )
+    try:
+        request = decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise BadRequest(f"The request is not of the form: {error}.") from None
+    check(request, environments)
+    return request
+
+
+def check(request: Request, environments: Collection[str]) -> None:
+    """Check what its types cannot say: that names exist, and that the flags it stands for agree.
+
+    Args:
+        request: of the right form.
+        environments: names of `xlabench.toml`.
+
+    Raises:
+        BadRequest: with the sentence that the same flags would give.
+    """
+    if not isinstance(request, RunRequest):
+        return
+    if unknown := set(request.environments) - {*environments, "default"}:
+        known = ", ".join(sorted({*environments, "default"}))
+        raise BadRequest(f"There is no environment {min(unknown)}; choose one of {known}.")
+    for pattern in (*request.selection.filter, *request.selection.exclude):
+        _check_pattern(pattern)
+    try:
+        if request.plan is not None:
+            _check_plan(request)
+        operators.check_configurations(request.selection.config)
+        parsed = parsed_flags(request)
+        asked = flags.plan_request(parsed)
+        if request.plan is None:
+            flags.agreeing(flags.settings(parsed))
+            _check_selection(asked)
+    except RecursionError:
+        raise BadRequest("The request is nested too deeply.") from None
+    except (RunnerError, ValueError, LookupError) as error:
+        raise BadRequest(str(error)) from None
+
+
+def parsed_flags(request: RunRequest) -> argparse.Namespace:
+    """Return a request as the flags of `xlabench run` that it stands for.
+
+    Raises:
+        UsageError: a flag does not take its value.
+    """
+    return _Parser.of_run().parse_args(flag_words(request))
+
+
+class _Parser(argparse.ArgumentParser):
+    """The flags of `xlabench run`; what they refuse is raised."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+    @classmethod
+    def of_run(cls) -> _Parser:
+        parser = cls(add_help=False, allow_abbrev=False)
+        flags.add_plan_flags(parser)
+        flags.add_measure_flags(parser)
+        return parser
+
+
+def _check_selection(asked: PlanRequest) -> None:
+    found = select(asked)
+    if not found.choices and not found.missing_suites:
+        raise UsageError("No experiment matches; loosen the selection.")
+
+
+def _check_pattern(pattern: str) -> None:
+    if sum(map(pattern.count, "*+")) > _MOST_REPEATS or re.search(r"\)[*+?]|[*+]{2}", pattern):
+        raise BadRequest(
+            f"The pattern {pattern!r} repeats too much: at most {_MOST_REPEATS} times * or +, and none behind a group."
+        )
+
+
+def _check_plan(request: RunRequest) -> None:
+    """Check a plan's experiments as the file's reader does, and that no text in them names a file or is more."""
+    plan = request.plan
+    assert plan is not None  # noqa: S101 - asked for by the caller
+    if not plan.experiments or len(plan.experiments) > _MOST_EXPERIMENTS:
+        raise UsageError(f"The plan has {len(plan.experiments)} experiments; it takes 1 to {_MOST_EXPERIMENTS}.")
+    _check_texts(plan.settings.values(), "settings")
+    models: dict[str, set[str]] = {}
+    for number, (entry, config) in enumerate(plan_file.checked(plan, "the request's plan")):
+        where = f"experiment {number} of the plan"
+        if entry.environment not in {*request.environments, "default"}:
+            raise UsageError(f"{where} is of the environment {entry.environment!r}, which the request does not name.")
+        apart = {"xla_flags", "overrides"}
+        operators.check_source(entry.used_by, where)
+        if config.suite_name == operators.SUITE or config.operator is not None:
+            operators.check_planned(config, where)
+            apart |= {"operator", "model_name"}
+        else:
+            _check_model(models, config.suite_name, config.model_name)
+        _check_texts([value for name, value in entry.config.items() if name not in apart], where)
+        _check_compiler_settings(config.xla_flags, config.overrides, where)
+
+
+def _check_texts(values: Iterable[Any], where: str) -> None:
+    for value in values:
+        for text in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(text, dict) or (isinstance(text, str) and not _WORD.fullmatch(text)):
+                raise UsageError(f"{text!r} in {where} is no word.")
+
+
+def _check_compiler_settings(xla_flags: tuple[str, ...], overrides: dict[str, str], where: str) -> None:
+    try:
+        msgspec.convert(list(xla_flags), tuple[XlaFlag, ...])
+    except msgspec.ValidationError:
+        raise UsageError(f"{where}: of XLA's flags a job takes those whose value is a number or a switch.") from None
+    for key, value in overrides.items():
+        if not (_KEY.fullmatch(key) and _OVERRIDE.fullmatch(value)):
+            raise UsageError(f"{where}: of a compiler's settings a job takes numbers and switches, not {key}={value}.")
+
+
+def _check_model(models: dict[str, set[str]], suite: str, model: str) -> None:
+    context = SuiteContext(torchbench_dir=None)
+    if get_suite(suite).unavailable(context):
+        return  # the run says so, and skips it with the reason
+    if suite not in models:
+        models[suite] = {name for each in get_suite(suite).models(context) for name in (each.name, *each.aliases)}
+    if model not in models[suite]:
+        raise UsageError(f"The suite {suite} has no model {model!r}; `xlabench plan` lists them.")

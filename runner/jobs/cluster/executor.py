@@ -1,0 +1,219 @@
+"""The executor of a Ray cluster: each attempt is a job of Ray's on the node that has what it needs."""
+
+from __future__ import annotations
+
+import shlex
+import socket
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from runner.jobs import folder
+from runner.jobs.cluster.nodes import Spot, choose
+from runner.jobs.cluster.order import MEASURES, ORDER, RUN_NAME, STOP, WAITS, Measured, Order, attempt_name, run_name
+from runner.jobs.cluster.ray_api import RayCluster, Unreachable
+from runner.jobs.executor import Alive, Ended, Gone, Waiting
+from runner.jobs.states import End
+from store.errors import RemoteFailed
+from store.identity import digest
+from store.remote import arrive_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from runner.jobs.cluster.ray_api import RayJob
+    from runner.jobs.executor import Reservation, Seen, Ticket, Work
+    from runner.jobs.request import Needs
+    from store.remote import Place
+
+_END_S = 15.0
+"""For Ray to end a job that was killed."""
+
+
+def _nothing(folder: Path, *, is_over: bool) -> None:
+    del folder, is_over
+
+
+@dataclass
+class Ray:
+    """Carries attempts out on the nodes of a cluster. What they write comes back through a place that all reach."""
+
+    home: Path
+    cluster: RayCluster
+    shared: Place
+    python: str = "python3"
+    """The interpreter of the nodes that has xlabench."""
+    arrived: Callable[..., None] = _nothing
+    """Told the folder of a run in the home when records of it have come, and whether it is over."""
+    say: Callable[[str], None] = print
+    name: str = "ray"
+    _said: str = ""
+
+    def reserve(self, ticket: Ticket, needs: Needs, taken: frozenset[str]) -> Spot | Waiting:
+        if needs.store:
+            return Waiting(reason="waits for a worker of this machine: what it compares lies in the store here")
+        try:
+            nodes, used = self.cluster.nodes(), self._used()
+        except Unreachable as error:
+            return Waiting(reason=f"waits: {error}")
+        found = choose(needs, nodes, used, taken)
+        if isinstance(found, Spot):
+            try:  # before the attempt counts
+                self._place(ticket).write(WAITS, b"its node prepares it")
+            except RemoteFailed as error:
+                return Waiting(reason=f"waits: {error}")
+        return found
+
+    def start(self, ticket: Ticket, work: Work, reservation: Reservation) -> Alive:
+        if not isinstance(reservation, Spot):
+            raise TypeError(reservation)
+        needs = reservation.needs
+        order = Order(
+            origin=self._origin,
+            job_id=ticket.job_id,
+            attempt=ticket.attempt,
+            label=ticket.label,
+            needs=needs,
+            work=work,
+        )
+        place, key = self._place(ticket), self._key(ticket)
+        command = f"exec {shlex.quote(self.python)} -m runner.jobs.cluster.lead {shlex.quote(place.url)}"
+        try:
+            place.write(ORDER, msgspec.json.encode(order))
+            self.cluster.submit(key, command, reservation)
+        except (RemoteFailed, Unreachable) as error:
+            if self._was_refused(key):
+                raise OSError(str(error)) from error
+            self._tell(str(error))  # whether it has begun, the next look says
+        return Alive(waits=f"waits for Ray to start it on {reservation.node.name}")
+
+    def look(self, ticket: Ticket) -> Seen:
+        try:
+            job = self.cluster.jobs().get(self._key(ticket))
+            names = {node.node_id: node.name for node in self.cluster.nodes()}
+            self._bring(ticket)
+        except (Unreachable, RemoteFailed) as error:
+            self._tell(str(error))
+            return Alive(waits=str(error))
+        self._said = ""
+        place = folder.of(self.home, ticket.job_id, ticket.attempt)
+        if job is None or job.is_over or job.node_id not in names:
+            self._tell_arrived(ticket, is_over=True)
+            told = place.end()
+            return Gone(_why_gone(job)) if told is None else Ended(msgspec.convert(told, End))
+        if job.state == "PENDING":
+            return Alive(waits=f"waits for Ray to start it on {names[job.node_id]}", host=names[job.node_id])
+        return Alive(waits=_text(place.path / WAITS) or None, host=names[job.node_id])
+
+    def stop(self, ticket: Ticket) -> None:
+        try:
+            self._place(ticket).write(STOP, b"")
+            job = self.cluster.jobs().get(self._key(ticket))
+        except (Unreachable, RemoteFailed) as error:
+            self._tell(str(error))
+            return
+        if job is not None and job.state == "PENDING":
+            self.cluster.stop(self._key(ticket))
+
+    def kill(self, ticket: Ticket) -> None:
+        key, until = self._key(ticket), time.monotonic() + _END_S
+        self.cluster.stop(key)
+        while time.monotonic() < until:
+            try:
+                job = self.cluster.jobs().get(key)
+                if job is None or job.is_over or job.node_id not in {node.node_id for node in self.cluster.nodes()}:
+                    return
+            except Unreachable:
+                return
+            time.sleep(0.5)
+
+    def run_of(self, ticket: Ticket) -> tuple[str, str] | None:
+        told = self._measured(ticket)
+        return (told.run_id, str(self._run_folder(told))) if told else None
+
+    def last_line(self, ticket: Ticket) -> str:
+        lines = folder.of(self.home, ticket.job_id, ticket.attempt).log_tail(4000).strip().splitlines()
+        return lines[-1][:500] if lines else ""
+
+    def descriptors(self) -> Sequence[int]:
+        return ()
+
+    def _bring(self, ticket: Ticket) -> None:
+        """Bring what is new of an attempt, and of the run that it measures into, into the home.
+
+        Raises:
+            RemoteFailed: the place cannot be reached.
+        """
+        arrive_all(self._place(ticket), folder.of(self.home, ticket.job_id, ticket.attempt).path)
+        told = self._measured(ticket)
+        if told and arrive_all(self.shared.under(run_name(self._origin, told.name)), self._run_folder(told)):
+            self._tell_arrived(ticket, is_over=False)
+
+    def _tell_arrived(self, ticket: Ticket, *, is_over: bool) -> None:
+        told = self._measured(ticket)
+        if told is not None:
+            self.arrived(self._run_folder(told), is_over=is_over)
+
+    def _measured(self, ticket: Ticket) -> Measured | None:
+        """Return what the node said of the run; a name that could leave the home's runs is none."""
+        path = folder.of(self.home, ticket.job_id, ticket.attempt).path / MEASURES
+        try:
+            told = msgspec.json.decode(path.read_bytes(), type=Measured)
+        except (OSError, msgspec.DecodeError):
+            return None
+        return told if RUN_NAME.fullmatch(told.name) else None
+
+    def _run_folder(self, told: Measured) -> Path:
+        return self.home.resolve() / "runs" / told.name
+
+    def _was_refused(self, key: str) -> bool:
+        """Say whether the cluster answers and has no such job: it did not take it."""
+        try:
+            return key not in self.cluster.jobs()
+        except Unreachable:
+            return False
+
+    def _tell(self, text: str) -> None:
+        """Say what is wrong, once."""
+        if text != self._said:
+            self.say(text)
+            self._said = text
+
+    @property
+    def _origin(self) -> str:
+        return digest([socket.gethostname(), str(self.home.resolve())])
+
+    def _key(self, ticket: Ticket) -> str:
+        return f"xlabench-{self._origin}-{ticket.job_id}-{ticket.attempt}"
+
+    def _place(self, ticket: Ticket) -> Place:
+        return self.shared.under(attempt_name(self._origin, ticket.job_id, ticket.attempt))
+
+    def _used(self) -> dict[str, dict[str, float]]:
+        """Return by node what jobs of ours, of all homes, have there or are about to."""
+        used: dict[str, dict[str, float]] = {}
+        for job in self.cluster.jobs().values():
+            if not job.is_over:
+                there = used.setdefault(job.node_id, {})
+                for name, number in job.takes.items():
+                    there[name] = there.get(name, 0.0) + number
+        return used
+
+
+def _why_gone(job: RayJob | None) -> str:
+    if job is None:
+        return "the cluster does not know it: it never took it, or its head was started anew"
+    if not job.is_over:
+        return "its node is gone"
+    last = [line.strip() for line in job.message.splitlines() if line.strip()][-1:]
+    return f"Ray says {job.state}{': ' + last[0][:300] if last else ''}"
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")[:500]
+    except OSError:
+        return ""

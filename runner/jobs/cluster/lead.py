@@ -1,0 +1,189 @@
+"""What Ray starts on a node: takes its devices, leads the attempt as a worker there would, sends back what it writes.
+
+It measures nothing itself and ends with Ray's own process of the job; what it leads ends with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import psutil
+
+from runner.jobs import folder
+from runner.jobs.cluster.mirror import Mirror
+from runner.jobs.cluster.order import END, LOG, MEASURES, ORDER, STOP, WAITS, Measured, Order, run_name
+from runner.jobs.executor import Alive, Ended, Ticket, Waiting
+from runner.jobs.local import Local
+from runner.jobs.states import End
+from store.errors import RemoteFailed
+from store.remote import Place
+
+if TYPE_CHECKING:
+    from runner.jobs.executor import Reservation, Seen
+
+_STARTED_BY = "raylet"
+"""Name of the process that starts Ray's own process of a job, and with it ours."""
+LOOK_EVERY_S = 2.0
+"""Between two looks at what was written, and at the place."""
+PATIENT_S = 900.0
+"""For a place that cannot be reached once the attempt is over; then the attempt counts as lost."""
+_CHOSEN = ("CUDA_VISIBLE_DEVICES", "ZE_AFFINITY_MASK", "ONEAPI_DEVICE_SELECTOR", "TPU_VISIBLE_CHIPS", "LD_PRELOAD")
+"""By Ray for this job; what else it sets is for its own workers: OMP_NUM_THREADS=1 would be measured."""
+
+
+def main(url: str) -> None:
+    """Lead the attempt whose order lies at a place."""
+    restore_environment()
+    shared, _, name = url.partition("/attempts/")
+    attempt = Place.of(shared).under(f"attempts/{name}")
+    order = msgspec.json.decode(attempt.read(ORDER) or b"", type=Order)
+    Lead(order, Place.of(shared), attempt).lead()
+
+
+def restore_environment() -> None:
+    """Give this process the environment in which Ray was started on the node: that of a measurement typed there."""
+    try:
+        raylet = psutil.Process(os.getppid()).parent()
+        own = raylet.environ() if raylet is not None and raylet.name() == _STARTED_BY else {}
+    except psutil.Error:
+        own = {}
+    if not own:  # not ours to read
+        os.environ.pop("OMP_NUM_THREADS", None)
+        return
+    theirs = {name: value for name, value in own.items() if name not in _CHOSEN and not name.startswith("RAY_")}
+    chosen = {name: os.environ[name] for name in _CHOSEN if name in os.environ}
+    os.environ.clear()
+    os.environ.update({**theirs, **chosen})
+
+
+def node_home() -> Path:
+    """Return the folder where a node keeps its settings, its runs and what it was told."""
+    return Path(os.environ.get("XLABENCH_HOME") or Path.home() / "xlabench-data").resolve()
+
+
+@dataclass
+class Lead:
+    """An attempt on this node."""
+
+    order: Order
+    shared: Place
+    attempt: Place
+    _mirrors: list[Mirror] = field(default_factory=list)
+    _measured: Measured | None = None
+    _ends: bool = False
+
+    def __post_init__(self) -> None:
+        home = node_home()
+        self.own = home / "cluster" / self.order.origin
+        ends = () if "--until-verdict" in self.order.work.words else ("--no-ingest",)
+        self.executor = Local(home, ends=ends, runs=self.own / "runs", bound=True)
+        self.ticket = Ticket(
+            job_id=self.order.job_id, attempt=self.order.attempt, home=self.own, label=self.order.label
+        )
+
+    def lead(self) -> None:
+        """Lead it to its end, and say at the place how it ended."""
+        signal.signal(signal.SIGTERM, self._hear)
+        for number in range(1, self.order.attempt):  # what a crash of this node left of it
+            self.executor.kill(Ticket(**{**vars(self.ticket), "attempt": number}))
+        reserved = self._reserved()
+        if reserved is None:
+            return
+        try:
+            self.executor.start(self.ticket, self.order.work, reserved)
+        except OSError as error:
+            self._say_end(End(code=None, reason="ended"), f"xlabench: it could not be started: {error}\n")
+            return
+        finally:
+            reserved.release()
+        seen = self._follow()
+        self.executor.kill(self.ticket)
+        self._finish(seen)
+
+    def _hear(self, *_: object) -> None:
+        self._ends = True
+
+    def _reserved(self) -> Reservation | None:
+        """Wait for the node's devices, which people may measure on, too; None where it is not to begin any more."""
+        told = None
+        while True:
+            found = self.executor.reserve(self.ticket, self.order.needs, frozenset())
+            reason = found.reason if isinstance(found, Waiting) else ""
+            if isinstance(found, Waiting) and not found.devices:  # no wait will change that
+                self._say_end(End(code=2), f"xlabench: {socket.gethostname()} cannot carry it out; it {reason}\n")
+                return None
+            if reason != told:
+                self.attempt.write(WAITS, reason.encode())
+                told = reason
+            if not isinstance(found, Waiting):
+                return found
+            if self._is_to_end():
+                self._say_end(End(code=None, reason="stopped"), "")
+                return None
+            time.sleep(1.0)
+
+    def _follow(self) -> Seen:
+        """Send what is new until the attempt is over; whoever wants it to end says so at the place."""
+        asked = False
+        while isinstance(seen := self.executor.look(self.ticket), Alive):
+            with contextlib.suppress(RemoteFailed):  # met again at the next look
+                self._send()
+                if not asked and self._is_to_end():
+                    self.executor.stop(self.ticket)
+                    asked = True
+            if self._ends and not asked:
+                self.executor.stop(self.ticket)
+                asked = True
+            select.select(self.executor.descriptors(), (), (), LOOK_EVERY_S)
+        return seen
+
+    def _is_to_end(self) -> bool:
+        return self._ends or self.attempt.exists(STOP)
+
+    def _send(self, *, all_of_it: bool = False) -> None:
+        place = folder.of(self.own, self.ticket.job_id, self.ticket.attempt)
+        told = place.measures()
+        if told and self._measured is None:
+            run = Path(told["folder"])
+            # Attempts on several nodes are runs of their own: each belongs to one machine.
+            measured = Measured(run_id=told["run_id"], name=f"{run.name}-{told['run_id'][:8]}")
+            self._mirrors.append(Mirror(run, self.shared.under(run_name(self.order.origin, measured.name))))
+            self.attempt.write(MEASURES, msgspec.json.encode(measured))
+            self._measured = measured
+        for mirror in self._mirrors:
+            mirror.send(all_of_it=all_of_it)
+        if place.log.is_file():
+            self.attempt.put(LOG, place.log)
+
+    def _finish(self, seen: Seen) -> None:
+        """Send the rest and how it ended, in this order; an attempt that left no word about its end is lost."""
+        patient_until = time.monotonic() + PATIENT_S
+        while True:
+            try:
+                self._send(all_of_it=True)
+                if isinstance(seen, Ended):
+                    self.attempt.write(END, msgspec.json.encode(seen.end))
+            except RemoteFailed:
+                if time.monotonic() > patient_until:
+                    raise
+                time.sleep(LOOK_EVERY_S)
+            else:
+                return
+
+    def _say_end(self, end: End, log: str) -> None:
+        self.attempt.write(LOG, log.encode())
+        self.attempt.write(END, msgspec.json.encode(end))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

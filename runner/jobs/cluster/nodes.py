@@ -1,0 +1,139 @@
+"""What a node offers, as Ray carries it: devices are resources that a job has for itself, the rest are labels."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, get_args
+
+from runner.jobs.executor import Waiting
+from store.record import Accelerator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from runner.jobs.request import Needs
+
+_BY_RAY = ("cuda", "xpu")
+"""Accelerators that Ray hands out itself, as GPU: it tells the job which ones through the driver's variable."""
+GPU = "GPU"
+_DEVICE, _MODEL, _ENVIRONMENT = "xlabench-", "xlabench/", "xlabench/env-"
+_LABEL = re.compile(r"[^A-Za-z0-9_.-]+")
+_LONGEST = 63
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """A node that is alive."""
+
+    node_id: str
+    name: str
+    resources: Mapping[str, float]
+    labels: Mapping[str, str]
+
+    @property
+    def models(self) -> dict[Accelerator, str]:
+        """Its accelerators with their models, as `word` writes them."""
+        return {name: self.labels[_MODEL + name] for name in get_args(Accelerator) if _MODEL + name in self.labels}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spot:
+    """Where an attempt goes, and what of the node it takes there."""
+
+    node: Node
+    needs: Needs
+    takes: Mapping[str, float]
+
+    def release(self) -> None:
+        """Nothing is held before Ray has the attempt: Ray gives out each device once."""
+
+
+def word(text: str) -> str:
+    """Return a name as labels may hold it."""
+    return _LABEL.sub("-", text)[:_LONGEST].strip("-_.") or "unknown"
+
+
+def start_flags(devices: Mapping[Accelerator, Sequence[str]], environments: Iterable[str]) -> tuple[str, ...]:
+    """Return the flags with which `ray start` makes a node of this host; without blanks, so that a shell splits them.
+
+    Args:
+        devices: models of the host's devices by accelerator; which of several a job gets, Ray decides.
+        environments: names that its home knows.
+    """
+    resources = {_DEVICE + name: 1 for name in devices if name not in _BY_RAY}
+    labels = {_MODEL + name: word(" or ".join(sorted(set(models)))) for name, models in devices.items()}
+    labels |= {_ENVIRONMENT + word(name): "yes" for name in dict.fromkeys(("default", *environments))}
+    return (
+        "--num-cpus=0",  # nothing else of Ray's is to run where is measured
+        f"--resources={json.dumps(resources, separators=(',', ':'))}",
+        "--labels=" + ",".join(f"{key}={value}" for key, value in sorted(labels.items())),
+    )
+
+
+def choose(
+    needs: Needs, nodes: Sequence[Node], used: Mapping[str, Mapping[str, float]], taken: frozenset[str]
+) -> Spot | Waiting:
+    """Return a node where all that a job needs is free, or say what it waits for.
+
+    Args:
+        needs: of the job.
+        nodes: those that are alive.
+        used: by node, what jobs have there now.
+        taken: what jobs before it wait for, as `NODE/RESOURCE`: nobody is overtaken there for ever.
+    """
+    fitting = [node for node in nodes if not _lacking(needs, node)]
+    if not fitting:
+        return Waiting(reason=_why_none(needs, nodes))
+    for node in fitting:
+        wants, has = takes(needs, node), used.get(node.node_id, {})
+        is_free = all(has.get(name, 0.0) + n <= node.resources.get(name, 0.0) for name, n in wants.items())
+        if is_free and not taken.intersection(_names(node, wants)):
+            return Spot(node=node, needs=needs, takes=wants)
+    devices = frozenset(name for node in fitting for name in _names(node, takes(needs, node)))
+    where = ", ".join(sorted({node.name for node in fitting})[:3])
+    what = ", ".join(needs.accelerators) or "all devices"
+    return Waiting(reason=f"waits for {what} of {where}: other jobs measure there or wait before it", devices=devices)
+
+
+def takes(needs: Needs, node: Node) -> dict[str, float]:
+    """Return the resources that a job has for itself on a node; what names no accelerator takes one of each kind."""
+    found: dict[str, float] = {}
+    for name in needs.accelerators or tuple(node.models):
+        if name in _BY_RAY:  # the first ones, so that the one of that number is among them
+            found[GPU] = 1.0 + (needs.device_index or 0)
+        else:
+            found[_DEVICE + name] = 1.0
+    return found
+
+
+def _names(node: Node, wants: Iterable[str]) -> set[str]:
+    return {f"{node.node_id}/{name}" for name in wants}
+
+
+def _lacking(needs: Needs, node: Node) -> str:
+    """Say what a node has not at all; empty where it has everything."""
+    wants = takes(needs, node)
+    if not wants:
+        return "devices to measure on"
+    for kind in needs.accelerators:
+        if kind not in node.models:
+            return kind
+    for name, number in wants.items():
+        if node.resources.get(name, 0.0) < number:
+            return name.removeprefix(_DEVICE)
+    asked = [node.models[name] for name in needs.accelerators or node.models]
+    if needs.accelerator_model and word(needs.accelerator_model) not in asked:
+        return needs.accelerator_model
+    lacks = [each for each in needs.environments if _ENVIRONMENT + word(each) not in node.labels]
+    return f"the environment {lacks[0]}" if lacks else ""
+
+
+def _why_none(needs: Needs, nodes: Sequence[Node]) -> str:
+    measuring = [node for node in nodes if node.models]
+    if not measuring:
+        return "waits for a node that measures: none of the cluster has the flags of `xlabench worker --node-flags`"
+    lacks = sorted({_lacking(needs, node) for node in measuring})
+    offers = sorted({f"{name} ({model})" for node in measuring for name, model in node.models.items()})
+    return f"waits for a node with {' and '.join(lacks)}: the {len(measuring)} there are have {', '.join(offers)}"

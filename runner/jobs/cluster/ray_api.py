@@ -1,0 +1,187 @@
+"""What is asked of Ray: its Jobs API, and which nodes are alive. Only this file imports ray."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from runner.errors import RunnerError, UsageError
+from runner.jobs.cluster.nodes import GPU, Node
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from runner.jobs.cluster.nodes import Spot
+
+_FRESH_S = 0.5
+"""What was asked is not asked again within this time: a step of the worker asks once."""
+_NODES_N = 10_000
+_LIMIT_S = 20.0
+_NODE_LABEL = "ray.io/node-id"
+_NODE_KEY, _TAKES_KEY = "xlabench-node", "xlabench-takes"
+"""In the metadata of jobs of ours, those of other homes included."""
+
+
+T = TypeVar("T")
+
+
+class Unreachable(RunnerError):
+    """The cluster does not answer, or refuses."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RayJob:
+    """A job as Ray sees it."""
+
+    state: str
+    """PENDING, RUNNING, or how it ended."""
+    message: str
+    node_id: str
+    """Where it runs, or is to run."""
+    takes: Mapping[str, float]
+
+    @property
+    def is_over(self) -> bool:
+        return self.state not in ("PENDING", "RUNNING")
+
+
+@dataclass
+class RayCluster:
+    """A cluster behind the address of its dashboard."""
+
+    address: str
+    limit_s: float = _LIMIT_S
+    """For one answer."""
+    _client: Any = None
+    _asked: dict[str, tuple[float, Any]] = field(default_factory=dict)
+
+    def connect(self) -> None:
+        """Import Ray; its own words about the cluster's version come here.
+
+        Raises:
+            UsageError: ray is not installed.
+        """
+        try:
+            import ray.job_submission
+            import ray.util.state  # noqa: F401
+        except ImportError:
+            raise UsageError(
+                "--executor ray needs Ray: install the extra `cluster` (pip install 'xlabench[cluster]')."
+            ) from None
+
+    def nodes(self) -> list[Node]:
+        """Return the nodes that are alive.
+
+        Raises:
+            Unreachable: the cluster does not answer.
+        """
+        return self._fresh("nodes", self._nodes)
+
+    def jobs(self) -> dict[str, RayJob]:
+        """Return the jobs that were submitted to the cluster, by their names.
+
+        Raises:
+            Unreachable: the cluster does not answer.
+        """
+        return self._fresh("jobs", self._jobs)
+
+    def submit(self, name: str, command: str, spot: Spot) -> None:
+        """Give an attempt to a node; a name that is known already is that very attempt.
+
+        Raises:
+            Unreachable: the cluster does not answer, or refuses.
+        """
+        resources = dict(spot.takes)
+        gpus = resources.pop(GPU, None)
+        self._asked.pop("jobs", None)
+        if name in self.jobs():
+            return
+        self._ask(
+            lambda: self._connected().submit_job(
+                entrypoint=command,
+                submission_id=name,
+                entrypoint_num_gpus=gpus,
+                entrypoint_resources=resources or None,
+                entrypoint_label_selector={_NODE_LABEL: spot.node.node_id},
+                metadata={_NODE_KEY: spot.node.node_id, _TAKES_KEY: json.dumps(dict(spot.takes))},
+            )
+        )
+        self._asked.pop("jobs", None)
+
+    def stop(self, name: str) -> None:
+        """Ask Ray to end a job; one that is over or unknown stays as it is."""
+        self._asked.pop("jobs", None)
+        with contextlib.suppress(Unreachable):
+            self._ask(lambda: self._connected().stop_job(name))
+
+    def _fresh(self, what: str, ask: Callable[[], T]) -> T:
+        at, found = self._asked.get(what, (0.0, None))
+        if found is None or time.monotonic() - at > _FRESH_S:
+            found = self._ask(ask)
+            self._asked[what] = time.monotonic(), found
+        return found  # type: ignore[no-any-return]
+
+    def _nodes(self) -> list[Node]:
+        from ray.util.state import list_nodes
+
+        self._connected()
+        return [
+            Node(
+                node_id=each.node_id,
+                name=each.node_name,
+                resources=dict(each.resources_total or {}),
+                labels=dict(each.labels or {}),
+            )
+            for each in list_nodes(self.address, limit=_NODES_N, timeout=int(_LIMIT_S))
+            if each.state == "ALIVE"  # its own filter calls those that it leaves out missing, and raises
+        ]
+
+    def _jobs(self) -> dict[str, RayJob]:
+        told = self._connected().list_jobs()
+        return {each.submission_id: _job(each) for each in told if each.submission_id}
+
+    def _connected(self) -> Any:
+        if self._client is None:
+            from ray.job_submission import JobSubmissionClient
+
+            self._client = JobSubmissionClient(self.address)
+        return self._client
+
+    def _ask(self, ask: Callable[[], T]) -> T:
+        """Ask Ray's client, which waits for ever; its errors are of several libraries.
+
+        Raises:
+            Unreachable: whatever it raises, or no answer in time.
+        """
+        answers: list[T] = []
+        errors: list[Exception] = []
+
+        def work() -> None:
+            try:
+                answers.append(ask())
+            except Exception as error:  # noqa: BLE001 - said below, of whatever kind
+                errors.append(error)
+
+        thread = threading.Thread(target=work, name="ray", daemon=True)
+        thread.start()
+        thread.join(self.limit_s)
+        if answers:
+            return answers[0]
+        self._client = None
+        said = str(errors[0]).strip().splitlines() if errors else [f"no answer in {self.limit_s:g} s"]
+        reason = said[0] if said else type(errors[0]).__name__
+        raise Unreachable(f"the cluster at {self.address} cannot be used: {reason}")
+
+
+def _job(told: Any) -> RayJob:
+    metadata = told.metadata or {}
+    try:
+        takes = {str(name): float(number) for name, number in json.loads(metadata.get(_TAKES_KEY, "{}")).items()}
+    except (ValueError, TypeError, AttributeError):  # somebody else's
+        takes = {}
+    node_id = told.driver_node_id or metadata.get(_NODE_KEY, "")
+    return RayJob(state=str(told.status.value), message=told.message or "", node_id=node_id, takes=takes)

@@ -1,0 +1,231 @@
+"""Where people meet the queue: submit, cancel, retry, and look. What is refused is kept, too."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.environments import settings_file
+from runner.errors import RunnerError
+from runner.jobs import bounds, check, wake
+from runner.jobs.bounds import LONGEST_NAME, LONGEST_TEXT
+from runner.jobs.request import encode
+from runner.jobs.roles import LOCAL, may
+from runner.jobs.states import OVER
+from store.state import FILE_NAME, jobs
+from store.state.database import opened
+from store.state.jobs import Action, Job
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from runner.environments.settings_file import SettingsFile
+    from runner.jobs.request import Request
+    from runner.jobs.roles import Access, Decision, Person, Right
+
+
+class Refused(RunnerError):
+    """Something that somebody may not do, or cannot have; it has been kept with name and time."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """A request with what people say about it."""
+
+    request: Request
+    label: str
+    """Name of the run."""
+    why: str = ""
+    key: str = ""
+    """The same key is the same job, so that a double click is one; empty: a new job in any case."""
+    priority: int = 0
+    """Higher ones go first; -100 to 100."""
+    timeout_s: float | None = None
+    """Of one attempt; None: that of [jobs]."""
+
+
+@dataclass(frozen=True)
+class Desk:
+    """The queue of a home, as one person reaches it.
+
+    Every method opens its own short transaction: a desk may be kept, shared by threads, and costs nothing.
+    """
+
+    home: Path
+    person: Person
+    access: Access = LOCAL
+    clock: Callable[[], float] = time.time
+
+    @property
+    def state(self) -> Path:
+        return self.home / FILE_NAME
+
+    def submit(self, wish: Wish) -> Job:
+        """Queue a request; the same key gives the job that it gave before.
+
+        Raises:
+            Refused: the person may not, the request cannot be carried out, or a limit is reached.
+        """
+        file = self.allowed("submit", None)
+        key = wish.key or uuid.uuid4().hex
+        try:
+            text, timeout_s = self.checked(wish, file)
+        except RunnerError as error:
+            raise self.refuse("submit", None, str(error)) from None
+        with opened(self.state) as con:
+            job = jobs.by_key(con, key)
+            full = None if job else bounds.reached(con, file.jobs, self.person.name, self.clock())
+            if job is None and full is None:
+                job = jobs.add(con, self._job(wish, key, text, timeout_s, file.jobs.attempts))
+                self.act(con, job.job_id, "submit", wish.why)
+        if job is None:
+            raise self.refuse("submit", None, str(full))
+        wake.tell(self.home)
+        return job
+
+    def cancel(self, job_id: int) -> Job:
+        """Cancel a job: at once where it waits; where it runs, its worker ends it within seconds.
+
+        Raises:
+            Refused: the person may not, there is no such job, or it is over.
+        """
+        self.allowed("cancel", job_id)
+        now = self.clock()
+        with opened(self.state) as con:
+            job = jobs.change(con, job_id, ("queued", "lost"), state="cancelled", finished_at=now, message="")
+            job = job or jobs.change(
+                con, job_id, ("starting", "running"), cancel_wanted_at=now, message="being cancelled"
+            )
+            if job is not None:
+                self.act(con, job_id, "cancel", "")
+        if job is None:
+            raise self.refuse("cancel", job_id, f"{self._what(job_id)}; nothing is left to cancel.")
+        wake.tell(self.home)
+        return job
+
+    def retry(self, job_id: int) -> Job:
+        """Queue a job again that failed, was cancelled or is lost: its run goes on, and failures are measured again.
+
+        Raises:
+            Refused: the person may not, there is no such job, it is not over, or it is done.
+        """
+        file = self.allowed("retry", job_id)
+        fresh = {"state": "queued", "tries_left": file.jobs.attempts, "retry_failed": True, "message": ""}
+        blank = dict.fromkeys(("cancel_wanted_at", "started_at", "finished_at", "exit_code"))
+        with opened(self.state) as con:
+            full = bounds.reached(con, file.jobs, self.person.name, self.clock())
+            job = None if full else jobs.change(con, job_id, ("failed", "cancelled", "lost"), **fresh, **blank)
+            if job is not None:
+                self.act(con, job_id, "retry", "")
+        if job is None:
+            why = full or f"{self._what(job_id)}; submit it anew, or wait until it is over."
+            raise self.refuse("retry", job_id, why)
+        wake.tell(self.home)
+        return job
+
+    def job(self, job_id: int) -> Job | None:
+        """Return a job; None where there is none of this number."""
+        if not self.state.is_file():
+            return None
+        with opened(self.state) as con:
+            return jobs.get(con, job_id)
+
+    def listed(self, limit: int = 200) -> list[Job]:
+        """Return the jobs that were submitted last, the newest first."""
+        if not self.state.is_file():
+            return []
+        with opened(self.state) as con:
+            return jobs.newest(con, limit)
+
+    def positions(self) -> dict[int, int]:
+        """Return the place of each waiting job in the queue, from 1; a job that waits for a device is overtaken."""
+        if not self.state.is_file():
+            return {}
+        with opened(self.state) as con:
+            return {job.job_id: place for place, job in enumerate(jobs.in_states(con, ("queued",)), 1)}
+
+    def actions(self, job_id: int | None = None) -> list[Action]:
+        """Return who did what with a job, or everything, refusals included; the oldest first."""
+        if not self.state.is_file():
+            return []
+        with opened(self.state) as con:
+            return jobs.actions(con, job_id)
+
+    def may(self, right: Right) -> Decision:
+        """Return whether the person may view, note, or launch (submit, cancel, retry), and if not, why.
+
+        Raises:
+            UsageError: the home's settings file is broken.
+        """
+        return may(right, self.person, self.access, settings_file.read(self.home).roles)
+
+    def checked(self, wish: Wish, file: SettingsFile) -> tuple[str, float]:
+        """Return the request's text and the job's timeout.
+
+        Raises:
+            BadRequest: the request cannot be carried out, or a word beside it cannot be shown.
+        """
+        text = encode(wish.request)
+        check.read(text, file.jobs.request_bytes, file.environments)
+        bounds.check_words(wish, self.person)
+        return text, bounds.timeout_s(wish, file.jobs)
+
+    def allowed(self, action: str, job_id: int | None) -> SettingsFile:
+        """Return the home's settings if the person may launch.
+
+        Raises:
+            Refused: it may not; kept with its name.
+        """
+        file = settings_file.read(self.home)
+        decision = may("launch", self.person, self.access, file.roles)
+        if not decision.allowed:
+            raise self.refuse(action, job_id, decision.reason)
+        return file
+
+    def refuse(self, action: str, job_id: int | None, reason: str) -> Refused:
+        """Keep that something was refused; returns the error to raise."""
+        with opened(self.state) as con:
+            self.act(con, job_id, f"refused {action}", reason)
+        return Refused(reason)
+
+    def act(self, con: sqlite3.Connection, job_id: int | None, action: str, detail: str) -> None:
+        """Keep what the person did."""
+        name, verified = self.person.name[:LONGEST_NAME], self.person.verified
+        made = Action(
+            job_id=job_id,
+            action=action,
+            who=name,
+            verified=verified,
+            acted_at=self.clock(),
+            detail=detail[:LONGEST_TEXT],
+        )
+        jobs.act(con, made)
+
+    def _job(self, wish: Wish, key: str, text: str, timeout_s: float, attempts: int) -> Job:
+        return Job(
+            key=key,
+            request=text,
+            label=wish.label,
+            why=wish.why,
+            who=self.person.name,
+            verified=self.person.verified,
+            priority=wish.priority,
+            timeout_s=timeout_s,
+            tries_left=attempts,
+            submitted_at=self.clock(),
+        )
+
+    def _what(self, job_id: int) -> str:
+        job = self.job(job_id)
+        return f"There is no job {job_id}" if job is None else f"Job {job_id} is {job.state}"
+
+
+def is_over(job: Job) -> bool:
+    """Say whether nothing happens with the job any more unless somebody asks."""
+    return job.state in OVER and not (job.state == "lost" and job.tries_left)

@@ -1,0 +1,141 @@
+"""What carries attempts out: this machine, or a cluster. The table is the record of jobs; an executor holds none.
+
+Each call may be the first after a crash of the worker, so an executor finds an attempt again by its ticket alone, and
+what it was asked twice it does once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from runner.jobs.request import Needs
+    from runner.jobs.states import End
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ticket:
+    """One attempt at a job; job and attempt together name it for ever."""
+
+    job_id: int
+    attempt: int
+    home: Path
+    label: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What an attempt executes, wherever that is: it names no place."""
+
+    words: tuple[str, ...]
+    """Behind `python -m xlabench`; made by `runner.jobs.command` and the worker, never by who asked."""
+    run: str | None
+    """Name of the folder of its run, the same for all attempts; None where the command makes its own."""
+    plan: bytes | None
+    """Content of the plan file, if it has one."""
+    timeout_s: float
+    grace_s: float
+
+    def argv(self, home: Path, plan: Path, *ends: str, runs: Path | None = None) -> tuple[str, ...]:
+        """Return all words behind `python -m xlabench`.
+
+        Args:
+            home: of the host that executes it.
+            plan: where the plan lies there, if it has one.
+            ends: what else that host adds.
+            runs: folder of its runs; None: that of the home.
+        """
+        found = [*self.words, f"--home={home}", *ends]
+        found += [f"--plan={plan}"] if self.plan is not None else []
+        return (*found, *([f"--output-dirname={(runs or home / 'runs') / self.run}"] if self.run else []))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """An attempt cannot begin now."""
+
+    reason: str
+    devices: frozenset[str] = frozenset()
+    """What it waits for: jobs behind it leave these alone, so that it is not overtaken for ever."""
+
+
+class Reservation(Protocol):
+    """Devices that are kept for an attempt until it has begun."""
+
+    def release(self) -> None:
+        """Give them back; what has begun meanwhile goes on holding them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alive:
+    """The attempt goes on."""
+
+    waits: str | None = None
+    """It has been given away and measures nothing yet: what it waits for. Its time has not begun."""
+    host: str | None = None
+    """Where it lies, if not on this host."""
+    pid: int | None = None
+    """Of its leading process, where it lies on this host and has said so."""
+    pid_started_at: float | None = None
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The attempt is over, and said how."""
+
+    end: End
+
+
+@dataclass(frozen=True)
+class Gone:
+    """Nothing of the attempt is left, and it has not said how it ended; or it never began."""
+
+    reason: str = ""
+    """Where more is known than that: one sentence."""
+
+
+Seen = Alive | Ended | Gone
+
+
+class Executor(Protocol):
+    """Carries attempts out. `tests/runner/jobs/fake_executor.py` is the smallest one."""
+
+    name: str
+
+    def reserve(self, ticket: Ticket, needs: Needs, taken: frozenset[str]) -> Reservation | Waiting:
+        """Keep what an attempt needs, or say what it waits for.
+
+        Args:
+            ticket: of the attempt.
+            needs: of its request.
+            taken: devices that jobs before it wait for.
+        """
+
+    def start(self, ticket: Ticket, work: Work, reservation: Reservation) -> Alive:
+        """Begin an attempt, which outlives this process.
+
+        Raises:
+            OSError: it cannot be begun.
+        """
+
+    def look(self, ticket: Ticket) -> Seen:
+        """Return what has become of an attempt."""
+
+    def stop(self, ticket: Ticket) -> None:
+        """Ask an attempt to end, once or several times; it keeps what it has measured."""
+
+    def kill(self, ticket: Ticket) -> None:
+        """End whatever is left of an attempt; return when nothing is."""
+
+    def run_of(self, ticket: Ticket) -> tuple[str, str] | None:
+        """Return id and folder of the run that an attempt measures into; None until it has said so."""
+
+    def last_line(self, ticket: Ticket) -> str:
+        """Return the last line that an attempt printed."""
+
+    def descriptors(self) -> Sequence[int]:
+        """Return descriptors that become readable when an attempt ends; without any, the worker looks now and then."""

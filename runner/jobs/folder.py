@@ -1,0 +1,125 @@
+"""The folder of one attempt at a job, `HOME/jobs/<job>/<attempt>`: what its processes write for whoever comes after."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from store.folder import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VARIABLE = "XLABENCH_JOB"
+"""Environment variable that every process of an attempt inherits: its folder, which tells it from all others."""
+
+_ORDER, _STARTED, _MEASURES, _END = "order.json", "started.json", "measures.json", "end.json"
+_LOG, _LOCK, _PLAN = "log", "lock", "plan.yaml"
+
+
+@dataclass(frozen=True)
+class AttemptFolder:
+    """Its files; each is written whole and on disk when the call returns."""
+
+    path: Path
+
+    @property
+    def log(self) -> Path:
+        """What the command prints."""
+        return self.path / _LOG
+
+    @property
+    def plan(self) -> Path:
+        """The plan of the request, if it has one."""
+        return self.path / _PLAN
+
+    def make(self, order: Mapping[str, Any], plan: bytes | None = None) -> None:
+        """Make the folder with what its process is to do."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        if plan is not None:
+            write_whole(self.plan, plan)
+        self._write(_ORDER, order)
+
+    def order(self) -> dict[str, Any]:
+        """Return what its process is to do."""
+        return self._read(_ORDER) or {}
+
+    def say_started(self, pid: int, started_at: float | None) -> None:
+        """Write down which process leads the attempt."""
+        self._write(_STARTED, {"pid": pid, "started_at": started_at})
+
+    def started(self) -> tuple[int, float | None] | None:
+        """Return pid and start of the leading process; None until it has said so."""
+        told = self._read(_STARTED)
+        return (int(told["pid"]), told["started_at"]) if told else None
+
+    def say_end(self, code: int | None, reason: str) -> None:
+        """Write down how the command ended."""
+        self._write(_END, {"code": code, "reason": reason, "ended_at": time.time()})
+
+    def end(self) -> dict[str, Any] | None:
+        """Return how the command ended; None while it has not, or where nobody was left to write it."""
+        return self._read(_END)
+
+    def measures(self) -> dict[str, str] | None:
+        """Return `run_id` and `folder` of the run that the attempt measures into; None until it has begun."""
+        return self._read(_MEASURES)
+
+    def take_lock(self) -> int:
+        """Return a descriptor that holds the attempt while anybody has it open: its leading process inherits it."""
+        handle = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return handle
+
+    def is_held(self) -> bool:
+        """Say whether its leading process lives, from the moment it was born."""
+        try:
+            handle = os.open(self.path / _LOCK, os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(handle)
+        return False
+
+    def read_log(self, offset: int = 0) -> bytes:
+        """Return what stands in the log from an offset on; a negative one counts from its end."""
+        with contextlib.suppress(OSError), self.log.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size + offset) if offset < 0 else min(offset, size))
+            return file.read()
+        return b""
+
+    def log_tail(self, most_bytes: int = 64_000) -> str:
+        """Return the end of the log as text."""
+        return self.read_log(-most_bytes).decode(errors="replace")
+
+    def _write(self, name: str, content: Mapping[str, Any]) -> None:
+        write_whole(self.path / name, json.dumps(content).encode())
+
+    def _read(self, name: str) -> dict[str, Any] | None:
+        try:
+            return dict(json.loads((self.path / name).read_bytes()))
+        except (OSError, ValueError, TypeError):
+            return None
+
+
+def of(home: Path, job_id: int, attempt: int) -> AttemptFolder:
+    """Return the folder of an attempt, counted from 1."""
+    return AttemptFolder(home.resolve() / "jobs" / str(job_id) / str(attempt))
+
+
+def say_run(run_id: str, folder: Path) -> None:
+    """Tell the job, where this process belongs to one, which run it measures into."""
+    told = os.environ.get(VARIABLE)
+    if told:
+        write_whole(Path(told) / _MEASURES, json.dumps({"run_id": run_id, "folder": str(folder.resolve())}).encode())

@@ -1,0 +1,194 @@
+"""The executor of this machine: a session of its own for each attempt, a lock for each device."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from runner.environments import machine, settings_file
+from runner.jobs import folder
+from runner.jobs.executor import Alive, Ended, Gone, Waiting
+from runner.jobs.states import End
+from runner.notices.settings import SECRETS
+from runner.schedule import devices, processes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from runner.jobs.executor import Reservation, Seen, Ticket, Work
+    from runner.jobs.request import Needs
+
+
+def _environment() -> dict[str, str]:
+    """Return this process's environment without what is for the worker alone."""
+    return {name: value for name, value in os.environ.items() if name not in SECRETS}
+
+
+@dataclass
+class Locks:
+    """The locks of devices; a leading process that was started meanwhile goes on holding them."""
+
+    handles: Mapping[str, int]
+
+    def release(self) -> None:
+        devices.release(self.handles)
+        self.handles = {}
+
+
+@dataclass
+class Local:
+    """Carries attempts out on this machine."""
+
+    home: Path
+    name: str = "local"
+    command: tuple[str, ...] = (sys.executable, "-m", "xlabench")
+    """What stands before the words of an attempt."""
+    ends: tuple[str, ...] = ()
+    """What every command of this host gets besides."""
+    runs: Path | None = None
+    """Folder of the runs; None: that of the home."""
+    bound: bool = False
+    """Attempts end with this process instead of outliving it."""
+    _watched: dict[Ticket, int] = field(default_factory=dict)
+    """A descriptor of each leading process."""
+    _over: set[int] = field(default_factory=set)
+    """Those of them that have been given out as readable."""
+    _children: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def reserve(self, ticket: Ticket, needs: Needs, taken: frozenset[str]) -> Locks | Waiting:
+        here = machine.detect().accelerators
+        if lacking := [each for each in needs.accelerators if each not in here]:
+            return Waiting(reason=f"waits for a host with {lacking[0]}: this one has {', '.join(here)}")
+        if lacking_model := _lacking_model(needs):
+            return Waiting(reason=lacking_model)
+        known = {*settings_file.read(self.home).environments, "default"}
+        if strange := [each for each in needs.environments if each not in known]:
+            return Waiting(
+                reason=f"waits for the environment {strange[0]}: xlabench.toml of this home does not name it"
+            )
+        wanted = devices.names(needs.accelerators or here, needs.device_index)
+        if common := taken.intersection(wanted):
+            return Waiting(reason=f"waits for {min(common)}: a job before it does, too", devices=frozenset(wanted))
+        got = devices.take(wanted, f"job {ticket.job_id}: {ticket.label}")
+        if isinstance(got, str):
+            return Waiting(reason=f"waits: {got}", devices=frozenset(wanted))
+        return Locks(got)
+
+    def start(self, ticket: Ticket, work: Work, reservation: Reservation) -> Alive:
+        held = reservation.handles if isinstance(reservation, Locks) else {}
+        place = self._folder(ticket)
+        home = self.home.resolve()
+        order = {
+            "argv": [*self.command, *work.argv(home, place.plan, *self.ends, runs=self.runs)],
+            "cwd": str(Path.cwd()),  # where this process found its own packages
+            "devices": list(held.values()),
+            "timeout_s": work.timeout_s,
+            "grace_s": work.grace_s,
+            "parent": os.getpid() if self.bound else None,
+        }
+        place.make(order, work.plan)
+        lock = place.take_lock()
+        try:
+            popen = self._popen(place, held, lock)
+        finally:
+            os.close(lock)
+        self._children.append(popen)
+        started_at = processes.start_time(popen.pid)
+        for handle in held.values():
+            devices.note(handle, popen.pid, f"job {ticket.job_id}: {ticket.label}")
+        self._watch(ticket, popen.pid, started_at)
+        return Alive(pid=popen.pid, pid_started_at=started_at)
+
+    def _popen(self, place: folder.AttemptFolder, held: Mapping[str, int], lock: int) -> subprocess.Popen[bytes]:
+        """Start the leading process; from its birth on it holds the attempt and the devices, whatever becomes of us."""
+        variables = {folder.VARIABLE: str(place.path), devices.HELD_VARIABLE: json.dumps(dict(held))}
+        return subprocess.Popen(
+            [sys.executable, "-m", "runner.jobs.shim", str(place.path)],
+            env={**_environment(), **variables},
+            pass_fds=(lock, *held.values()),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def look(self, ticket: Ticket) -> Seen:
+        self._reap()
+        place = self._folder(ticket)
+        # In this order: who lets the lock go has written the end before.
+        is_held = place.is_held()
+        told = place.end()
+        if told is not None and not is_held:
+            self._forget(ticket)
+            return Ended(msgspec.convert(told, End))
+        if not is_held:
+            self._forget(ticket)
+            return Gone()
+        pid, started_at = place.started() or (None, None)
+        if pid is not None:
+            self._watch(ticket, pid, started_at)
+        return Alive(pid=pid, pid_started_at=started_at)
+
+    def stop(self, ticket: Ticket) -> None:
+        pid, started_at = self._folder(ticket).started() or (None, None)
+        if pid is not None and processes.is_process(pid, started_at):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+
+    def kill(self, ticket: Ticket) -> None:
+        processes.kill_tagged(str(self._folder(ticket).path), tag=folder.VARIABLE)
+        self._reap()
+
+    def run_of(self, ticket: Ticket) -> tuple[str, str] | None:
+        told = self._folder(ticket).measures()
+        return (told["run_id"], told["folder"]) if told else None
+
+    def last_line(self, ticket: Ticket) -> str:
+        lines = self._folder(ticket).log_tail(4000).strip().splitlines()
+        return lines[-1][:500] if lines else ""
+
+    def descriptors(self) -> Sequence[int]:
+        """Return those to wait for; one that stays readable is that of a job nobody follows any more."""
+        for ticket, handle in list(self._watched.items()):
+            if handle in self._over:
+                self._forget(ticket)
+            elif select.select([handle], (), (), 0)[0]:
+                self._over.add(handle)
+        return tuple(self._watched.values())
+
+    def _folder(self, ticket: Ticket) -> folder.AttemptFolder:
+        return folder.of(ticket.home, ticket.job_id, ticket.attempt)
+
+    def _watch(self, ticket: Ticket, pid: int, started_at: float | None) -> None:
+        if ticket not in self._watched and processes.is_process(pid, started_at):
+            with contextlib.suppress(OSError):  # it has just ended
+                self._watched[ticket] = os.pidfd_open(pid)
+
+    def _forget(self, ticket: Ticket) -> None:
+        if ticket in self._watched:
+            handle = self._watched.pop(ticket)
+            self._over.discard(handle)
+            os.close(handle)
+
+    def _reap(self) -> None:
+        self._children = [each for each in self._children if each.poll() is None]
+
+
+def _lacking_model(needs: Needs) -> str:
+    """Say that the devices to measure on are not of the model that is asked for; empty where nothing is lacking."""
+    devices_here, index = machine.detect().devices, needs.device_index or 0
+    asked = [devices_here[name] for name in needs.accelerators or devices_here]
+    models = {each[index] for each in asked if index < len(each)}
+    if needs.accelerator_model is None or needs.accelerator_model in models:
+        return ""
+    return f"waits for a host with {needs.accelerator_model}: this one has {', '.join(sorted(models)) or 'none'}"

@@ -1,0 +1,116 @@
+"""Operators in a request: no more and no larger than a job may have, and no text in them that could name a file."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from runner.errors import UsageError
+from runner.jobs.request import LONGEST_CONFIG
+from runner.suites.operators import document
+from runner.suites.operators.arguments import arguments_of
+from runner.suites.operators.errors import FieldError
+from runner.suites.operators.expand import expand
+from store.operators import operator_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from runner.suites.operators.arguments import Tensor
+    from store.record import ExperimentConfig, Operator, UsedBy
+
+SUITE = "operators"
+MOST_CASES = 2_500
+"""In four backends and both tests these are as many experiments as a plan of a job may have."""
+_MOST_BYTES = 1 << 36
+"""Of the tensors of one call."""
+_TEXT = re.compile(r"[\w ,.<>()*=!|?:;\[\]+-]{0,4000}", re.ASCII)
+"""Modes, equations and schemas; none has a slash."""
+_NAME = re.compile(r"[A-Za-z][\w.:+-]{0,199}", re.ASCII)
+_SOURCE = re.compile(r"[\w./+-]{1,200}", re.ASCII)
+_OF_FILES = re.compile(r"\b(from_file|save)\b")
+"""The ops of aten that take the name of a file."""
+_SIZES = {"double": 8, "long": 8, "float": 4, "int": 4, "float16": 2, "bfloat16": 2, "int16": 2}
+"""Bytes of an element; one of all others."""
+
+
+def check_configurations(texts: Iterable[str]) -> None:
+    """Check configurations before anybody expands them without a bound.
+
+    Raises:
+        UsageError: one cannot be used, or asks for more than a job may have.
+    """
+    texts = tuple(texts)
+    if any(len(text.encode()) > LONGEST_CONFIG for text in texts):
+        raise UsageError(f"A configuration of a job has {LONGEST_CONFIG} bytes at most; ask for fewer operators.")
+    read = [document.of_text(document.Text("the configuration", text)) for text in texts]
+    for case in expand(*read, most=MOST_CASES):
+        check_operator(case.operator, case.name)
+        check_source(case.used_by, case.name)
+
+
+def check_planned(config: ExperimentConfig, where: str) -> None:
+    """Check the operator of a plan's experiment, and that it is called what it is.
+
+    Raises:
+        UsageError: it holds none, has another's name, or more than a job may have.
+    """
+    operator = config.operator
+    if operator is None or config.suite_name != SUITE:
+        raise UsageError(f"{where}: an experiment of suite operators has an operator, and no other has.")
+    check_operator(operator, where)
+    named = operator_name(operator.name, {"build": operator.build, "input": operator.input})
+    timed = " discrete" * operator.discrete + " cold L2" * operator.clear_cache
+    if not re.fullmatch(re.escape(named) + r"( #[0-9]{1,6})?" + re.escape(timed), config.model_name):
+        raise UsageError(f"{where}: {config.model_name!r} is not what its operator is called; that is {named!r}.")
+
+
+def check_operator(operator: Operator, where: str) -> None:
+    """Check one call.
+
+    Raises:
+        UsageError: as above.
+    """
+    if not _NAME.fullmatch(operator.name) or _OF_FILES.search(operator.name):
+        raise UsageError(f"{where}: a job does not take the operator {operator.name!r}.")
+    for generator in (operator.build_data_generator, operator.input_data_generator):
+        if generator is not None and not _NAME.fullmatch(generator):
+            raise UsageError(f"{where}: {generator!r} is no data generator.")
+    try:
+        tensors = [each for part in (operator.build, operator.input) for each in arguments_of(part).tensors()]
+    except FieldError as error:
+        raise UsageError(f"{where}: {error.field}: {error.text}.") from None
+    for text in _texts([operator.build, operator.input]):
+        if not _TEXT.fullmatch(text) or _OF_FILES.search(text):
+            raise UsageError(f"{where}: a job does not take the text {text[:80]!r}.")
+    size = sum(map(_bytes, tensors))
+    if size > _MOST_BYTES:
+        raise UsageError(f"{where}: its tensors have {size} bytes, and a job takes {_MOST_BYTES} a call.")
+
+
+def check_source(used_by: UsedBy | None, where: str) -> None:
+    """Check the name of the model that an operator was recorded from.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if used_by is not None and not _SOURCE.fullmatch(used_by.model):
+        raise UsageError(f"{where}: {used_by.model[:80]!r} in used_by is no model.")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every text in arguments, the names of those by name, too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield str(key)
+            yield from _texts(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _texts(each)
+
+
+def _bytes(tensor: Tensor) -> int:
+    return math.prod(tensor.shape) * _SIZES.get(tensor.dtype, 1)

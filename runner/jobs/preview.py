@@ -1,0 +1,85 @@
+"""What a request would measure, before anybody asks for it: its experiments, runnable or skipped with the reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner import flags, plan
+from runner.environments import interpreters, settings_file
+from runner.errors import RunnerError
+from runner.jobs import check
+from runner.jobs.request import encode
+from runner.messages import Settings
+from runner.plan import plan_file
+from runner.plan.entries import cannot_run, make_entry
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runner.environments.interpreters import Interpreter
+    from runner.jobs.request import RunRequest
+    from runner.plan.plan_file import PlanFile
+    from store.record import PlanEntry
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """The plan of a request on this machine."""
+
+    runnable: tuple[PlanEntry, ...]
+    skipped: tuple[PlanEntry, ...]
+    missing_suites: dict[str, str]
+    """Suites that could not be listed, with reasons."""
+    lacking: tuple[str, ...]
+    """Which packages its models need that are not installed, as sentences."""
+    processes: int
+    """Measuring processes of one experiment."""
+
+
+def preview(request: RunRequest, home: Path) -> Preview:
+    """Plan a request as its job would; interpreters that it names are asked what they offer.
+
+    Raises:
+        BadRequest: it cannot be carried out; the sentence is the one of submitting it.
+    """
+    file = settings_file.read(home)
+    check.read(encode(request), file.jobs.request_bytes, file.environments)
+    try:
+        parsed = check.parsed_flags(request)
+        asked = flags.plan_request(parsed)
+        found = interpreters.look(asked, settings_file.interpreters(home, file), parsed.threads)
+        if request.plan is not None:
+            return _of_plan(request, request.plan, found)
+        made = interpreters.make_plan(asked, found)
+    except RunnerError as error:
+        raise check.BadRequest(str(error)) from None
+    return Preview(
+        runnable=made.runnable,
+        skipped=made.skipped,
+        missing_suites=made.missing_suites,
+        lacking=tuple(plan.missing_packages(made, asked)),
+        processes=flags.settings(parsed).replicas,
+    )
+
+
+def _of_plan(request: RunRequest, file: PlanFile, found: tuple[Interpreter, ...]) -> Preview:
+    machines = {each.name: each.machine for each in found}
+    entries = [
+        make_entry(
+            config,
+            entry.environment,
+            entry.skip_reason or cannot_run(config, machines[entry.environment]),
+            entry.notes,
+            entry.in_spite_of,
+        )
+        for entry, config in plan_file.checked(file, "the request's plan")
+        if entry.environment in machines
+    ]
+    return Preview(
+        runnable=tuple(entry for entry in entries if entry.runnable),
+        skipped=tuple(entry for entry in entries if not entry.runnable),
+        missing_suites={},
+        lacking=(),
+        processes=request.protocol.processes or int(file.settings.get("processes", Settings().processes)),
+    )

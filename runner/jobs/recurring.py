@@ -1,0 +1,147 @@
+"""Recurring runs: the worker submits a job whenever one is due, once for each time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from cronsim import CronSim, CronSimError
+
+from runner.errors import RunnerError
+from runner.jobs import check
+from runner.jobs.desk import Desk, Refused, Wish
+from runner.jobs.request import encode
+from runner.jobs.roles import LOCAL, Access, Person
+from store.state import FILE_NAME, schedules
+from store.state.database import opened
+from store.state.schedules import Schedule, Tick
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_FIELDS_N = 5
+_LONGEST_LATE_S = 30 * 86_400.0
+
+
+def add(desk: Desk, cron: str, wish: Wish, late_after_s: float) -> Schedule:
+    """Have a request carried out again and again, under its label, from the next time on that the expression names.
+
+    Raises:
+        Refused: the person may not, the expression or the request cannot be, or the name is taken.
+    """
+    file = desk.allowed("schedule", None)
+    schedule = Schedule(
+        name=wish.label,
+        cron=cron,
+        request=encode(wish.request),
+        priority=wish.priority,
+        timeout_s=wish.timeout_s,
+        late_after_s=late_after_s,
+        who=desk.person.name,
+        verified=desk.person.verified,
+        created_at=desk.clock(),
+    )
+    try:
+        desk.checked(wish, file)
+        due_before(cron, desk.clock())
+        if not 0 < late_after_s <= _LONGEST_LATE_S:
+            raise check.BadRequest(f"A run is late after at most {_LONGEST_LATE_S:g} s, not {late_after_s:g}.")
+    except RunnerError as error:
+        raise desk.refuse("schedule", None, str(error)) from None
+    with opened(desk.state) as con:
+        taken = schedule.name in {each.name for each in schedules.active(con)}
+        written = None if taken else schedules.add(con, schedule)
+        if written is not None:
+            desk.act(con, None, "schedule", f"{written.name}: {cron}")
+    if written is None:
+        raise desk.refuse("schedule", None, f"There is a recurring run {schedule.name} already; remove it first.")
+    return written
+
+
+def remove(desk: Desk, name: str) -> None:
+    """End a recurring run; its jobs and runs stay.
+
+    Raises:
+        Refused: the person may not, or there is none of this name.
+    """
+    desk.allowed("unschedule", None)
+    with opened(desk.state) as con:
+        done = schedules.remove(con, name, desk.clock())
+        if done:
+            desk.act(con, None, "unschedule", name)
+    if not done:
+        raise desk.refuse("unschedule", None, f"There is no recurring run {name}; `xlabench schedule list` shows them.")
+
+
+def due_before(cron: str, now: float) -> float:
+    """Return the newest time, Unix seconds, that an expression names and that is not after `now`.
+
+    Raises:
+        BadRequest: it is no expression, or names no time.
+    """
+    # The search goes back from a moment that it leaves out itself.
+    return _times(cron, now + 1.0, reverse=True)
+
+
+def due_after(cron: str, now: float) -> float:
+    """Return the next time that an expression names.
+
+    Raises:
+        BadRequest: as above.
+    """
+    return _times(cron, now, reverse=False)
+
+
+def _times(cron: str, moment: float, *, reverse: bool) -> float:
+    if len(cron.split()) != _FIELDS_N:
+        raise check.BadRequest(
+            f"{cron!r} is no cron expression of five fields, as '0 2 * * *' for every day at 02:00 UTC."
+        )
+    start = datetime.fromtimestamp(0, UTC) + timedelta(seconds=int(moment))
+    try:
+        return next(CronSim(cron, start, reverse=reverse)).timestamp()
+    except (CronSimError, StopIteration) as error:
+        raise check.BadRequest(f"{cron!r} is no cron expression: {error or 'it names no time'}.") from None
+
+
+def submit_due(home: Path, clock: Callable[[], float], say: Callable[[str], None]) -> None:
+    """Submit what is due and was not submitted; of several times that were missed the newest counts."""
+    with opened(home / FILE_NAME) as con:
+        found = [(each, schedules.last_tick(con, each.schedule_id)) for each in schedules.active(con)]
+    for schedule, last in found:
+        try:
+            due_at = due_before(schedule.cron, clock())
+        except check.BadRequest as error:  # a forged row
+            say(f"recurring run {schedule.name}: {error}")
+            continue
+        if due_at > max(schedule.created_at, last.due_at if last else 0.0):
+            _submit(home, clock, schedule, due_at, say)
+
+
+def _submit(
+    home: Path, clock: Callable[[], float], schedule: Schedule, due_at: float, say: Callable[[str], None]
+) -> None:
+    """Submit a job under a key that names the time: whoever comes second gets the same job."""
+    person = Person(schedule.who, schedule.verified)
+    access = Access(loopback=False, login=True) if schedule.verified else LOCAL
+    desk = Desk(home, person, access, clock)
+    job_id, reason = None, ""
+    try:
+        file = desk.allowed("submit", None)
+        request = check.read(schedule.request, file.jobs.request_bytes, file.environments)
+        job_id = desk.submit(
+            Wish(
+                request=request,
+                label=schedule.name,
+                why=f"recurring: {schedule.cron}",
+                key=f"schedule {schedule.schedule_id} {due_at:.0f}",
+                priority=schedule.priority,
+                timeout_s=schedule.timeout_s,
+            )
+        ).job_id
+    except (Refused, check.BadRequest) as error:
+        reason = str(error)
+        say(f"recurring run {schedule.name} is due and refused: {reason}")
+    with opened(desk.state) as con:
+        schedules.write_tick(con, Tick(schedule_id=schedule.schedule_id, due_at=due_at, job_id=job_id, reason=reason))

@@ -1,0 +1,261 @@
+"""The worker: starts jobs when what they need is free, follows them to their end, and takes up what a crash left."""
+
+from __future__ import annotations
+
+import socket
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from runner.environments import settings_file
+from runner.errors import RunnerError
+from runner.jobs import check, recurring
+from runner.jobs.executor import Alive, Ended, Gone, Ticket, Waiting
+from runner.jobs.request import needs
+from runner.jobs.states import ALIVE, outcome
+from runner.jobs.work import work
+from store.state import FILE_NAME, jobs
+from store.state.database import opened
+from store.state.jobs import Action
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from runner.environments.settings_file import SettingsFile
+    from runner.jobs.executor import Executor, Seen
+    from runner.jobs.request import Request
+    from store.state.jobs import Job
+
+LATE_S = 5.0
+"""After the grace, a job whose leading process does not end it is killed by the worker."""
+NAME = "worker"
+"""In what is kept of its actions."""
+
+
+@dataclass
+class Worker:
+    """Carries out the jobs of a home through one executor; `step` does all there is to do at a time."""
+
+    home: Path
+    executor: Executor
+    clock: Callable[[], float] = time.time
+    say: Callable[[str], None] = print
+    host: str = field(default_factory=socket.gethostname)
+    draining: bool = False
+    """Start nothing more."""
+    _checked: dict[int, tuple[str, Request]] = field(default_factory=dict)
+    """Requests by job, with the text that they were read from."""
+    _problem: str = ""
+    """Of the settings file, as it was said last."""
+
+    def step(self) -> None:
+        """Follow what goes on, queue what was lost or is due, start what can be started."""
+        file = self._settings()
+        # A broken file keeps nobody from being followed; but what may be started, only a whole one says.
+        grace_s = (file or settings_file.SettingsFile()).jobs.grace_s
+        for job in self._mine():
+            self._follow(job, grace_s)
+        self._queue_lost()
+        if file is not None and not self.draining:
+            recurring.submit_due(self.home, self.clock, self.say)
+            self._start(file)
+
+    def is_idle(self) -> bool:
+        """Say whether nothing goes on that this worker follows."""
+        return not self._mine()
+
+    def _mine(self) -> list[Job]:
+        with opened(self.home / FILE_NAME) as con:
+            return [job for job in jobs.in_states(con, ALIVE) if job.executor == self.executor.name]
+
+    def _settings(self) -> SettingsFile | None:
+        """Read the home's file; None where it is broken, which is said once."""
+        try:
+            found, problem = settings_file.read(self.home), ""
+        except RunnerError as error:
+            found, problem = None, str(error)
+        if problem and problem != self._problem:
+            self.say(f"No job is started: {problem}")
+        self._problem = problem
+        return found
+
+    def _follow(self, job: Job, grace_s: float) -> None:
+        ticket = self._ticket(job)
+        seen = self.executor.look(ticket)
+        if not isinstance(seen, Alive):
+            self._finish(job, ticket, seen)
+            return
+        self._write_alive(job, ticket, seen)
+        self._end_in_time(job, ticket, grace_s)
+
+    def _write_alive(self, job: Job, ticket: Ticket, seen: Alive) -> None:
+        """Write what is new of an attempt that goes on."""
+        if seen.waits is not None:
+            self._write_given(job, seen.waits)
+            return
+        run = self.executor.run_of(ticket) or (job.run_id, job.folder)
+        pid = (job.pid, job.pid_started_at) if seen.pid is None else (seen.pid, seen.pid_started_at)
+        if ("running", *run, *pid) == (job.state, job.run_id, job.folder, job.pid, job.pid_started_at):
+            return
+        with opened(self.home / FILE_NAME) as con:
+            fields = {"run_id": run[0], "folder": run[1], "pid": pid[0], "pid_started_at": pid[1]}
+            fields |= {"host": seen.host} if seen.host else {}
+            begun: dict[str, object] = {"started_at": self.clock()} if job.state == "starting" else {}
+            if begun and job.cancel_wanted_at is None:
+                begun["message"] = ""
+            jobs.change(con, job.job_id, ALIVE, state="running", **fields, **begun)
+
+    def _write_given(self, job: Job, waits: str) -> None:
+        """Write what an attempt waits for that has been given away and measures nothing yet."""
+        if job.message == waits or job.cancel_wanted_at is not None:
+            return
+        with opened(self.home / FILE_NAME) as con:
+            jobs.change(con, job.job_id, ("starting",), message=waits)
+
+    def _end_in_time(self, job: Job, ticket: Ticket, grace_s: float) -> None:
+        """End a job that is cancelled, or whose leading process has let its time pass."""
+        now = self.clock()
+        if job.cancel_wanted_at is not None:
+            self.executor.stop(ticket)
+            late = now > job.cancel_wanted_at + grace_s + LATE_S
+        else:
+            late = job.state == "running" and now > (job.started_at or now) + job.timeout_s + grace_s + LATE_S
+        if late:
+            self.executor.kill(ticket)
+            self._finish(job, ticket, self.executor.look(ticket))
+
+    def _finish(self, job: Job, ticket: Ticket, seen: Seen) -> None:
+        """Write how an attempt ended, once nothing of it is left that could go on beside another."""
+        if isinstance(seen, Alive):
+            return
+        end = seen.end if isinstance(seen, Ended) else None
+        if end is None:
+            self.executor.kill(ticket)
+        last_line = self.executor.last_line(ticket) if end and end.code else ""
+        state, message = outcome(end, cancelled=job.cancel_wanted_at is not None, last_line=last_line)
+        if state == "lost" and isinstance(seen, Gone) and seen.reason:
+            message = seen.reason
+        run = self.executor.run_of(ticket) or (job.run_id, job.folder)
+        now = end.ended_at if end and end.ended_at else self.clock()
+        with opened(self.home / FILE_NAME) as con:
+            changed = jobs.change(
+                con,
+                job.job_id,
+                ALIVE,
+                state=state,
+                message=message,
+                exit_code=end.code if end else None,
+                run_id=run[0],
+                folder=run[1],
+                finished_at=now,
+                spent_s=job.spent_s + max(0.0, now - (job.started_at or now)),
+            )
+            if changed is not None:
+                self._act(con, job.job_id, state, message)
+        self.say(f"job {job.job_id} {state}{': ' if message else ''}{message}")
+
+    def _queue_lost(self) -> None:
+        """Queue again what was lost and has tries left, whoever had it."""
+        with opened(self.home / FILE_NAME) as con:
+            for job in jobs.in_states(con, ("lost",)):
+                if job.tries_left > 0:
+                    message = f"attempt {job.attempts} was lost: {job.message}"
+                    jobs.change(con, job.job_id, ("lost",), state="queued", message=message, finished_at=None)
+                    self._act(con, job.job_id, "queued again", message)
+
+    def _start(self, file: SettingsFile) -> None:
+        """Start what can be started, in the order of the queue; nobody is overtaken on a device that he waits for."""
+        taken: frozenset[str] = frozenset()
+        with opened(self.home / FILE_NAME) as con:
+            waiting = jobs.in_states(con, ("queued",))
+        self._checked = {job.job_id: self._checked[job.job_id] for job in waiting if job.job_id in self._checked}
+        for job in waiting:
+            try:
+                request = self._request(job, file)
+            except check.BadRequest as error:
+                self._refuse(job, str(error))
+                continue
+            ticket = Ticket(job_id=job.job_id, attempt=job.attempts + 1, home=self.home, label=job.label)
+            reserved = self.executor.reserve(ticket, needs(request), taken)
+            if isinstance(reserved, Waiting):
+                taken |= reserved.devices
+                self._write_waiting(job, reserved.reason)
+                continue
+            try:
+                claimed = self._claim(job)
+                if claimed is not None:
+                    made = work(request, claimed, file.jobs)
+                    self._begin(claimed, ticket, partial(self.executor.start, ticket, made, reserved))
+            finally:
+                reserved.release()
+
+    def _request(self, job: Job, file: SettingsFile) -> Request:
+        """Return a job's request, checked as when it was submitted: anybody may have written the row.
+
+        Raises:
+            BadRequest: it cannot be carried out.
+        """
+        text, request = self._checked.get(job.job_id, ("", None))
+        if request is None or text != job.request:
+            request = check.read(job.request, file.jobs.request_bytes, file.environments)
+            self._checked[job.job_id] = job.request, request
+        if not 0 < job.timeout_s <= file.jobs.longest_timeout_s:
+            raise check.BadRequest(f"Its timeout of {job.timeout_s:g} s is not within [jobs] longest_timeout_s.")
+        if job.attempts < 0 or job.tries_left < 1 or not job.label.isprintable():
+            raise check.BadRequest("Its row is not as the queue writes one; submit it anew.")
+        return request
+
+    def _refuse(self, job: Job, reason: str) -> None:
+        with opened(self.home / FILE_NAME) as con:
+            message = f"refused: {reason}"
+            if jobs.change(con, job.job_id, ("queued",), state="failed", message=message, finished_at=self.clock()):
+                self._act(con, job.job_id, "refused start", reason)
+        self.say(f"job {job.job_id} refused: {reason}")
+
+    def _write_waiting(self, job: Job, reason: str) -> None:
+        if job.message != reason:
+            with opened(self.home / FILE_NAME) as con:
+                jobs.change(con, job.job_id, ("queued",), message=reason)
+
+    def _claim(self, job: Job) -> Job | None:
+        """Make the job ours before anything of it exists; None where it was cancelled meanwhile."""
+        with opened(self.home / FILE_NAME) as con:
+            return jobs.change(
+                con,
+                job.job_id,
+                ("queued",),
+                state="starting",
+                attempts=job.attempts + 1,
+                tries_left=job.tries_left - 1,
+                executor=self.executor.name,
+                host=self.host,
+                pid=None,
+                pid_started_at=None,
+                message="",
+                started_at=self.clock(),
+            )
+
+    def _begin(self, job: Job, ticket: Ticket, start: Callable[[], Alive]) -> None:
+        try:
+            alive = start()
+        except OSError as error:
+            self.executor.kill(ticket)
+            with opened(self.home / FILE_NAME) as con:
+                message = f"it could not be started: {error}"
+                jobs.change(con, job.job_id, ALIVE, state="failed", message=message, finished_at=self.clock())
+                self._act(con, job.job_id, "failed", message)
+            return
+        self._write_alive(job, ticket, alive)
+        with opened(self.home / FILE_NAME) as con:
+            self._act(con, job.job_id, "started", f"attempt {ticket.attempt} on {self.host}")
+        self.say(f"job {job.job_id} started: {job.label} ({job.who})")
+
+    def _ticket(self, job: Job) -> Ticket:
+        return Ticket(job_id=job.job_id, attempt=job.attempts, home=self.home, label=job.label)
+
+    def _act(self, con: sqlite3.Connection, job_id: int, action: str, detail: str) -> None:
+        made = Action(job_id=job_id, action=action, who=NAME, verified=True, acted_at=self.clock(), detail=detail)
+        jobs.act(con, made)

@@ -1,0 +1,134 @@
+"""Send what is due: at most once by each channel, whatever dies in between.
+
+That a message is being sent is on disk before it leaves. A process that dies meanwhile leaves it so, and nobody can
+know whether it arrived: it is not sent again, and the log says so. Only what did certainly not arrive is tried again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from typing import TYPE_CHECKING
+
+from runner.notices.channel import NotDelivered, Unsure
+from runner.notices.message import Message
+from store.state import FILE_NAME, notices
+from store.state.database import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from runner.notices.channel import Channel
+    from store.state.notices import Notice, State
+
+TRIES = 8
+"""Of a notice by one channel; the last comes two hours after the first."""
+FIRST_WAIT_S = 60.0
+"""After the first try; each later wait is twice as long."""
+UNKNOWN_WAIT_S = 600.0
+"""While the settings cannot be read."""
+ALONE = 5
+"""So many notices that are due together get a message each; more come in one message, as nobody reads a flood."""
+CHANNELS = ("webhook", "mail")
+_LOCK = "notices.lock"
+
+
+@contextlib.contextmanager
+def only_one(home: Path) -> Iterator[bool]:
+    """Be the only process that looks for notices of a home, and sends them; gives whether it is."""
+    handle = os.open(home / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(handle)
+
+
+def abandon(home: Path, say: Callable[[str], None]) -> None:
+    """Give up what a process was sending that died; to be called by the only one."""
+    with opened(home / FILE_NAME) as con:
+        found = notices.abandon(con, "whoever sent it died; it may have arrived")
+    for each in found:
+        say(
+            f"notice {each.notice_id} by {each.channel}: whoever sent it died; it may have arrived, and is sent no more"
+        )
+
+
+def wait(home: Path, now: float) -> None:
+    """Leave everything that is due for later: nobody knows where it is to go."""
+    with opened(home / FILE_NAME) as con:
+        notices.postpone(con, CHANNELS, now + UNKNOWN_WAIT_S)
+
+
+def deliver(
+    home: Path, channels: Sequence[Channel], dashboard: str, clock: Callable[[], float], say: Callable[[str], None]
+) -> None:
+    """Send what is due by each channel; one that does not work is left alone until the next time."""
+    with opened(home / FILE_NAME) as con:
+        notices.drop_others(con, [each.name for each in channels], "the channel is no longer configured")
+    for channel in channels:
+        with opened(home / FILE_NAME) as con:
+            due = notices.due(con, channel.name, clock())
+        parts = [[each] for each in due] if len(due) <= ALONE else [due]
+        for part in parts:
+            if not _send(home, channel, part, dashboard, clock, say):
+                break
+
+
+def _send(
+    home: Path,
+    channel: Channel,
+    part: Sequence[Notice],
+    dashboard: str,
+    clock: Callable[[], float],
+    say: Callable[[str], None],
+) -> bool:
+    """Send one message; returns whether the channel works."""
+    with opened(home / FILE_NAME) as con:
+        claimed = notices.claim(con, channel.name, [each.notice_id for each in part])
+    mine = tuple(each for each in part if each.notice_id in claimed)
+    if not mine:
+        return True
+    try:
+        said = channel.send(Message(notices=mine, dashboard=dashboard))
+    except NotDelivered as error:
+        _again(home, channel.name, claimed, str(error), clock(), say)
+        return False
+    except Unsure as error:
+        _settle(home, channel.name, claimed, "unknown", str(error))
+        say(f"{_names(claimed)} by {channel.name}: {error}; it may have arrived, and is sent no more")
+        return False
+    _settle(home, channel.name, claimed, "sent", said)
+    say(f"{_names(claimed)} sent by {channel.name}{f' ({said})' if said else ''}")
+    return True
+
+
+def _again(home: Path, channel: str, ids: Sequence[int], why: str, now: float, say: Callable[[str], None]) -> None:
+    """Have notices sent once more, later; those that had all their tries never."""
+    with opened(home / FILE_NAME) as con:
+        tries = {each.notice_id: each.tries for each in notices.deliveries(con, ids) if each.channel == channel}
+        over = [each for each in ids if tries[each] >= TRIES]
+        for each in ids:
+            state: State = "failed" if each in over else "pending"
+            notices.settle(con, channel, [each], state, detail=why)
+        # Nor would anything else arrive.
+        notices.postpone(con, [channel], now + FIRST_WAIT_S * 2 ** (min(tries.values()) - 1))
+    if len(over) < len(ids):
+        say(f"{_names([each for each in ids if each not in over])} by {channel}: {why}; tried again later")
+    if over:
+        say(f"{_names(over)} by {channel}: {why}; given up after {TRIES} tries")
+
+
+def _settle(home: Path, channel: str, ids: Sequence[int], state: State, detail: str) -> None:
+    with opened(home / FILE_NAME) as con:
+        notices.settle(con, channel, ids, state, detail=detail)
+
+
+def _names(ids: Sequence[int]) -> str:
+    return f"notice {', '.join(map(str, ids))}"

@@ -1,0 +1,135 @@
+"""Mail: each message goes to all recipients at once, over a connection of its own."""
+
+from __future__ import annotations
+
+import smtplib
+import ssl
+from dataclasses import dataclass, field
+from email.errors import MessageError
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import formatdate, parseaddr
+from typing import TYPE_CHECKING
+
+from runner.errors import UsageError
+from runner.notices.channel import NotDelivered, Unsure
+
+if TYPE_CHECKING:
+    from runner.notices.message import Message
+    from runner.notices.settings import Mail
+
+TIMEOUT_S = 30.0
+_TAKEN = 250
+_POLICY = SMTP.clone(max_line_length=900)
+"""Titles stand in one line; a folded one begins with a space for some readers."""
+
+
+@dataclass(frozen=True)
+class MailChannel:
+    """Sends mail through a server."""
+
+    settings: Mail = field(repr=False)
+    timeout_s: float = TIMEOUT_S
+    name: str = "mail"
+
+    def send(self, message: Message) -> str:
+        """Send a message; only once its text has left can it be unknown whether it arrived."""
+        mail = self._mail(message).as_bytes()
+        try:
+            server = self._signed_in()
+        except (OSError, smtplib.SMTPException) as error:
+            raise NotDelivered(f"{self.settings.host}: {_reason(error)}") from None
+        try:
+            refused = self._envelope(server)
+            self._text(server, mail)
+        finally:
+            server.close()
+        return f"refused for {', '.join(refused)}" if refused else ""
+
+    def _mail(self, message: Message) -> EmailMessage:
+        made = EmailMessage(policy=_POLICY)
+        made["Subject"] = f"[xlabench] {message.subject}"
+        made["From"] = self.settings.sender
+        made["To"] = ", ".join(self.settings.to)
+        made["Date"] = formatdate(usegmt=True)
+        made["Message-ID"] = f"<{message.urn.rpartition(':')[2]}@xlabench>"
+        made["Auto-Submitted"] = "auto-generated"
+        made.set_content(message.text, cte="quoted-printable")
+        return made
+
+    def _signed_in(self) -> smtplib.SMTP:
+        """Return a connection that is encrypted and signed in as the settings say."""
+        to, context = self.settings, ssl.create_default_context()
+        server = (
+            smtplib.SMTP_SSL(to.host, to.port, timeout=self.timeout_s, context=context)
+            if to.security == "tls"
+            else smtplib.SMTP(to.host, to.port, timeout=self.timeout_s)
+        )
+        try:
+            if to.security == "starttls":
+                server.starttls(context=context)
+            if to.user:
+                server.login(to.user, to.password)
+            server.ehlo_or_helo_if_needed()
+        except BaseException:
+            server.close()
+            raise
+        return server
+
+    def _envelope(self, server: smtplib.SMTP) -> list[str]:
+        """Name sender and recipients; returns those that the server refuses, if it takes another one."""
+        try:
+            code, said = server.mail(parseaddr(self.settings.sender)[1])
+            if code != _TAKEN:
+                raise NotDelivered(f"{self.settings.host} refuses the sender: {code} {_word(said)}")
+            answers = {each: server.rcpt(parseaddr(each)[1]) for each in self.settings.to}
+        except (OSError, smtplib.SMTPException) as error:
+            raise NotDelivered(f"{self.settings.host}: {_reason(error)}") from None
+        refused = [each for each, (code, _) in answers.items() if code not in (_TAKEN, 251)]
+        if len(refused) == len(answers):
+            code, said = next(iter(answers.values()))
+            raise NotDelivered(f"{self.settings.host} refuses every recipient: {code} {_word(said)}")
+        return refused
+
+    def _text(self, server: smtplib.SMTP, mail: bytes) -> None:
+        try:
+            code, said = server.data(mail)
+        except smtplib.SMTPDataError as error:  # before the text: the server does not want it
+            raise NotDelivered(f"{self.settings.host} refuses the text: {_reason(error)}") from None
+        except (OSError, smtplib.SMTPException) as error:
+            raise Unsure(f"{self.settings.host} said nothing of the text: {_reason(error)}") from None
+        if code != _TAKEN:
+            raise NotDelivered(f"{self.settings.host} refuses the text: {code} {_word(said)}")
+
+
+def mail(settings: Mail) -> MailChannel:
+    """Return the channel of a mail server.
+
+    Raises:
+        UsageError: an address is none.
+    """
+    made = EmailMessage()
+    for each in (settings.sender, *settings.to):
+        try:
+            made["To"] = each
+            known = each.isascii() and each.isprintable() and "@" in parseaddr(each)[1]
+        except (ValueError, MessageError):
+            known = False
+        del made["To"]
+        if not known:
+            raise UsageError(f"[notices.mail] of xlabench.toml: {each!r} is no mail address. Correct it.")
+    return MailChannel(settings)
+
+
+def _reason(error: Exception) -> str:
+    """Return why, without what was sent."""
+    if isinstance(error, smtplib.SMTPResponseException):
+        return f"{error.smtp_code} {_word(error.smtp_error)}"
+    if isinstance(error, smtplib.SMTPNotSupportedError):
+        return str(error)
+    return getattr(error, "strerror", None) or type(error).__name__
+
+
+def _word(said: bytes | str) -> str:
+    text = said.decode("ascii", "replace") if isinstance(said, bytes) else said
+    return "".join(each if each.isprintable() else " " for each in text)[:200]

@@ -1,0 +1,75 @@
+"""What is sent: one notice, or several that are due together, as text and as JSON."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from runner.notices.identity import urn
+from store.state.notices import Notice
+
+_LONGEST_SUBJECT = 200
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """Notices that go out together."""
+
+    notices: tuple[Notice, ...]
+    dashboard: str
+    """Its address; empty: there are no links."""
+
+    @property
+    def subject(self) -> str:
+        """Return it in one line of printable characters."""
+        if len(self.notices) == 1:
+            return line(self.notices[0].title)[:_LONGEST_SUBJECT]
+        kinds = dict.fromkeys(each.kind for each in self.notices)
+        counted = (f"{sum(each.kind == kind for each in self.notices)} {kind}" for kind in kinds)
+        return f"{len(self.notices)} notices: {', '.join(counted)}"
+
+    @property
+    def text(self) -> str:
+        """Return all of it as text."""
+        return "\n\n\n".join("\n".join(self._lines(each)) for each in self.notices)
+
+    @property
+    def urn(self) -> str:
+        """Return a name that the same message, and no other one, has."""
+        return urn("\0".join(each.key for each in self.notices))
+
+    def data(self) -> dict[str, Any]:
+        """Return it as JSON; `text` is what chat servers show."""
+        return {"text": f"{self.subject}\n\n{self.text}", "events": [self._event(each) for each in self.notices]}
+
+    def link(self, notice: Notice) -> str | None:
+        """Return the page that shows a notice."""
+        return f"{self.dashboard.rstrip('/')}/{notice.page}" if self.dashboard and notice.page else None
+
+    def _lines(self, notice: Notice) -> list[str]:
+        link = self.link(notice)
+        return [notice.title, "", notice.text, *([link] if link else [])]
+
+    def _event(self, notice: Notice) -> dict[str, Any]:
+        return {
+            "id": urn(notice.key),
+            "kind": notice.kind,
+            "title": notice.title,
+            "text": notice.text,
+            "url": self.link(notice),
+            "run_id": notice.run_id,
+            "base_run_id": notice.base_run_id,
+            "happened_at": moment(notice.happened_at),
+            "noticed_at": moment(notice.noticed_at),
+        }
+
+
+def line(text: str) -> str:
+    """Return a text in one line of printable characters."""
+    return "".join(each if each.isprintable() else " " for each in text)
+
+
+def moment(seconds: float) -> str:
+    """Return Unix seconds as RFC 3339 has them."""
+    return datetime.fromtimestamp(min(max(seconds, 0.0), 1e11), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,168 @@
+"""Make one file of a part and what it imports from us: text is copied, nothing is imported."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+GIVEN = "runner.repro.parts.given"
+_ROOT = Path(__file__).resolve().parents[2]
+_OURS = ("runner.", "store.")
+_START = 'if __name__ == "__main__":'
+
+
+@dataclass(frozen=True)
+class _Module:
+    """A module's text by the names that it defines and imports."""
+
+    defined: dict[str, str]
+    uses: dict[str, frozenset[str]]
+    """By name, the names in its text."""
+    ours: dict[str, tuple[str, str]]
+    """Imported name → module of ours and its name there."""
+    outer: dict[str, str]
+    """Imported name → the statement that imports it."""
+    end: str
+    """What stands behind all definitions."""
+
+
+def bundle(part: str, given: str, raw: str = "") -> str:
+    """Return the script of a part without its heading.
+
+    Args:
+        part: name of a module in `runner.repro.parts`.
+        given: a module's text in place of `given`; names that it lacks keep the value there.
+        raw: text that stands as it is before everything else and defines names of `given` itself.
+    """
+    return _Bundle(_parsed(given), raw).script(f"runner.repro.parts.{part}")
+
+
+class _Bundle:
+    """Collects what is needed, each name once."""
+
+    def __init__(self, given: _Module, raw: str) -> None:
+        self._given = given
+        self._raw = raw
+        self._raw_names = frozenset(_parsed(raw).defined)
+        self._taken: dict[tuple[str, str], str] = {}
+        self._names: dict[str, str] = {}
+        self._imports: set[str] = set()
+
+    def script(self, module: str) -> str:
+        main = _read(module)
+        for name in main.defined:
+            self._take(module, name)
+        self._resolve(main, _names(main.end))
+        values = [text for (source, _), text in self._taken.items() if text and source == GIVEN and not _is_block(text)]
+        others = [text for (source, _), text in self._taken.items() if text and source != GIVEN and not _is_block(text)]
+        # A decorator or a base runs at once, so what is needed comes before what needs it; the main part ends it.
+        taken = sorted(self._taken.items(), key=lambda each: each[0][0] == module)
+        blocks = [text for _, text in taken if _is_block(text)]
+        parts = ["\n".join(sorted(self._imports, key=_import_order)), self._raw.strip(), "\n".join([*values, *others])]
+        return "\n\n\n".join(part for part in [*parts, *blocks, main.end] if part) + "\n"
+
+    def _take(self, module: str, name: str) -> None:
+        if (module, name) in self._taken or (module == GIVEN and name in self._raw_names):
+            return
+        source = self._given if module == GIVEN and name in self._given.defined else _read(module)
+        if name not in source.defined:
+            return  # a builtin, or an argument of this name
+        if self._names.setdefault(name, module) != module:
+            raise ValueError(f"{name} is defined in {self._names[name]} and in {module}; rename one for the script")
+        text = source.defined[name]
+        same = [known for known, other in source.defined.items() if other == text and known != name]
+        self._taken[module, name] = ""  # a function may need itself
+        for other in same:
+            self._taken[module, other] = ""
+        self._resolve(source, source.uses[name], module)
+        # Behind what it needs.
+        del self._taken[module, name]
+        self._taken[module, name] = text
+
+    def _resolve(self, source: _Module, names: frozenset[str], module: str | None = None) -> None:
+        for name in sorted(names):
+            if name in source.ours:
+                self._take(*source.ours[name])
+            elif name in source.outer:
+                self._imports.add(source.outer[name])
+            elif module is not None and name in source.defined:
+                self._take(module, name)
+
+
+@functools.cache
+def _read(module: str) -> _Module:
+    return _parsed((_ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8"))
+
+
+def _parsed(text: str) -> _Module:
+    defined: dict[str, str] = {}
+    uses: dict[str, frozenset[str]] = {}
+    ours: dict[str, tuple[str, str]] = {}
+    outer: dict[str, str] = {}
+    end = ""
+    lines = text.splitlines()
+    for node in ast.parse(text).body:
+        whole = "\n".join(lines[_first_line(node) - 1 : node.end_lineno])
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_OURS):
+            ours |= {each.asname or each.name: (str(node.module), each.name) for each in node.names}
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            outer |= dict(_import_statements(node))
+        elif isinstance(node, ast.If) and isinstance(node.test, ast.Name):  # TYPE_CHECKING: annotations name these
+            outer |= dict(statement for each in node.body for statement in _outer(each))
+        elif whole.startswith(_START):
+            end = whole
+        for name in _bound(node):
+            defined[name], uses[name] = whole, _names_of(node)
+    return _Module(defined, uses, ours, outer, end)
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
+    return min([node.lineno, *(each.lineno for each in decorators)])
+
+
+def _bound(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that a definition or an assignment binds."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        yield node.name
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    for target in targets:
+        yield from (each.id for each in ast.walk(target) if isinstance(each, ast.Name) and type(each.ctx) is ast.Store)
+
+
+def _import_statements(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
+    """Yield each imported name with a statement for it alone."""
+    for each in node.names:
+        alias = f"{each.name} as {each.asname}" if each.asname else each.name
+        if isinstance(node, ast.Import):
+            yield each.asname or each.name.partition(".")[0], f"import {alias}"
+        elif node.module != "__future__":
+            yield each.asname or each.name, f"from {node.module} import {alias}"
+
+
+def _outer(node: ast.stmt) -> Iterator[tuple[str, str]]:
+    if isinstance(node, ast.Import | ast.ImportFrom) and not (getattr(node, "module", "") or "").startswith(_OURS):
+        yield from _import_statements(node)
+
+
+def _names_of(node: ast.AST) -> frozenset[str]:
+    return frozenset(each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+
+
+def _names(text: str) -> frozenset[str]:
+    return _names_of(ast.parse(text))
+
+
+def _is_block(text: str) -> bool:
+    return text.startswith(("def ", "class ", "@"))
+
+
+def _import_order(statement: str) -> tuple[bool, str]:
+    """Sort torch behind the standard library, as one expects it."""
+    return "torch" in statement or "timm" in statement or "numpy" in statement, statement

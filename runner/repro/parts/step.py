@@ -1,0 +1,126 @@
+"""One iteration of a model on its device, and how its backend compiles it."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from runner.process.steps import _shared_parameters
+from runner.repro.parts.given import (
+    AMP_DTYPE,
+    COMPILE,
+    DEVICE,
+    DTYPE,
+    DYNAMO,
+    ITERATIONS,
+    OPTIMIZER,
+    OVERRIDES,
+    PRECISION,
+    SEED,
+    TEST,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def open_device() -> Any:
+    """Return the device of the backend."""
+    if DEVICE != "xla":
+        return torch.device(DEVICE)
+    import torch_xla
+
+    return torch_xla.device()
+
+
+def finish(device: Any) -> None:
+    """Have the device do what it was asked for."""
+    if device.type == "xla":
+        import torch_xla
+
+        torch_xla.sync(wait=True)
+    elif device.type != "cpu":
+        torch.accelerator.synchronize()
+
+
+def cast(tree: Any, dtype: str) -> Any:
+    """Return a structure with its floating tensors in a type; `amp` and `float32` leave them as they are."""
+    if dtype in ("float32", "amp"):
+        return tree
+    target = getattr(torch, dtype)
+    return pytree.tree_map_only(torch.Tensor, lambda each: each.to(target) if each.is_floating_point() else each, tree)
+
+
+def place(module: Any, dtype: str, device: Any) -> Any:
+    """Return the module in its type on its device; parameters that are shared stay so."""
+    if dtype not in ("float32", "amp"):
+        module = module.to(getattr(torch, dtype))
+    shared = _shared_parameters(module)
+    module = module.to(device)
+    for (first_owner, first_name), *others in shared:
+        for owner, name in others:
+            setattr(owner, name, getattr(first_owner, first_name))
+    return module
+
+
+def make_step(module: Any, loss: Any, device: Any, dtype: str = DTYPE) -> Callable[..., Any]:
+    """Return the function of one iteration; training returns the loss."""
+    autocast: Callable[[], Any] = contextlib.nullcontext
+    if dtype == "amp":
+        autocast = functools.partial(torch.autocast, device.type, dtype=getattr(torch, AMP_DTYPE))
+    module.train(TEST == "train")
+
+    def evaluate(args: Any, kwargs: Any) -> Any:
+        with autocast():
+            return module(*args, **kwargs)
+
+    def train(args: Any, kwargs: Any) -> Any:
+        module.zero_grad(set_to_none=True)
+        with autocast():
+            value = loss(module(*args, **kwargs))
+        value.backward()
+        if optimizer is not None:
+            optimizer.step()
+        return value
+
+    optimizer = None
+    if TEST == "train" and OPTIMIZER:
+        optimizer = getattr(torch.optim, OPTIMIZER)(module.parameters(), lr=0.01)
+    return train if TEST == "train" else evaluate
+
+
+def set_switches() -> None:
+    """Set the compilers' settings."""
+    torch.set_float32_matmul_precision(PRECISION)
+    for name, value in OVERRIDES.items():
+        room, _, key = name.partition(".")
+        *path, last = key.split(".")
+        owner = functools.reduce(getattr, path, importlib.import_module(f"torch._{room}.config"))
+        setattr(owner, last, value)
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function as the backend runs it: through dynamo, or as it is."""
+    set_switches()
+    return torch.compile(function, backend=DYNAMO, **COMPILE) if DYNAMO else function
+
+
+def run_model(built: Any) -> None:
+    """Run what `build` returned for some iterations on the backend."""
+    module, args, kwargs, loss = built
+    device = open_device()
+    module = place(module, DTYPE, device)
+    args, kwargs = pytree.tree_map_only(torch.Tensor, lambda each: each.to(device), cast((args, kwargs), DTYPE))
+    step = compiled(make_step(module, loss, device))
+    with torch.set_grad_enabled(TEST == "train"):
+        for _ in range(ITERATIONS):
+            torch.manual_seed(SEED)
+            # What the step returns has to live until the device has computed it.
+            output = step(args, kwargs)
+            finish(device)
+            del output

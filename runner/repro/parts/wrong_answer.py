@@ -1,0 +1,140 @@
+"""A model's results under a backend against eager's, and the first tensor that is too far from float64."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from runner.repro.parts.given import (
+    BY_COSINE,
+    DEVICE,
+    DTYPE,
+    DYNAMO,
+    IOU,
+    KNOWN,
+    LARGER_MULTIPLIER,
+    MAX_MULTIPLIER,
+    OPTIMIZER,
+    SEED,
+    TEST,
+    TOLERANCE,
+    build,
+)
+from runner.repro.parts.report import not_shown, run, shown
+from runner.repro.parts.step import cast, compiled, finish, make_step, open_device, place
+from runner.verify.determinism import without_dropout
+from runner.verify.judge import Judgement, Rule, identical, judge, largest
+from runner.verify.leaves import Opaque, leaves
+
+
+def main() -> int:
+    """Run eager twice, float64 and the backend; compare tensor by tensor."""
+    be_deterministic()
+    backend = open_device()  # before anything runs: the first backward pass counts the devices
+    host = torch.device("cpu" if DEVICE == "xla" else DEVICE)
+    eager, again = results(host), results(host)
+    if different := [name for name in eager if not identical(eager[name], again.get(name))]:
+        return not_shown(f"eager itself differs from run to run: {different[0]}")
+    double = exact(host)
+    result = results(backend, compile_it=True)
+    for name, value in eager.items():
+        if isinstance(value, Opaque):
+            continue
+        judged = judged_by(
+            name, value, result.get(name), (double or {}).get(name), eager, exact_known=double is not None
+        )
+        if not judged.passed:
+            print(f"first tensor that differs: {name}, tolerance {TOLERANCE:g}, decided by {judged.check}")
+            print(f"largest absolute difference {judged.max_abs}, relative {judged.max_rel}, cosine {judged.cosine}")
+            print(f"RMSE from float64: backend {judged.rmse}, eager {judged.rmse_eager}")
+            return shown(f"{name} differs from eager by more than the tolerance")
+    return not_shown(f"all {len(eager)} results are within the tolerance {TOLERANCE:g}")
+
+
+def be_deterministic() -> None:
+    """Take chance out of the process."""
+    torch.use_deterministic_algorithms(mode=True, warn_only=True)
+    torch.backends.cudnn.allow_tf32 = False
+    if DEVICE == "xla":
+        import torch_xla.backends
+
+        torch_xla.backends.set_mat_mul_precision("highest")
+    if DYNAMO == "inductor":
+        from torch._inductor import config
+
+        config.fallback_random = True  # inductor's own random streams differ from eager's
+
+
+def exact(host: Any) -> dict[str, Any] | None:
+    """Return the results in float64, None where the model does not know that type: then the check is weaker."""
+    try:
+        return results(host, dtype="float64")
+    except Exception as error:  # noqa: BLE001 - a model may raise anything in a type it does not know
+        print(f"float64 could not run: {type(error).__name__}: {error}")
+        return None
+
+
+def results(device: Any, dtype: str = DTYPE, *, compile_it: bool = False) -> dict[str, Any]:
+    """Build the model anew, run one iteration, return every tensor of its results by name."""
+    random.seed(SEED)
+    torch.manual_seed(SEED)
+    module, args, kwargs, loss = build()
+    if TEST == "train":
+        without_dropout(module)
+    module = place(module, dtype, device)
+    args, kwargs = pytree.tree_map_only(torch.Tensor, lambda each: each.to(device), cast((args, kwargs), dtype))
+    step = make_step(module, loss, device, dtype)
+    step = compiled(step) if compile_it else step
+    torch.manual_seed(SEED)
+    if device.type == "xla":
+        from torch_xla.core import xla_model
+
+        xla_model.set_rng_state(SEED, str(device))
+    with torch.set_grad_enabled(TEST == "train"):
+        output = step(args, kwargs)
+        finish(device)
+    return collected(module, output, double=dtype == "float64")
+
+
+def collected(module: Any, output: Any, *, double: bool) -> dict[str, Any]:
+    """Return outputs in eval; in training the loss, gradients, buffers and, after an optimizer's step, parameters."""
+    if TEST == "eval":
+        return leaves(output, "output", double=double)
+    found = leaves(output, "loss", double=double)
+    for name, parameter in module.named_parameters():
+        if parameter.requires_grad:
+            gradient = parameter.new_zeros(parameter.shape) if parameter.grad is None else parameter.grad
+            found |= leaves(gradient, f"grad.{name}", double=double)
+        if OPTIMIZER:
+            found |= leaves(parameter, f"param.{name}", double=double)
+    for name, buffer in module.named_buffers():
+        found |= leaves(buffer, f"buffer.{name}", double=double)
+    return found
+
+
+def judged_by(
+    name: str, value: Any, result: Any, double: Any, eager: dict[str, Any], *, exact_known: bool
+) -> Judgement:
+    """Judge one tensor, by its own tolerance where a deviation is known."""
+    tolerance = next((known for pattern, known in KNOWN if re.search(pattern, name)), TOLERANCE)
+    rule = Rule(
+        tolerance=tolerance,
+        cosine=BY_COSINE or not exact_known,
+        larger_multiplier=LARGER_MULTIPLIER,
+        max_multiplier=MAX_MULTIPLIER,
+        iou=IOU,
+    )
+    kind = re.split(r"[.\[]", name)[0]
+    alike = [each for key, each in eager.items() if re.split(r"[.\[]", key)[0] == kind]
+    scale = max(
+        (largest(each) for each in alike if isinstance(each, torch.Tensor) and each.is_floating_point()), default=0.0
+    )
+    return judge(value, result, double, rule, None if exact_known else scale)
+
+
+if __name__ == "__main__":
+    run(main)

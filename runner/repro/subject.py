@@ -1,0 +1,173 @@
+"""What a record says of its experiment, as far as a script needs it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from runner.accelerators import ACCELERATORS
+from runner.errors import UsageError
+from runner.messages import Settings
+from runner.suites import get_suite
+from runner.suites.base import BuildRequest, ModelSource
+from runner.verify import tables
+from store.record import ExperimentConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_KEY = re.compile(r"(dynamo|inductor)(\.[A-Za-z]\w*)+")
+_WORD = re.compile(r"[\w.+-]{1,100}")
+"""As a job may set it: a path or a command in a record of somebody else would be executed."""
+_SEED = re.compile(r"--seed[= ](\d+)")
+_TOLERANCE = re.compile(r"--tolerance[= ](\S+)")
+_ASKED = ("model_name", "test", "accelerator", "batch_size", "seed", "loss")
+_SUITE_SOURCE = """
+def build():
+    import msgspec
+    from runner.suites import get_suite
+    from runner.suites.base import BuildRequest
+    from store.record.experiment import Operator
+
+    operator = {operator!r}
+    request = BuildRequest(**{asked!r}, operator=msgspec.convert(operator, Operator) if operator else None)
+    workload = get_suite({suite!r}).build(request)
+    return workload.module, workload.args, workload.kwargs, workload.loss
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """An experiment that has a fault."""
+
+    config: ExperimentConfig
+    batch_size: int | None
+    """As resolved; of the verification where that is what failed."""
+    settings: Settings
+
+    @property
+    def device(self) -> str:
+        """Return the type of the device that its programs run on."""
+        return "xla" if self.config.xla else self.config.accelerator
+
+    def request(self) -> BuildRequest:
+        """Return how its model is built."""
+        config = self.config
+        return BuildRequest(
+            model_name=config.model_name,
+            test=config.test,
+            accelerator=config.accelerator,
+            batch_size=self.batch_size,
+            seed=self.settings.seed,
+            loss=config.loss,
+            operator=config.operator,
+        )
+
+    def source(self) -> ModelSource:
+        """Return how its model is built, as text; with the help of xlabench where its suite has no text for it."""
+        made = getattr(get_suite(self.config.suite_name), "source", None)
+        if made is not None:
+            source: ModelSource = made(self.request())
+            return source
+        request = self.request()
+        asked = {name: getattr(request, name) for name in _ASKED}
+        operator = msgspec.to_builtins(request.operator)
+        text = _SUITE_SOURCE.format(asked=asked, operator=operator, suite=self.config.suite_name)
+        return ModelSource(text=text, packages=("xlabench",))
+
+    def packages(self) -> tuple[str, ...]:
+        """Return the packages that its backend needs."""
+        return ("torch", "torch_xla") if self.config.xla else ("torch",)
+
+    def values(self) -> dict[str, Any]:
+        """Return what a script is given of it: names of `parts.given` and their values."""
+        config = self.config
+        compile_ = {"mode": config.compile_mode, "fullgraph": config.fullgraph or None}
+        compile_["dynamic"] = True if config.dynamic_shapes and not config.dynamic_batch_only else None
+        switches: dict[str, Any] = {"inductor.freezing": True} if config.freezing else {}
+        switches |= {"inductor.triton.cudagraphs": True} if config.cudagraphs and config.dynamo == "inductor" else {}
+        return {
+            "ENVIRONMENT": self._environment(),
+            "DEVICE": self.device,
+            "DYNAMO": config.dynamo,
+            "COMPILE": {name: value for name, value in compile_.items() if value is not None},
+            "OVERRIDES": switches | {name: _value(text) for name, text in config.overrides.items()},
+            "TEST": config.test,
+            # The tensors of an operator are those of its call already.
+            "DTYPE": "float32" if config.operator is not None else config.dtype,
+            "AMP_DTYPE": config.amp_dtype or ACCELERATORS[config.accelerator].amp_dtype,
+            "OPTIMIZER": config.optimizer,
+            "PRECISION": "medium" if config.matmul_precision == "default" else config.matmul_precision,
+            "SEED": self.settings.seed,
+        }
+
+    def judging(self) -> dict[str, Any]:
+        """Return by what its results are judged, as the tables say."""
+        criteria = tables.criteria(self.config, self.settings)
+        return {
+            "TOLERANCE": criteria.tolerance,
+            "BY_COSINE": criteria.cosine,
+            "LARGER_MULTIPLIER": criteria.larger_multiplier,
+            "IOU": criteria.iou,
+            "KNOWN": tuple((each.tensors, each.tolerance) for each in criteria.deviations),
+        }
+
+    def _environment(self) -> dict[str, str]:
+        config = self.config
+        if not config.xla:
+            return {}
+        flags = {"XLA_FLAGS": shlex.join(config.xla_flags)} if config.xla_flags else {}
+        functional = {} if config.enable_functionalization else {"XLA_DISABLE_FUNCTIONALIZATION": "1"}
+        return {**ACCELERATORS[config.accelerator].variables, **flags, **functional}
+
+
+def of_record(record: Mapping[str, Any], *, verified: bool = False) -> Subject:
+    """Return what a record measured; `verified`: as its verification ran it.
+
+    Raises:
+        UsageError: no script can run this: the record lacks what it was, or it is of a runtime without torch's own.
+    """
+    experiment, model = record["experiment"], record["model"]
+    known = {field.name for field in msgspec.structs.fields(ExperimentConfig)} - {"xla_flags", "batch_size"}
+    fields = {name: value for name, value in experiment.items() if name in known and value is not None}
+    flags = shlex.split(experiment.get("xla_flags") or "")
+    try:
+        config = msgspec.convert({**model, **fields, "xla_flags": flags}, ExperimentConfig)
+    except msgspec.ValidationError as error:
+        raise UsageError(
+            f"The record does not say what it measured ({error}); choose one of a run of xlabench."
+        ) from None
+    if any(not (_KEY.fullmatch(name) and _WORD.fullmatch(text)) for name, text in config.overrides.items()):
+        raise UsageError("The record sets a compiler to more than a word, which no script does from a record.")
+    if config.torch_xla2:
+        raise UsageError("torch_xla2 has no script of this kind; measure it again by the record's reproduce command.")
+    found = (record.get("verification") or {}) if verified else {}
+    settings = _settings(str(record.get("reproduce") or ""))
+    return Subject(config=config, batch_size=found.get("batch_size") or experiment.get("batch_size"), settings=settings)
+
+
+def _settings(command: str) -> Settings:
+    """Return what the command of a record says of its seed and tolerance."""
+    seed, tolerance = _SEED.search(command), _TOLERANCE.search(command)
+    usual = Settings(cosine="--cosine" in command.split())
+    return msgspec.structs.replace(
+        usual,
+        seed=int(seed[1]) if seed else usual.seed,
+        tolerance=float(tolerance[1]) if tolerance else None,
+    )
+
+
+def _value(text: str) -> Any:
+    """Return an override as the compiler's own settings hold it."""
+    words = {"true": True, "false": False}
+    if text.lower() in words:
+        return words[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text

@@ -1,0 +1,205 @@
+"""One measurement a device: a lock per device of this host, which runs and the jobs' worker take alike.
+
+The lock is a file outside of every home, held by whoever has it open: it is free when its last holder is gone, however
+that ended. A job inherits it from the worker, so it stays held when the worker dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.errors import DeviceBusy, UsageError
+from runner.schedule.processes import is_process, start_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+FOLDER_VARIABLE = "XLABENCH_LOCKS"
+"""Environment variable with the folder of the locks; all that measure on a host need the same one."""
+
+HELD_VARIABLE = "XLABENCH_DEVICES"
+"""Environment variable of a job: devices that it holds already, each with the descriptor that it has inherited."""
+
+_FOLDER = Path("/tmp/xlabench-locks")  # noqa: S108 - one place for all users of the host; see `folder`
+_VISIBLE = {"cuda": "CUDA_VISIBLE_DEVICES", "xpu": "ZE_AFFINITY_MASK"}
+_INDEXED = tuple(_VISIBLE)
+_NOTE_BYTES = 4096
+_WORKER = "worker-"
+"""Beginning of locks that are of no device but of a home's worker."""
+
+
+def of_worker(name: str) -> str:
+    """Return the lock of a home's worker, given what tells the home from others."""
+    return f"{_WORKER}{name}"
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Who holds a device."""
+
+    pid: int
+    what: str
+    since: float
+    """Unix seconds."""
+
+    def sentence(self, device: str) -> str:
+        """Say who holds the device."""
+        since = time.strftime("%H:%M:%S", time.localtime(self.since))
+        return f"{device} is measured on by process {self.pid} since {since} ({self.what})"
+
+
+def names(accelerators: Iterable[str], index: int | None = None) -> tuple[str, ...]:
+    """Return the devices that a measurement on these accelerators uses, as `cpu` and `cuda:0`, in one order for all."""
+    return tuple(sorted({f"{each}:{_number(each, index or 0)}" if each in _INDEXED else each for each in accelerators}))
+
+
+def _number(accelerator: str, index: int) -> str:
+    """Return the device's own number where a process sees only some."""
+    visible = os.environ.get(_VISIBLE[accelerator], "").replace(" ", "").split(",")
+    return visible[index] if index < len(visible) and visible[index].replace(".", "").isalnum() else str(index)
+
+
+def folder() -> Path:
+    """Return the folder of the locks, made if need be so that every user of the host can use it.
+
+    Raises:
+        UsageError: what lies there is no folder.
+    """
+    place = Path(os.environ.get(FOLDER_VARIABLE) or _FOLDER)
+    with contextlib.suppress(FileExistsError):
+        place.mkdir(parents=True)
+        place.chmod(0o1777)
+    if place.is_symlink() or not place.is_dir():
+        raise UsageError(
+            f"{place} is to hold the locks of devices and is no folder; remove it, or set {FOLDER_VARIABLE}."
+        )
+    return place
+
+
+@contextlib.contextmanager
+def held(devices: Iterable[str], what: str, *, wait: bool, say: Callable[[str], None]) -> Iterator[None]:
+    """Hold these devices while the block runs; what this process has inherited is held already.
+
+    Args:
+        devices: their names, in the order of `names`.
+        what: is measured, for whoever waits meanwhile.
+        wait: for those that others hold, instead of refusing.
+        say: told whom it waits for.
+
+    Raises:
+        DeviceBusy: somebody else holds one, and `wait` is off.
+    """
+    with contextlib.ExitStack() as stack:
+        have = inherited()
+        for name in devices:
+            if name not in have:
+                handle = _open(name)
+                stack.callback(os.close, handle)
+                _lock(handle, name, wait=wait, say=say)
+                note(handle, os.getpid(), what)
+        yield
+
+
+def _lock(handle: int, name: str, *, wait: bool, say: Callable[[str], None]) -> None:
+    if _try(handle):
+        return
+    held_by = owner(name)
+    sentence = held_by.sentence(name) if held_by else f"{name} is measured on by another process"
+    if not wait:
+        raise DeviceBusy(f"{sentence}. Wait for it, or leave out --no-wait.")
+    say(f"waiting: {sentence}")
+    fcntl.flock(handle, fcntl.LOCK_EX)
+
+
+def take(devices: Iterable[str], what: str) -> dict[str, int] | str:
+    """Take all of these devices at once, or none; returns their descriptors, else why not."""
+    handles: dict[str, int] = {}
+    for name in devices:
+        handles[name] = _open(name)
+        if not _try(handles[name]):
+            release(handles)
+            held_by = owner(name)
+            return held_by.sentence(name) if held_by else f"{name} is measured on by another process"
+    for handle in handles.values():
+        note(handle, os.getpid(), what)
+    return handles
+
+
+def release(handles: Mapping[str, int]) -> None:
+    """Close these descriptors; who inherited them goes on holding the devices."""
+    for handle in handles.values():
+        os.close(handle)
+
+
+def inherited() -> frozenset[str]:
+    """Return the devices that this process holds by descriptors it was started with."""
+    told = os.environ.get(HELD_VARIABLE)
+    if not told:
+        return frozenset()
+    return frozenset(name for name, handle in json.loads(told).items() if _is(handle, name))
+
+
+def _is(handle: int, name: str) -> bool:
+    """Say whether a descriptor is that of the device's lock: a process further down has the variable only."""
+    probe = _open(name)
+    try:
+        return os.path.sameopenfile(handle, probe)
+    except OSError:
+        return False
+    finally:
+        os.close(probe)
+
+
+def note(handle: int, pid: int, what: str) -> None:
+    """Write beside the lock who holds it."""
+    told = {"pid": pid, "started_at": start_time(pid), "what": what[:500], "since": time.time()}
+    text = json.dumps(told).encode()
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, text, 0)
+
+
+def owner(name: str) -> Owner | None:
+    """Return who wrote that it holds a device and still lives; None where nobody did."""
+    handle = _open(name)
+    try:
+        told = json.loads(os.pread(handle, _NOTE_BYTES, 0))
+        found = Owner(pid=int(told["pid"]), what=str(told["what"]), since=float(told["since"]))
+        started_at = told["started_at"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    finally:
+        os.close(handle)
+    return found if is_process(found.pid, started_at) else None
+
+
+def measured_on() -> bool:
+    """Say whether another process of this host measures on a device; it asks the notes, and takes no lock for it."""
+    devices = (path.stem for path in folder().glob("*.lock") if not path.name.startswith(_WORKER))
+    # What a worker has reserved and not handed on has its own note, and nobody measures.
+    return any(found is not None and found.pid != os.getpid() for found in map(owner, devices))
+
+
+def _try(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _open(name: str) -> int:
+    """Open a device's lock: made once, for all users, and never through a link."""
+    path = folder() / f"{name.replace('/', '_')}.lock"
+    # A sticky folder may forbid O_CREAT on another user's file, so it is asked for only where there is none.
+    with contextlib.suppress(FileExistsError):
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        os.fchmod(handle, 0o666)
+        return handle
+    return os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)

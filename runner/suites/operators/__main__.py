@@ -1,0 +1,10 @@
+"""`python -m runner.suites.operators -c FILE …`: the command line of PARAM's `run_benchmark`."""
+
+from __future__ import annotations
+
+import sys
+
+from runner.suites.operators.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,223 @@
+"""The command line of PARAM's `run_benchmark`: plan, measure, write the output in its form."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runner.errors import UsageError
+from runner.peer_cli import compose, table
+from runner.plan import plan_view
+from runner.schedule.run_folder import open_folder
+from runner.suites.operators import nsight, output, suite
+from runner.suites.operators.library import pair_of
+from store.run_file import read_records
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from runner.peer_cli.compose import Work
+    from runner.peer_cli.table import Parser, Table
+    from runner.plan import Plan
+    from runner.schedule.run_folder import RunFolder
+    from runner.suites.operators.expand import Case
+    from store.record import PlanEntry, Record, Test
+
+PROGRAM = "python -m runner.suites.operators"
+_DESCRIPTION = "Takes the command line of PARAM's run_benchmark; docs/operators.md has the table of its flags."
+EXIT_PARTIAL = 3
+_DEVICES = ("cpu", "cuda", "xpu", "tpu")
+
+_log = logging.getLogger("operators")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    parsed = parser().parse_args(given)
+    logging.basicConfig(format="[%(asctime)s] %(process)d [%(levelname)s]: %(message)s", force=True)
+    return compose.main(PROGRAM, lambda: _run(parsed, shlex.join([*shlex.split(PROGRAM), *given])))
+
+
+@cache
+def flags_table() -> Table:
+    """Return what becomes of each of their flags."""
+    return table.load(Path(__file__).with_suffix(".yaml"))
+
+
+def parser() -> Parser:
+    """Return a parser of their command line."""
+    return flags_table().parser(PROGRAM, _DESCRIPTION)
+
+
+def _run(parsed: argparse.Namespace, command: str) -> int:
+    level = logging.getLevelNamesMapping().get(parsed.log_level.upper())
+    if level is None:
+        raise UsageError(f"--log-level {parsed.log_level}: choose DEBUG, INFO, WARNING or ERROR")
+    _log.setLevel(level)
+    if parsed.version:
+        sys.stdout.write(f"xlabench {_version()}\n")
+        return 0
+    if parsed.config is None:
+        raise UsageError("no configuration is named; pass -c FILE")
+    return _measure(parsed, command)
+
+
+def _measure(parsed: argparse.Namespace, command: str) -> int:
+    began = datetime.now(UTC)
+    backends = [_pair_of(name) for name in _backends(parsed)]
+    tools = nsight.wanted(parsed)
+    words = translate(parsed)
+    how = {"discrete": parsed.exec_mode == "discrete", "clear_cache": "--cuda-l2-cache=off" in words}
+    chosen = selected(suite.cases([parsed.config]), parsed.resume_id, parsed.stop_id)
+    cases = [case.timed(**how) for case in chosen]
+    _log.debug("The same in xlabench's words: %s", shlex.join(["xlabench", "run", *words]))
+    asked = compose.work(words, program=PROGRAM)
+    asked = replace(asked, plan=_planned(asked, cases, backends, backward=parsed.backward))
+    folder = open_folder(compose.home(), None, asked.identity(command), resume=False)
+    _log.info("%s; new run in %s", plan_view.summary(asked.plan), folder.path)
+    result = compose.measure(asked, folder)
+    _write(parsed, folder, cases, began)
+    _log.info(result.sentence())
+    for tool in tools:
+        tool.run(cases, parsed, _log)
+    return EXIT_PARTIAL if result.failed else 0
+
+
+def _pair_of(backend: str) -> tuple[str | None, str | None]:
+    try:
+        return pair_of(backend)
+    except ValueError as error:
+        raise UsageError(f"--backend: {error}") from None
+
+
+def _backends(parsed: argparse.Namespace) -> list[str]:
+    return list(dict.fromkeys(parsed.backend or ["inductor" if parsed.pt2_model else "eager"]))
+
+
+def selected(cases: Sequence[Case], first: str | None, stop: str | None) -> list[Case]:
+    """Return the cases from `first` on, those from `stop` on left out; None: all.
+
+    Raises:
+        UsageError: no case has the id.
+    """
+    ids = [case.param_id for case in cases]
+    for flag, wanted in (("--resume-id", first), ("--stop_id", stop)):
+        if wanted is not None and wanted not in ids:
+            raise UsageError(f"{flag} {wanted}: there is no such case; they are {ids[0]} to {ids[-1]}")
+    begin = 0 if first is None else ids.index(first)
+    end = len(ids) if stop is None else ids.index(stop)
+    if begin >= end:
+        raise UsageError(f"--resume-id {first} stands behind --stop_id {stop}: nothing is left to measure")
+    return list(cases[begin:end])
+
+
+def translate(parsed: argparse.Namespace) -> list[str]:
+    """Return the flags of `xlabench run` that do the same; the plan is then cut to cases, backends and tests."""
+    accelerator, index = device_of(parsed.device)
+    if parsed.warmup < 0 or parsed.iteration < 1:
+        raise UsageError(f"-w {parsed.warmup} -i {parsed.iteration}: at least no warm-up and one iteration")
+    words = ["--suite-name=operators", *flags_table().words(parsed), f"--accelerator={accelerator}"]
+    words += ["--preset=peer", "--processes=1", f"--repeat={parsed.warmup + parsed.iteration}"]
+    # Their protocol: one thread, float32 as it is, no optimizer.
+    words += ["--threads=1", "--matmul-precision=highest", "--enable-functionalization", "--no-optimizer"]
+    words += [f"--device-index={index}"] if index is not None else []
+    cuda = accelerator == "cuda"
+    mode = "continuous" if parsed.exec_mode == "continuous_events" and not cuda else parsed.exec_mode
+    return [*words, f"--exec-mode={mode}", *([f"--cuda-l2-cache={parsed.cuda_l2_cache}"] if cuda else [])]
+
+
+def device_of(text: str) -> tuple[str, int | None]:
+    """Return the accelerator and the index of `cpu`, `cuda`, `cuda:1`.
+
+    Raises:
+        UsageError: it is none.
+    """
+    name, colon, index = text.partition(":")
+    if name not in _DEVICES or (colon and not index.isdecimal()):
+        raise UsageError(f"--device {text}: choose {', '.join(_DEVICES)}, with an index as cuda:1")
+    return name, int(index) if colon else None
+
+
+def _planned(asked: Work, cases: Sequence[Case], backends: Sequence[Any], *, backward: bool) -> Plan:
+    """Return the plan's entries of these cases and backends, each case in the one test that is asked for."""
+    tests = {case.name: "train" if backward and not case.no_backward else "eval" for case in cases}
+    entries = [each for each in asked.plan.entries if _pair(each) in backends and _test_of(each, tests)]
+    reasons = dict.fromkeys(entry.skip_reason for entry in entries if entry.skip_reason)
+    if not any(entry.runnable for entry in entries):
+        raise UsageError(f"Nothing can be measured: {'; '.join(map(str, reasons))}.")
+    for reason in reasons:
+        _log.warning("left out: %s", reason)
+    return replace(asked.plan, entries=tuple(entries))
+
+
+def _pair(entry: PlanEntry) -> tuple[str | None, str | None]:
+    return entry.config.xla, entry.config.dynamo
+
+
+def _test_of(entry: PlanEntry, tests: Mapping[str, str]) -> bool:
+    return tests.get(entry.config.model_name) == entry.config.test
+
+
+def _write(parsed: argparse.Namespace, folder: RunFolder, cases: Sequence[Case], began: datetime) -> None:
+    """Write a file per backend."""
+    records = list(read_records(folder.results))
+    for name in _backends(parsed):
+        lines = list(_lines([each for each in records if each.variant.split(" ")[0] == name], cases, parsed.warmup))
+        path = _path(parsed, name, began)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a" if parsed.append else "w", encoding="utf-8") as stream:
+            output.write(stream, _options(parsed, name), folder.file.environments[0], began, lines)
+        _log.info("Benchmark result: %s", path)
+
+
+def _lines(records: Sequence[Record], cases: Sequence[Case], warmup: int) -> Iterator[dict[str, Any]]:
+    """Yield a line per case that has times, in their order; say what has none."""
+    by_name = {record.model.model_name: record for record in records}
+    for case in cases:
+        record = by_name.get(case.name)
+        if record is not None and record.metrics.get("total_time"):
+            test: Test = "train" if record.experiment.test == "train" else "eval"
+            yield output.line(case, record.metrics, test, warmup, record.experiment.accelerator)
+        elif record is not None and record.error is not None:
+            _log.error("%s: %s in %s: %s", case.param_id, record.status, record.error.phase, record.error.message)
+
+
+def _path(parsed: argparse.Namespace, backend: str, began: datetime) -> Path:
+    """Return the file of a backend; the first one's is called as theirs."""
+    first = backend == _backends(parsed)[0]
+    suffix = "" if first else f"_{backend.replace('+', '_')}"
+    return Path(f"{parsed.output_prefix}_{os.getpid()}_{int(began.timestamp())}{suffix}.json")
+
+
+def _options(parsed: argparse.Namespace, backend: str) -> dict[str, Any]:
+    """Return the `run_options` of the output's first line, under their names."""
+    return {
+        "device": parsed.device,
+        "pass_type": "backward" if parsed.backward else "forward",
+        "warmup": parsed.warmup,
+        "iteration": parsed.iteration,
+        "op_exec_mode": parsed.exec_mode,
+        "cuda_l2_cache": parsed.cuda_l2_cache == "on",
+        "time_unit": "millisecond",
+        "out_file_prefix": parsed.output_prefix,
+        "resume_op_run_id": parsed.resume_id,
+        "stop_op_run_id": parsed.stop_id,
+        "backend": backend,
+    }
+
+
+def _version() -> str:
+    try:
+        return version("xlabench")
+    except PackageNotFoundError:
+        return "from a checkout"

@@ -1,0 +1,122 @@
+"""A configuration of PARAM: by operator its iterators, generators, builds, inputs; or one operator of a batch."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from runner.suites.operators.errors import ConfigError, Place, of_validation
+
+DEFAULT_GENERATOR = "PyTorch:DefaultDataGenerator"
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True):
+    """One list of inputs, and the builds that each of them is given to."""
+
+    build: list[Any] | dict[str, Any] | None = None
+    """None: the operator is called as it is; empty: it is built without arguments; an object: one build."""
+    input: list[Any]
+
+
+class OpInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a file says of one operator."""
+
+    build_iterator: str | None = None
+    input_iterator: str | None = None
+    build_data_generator: str | None = None
+    input_data_generator: str
+    config: list[Config]
+
+
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """One operator with one build, as PARAM hands it to its profiled processes; its inputs bring their ids."""
+
+    op_name: str
+    config_build_id: str | None = None
+    build_id: str | None = None
+    """The same, as PARAM's own example spells it."""
+    op_info: OpInfo
+    run_options: dict[str, Any] = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """A file as it was read."""
+
+    file: str
+    ops: dict[str, OpInfo]
+    batch: Batch | None = None
+    """Where the file is of the batch form, itself."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A configuration before it is read, and what errors call it."""
+
+    file: str
+    text: str
+
+
+def text_of(config: str) -> Text:
+    """Return the text of a file, or the JSON that stands in its place.
+
+    Raises:
+        ConfigError: there is no such file.
+    """
+    if config.lstrip().startswith("{"):
+        return Text("<command line>", config)
+    try:
+        return Text(config, Path(config).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"--config {config}: {error.strerror}; pass a configuration file of operators.") from None
+    except UnicodeDecodeError:
+        raise Place(file=config).error("it is no UTF-8 text") from None
+
+
+def of_text(text: Text) -> Document:
+    """Read a configuration.
+
+    Raises:
+        ConfigError: it is no JSON, or not of the form.
+    """
+    try:
+        content = json.loads(text.text)
+    except json.JSONDecodeError as error:
+        raise Place(file=text.file).error(f"it is no JSON ({error})") from None
+    except RecursionError:
+        raise Place(file=text.file).error("it is nested too deeply") from None
+    return parse(content, text.file)
+
+
+def parse(content: Any, file: str = "<memory>") -> Document:
+    """Read a configuration that lies in memory; `file` is what errors call it.
+
+    Raises:
+        ConfigError: it is not of the form.
+    """
+    place = Place(file=file)
+    if not isinstance(content, dict):
+        raise place.error("it is no JSON object of operators")
+    if "op_name" in content or "op_info" in content:
+        try:
+            batch = msgspec.convert(content, Batch)
+        except msgspec.ValidationError as error:
+            raise place.of_field(of_validation(error), "") from None
+        return Document(file=file, ops={batch.op_name: batch.op_info}, batch=batch)
+    return Document(file=file, ops={name: _info(name, value, place) for name, value in content.items()})
+
+
+def _info(name: str, value: Any, place: Place) -> OpInfo:
+    try:
+        return msgspec.convert(value, OpInfo)
+    except msgspec.ValidationError as error:
+        found = of_validation(error)
+        head, _, rest = found.field.partition("]")
+        if head.startswith("config[") and head.removeprefix("config[").isdigit():
+            number = int(head.removeprefix("config["))
+            raise Place(file=place.file, op=name, config=number).error(found.text, rest.lstrip(".")) from None
+        raise Place(file=place.file, op=name).of_field(found, "") from None

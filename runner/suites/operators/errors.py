@@ -1,0 +1,71 @@
+"""What can be wrong with a configuration of operators; each error names its place.
+
+UsageError (runner.errors, exit 2)
+└── ConfigError            a configuration cannot be used: file, operator, configuration and field
+
+FieldError                 the same inside of a build or an input; who knows the file makes a `ConfigError` of it
+RegistrationError          a name is taken
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.errors import UsageError
+
+if TYPE_CHECKING:
+    import msgspec
+
+_PLACE = re.compile(r" - at `\$\.?(?P<place>[^`]*)`$")
+
+
+class ConfigError(UsageError):
+    """A configuration cannot be used."""
+
+
+class FieldError(ValueError):
+    """One field of a build or an input cannot be used."""
+
+    def __init__(self, field: str, text: str) -> None:
+        super().__init__(text)
+        self.field = field
+        self.text = text
+
+
+class RegistrationError(ValueError):
+    """An operator, iterator or generator of this name is registered already."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where in which file something stands."""
+
+    file: str
+    op: str | None = None
+    config: int | None = None
+
+    def error(self, text: str, field: str = "") -> ConfigError:
+        """Return the error whose sentence names the place."""
+        words = [self.file]
+        words += [self.op] if self.op is not None else []
+        words += [f"config {self.config}"] if self.config is not None else []
+        words += [field] if field else []
+        return ConfigError(f"{': '.join(words)}: {text}. Correct the configuration.")
+
+    def of_field(self, error: FieldError, field: str) -> ConfigError:
+        """Return the error of a field inside of `field`."""
+        return self.error(error.text, join(field, error.field))
+
+
+def join(outer: str, inner: str) -> str:
+    """Return the path of a field inside of another: `input[0]` and `args[1]` are `input[0].args[1]`."""
+    return f"{outer}{'' if not outer or not inner or inner.startswith('[') else '.'}{inner}"
+
+
+def of_validation(error: msgspec.ValidationError) -> FieldError:
+    """Return what a check of types says, with the field apart."""
+    text = str(error)
+    found = _PLACE.search(text)
+    return FieldError(found["place"] if found else "", _PLACE.sub("", text))

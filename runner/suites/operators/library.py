@@ -1,0 +1,161 @@
+"""Operators from Python: make a configuration, expand it, run its cases in this process, collect their times.
+
+torch is imported when something is run.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from runner.suites.operators import document, output
+from runner.suites.operators.document import DEFAULT_GENERATOR
+from runner.suites.operators.expand import Case
+from runner.suites.operators.expand import expand as expand_documents
+from store.operators import operator_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from runner.messages import Report
+    from store.record import Accelerator, Test
+
+_TYPES: dict[str, dict[str, Any]] = {
+    **{kind: {"type": kind, "value": None} for kind in ("int", "long", "float", "double", "bool", "device", "str")},
+    **{f"{kind}_range": {"type": kind, "value_range": None} for kind in ("int", "long", "float", "double")},
+    **{kind: {"type": kind, "value": None} for kind in ("genericlist", "tuple", "dtype")},
+    "none": {"type": "none"},
+    "tensor": {"type": "tensor", "dtype": "float", "shape": None},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What one case took in one backend."""
+
+    case: Case
+    backend: str
+    test: Test
+    warmup: int
+    accelerator: Accelerator
+    report: Report
+    """All that was measured, times in seconds."""
+
+
+def create_type(kind: str) -> dict[str, Any]:
+    """Return an argument to be filled in, by its type: `tensor`, `int`, `int_range` and so on."""
+    return copy.deepcopy(_TYPES[kind])
+
+
+def create_op_args(args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a build or an input with these arguments."""
+    return {"args": list(args), "kwargs": dict(kwargs)}
+
+
+def create_bench_config(name: str) -> dict[str, Any]:
+    """Return the configuration of one operator, its list of inputs empty."""
+    info: dict[str, Any] = {
+        "build_iterator": None,
+        "input_iterator": None,
+        "build_data_generator": None,
+        "input_data_generator": DEFAULT_GENERATOR,
+        "config": [{"build": [], "input": []}],
+    }
+    return {name: info}
+
+
+def expand(*configs: Mapping[str, Any] | str | Path) -> list[Case]:
+    """Return the cases of configurations: in memory, as JSON text, or files.
+
+    Raises:
+        ConfigError: one cannot be used; the sentence names operator, configuration and field.
+    """
+    return expand_documents(*map(_document, configs))
+
+
+def run(
+    case: Case,
+    *,
+    backend: str = "eager",
+    backward: bool = False,
+    warmup: int = 1,
+    iteration: int = 1,
+    accelerator: Accelerator = "cpu",
+    threads: int = 1,
+    seed: int = 0,
+) -> Result:
+    """Measure one case in this process.
+
+    Variables that the backend needs are set in this process's environment; a runtime that has begun keeps its own.
+
+    Args:
+        case: of `expand`.
+        backend: `eager`, `inductor`, `openxla+lazytensor`, `openxla+dynamo`.
+        backward: measure the backward, too.
+        warmup: blocks before those that count; one shorter than a millisecond repeats its calls.
+        iteration: blocks that count.
+        accelerator: the device.
+        threads: of the CPU; PARAM uses one.
+        seed: of data and values.
+    """
+    from runner.backends import backend_of
+    from runner.messages import Load, Settings
+    from runner.process.measure import Measurement
+    from store.record import ExperimentConfig
+
+    xla, dynamo = pair_of(backend)
+    test: Test = "train" if backward else "eval"
+    config = ExperimentConfig(
+        suite_name="operators",
+        model_name=case.name,
+        test=test,
+        accelerator=accelerator,
+        xla=xla,
+        dynamo=dynamo,
+        operator=case.operator,
+        dtype=operator_dtype(msgspec.to_builtins(case.operator)) or "float32",
+    )
+    settings = Settings(preset="peer", repeat=warmup + iteration, processes=1, threads=threads, seed=seed)
+    with tempfile.TemporaryDirectory() as scratch:
+        os.environ.update(backend_of(xla, dynamo, None).variables(config, Path(scratch)))
+        measurement = Measurement(
+            Load(config=config, settings=settings, batch_size=None, torchbench_dir=None, requested_at=time.monotonic())
+        )
+        measurement.load()
+        measurement.first()
+        measurement.exactly(warmup + iteration)
+        report = measurement.report(finished=True)
+    return Result(case=case, backend=backend, test=test, warmup=warmup, accelerator=accelerator, report=report)
+
+
+def collect(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """Return one line of PARAM's output per result, times in milliseconds: JSON in memory."""
+    return [output.line(each.case, each.report.metrics, each.test, each.warmup, each.accelerator) for each in results]
+
+
+def pair_of(backend: str) -> tuple[str | None, str | None]:
+    """Return (xla, dynamo) of a backend's name.
+
+    Raises:
+        ValueError: nobody knows it.
+    """
+    from runner.backends import BACKENDS
+    from store.identity import backend_name
+
+    found = {backend_name(xla, dynamo): (xla, dynamo) for xla, dynamo in BACKENDS}
+    if backend not in found:
+        raise ValueError(f"there is no backend {backend!r}; choose one of {', '.join(found)}")
+    return found[backend]
+
+
+def _document(config: Mapping[str, Any] | str | Path) -> document.Document:
+    if isinstance(config, str | Path):
+        return document.of_text(document.text_of(str(config)))
+    return document.parse(dict(config))

@@ -1,0 +1,152 @@
+"""The macros `__range__`, `__list__` and `__copy__`: from one input to all that it stands for."""
+
+from __future__ import annotations
+
+import copy
+import math
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from runner.suites.operators.errors import FieldError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RANGE, LIST, COPY = "__range__", "__list__", "__copy__"
+_MACROS = frozenset({RANGE, LIST, COPY})
+_WHOLE = frozenset({"int", "long"})
+_WORDS = frozenset({"str", "bool", "device", "dtype"})
+_MANY = frozenset({"genericlist", "tuple"})
+_BOUNDS = (2, 3)
+MOST_CHOICES = 100_000
+"""Of one macro, one argument, one input: a slip of the pen in a range would fill the memory."""
+
+
+def inclusive(bounds: Any, field: str) -> list[int]:
+    """Return `[first, last, step]` as its values, the last included; without a step, 1."""
+    if not (isinstance(bounds, list) and len(bounds) in _BOUNDS and all(type(each) is int for each in bounds)):
+        raise FieldError(field, f"{bounds!r} is no range; write [first, last, step] in whole numbers")
+    first, last, step = (*bounds, 1)[:3]
+    if step < 1 or last < first:
+        raise FieldError(field, f"the range {bounds} holds nothing; the last is at least the first, the step above 0")
+    _bounded((last - first) // step + 1, field)
+    return list(range(first, last + 1, step))
+
+
+def expanded(config: Any, field: str) -> Iterator[dict[str, Any]]:
+    """Yield all that an input stands for: the product of its ranges, the last one running fastest, copies applied."""
+    if not isinstance(config, dict):
+        raise FieldError(field, f"{config!r} is no object with args and kwargs")
+    args = [variants(each, f"{field}.args[{number}]") for number, each in enumerate(config.get("args") or [])]
+    named = config.get("kwargs") or {}
+    kwargs = [variants(each, f"{field}.kwargs.{name}") for name, each in named.items()]
+    _bounded(math.prod(map(len, [*args, *kwargs])), field)
+    for chosen in product(*args, *kwargs):
+        # One argument's dictionary serves many products, and copies change it.
+        values = copy.deepcopy(list(chosen))
+        positional = values[: len(args)]
+        _apply_copies(positional, field)
+        by_name = dict(zip(named, values[len(args) :], strict=True))
+        yield {"args": list(map(_plain, positional)), "kwargs": {name: _plain(each) for name, each in by_name.items()}}
+
+
+def variants(argument: Any, field: str) -> list[dict[str, Any]]:
+    """Return all that an argument stands for; without a macro, itself."""
+    if not isinstance(argument, dict):
+        raise FieldError(field, f"{argument!r} is no object with a type")
+    ranged, listed = _names(argument, RANGE, field), _names(argument, LIST, field)
+    choices = []
+    for key, value in argument.items():
+        if key in ranged:
+            choices.append(_in_range(argument.get("type"), key, value, f"{field}.{key}"))
+        elif key in listed:
+            choices.append(_listed(value, f"{field}.{key}"))
+        else:
+            choices.append([value])
+    _bounded(math.prod(map(len, choices)), field)
+    return [dict(zip(argument, values, strict=True)) for values in product(*choices)]
+
+
+def _names(argument: dict[str, Any], macro: str, field: str) -> list[str]:
+    """Return the fields that a macro names."""
+    names = argument.get(macro, [])
+    if not isinstance(names, list):
+        raise FieldError(f"{field}.{macro}", f"{names!r} is no list of fields")
+    for name in names:
+        if name not in argument:
+            raise FieldError(f"{field}.{macro}", f"names {name!r}, which the argument does not have")
+    return names
+
+
+def _in_range(kind: Any, key: str, value: Any, field: str) -> list[Any]:
+    """Return what a field named by `__range__` stands for; numbers have bounds, words are listed."""
+    if kind == "tensor" and key == "shape" and isinstance(value, list):
+        sizes = [inclusive(each, f"{field}[{n}]") if isinstance(each, list) else [each] for n, each in enumerate(value)]
+        _bounded(math.prod(map(len, sizes)), field)
+        return [list(each) for each in product(*sizes)]
+    if kind in _WHOLE and key == "value":
+        return inclusive(value, field)
+    if (kind in _WORDS and key == "value") or (kind == "tensor" and key == "dtype"):
+        return _listed(value, field)
+    if kind in _MANY and key == "value" and isinstance(value, list):
+        items = [variants(each, f"{field}[{number}]") for number, each in enumerate(value)]
+        _bounded(math.prod(map(len, items)), field)
+        return [list(each) for each in product(*items)]
+    raise FieldError(field, f"{kind!r} has no __range__ of this field; list its values and name it in __list__")
+
+
+def _bounded(count: int, field: str) -> None:
+    if count > MOST_CHOICES:
+        raise FieldError(field, f"it stands for {count} choices, and at most {MOST_CHOICES} are taken")
+
+
+def _listed(value: Any, field: str) -> list[Any]:
+    if not (isinstance(value, list) and value):
+        raise FieldError(field, f"{value!r} is no list of values")
+    return value
+
+
+def _plain(argument: Any) -> Any:
+    """Return the argument without macros."""
+    if isinstance(argument, dict):
+        return {key: _plain(value) for key, value in argument.items() if key not in _MACROS}
+    return [_plain(each) for each in argument] if isinstance(argument, list) else argument
+
+
+def _apply_copies(args: list[dict[str, Any]], field: str) -> None:
+    """Give tensors the sizes that they copy from others, in the order of the file.
+
+    Raises:
+        FieldError: a copy is of another form, names what is not there, or contradicts another one or the shape itself.
+    """
+    written: set[tuple[int, str, int]] = set()
+    for target, argument in enumerate(args):
+        copies = argument.get(COPY, [])
+        place = f"{field}.args[{target}].{COPY}"
+        if not isinstance(copies, list) or not all(isinstance(each, dict) for each in copies):
+            raise FieldError(place, 'it is a list of {"shape": [to, [argument, from]]}')
+        for number, (name, mapping) in enumerate(pair for each in copies for pair in each.items()):
+            at, value = _copied(args, target, name, mapping, f"{place}[{number}]")
+            old = argument[name][at]
+            if old != value and (old > 0 or (target, name, at) in written):
+                raise FieldError(
+                    f"{place}[{number}]", f"contradicts {name}[{at}], which is {old}; the copy would make it {value}"
+                )
+            argument[name][at] = value
+            written.add((target, name, at))
+
+
+def _copied(args: list[dict[str, Any]], target: int, name: str, mapping: Any, place: str) -> tuple[int, int]:
+    """Return the element that a copy writes, and what."""
+    try:
+        at, (source, element) = mapping
+        places = (target, at), (source, element)
+        lists = [args[argument][name] for argument, _ in places]
+        sizes = [values[index] for values, (_, index) in zip(lists, places, strict=True)]
+    except (TypeError, ValueError, KeyError, IndexError):
+        raise FieldError(place, f"{name}: {mapping!r} names no element of two tensors; {len(args)} arguments") from None
+    if not all(isinstance(values, list) for values in lists) or not all(type(size) is int for size in sizes):
+        raise FieldError(place, f"{name}: only whole numbers of lists are copied")
+    if sizes[1] < 0:
+        raise FieldError(place, f"contradicts itself: {name}[{element}] of args[{source}] is a placeholder")
+    return at, sizes[1]

@@ -1,0 +1,70 @@
+"""Suite `operators`: single operators from PARAM's configurations, through every backend."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
+from runner.suites.operators import document
+from runner.suites.operators.expand import Case, expand
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+NAME = "operators"
+
+
+class OperatorSuite:
+    """Its models are the cases of the configurations that `--config` names; without one there are none."""
+
+    name: str = NAME
+    preload: Sequence[str] = ("torch",)
+
+    def unavailable(self, context: SuiteContext) -> str | None:  # noqa: ARG002 - part of the protocol
+        """Return None: an operator that lacks a package says so itself."""
+        return None
+
+    def models(self, context: SuiteContext) -> Sequence[ModelInfo]:
+        """List one model per case, in the order of the files."""
+        how = {"discrete": context.discrete, "clear_cache": context.clear_cache}
+        return [_info(case.timed(**how)) for case in cases(context.operator_configs)]
+
+    def versions(self, context: SuiteContext) -> Mapping[str, str]:  # noqa: ARG002 - part of the protocol
+        """Return nothing: a plan holds the configurations themselves."""
+        return {}
+
+    def build(self, request: BuildRequest) -> Workload:
+        """Build one operator and its inputs."""
+        from runner.suites.operators.build import build
+
+        return build(request)
+
+
+SUITE = OperatorSuite()
+
+
+def cases(configs: Sequence[str]) -> list[Case]:
+    """Return the cases of all configurations: paths of files, or their JSON itself.
+
+    Raises:
+        ConfigError: one cannot be used.
+    """
+    return _cases(tuple(document.text_of(each) for each in configs))
+
+
+@lru_cache(maxsize=4)
+def _cases(texts: tuple[document.Text, ...]) -> list[Case]:
+    # A plan asks once for each environment.
+    return expand(*map(document.of_text, texts))
+
+
+def _info(case: Case) -> ModelInfo:
+    return ModelInfo(
+        name=case.name,
+        aliases=(case.param_id,),
+        skips={"train": case.no_backward} if case.no_backward else {},
+        missing=case.missing,
+        operator=case.operator,
+        used_by=case.used_by,
+    )

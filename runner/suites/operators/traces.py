@@ -1,0 +1,168 @@
+"""The operators of a PyTorch execution trace (`ExecutionTraceObserver`), plain or gzipped. Imports no torch."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from runner.errors import UsageError
+from runner.suites.operators.recording import Recording, is_measured
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+_GZIP = b"\x1f\x8b"
+_DTYPES = {
+    "float": "float",
+    "double": "double",
+    "c10::Half": "float16",
+    "c10::BFloat16": "bfloat16",
+    "long int": "long",
+    "long": "long",
+    "int": "int",
+    "short": "int16",
+    "signed char": "int8",
+    "unsigned char": "uint8",
+    "bool": "bool",
+}
+"""C++ names of element types → PARAM's."""
+_NUMBERS = {"Int": "int", "Double": "float", "Bool": "bool", "String": "str"}
+_LIST = re.compile(r"GenericList\[(.*)\]$")
+_VIEW = re.compile(r"-> \(?Tensor\(\w+\)(\[\])?\)?$")
+VIEW = "views: no time of their own"
+
+
+class Unreadable(ValueError):
+    """An input of a node that a configuration cannot hold."""
+
+
+def read(path: Path) -> Recording:
+    """Return the outermost calls of aten in a trace: what they call themselves is part of them.
+
+    The values of integer tensors are not in most traces: they are 0, a valid index of everything.
+
+    Raises:
+        UsageError: it is no execution trace.
+    """
+    nodes = {node["id"]: node for node in _nodes(path) if isinstance(node, dict) and "id" in node}
+    recording = Recording()
+    for node in nodes.values():
+        schema = _schema(node)
+        if not schema or _inside(node, nodes):
+            continue
+        if not is_measured(schema):
+            recording.left_out[f"{node.get('name')}: not of aten"] += 1
+        elif _VIEW.search(schema):
+            recording.left_out[VIEW] += 1
+        else:
+            _add(recording, node, schema)
+    return recording
+
+
+def _nodes(path: Path) -> list[Any]:
+    try:
+        packed = path.read_bytes()
+        text = gzip.decompress(packed) if packed.startswith(_GZIP) else packed
+        nodes = json.loads(text)["nodes"]
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"--ops-of {path}: no execution trace ({type(error).__name__}: {error}).") from None
+    if not isinstance(nodes, list):
+        raise UsageError(f"--ops-of {path}: no execution trace: `nodes` is no list.")
+    return nodes
+
+
+def _schema(node: Mapping[str, Any]) -> str:
+    """Return the schema of a node that is an op, of either form of the file."""
+    if "attrs" not in node:
+        return str(node.get("op_schema") or "")
+    attributes = [each for each in node["attrs"] if isinstance(each, dict)]
+    return next((str(each.get("value") or "") for each in attributes if each.get("name") == "op_schema"), "")
+
+
+def _parent(node: Mapping[str, Any]) -> Any:
+    found = node.get("ctrl_deps", node.get("parent"))
+    return found[0] if isinstance(found, list) and found else found
+
+
+def _inside(node: Mapping[str, Any], nodes: Mapping[Any, Any]) -> bool:
+    """Say whether another op has called it."""
+    seen = {node["id"]}
+    parent = nodes.get(_parent(node))
+    while parent is not None and parent["id"] not in seen:
+        if _schema(parent):
+            return True
+        seen.add(parent["id"])
+        parent = nodes.get(_parent(parent))
+    return False
+
+
+def _add(recording: Recording, node: Mapping[str, Any], schema: str) -> None:
+    values, shapes, types = _inputs(node)
+    ranges = _ranges(node)
+    try:
+        triples = enumerate(zip(types, values, shapes, strict=True))
+        given = [_argument(kind, value, shape, ranges.get(number)) for number, (kind, value, shape) in triples]
+    except (Unreadable, ValueError, TypeError) as error:
+        recording.left_out[f"{node.get('name')}: {error}"] += 1
+        return
+    recording.add(schema, given, {})
+
+
+def _inputs(node: Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+    """Return values, shapes and types of a node's inputs."""
+    inputs = node.get("inputs")
+    if isinstance(inputs, dict):
+        return inputs.get("values", []), inputs.get("shapes", []), inputs.get("types", [])
+    return inputs or [], node.get("input_shapes", []), node.get("input_types", [])
+
+
+def _ranges(node: Mapping[str, Any]) -> dict[int, list[int]]:
+    """Return the bounds of integer tensors by the place of the input, where the trace has them."""
+    for each in node.get("attrs", ()):
+        if isinstance(each, dict) and each.get("name") == "tensor_range" and each.get("value"):
+            return {int(place): list(bounds) for place, bounds in json.loads(each["value"]).items()}
+    return {}
+
+
+def _argument(kind: str, value: Any, shape: Any, bounds: list[int] | None) -> dict[str, Any]:
+    if kind.startswith("Tensor("):
+        return _tensor(kind[len("Tensor(") : -1], shape, bounds)
+    if kind == "None" or (kind.startswith("Tensor") and not shape):
+        return {"type": "none"}
+    if kind == "Device":
+        return {"type": "device", "value": str(value).partition(":")[0]}
+    if kind in _NUMBERS:
+        return {"type": _NUMBERS[kind], "value": value}
+    if found := _LIST.match(kind):
+        kinds = _split(found[1])
+        shapes = shape if isinstance(shape, list) and len(shape) == len(kinds) else [[]] * len(kinds)
+        items = zip(kinds, value, shapes, strict=True)
+        return {"type": "genericlist", "value": [_argument(*each, None) for each in items]}
+    raise Unreadable(f"a configuration has no word for {kind}")
+
+
+def _tensor(kind: str, shape: Any, bounds: list[int] | None) -> dict[str, Any]:
+    if kind not in _DTYPES:
+        raise Unreadable(f"a configuration has no word for tensors of {kind}")
+    dtype = _DTYPES[kind]
+    made = {"type": "tensor", "dtype": dtype, "shape": shape, "requires_grad": False}
+    if dtype in ("int", "long", "int16", "int8", "uint8"):
+        made["value_range"] = bounds or [0, 0]
+    return made
+
+
+def _split(kinds: str) -> list[str]:
+    """Return the element types of a list; a comma inside of brackets is part of one."""
+    found, depth, word = [], 0, ""
+    for letter in kinds:
+        depth += (letter in "[(") - (letter in "])")
+        if letter == "," and depth == 0:
+            found.append(word)
+            word = ""
+        else:
+            word += letter
+    return [*found, word] if word else found

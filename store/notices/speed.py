@@ -1,0 +1,181 @@
+"""Series that got slower: suspected between two runs, confirmed or denied in turns, and those that are back."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from store.notices.judged import judged
+from store.notices.pages import compare_page
+from store.query import fetch, named
+from store.state.notices import Notice
+from store.weekly.lanes import base_of
+from store.weekly.speed import CONFIRMED, NOT_CONFIRMED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from store.notices.judged import Judged
+    from store.notices.runs import RunFacts
+    from store.query import Connection
+    from store.state.notices import Kind
+
+    Compared = Callable[[str, str], dict[str, Judged]]
+
+_SUSPECTED: Kind = "suspected regression"
+_CONFIRMED: Kind = "confirmed regression"
+_REGRESSIONS = (_SUSPECTED, _CONFIRMED)
+_BACK = ("same", "faster")
+_DOUBTED = timedelta(days=14)
+"""For so long a confirming run is looked for."""
+_REMEMBERED = timedelta(days=30)
+"""For so long what is as fast as before again is told: later it is compared with other runs."""
+
+
+def regressions(
+    con: Connection, fresh: Sequence[str], runs: Mapping[str, RunFacts], known: Mapping[str, Notice]
+) -> Iterator[Notice]:
+    """Yield what got slower in the runs `fresh`, what confirming runs say of it, and what is as fast as before again.
+
+    A series that people know to be slower is told of again only if it gets slower still.
+
+    Args:
+        con: a snapshot.
+        fresh: runs to look at, the oldest first.
+        runs: all of the snapshot.
+        known: the newest notice of each subject.
+    """
+    compared = cache(partial(judged, con))
+    standing = dict(known)
+    for run in (None, *fresh):
+        made = _settled(compared, runs, standing) if run is None else _of_run(con, compared, run, runs, standing)
+        for notice in made:
+            standing[notice.subject] = notice
+            yield notice
+
+
+def _settled(compared: Compared, runs: Mapping[str, RunFacts], standing: Mapping[str, Notice]) -> Iterator[Notice]:
+    """Yield what confirming runs that have come since say of suspicions."""
+    newest = max((each.started for each in runs.values()), default=None)
+    for told in list(standing.values()):
+        sides = _sides(told, runs)
+        if told.kind != _SUSPECTED or sides is None or newest is None or newest - sides[1].started > _DOUBTED:
+            continue
+        found = compared(sides[0].run_id, sides[1].run_id).get(_series(told))
+        if found is not None and found.word == "slower" and found.certainty == CONFIRMED:
+            yield _slower(found, told.subject, *sides)
+        elif found is not None and found.word == "slower" and found.certainty == NOT_CONFIRMED:
+            yield _recovered(found, told, sides[1], "not confirmed: both sides were measured again, in turns")
+
+
+def _of_run(
+    con: Connection, compared: Compared, run: str, runs: Mapping[str, RunFacts], standing: Mapping[str, Notice]
+) -> Iterator[Notice]:
+    """Yield what is back in a run, then what got slower in it."""
+    new, base = runs[run], base_of(con, run)
+    measured = {row["series_id"] for row in fetch(con, named("notice_series"), {"run": run})}
+    for told in _slow(standing):
+        sides = _sides(told, runs)
+        if _series(told) not in measured or sides is None:
+            continue
+        if timedelta(0) < new.started - sides[1].started <= _REMEMBERED:
+            back = _back(compared, told, sides, new)
+            if back is not None:
+                yield back
+    if base is None:
+        return
+    for series, found in compared(base, run).items():
+        subject = f"speed {series}"
+        last = standing.get(subject)
+        # Against the run that people were told of, or a later one, it is slower still.
+        further = last is None or last.kind not in _REGRESSIONS or runs[base].happened_at >= last.happened_at
+        if found.word == "slower" and found.certainty != NOT_CONFIRMED and further:
+            yield _slower(found, subject, runs[base], new)
+
+
+def _slow(standing: Mapping[str, Notice]) -> list[Notice]:
+    """Return the notices of series that people know to be slower."""
+    return [each for each in standing.values() if each.kind in _REGRESSIONS]
+
+
+def _sides(told: Notice, runs: Mapping[str, RunFacts]) -> tuple[RunFacts, RunFacts] | None:
+    """Return the runs behind a notice, while the store has them."""
+    old, new = (runs.get(each or "") for each in (told.base_run_id, told.run_id))
+    return None if old is None or new is None else (old, new)
+
+
+def _series(told: Notice) -> str:
+    return told.subject.removeprefix("speed ")
+
+
+def _back(compared: Compared, told: Notice, sides: tuple[RunFacts, RunFacts], new: RunFacts) -> Notice | None:
+    """Return that a series is as fast as before: by its verdict, or faster than then and not slower than before."""
+    before = compared(sides[0].run_id, new.run_id).get(_series(told))
+    if before is None or before.word not in (*_BACK, "ambiguous"):
+        return None
+    if before.word == "ambiguous":
+        then = compared(sides[1].run_id, new.run_id).get(_series(told))
+        if then is None or then.word != "faster":
+            return None
+        return _recovered(before, told, new, "faster than it was then, and no longer clearly slower than before")
+    return _recovered(before, told, new, f"{before.word} as before" if before.word == "same" else "faster than before")
+
+
+def _slower(found: Judged, subject: str, old: RunFacts, new: RunFacts) -> Notice:
+    kind = _CONFIRMED if found.certainty == CONFIRMED else _SUSPECTED
+    return Notice(
+        key=f"{kind} {subject} {new.run_id}",
+        kind=kind,
+        subject=subject,
+        title=f"{kind.capitalize()}: {_what(found)}, {_moved(found)}",
+        text=_text(found, old, new),
+        page=compare_page(old.run_id, new.run_id),
+        run_id=new.run_id,
+        base_run_id=old.run_id,
+        happened_at=new.happened_at,
+    )
+
+
+def _recovered(found: Judged, slower: Notice, new: RunFacts, how: str) -> Notice:
+    return Notice(
+        key=f"recovered {slower.subject} {slower.run_id}",
+        kind="recovered",
+        subject=slower.subject,
+        title=f"Recovered: {_what(found)}, {how}",
+        text=f"It was told as: {slower.title}\n{_evidence(found)}\nNow: {new.text()}",
+        page=compare_page(str(slower.base_run_id), new.run_id),
+        run_id=new.run_id,
+        base_run_id=slower.base_run_id,
+        happened_at=new.happened_at,
+    )
+
+
+def _what(found: Judged) -> str:
+    row = found.row
+    return f"{row['suite']}/{row['model']} {row['test']} {row['variant']} on {found.place}"
+
+
+def _moved(found: Judged) -> str:
+    cell = found.cell
+    if cell.old_s is None or cell.new_s is None:
+        return "slower"
+    return f"{1e3 * cell.old_s:.3g} ms to {1e3 * cell.new_s:.3g} ms"
+
+
+def _evidence(found: Judged) -> str:
+    verdict = found.cell.verdict
+    if verdict.ratio is None:
+        return f"{verdict.reason}."
+    interval = (
+        "" if verdict.low is None or verdict.high is None else f", interval {verdict.low:.3f} to {verdict.high:.3f}"
+    )
+    return f"Old / new {verdict.ratio:.3f}{interval}, n = {verdict.processes} processes: {verdict.reason}."
+
+
+def _text(found: Judged, old: RunFacts, new: RunFacts) -> str:
+    return (
+        f"{_evidence(found)}\nBefore: {old.text()}\nNow: {new.text()}\n"
+        f"Look: xlabench compare {old.run_id} {new.run_id}"
+        + ("" if found.certainty == CONFIRMED else "; --confirm measures both sides again, in turns")
+    )

@@ -1,0 +1,104 @@
+"""What an operator's workload is called, by the operator and its inputs, and of which data type it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from store.identity import digest
+
+INPUT_BYTES = "input_bytes"
+"""The metric of what a call is given, bytes."""
+TORCH_NAMES = {"int": "int32", "long": "int64", "float": "float32", "double": "float64"}
+"""Data types that PARAM's files call by other names than torch."""
+_FLOATING = frozenset({"float", "double", "float16", "bfloat16"})
+_NAME_CHARS = 120
+_SCHEMA = "aten::"
+
+
+def operator_name(op: str, config: dict[str, Any]) -> str:
+    """Name a workload by its operator and inputs, as `aten::mm(float[128,64], float[64,8])`.
+
+    PARAM's own ids count the inputs of one configuration file; a name made of the inputs is the same in every file.
+
+    Args:
+        op: the operator as PARAM names it.
+        config: its `build` and `input`, each with `args` and `kwargs`.
+    """
+    arguments = [argument for part in ("build", "input") for argument in _arguments(config.get(part))]
+    if arguments and (overload := _overload(op, arguments[0])):
+        op, arguments = overload, arguments[1:]
+    words = [_argument(each) for each in arguments]
+    name = f"{op}({', '.join(words)})"
+    return name if len(name) <= _NAME_CHARS else f"{name[:_NAME_CHARS]}… {digest(words)[:8]}"
+
+
+def operator_dtype(config: dict[str, Any]) -> str | None:
+    """Return the data type of a call in torch's words, as `bfloat16`; of several, as `float32+bfloat16`.
+
+    It is that of its floating tensors, as a model's is; without such, of its other tensors, else the one that it is
+    told to make. None: it is given neither, and makes what torch does by default.
+
+    Args:
+        config: as of `operator_name`.
+    """
+    arguments = [each for part in ("build", "input") for each in _flat(_arguments(config.get(part)))]
+    tensors = [str(each.get("dtype", "float")) for each in arguments if each.get("type") == "tensor"]
+    asked = [str(each.get("value")) for each in arguments if each.get("type") == "dtype"]
+    found = [each for each in tensors if each in _FLOATING] or tensors or asked
+    return "+".join(dict.fromkeys(TORCH_NAMES.get(each, each) for each in found)) or None
+
+
+def _flat(arguments: list[Any]) -> list[dict[str, Any]]:
+    """Return arguments with those that lists hold, and those by name as themselves."""
+    found = []
+    for each in arguments:
+        argument = each["of"] if isinstance(each, dict) and "of" in each else each
+        if isinstance(argument, dict):
+            value = argument.get("value")
+            found += [argument, *(_flat(value) if isinstance(value, list) else [])]
+    return found
+
+
+def _overload(op: str, argument: Any) -> str | None:
+    """Return `aten::add.Tensor` of an `aten::add` that is built from its schema."""
+    schema = argument.get("value") if isinstance(argument, dict) and argument.get("type") == "str" else None
+    if not (op.startswith(_SCHEMA) and isinstance(schema, str)):
+        return None
+    name = schema.partition("(")[0].strip()
+    return name if name.partition(".")[0] == op else None
+
+
+def _arguments(config: Any) -> list[Any]:
+    """Return positional arguments, then those by name; a list of configurations is taken one after the other."""
+    if isinstance(config, list):
+        return [argument for each in config for argument in _arguments(each)]
+    if not isinstance(config, dict):
+        return []
+    by_name = config.get("kwargs")
+    named = [{"name": name, "of": of} for name, of in by_name.items()] if isinstance(by_name, dict) else []
+    positional = config.get("args")
+    return [*(positional if isinstance(positional, list) else []), *named]
+
+
+def _argument(argument: Any) -> str:
+    if not isinstance(argument, dict):
+        return str(argument)
+    if "of" in argument:
+        return f"{argument['name']}={_argument(argument['of'])}"
+    if argument.get("type") == "tensor":
+        shape = ",".join(str(size) for size in argument.get("shape") or [])
+        constant = " constant" if argument.get("requires_grad") is False else ""
+        return f"{argument.get('dtype', 'float')}[{shape}]{constant}{_range(argument)}"
+    value = argument.get("value")
+    if isinstance(value, list):
+        begin, end = "()" if argument.get("type") == "tuple" else "[]"
+        return begin + ", ".join(_argument(each) for each in value) + end
+    if value is None and "value_range" in argument:
+        return f"{argument.get('type')}{_range(argument)}"
+    return repr(value) if argument.get("type") == "str" else str(value)
+
+
+def _range(argument: dict[str, Any]) -> str:
+    """Return the bounds between which values are drawn, where they are given."""
+    bounds = argument.get("value_range")
+    return f" in {'..'.join(map(str, bounds))}" if isinstance(bounds, list | tuple) else ""

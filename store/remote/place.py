@@ -1,0 +1,178 @@
+"""A folder that several hosts reach: a path, or a URL as fsspec knows them (s3://, gs://, memory://)."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from store.errors import MissingPackage, RemoteFailed, UsageError
+from store.folder import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CHUNK_BYTES = 2**22
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_VERSIONS = ("ETag", "etag", "md5Hash", "content_hash", "mtime", "LastModified", "last_modified", "updated", "created")
+"""What file systems call that which changes when a file is written; the first that one has."""
+
+
+def is_url(text: str) -> bool:
+    """Tell a URL from a path."""
+    return _URL.match(text) is not None
+
+
+class Stamp(NamedTuple):
+    """What tells whether a file was written to."""
+
+    size: int
+    version: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder of a file system of fsspec's; names in it are relative, with slashes."""
+
+    fs: Any
+    root: str
+    url: str
+    """As it was given."""
+
+    @classmethod
+    def of(cls, text: str) -> Place:
+        """Return the folder that a path or URL names; nothing is looked at.
+
+        Raises:
+            MissingPackage: fsspec, or what it needs for this kind of URL, is not installed.
+            UsageError: it is no URL that fsspec knows.
+        """
+        try:
+            from fsspec.core import url_to_fs  # noqa: PLC0415 - only where hosts share something
+        except ImportError:
+            raise MissingPackage("Folders of other hosts need fsspec: install the extra `cluster`.") from None
+        try:
+            fs, root = url_to_fs(text if is_url(text) else str(Path(text).resolve()), use_listings_cache=False)
+        except ImportError as error:
+            raise MissingPackage(f"{text}: {error}") from None
+        except ValueError as error:
+            raise UsageError(
+                f"{text} cannot be used: {error}. Name a folder, or a URL as s3://bucket/folder."
+            ) from None
+        return cls(fs, str(root).rstrip("/"), text)
+
+    @property
+    def local(self) -> Path | None:
+        """The folder as a path, where it is one of this host."""
+        protocol = self.fs.protocol
+        return Path(self.root) if "file" in ((protocol,) if isinstance(protocol, str) else protocol) else None
+
+    def under(self, name: str) -> Place:
+        """Return a folder in it."""
+        return Place(self.fs, f"{self.root}/{name}", f"{self.url.rstrip('/')}/{name}")
+
+    def read(self, name: str) -> bytes | None:
+        """Return what a file holds; None where there is none.
+
+        Raises:
+            RemoteFailed: the place cannot be reached.
+        """
+        with self._told(name):
+            try:
+                return bytes(self.fs.cat_file(f"{self.root}/{name}"))
+            except FileNotFoundError:
+                return None
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file; a reader meets the old content or the new.
+
+        Raises:
+            RemoteFailed: the place cannot be reached, or refuses.
+        """
+        with self._told(name):
+            if self.local is not None:
+                path = self.local / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(path, data)
+            else:
+                self.fs.pipe_file(f"{self.root}/{name}", data)
+
+    def put(self, name: str, path: Path) -> None:
+        """Copy a file of this host into it.
+
+        Raises:
+            RemoteFailed: the place cannot be reached, or refuses.
+        """
+        with self._told(name):
+            if self.local is None:
+                self.fs.put_file(str(path), f"{self.root}/{name}")
+                return
+            target = self.local / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            part = target.with_name(f".{target.name}.part")
+            self.fs.cp_file(str(path), str(part))
+            part.replace(target)
+
+    def exists(self, name: str) -> bool:
+        """Say whether there is a file.
+
+        Raises:
+            RemoteFailed: the place cannot be reached.
+        """
+        with self._told(name):
+            self.fs.invalidate_cache()
+            return bool(self.fs.exists(f"{self.root}/{name}"))
+
+    def files(self) -> dict[str, Stamp]:
+        """Return the files in it and below, by name; its own name is empty where it is a file itself. Links are none.
+
+        Raises:
+            RemoteFailed: the place cannot be reached.
+        """
+        with self._told(""):
+            self.fs.invalidate_cache()
+            found = self.fs.find(self.root, detail=True)
+        begin = len(self.root.strip("/"))
+        return {
+            path.strip("/")[begin:].strip("/"): _stamp(info)
+            for path, info in found.items()
+            # A link on a shared disk may lead to what only this host's user may read.
+            if info.get("type", "file") == "file" and not info.get("islink")
+        }
+
+    def chunks(self, name: str, offset: int) -> Iterator[bytes]:
+        """Yield what stands in a file from an offset on, a bounded part at a time.
+
+        Raises:
+            RemoteFailed: the place cannot be reached.
+        """
+        path = f"{self.root}/{name}" if name else self.root
+        with self._told(name), self.fs.open(path, "rb", block_size=CHUNK_BYTES) as file:
+            file.seek(offset)
+            while data := file.read(CHUNK_BYTES):
+                yield bytes(data)
+
+    def part(self, name: str, start: int, end: int) -> bytes:
+        """Return some bytes of a file.
+
+        Raises:
+            RemoteFailed: the place cannot be reached.
+        """
+        with self._told(name):
+            return bytes(self.fs.cat_file(f"{self.root}/{name}" if name else self.root, start=start, end=end))
+
+    @contextlib.contextmanager
+    def _told(self, name: str) -> Iterator[None]:
+        """Say of what file system whatever a driver raises; each has errors of its own."""
+        try:
+            yield
+        except Exception as error:
+            where = f"{self.url.rstrip('/')}/{name}" if name else self.url
+            raise RemoteFailed(f"{where} cannot be used: {error or type(error).__name__}") from error
+
+
+def _stamp(info: dict[str, Any]) -> Stamp:
+    version = next((info[key] for key in _VERSIONS if info.get(key) is not None), "")
+    return Stamp(int(info.get("size") or 0), str(version))

@@ -1,0 +1,183 @@
+"""The draft of an issue in Markdown: what happens, how often and since when, and a script that shows it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from store.repro.fault import KIND_WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from store.repro.fault import Fault, Proof
+
+_TITLE_LENGTH = 110
+_TEXT_LENGTH = 4000
+_PACKAGES = ("torch", "torch_git", "torch_xla", "torch_xla_git", "torchvision", "timm", "transformers", "python", "cpu")
+_EXPECTED = {
+    "fallback_op": "XLA lowers the op, so that the counter stays 0 and nothing leaves the device.",
+    "graph_break": "Dynamo captures the region in one graph.",
+    "failure": "The program compiles and runs, as it does under eager.",
+    "wrong_answer": "Results as close to float64 as eager's are, within the tolerance.",
+}
+NO_LINKS = """- Issue:
+- Fix:
+- Notes:"""
+"""The section that people fill in; what they wrote stays when the draft is written again."""
+
+
+def title(fault: Fault) -> str:
+    """Return one line: what, under what."""
+    where = "PyTorch/XLA" if any("xla" in each for each in fault.backends) else ", ".join(fault.backends)
+    text = f"`{fault.signature}` is not lowered" if fault.kind == "fallback_op" else fault.headline
+    if fault.kind == "graph_break":
+        text = f"graph break: {_reason(fault)}"
+    return _short(f"[{where}] {text}", _TITLE_LENGTH)
+
+
+def draft(fault: Fault, proof: Proof | None, links: str = NO_LINKS, earlier: Sequence[str] = ()) -> str:
+    """Return the draft.
+
+    Args:
+        fault: what it is about.
+        proof: what became of its script; None: none was run.
+        links: the section that people fill in.
+        earlier: lines about earlier runs of the script, newest first.
+    """
+    parts = [f"# {title(fault)}", _head(fault), "## What happens", *_happens(fault)]
+    parts += ["## What was expected", _EXPECTED[fault.kind]]
+    parts += ["## To reproduce", *_reproduce(fault, proof)]
+    parts += ["## How often", *_often(fault), "## Versions", *_versions(fault, proof)]
+    parts += ["## Links", links, "## Runs of the script", _runs(proof, earlier)]
+    return "\n\n".join(parts) + "\n"
+
+
+def run_line(proof: Proof) -> str:
+    """Return the line of the last section about one run of the script."""
+    on = f", {proof.versions}" if proof.versions else ""
+    return f"- {_day(proof.at)} UTC: {proof.outcome} ({proof.what}, {proof.seconds:.0f} s{on})"
+
+
+def _head(fault: Fault) -> str:
+    rows = [
+        ("Kind", KIND_WORDS[fault.kind]),
+        ("Id", f"`{fault.fault_id}`"),
+        ("Backends", _quoted(fault.backends)),
+        ("Tests", _quoted(fault.tests)),
+        ("Models", str(len(fault.models))),
+        ("Seen", f"{_count(fault.results_n, 'result')} of {_count(fault.runs_n, 'run')}"),
+    ]
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)])
+
+
+def _happens(fault: Fault) -> list[str]:
+    if fault.kind == "fallback_op":
+        said = (
+            f"PyTorch/XLA runs `{fault.signature}` on the CPU: the counter of this name rises. The graph is cut there "
+        )
+        return [said + "and the operands are brought to the host.", *_call_sites(fault)]
+    if fault.kind == "wrong_answer":
+        return _verification(fault)
+    error = fault.record.get("error") or {}
+    began = (
+        f"The model `{fault.model}` ends with `{error.get('type')}` in phase {error.get('phase')}:"
+        if fault.kind == "failure"
+        else "Dynamo splits the graph and says:"
+    )
+    also = (
+        ["Eager ends in the same way, so the model, not a compiler, may be what is broken."]
+        if fault.kind == "failure" and "eager" in fault.backends
+        else []
+    )
+    said = str(error.get("message") or fault.detail) if fault.kind == "failure" else fault.detail
+    return [began, fenced(said[:_TEXT_LENGTH]), *also]
+
+
+def _call_sites(fault: Fault) -> list[str]:
+    name = fault.signature.removeprefix("aten::")
+    ops = [op for op in fault.record.get("fallback_ops") or [] if op.get("op") == name]
+    sites = sorted({op["call_site"] for op in ops if op.get("call_site")})
+    calls = sum(op.get("calls_per_iteration") or 0.0 for op in ops)
+    said = [f"`{fault.model}` makes {calls:g} calls of it per steady iteration."] if calls else []
+    return said + [f"Asked for at {_quoted(sites)}." for _ in sites[:1]]
+
+
+def _verification(fault: Fault) -> list[str]:
+    found = fault.record.get("verification") or {}
+    names = ("first_failed", "decided_by", "tolerance", "reference", "max_abs_error", "rmse", "rmse_eager", "cosine")
+    rows = [f"| {name} | {found[name]} |" for name in names if found.get(name) is not None]
+    return [
+        f"The results of `{fault.model}` differ from eager's by more than the tolerance.",
+        "\n".join(["| verification | |", "|---|---|", *rows]),
+    ]
+
+
+def _reproduce(fault: Fault, proof: Proof | None) -> list[str]:
+    again = ["The measurement itself:", fenced(str(fault.record.get("reproduce") or "not known"), "bash")]
+    if proof is None:
+        return [f"No script was run for this draft. `xlabench repro --signature {fault.fault_id}` makes one.", *again]
+    end = ["It printed:", fenced(proof.output.strip() or "(nothing)")]
+    if proof.outcome == "shown":
+        said = f"This script, {proof.what}, was run once in a process of its own and shows the fault."
+        return [said, fenced(proof.script, "python"), *end, *again]
+    became = {"not shown": "ran and did not show it", "could not run": "could not run"}[proof.outcome]
+    said = f"**There is no script that shows the fault.** The last one tried, {proof.what}, {became}."
+    return [said, *end, *again]
+
+
+def _often(fault: Fault) -> list[str]:
+    first = f"First seen {_run(fault.first_started, fault.first_run_label, fault.first_run_id)}"
+    last = f"last {_run(fault.last_started, fault.last_run_label, fault.last_run_id)}"
+    seen = f"{_count(fault.results_n, 'result')} of {_count(fault.runs_n, 'run')}"
+    return [f"{first}; {last}. {seen}.", "\n".join(f"- `{model}`" for model in fault.models)]
+
+
+def _versions(fault: Fault, proof: Proof | None) -> list[str]:
+    environment = fault.record.get("environment") or {}
+    rows = [f"| {name} | {environment[name]} |" for name in _PACKAGES if environment.get(name)]
+    ran = [f"The script ran with {proof.versions}."] if proof and proof.versions else []
+    seen = f"Seen with torch {', '.join(fault.torch) or 'unknown'}"
+    seen += f" and torch_xla {', '.join(fault.torch_xla)}." if fault.torch_xla else "."
+    return [seen, "\n".join(["| measured with | |", "|---|---|", *rows]), *ran]
+
+
+def _runs(proof: Proof | None, earlier: Iterable[str]) -> str:
+    told = [run_line(proof)] if proof else []
+    return "\n".join([*told, *earlier]) or "None."
+
+
+def _reason(fault: Fault) -> str:
+    """Return a break's explanation: its first line names only the kind."""
+    found = re.search(r"Explanation: (.+)", fault.signature)
+    return found[1] if found else fault.headline
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Return a code block whose fence no line of the text can end."""
+    longest = max(map(len, re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
+
+
+def _quoted(words: Iterable[str]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _run(started: datetime | None, label: str | None, run_id: str) -> str:
+    when = f"{_day(started)} UTC " if started else ""
+    return f"{when}in run `{label or run_id}` (`{run_id}`)"
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M}"
+
+
+def _short(text: str, most: int) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= most else plain[: most - 1].rstrip() + "…"

@@ -1,0 +1,100 @@
+"""Find faults in a snapshot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from store.errors import UsageError
+from store.query import fetch, named
+from store.repro.fault import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from store.query import Connection
+
+
+def faults(
+    con: Connection,
+    *,
+    record: str | None = None,
+    op: str | None = None,
+    fault_id: str | None = None,
+    run: str | None = None,
+) -> list[Fault]:
+    """Return the faults of the store, those of one kind together, what occurs most first; all filters hold.
+
+    Args:
+        con: a snapshot.
+        record: only those of this record's result, which then is the one that shows them.
+        op: only this fallback op, named with or without `aten::`.
+        fault_id: only this one, as the list names it.
+        run: only those that occurred in this run; counts are over all runs.
+
+    Raises:
+        UsageError: there is no such record, run or fault.
+    """
+    result = _result_of(con, record) if record else None
+    _check_run(con, run)
+    asked = {"record": result, "run": run, "op": op.removeprefix("aten::") if op else None}
+    bare = [
+        msgspec.convert({**row, "record": {}, "run_folder": None}, Fault) for row in fetch(con, named("faults"), asked)
+    ]
+    found = [fault for fault in bare if fault_id in (None, fault.fault_id)]
+    if not found and fault_id:
+        raise UsageError(f"There is no fault {fault_id!r}. `xlabench repro` lists those there are.")
+    if not found and op:
+        raise UsageError(f"No result has the fallback op {op!r}. `xlabench repro` lists those there are.")
+    return _with_records(con, found)
+
+
+def _with_records(con: Connection, found: list[Fault]) -> list[Fault]:
+    """Add the records that show the faults."""
+    asked = {"records": sorted({fault.record_id for fault in found})}
+    lines = {line["record_id"]: line for line in fetch(con, named("fault_records"), asked)}
+    return [
+        msgspec.structs.replace(
+            fault,
+            record=json.loads(lines[fault.record_id]["record"]),
+            run_folder=_folder(lines[fault.record_id]["run_folder"]),
+        )
+        for fault in found
+    ]
+
+
+def _folder(path: str | None) -> str | None:
+    """Return a run's folder also where its results lie packed: then the store names the file."""
+    if path is None:
+        return None
+    place = Path(path)
+    return str(place.parent if place.suffix in (".zst", ".gz", ".jsonl") else place)
+
+
+def _result_of(con: Connection, record: str) -> str:
+    rows = fetch(con, named("fault_result"), {"record": record})
+    if not rows:
+        raise UsageError(f"The store has no record {record!r}. Page Runs of `xlabench serve` names those there are.")
+    return str(rows[0]["record_id"])
+
+
+def _check_run(con: Connection, run: str | None) -> None:
+    if run and not fetch(con, "SELECT run_id FROM runs WHERE run_id = $run", {"run": run}):
+        raise UsageError(f"The store has no run {run!r}. Page Runs of `xlabench serve` lists those there are.")
+
+
+def lines(found: Iterable[Fault]) -> Iterator[tuple[str, ...]]:
+    """Yield what a list says of each fault: id, kind, results, models, first run, text."""
+    for fault in found:
+        first = f"{fault.first_started:%Y-%m-%d}" if fault.first_started else ""
+        yield (
+            fault.fault_id,
+            fault.kind.replace("_", " "),
+            str(fault.results_n),
+            str(len(fault.models)),
+            f"{first} {fault.first_run_label or ''}".strip(),
+            " ".join(fault.signature.split())[:100],
+        )

@@ -1,0 +1,178 @@
+"""Notices: events that people are told of once, and what became of each on its way to them. Rows only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Mapping, Sequence
+
+Kind = Literal[
+    "run missing",
+    "run late",
+    "run incomplete",
+    "newly failing",
+    "suspected regression",
+    "confirmed regression",
+    "recovered",
+]
+State = Literal["pending", "sending", "sent", "failed", "unknown"]
+FEED = "notices.atom"
+"""File of the home with the newest notices, for feed readers."""
+
+
+class Notice(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of `notices`; times are Unix seconds."""
+
+    notice_id: int = 0
+    """0 until it is written."""
+    key: str
+    """Names the event for ever."""
+    kind: Kind
+    subject: str
+    """What it is about; the newest notice of a subject says how it stands."""
+    title: str
+    text: str
+    page: str = ""
+    """Of the dashboard, relative to its address."""
+    run_id: str | None = None
+    base_run_id: str | None = None
+    """What the run was compared with."""
+    happened_at: float
+    """When the run began, or was due."""
+    noticed_at: float = 0.0
+
+
+class Delivery(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a notice on one channel."""
+
+    notice_id: int
+    channel: str
+    state: State
+    tries: int
+    next_at: float
+    """Of a pending one: not sent before."""
+    detail: str
+
+
+_FIELDS = Notice.__struct_fields__
+_COLUMNS = ", ".join(_FIELDS)
+_OF_DELIVERY = ", ".join(Delivery.__struct_fields__)
+
+
+def add(con: sqlite3.Connection, notice: Notice, channels: Iterable[str], now: float) -> Notice | None:
+    """Write a notice, to be sent by these channels; None where its event is known already."""
+    if con.execute("SELECT 1 FROM notices WHERE key = ?", (notice.key,)).fetchone():
+        return None
+    values = {name: getattr(notice, name) for name in _FIELDS if name not in ("notice_id", "noticed_at")}
+    values["noticed_at"] = now
+    columns, places = ", ".join(values), ", ".join(f":{name}" for name in values)
+    cursor = con.execute(f"INSERT INTO notices ({columns}) VALUES ({places})", values)  # noqa: S608 (our names)
+    written = msgspec.structs.replace(notice, notice_id=int(cursor.lastrowid or 0), noticed_at=now)
+    rows = [(written.notice_id, channel, now) for channel in channels]
+    con.executemany(
+        "INSERT INTO notice_deliveries (notice_id, channel, state, next_at) VALUES (?, ?, 'pending', ?)", rows
+    )
+    return written
+
+
+def newest(con: sqlite3.Connection, limit: int) -> list[Notice]:
+    """Return the notices that were written last, the newest first."""
+    rows = con.execute(f"SELECT {_COLUMNS} FROM notices ORDER BY notice_id DESC LIMIT ?", (limit,))  # noqa: S608 (ours)
+    return list(map(_notice, rows))
+
+
+def standing(con: sqlite3.Connection) -> dict[str, Notice]:
+    """Return the newest notice of each subject."""
+    newest_of = "SELECT max(notice_id) FROM notices GROUP BY subject"
+    rows = con.execute(f"SELECT {_COLUMNS} FROM notices WHERE notice_id IN ({newest_of})")  # noqa: S608 (our names)
+    return {each.subject: each for each in map(_notice, rows)}
+
+
+def deliveries(con: sqlite3.Connection, notice_ids: Sequence[int]) -> list[Delivery]:
+    """Return what became of these notices."""
+    places = ", ".join("?" * len(notice_ids))
+    where = f"WHERE notice_id IN ({places}) ORDER BY notice_id, channel"
+    rows = con.execute(f"SELECT {_OF_DELIVERY} FROM notice_deliveries {where}", tuple(notice_ids))  # noqa: S608 (ours)
+    return list(map(_delivery, rows))
+
+
+def due(con: sqlite3.Connection, channel: str, now: float) -> list[Notice]:
+    """Return what is to be sent by a channel now, the oldest first."""
+    which = "SELECT notice_id FROM notice_deliveries WHERE state = 'pending' AND channel = ? AND next_at <= ?"
+    query = f"SELECT {_COLUMNS} FROM notices WHERE notice_id IN ({which}) ORDER BY notice_id"  # noqa: S608 (our names)
+    rows = con.execute(query, (channel, now))
+    return list(map(_notice, rows))
+
+
+def next_at(con: sqlite3.Connection) -> float | None:
+    """Return when the next one is to be sent; None where nothing waits."""
+    found = con.execute("SELECT min(next_at) FROM notice_deliveries WHERE state = 'pending'").fetchone()[0]
+    return None if found is None else float(found)
+
+
+def claim(con: sqlite3.Connection, channel: str, notice_ids: Iterable[int]) -> list[int]:
+    """Say, before anything is sent, that these are sent by a channel now; returns those that still waited."""
+    query = (
+        "UPDATE notice_deliveries SET state = 'sending', tries = tries + 1 "
+        "WHERE notice_id = ? AND channel = ? AND state = 'pending'"
+    )
+    return [each for each in notice_ids if con.execute(query, (each, channel)).rowcount]
+
+
+def settle(
+    con: sqlite3.Connection,
+    channel: str,
+    notice_ids: Iterable[int],
+    state: State,
+    *,
+    detail: str = "",
+    next_at: float = 0.0,
+) -> None:
+    """Write what became of notices that were being sent."""
+    query = (
+        "UPDATE notice_deliveries SET state = ?, detail = ?, next_at = ? "
+        "WHERE notice_id = ? AND channel = ? AND state = 'sending'"
+    )
+    con.executemany(query, [(state, detail, next_at, each, channel) for each in notice_ids])
+
+
+def abandon(con: sqlite3.Connection, detail: str) -> list[Delivery]:
+    """Make of what a dead process was sending `unknown`; returns those."""
+    query = (
+        f"UPDATE notice_deliveries SET state = 'unknown', detail = ? WHERE state = 'sending' RETURNING {_OF_DELIVERY}"  # noqa: S608
+    )
+    return list(map(_delivery, con.execute(query, (detail,)).fetchall()))
+
+
+def postpone(con: sqlite3.Connection, channels: Iterable[str], until: float) -> None:
+    """Send nothing that waits for these channels before this time."""
+    query = "UPDATE notice_deliveries SET next_at = max(next_at, ?) WHERE state = 'pending' AND channel = ?"
+    con.executemany(query, [(until, each) for each in channels])
+
+
+def drop_others(con: sqlite3.Connection, channels: Sequence[str], detail: str) -> None:
+    """Make of what waits for other channels than these `failed`."""
+    where = f"state = 'pending' AND channel NOT IN ({', '.join('?' * len(channels))})"
+    con.execute(f"UPDATE notice_deliveries SET state = 'failed', detail = ? WHERE {where}", (detail, *channels))  # noqa: S608
+
+
+def looks(con: sqlite3.Connection) -> dict[str, str]:
+    """Return the runs in which events were looked for, with what the store had of each then."""
+    return dict(con.execute("SELECT run_id, state FROM notice_looks").fetchall())
+
+
+def write_looks(con: sqlite3.Connection, looked: Mapping[str, str]) -> None:
+    """Keep that events were looked for in these runs."""
+    con.executemany("INSERT OR REPLACE INTO notice_looks VALUES (?, ?)", list(looked.items()))
+
+
+def _notice(row: tuple[object, ...]) -> Notice:
+    return Notice(**dict(zip(_FIELDS, row, strict=True)))  # type: ignore[arg-type]
+
+
+def _delivery(row: tuple[object, ...]) -> Delivery:
+    return Delivery(**dict(zip(Delivery.__struct_fields__, row, strict=True)))  # type: ignore[arg-type]

@@ -1,0 +1,82 @@
+"""Recurring runs: what is to be measured again and again, and what became of each time it was due. Rows only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    import sqlite3
+
+
+class Schedule(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of `schedules`; times are Unix seconds."""
+
+    schedule_id: int = 0
+    """0 until it is written."""
+    name: str
+    """Label of its runs."""
+    cron: str
+    """Five fields, UTC."""
+    request: str
+    """JSON; see `runner.jobs.request`."""
+    priority: int = 0
+    timeout_s: float | None = None
+    late_after_s: float
+    """After it was due, a run that is not over is late."""
+    who: str
+    verified: bool
+    created_at: float
+    removed_at: float | None = None
+
+
+class Tick(msgspec.Struct, frozen=True, kw_only=True):
+    """A time at which a run was due."""
+
+    schedule_id: int
+    due_at: float
+    job_id: int | None
+    reason: str = ""
+    """Why there is no job."""
+
+
+_FIELDS = Schedule.__struct_fields__
+_COLUMNS = ", ".join(_FIELDS)
+
+
+def add(con: sqlite3.Connection, schedule: Schedule) -> Schedule:
+    """Write a new one; returns it with its number."""
+    values = {name: getattr(schedule, name) for name in _FIELDS if name != "schedule_id"}
+    columns, places = ", ".join(values), ", ".join(f":{name}" for name in values)
+    cursor = con.execute(f"INSERT INTO schedules ({columns}) VALUES ({places})", values)  # noqa: S608 (our names)
+    return msgspec.structs.replace(schedule, schedule_id=int(cursor.lastrowid or 0))
+
+
+def remove(con: sqlite3.Connection, name: str, at: float) -> bool:
+    """End the schedule of this name; says whether there was one."""
+    query = "UPDATE schedules SET removed_at = ? WHERE name = ? AND removed_at IS NULL"
+    return con.execute(query, (at, name)).rowcount > 0
+
+
+def active(con: sqlite3.Connection) -> list[Schedule]:
+    """Return those that are not removed, by name."""
+    rows = con.execute(f"SELECT {_COLUMNS} FROM schedules WHERE removed_at IS NULL ORDER BY name")  # noqa: S608 (ours)
+    found = (dict(zip(_FIELDS, row, strict=True)) for row in rows)
+    return [Schedule(**row | {"verified": bool(row["verified"])}) for row in found]
+
+
+def write_tick(con: sqlite3.Connection, tick: Tick) -> None:
+    """Keep what became of a time; the first that writes it counts."""
+    con.execute("INSERT OR IGNORE INTO schedule_ticks VALUES (:schedule_id, :due_at, :job_id, :reason)", _values(tick))
+
+
+def last_tick(con: sqlite3.Connection, schedule_id: int) -> Tick | None:
+    """Return the newest time that was noticed."""
+    query = "SELECT due_at, job_id, reason FROM schedule_ticks WHERE schedule_id = ? ORDER BY due_at DESC LIMIT 1"
+    row = con.execute(query, (schedule_id,)).fetchone()
+    return row and Tick(schedule_id=schedule_id, due_at=row[0], job_id=row[1], reason=row[2])
+
+
+def _values(tick: Tick) -> dict[str, object]:
+    return msgspec.structs.asdict(tick)

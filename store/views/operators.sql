@@ -1,0 +1,85 @@
+-- Grain: one row per result of suite operators, as results without the record: one call of one operator under one backend;
+-- times are seconds per call. `floor_s` is the time of an empty sync; `near_floor`: a process of it found its time below
+-- three times that, so it gets no verdict. In train `forward_s` and `backward_s` are each waited for, so each has half of
+-- the floor. `flops` are those of XLA's program of the same call in the same run and environment. Where the operators are
+-- those of a model, one iteration of `of_model` makes the call `calls` times, and `model_latency_s` is the model's own
+-- latency in the same run, environment and variant.
+CREATE OR REPLACE VIEW operators AS
+WITH processes AS (
+    SELECT
+        p.run_id, p.experiment_id, p.environment, p.attempt, p.ran, m.floor_s, m.input_bytes,
+        n.record_id IS NOT NULL AS near_floor,
+        json_extract(p.record, '$.used_by') AS used_by,
+        steady_of(p.record, 'forward_time') AS forward_s,
+        steady_of(p.record, 'backward_time') AS backward_s
+    FROM records AS p
+    LEFT JOIN (
+        SELECT record_id,
+            max(value) FILTER (name = 'empty_sync_s') AS floor_s,
+            max(value) FILTER (name = 'input_bytes')::BIGINT AS input_bytes
+        FROM record_metrics
+        WHERE name IN ('empty_sync_s', 'input_bytes')
+        GROUP BY record_id
+    ) AS m ON m.record_id = p.record_id
+    LEFT JOIN (SELECT DISTINCT record_id FROM record_findings WHERE code = 'near_floor') AS n ON n.record_id = p.record_id
+    WHERE p.suite = 'operators' AND p.purpose = 'benchmark' AND p.twin_of IS NULL
+),
+measured AS (
+    SELECT
+        run_id, experiment_id, environment, attempt,
+        median(floor_s) FILTER (ran) AS floor_s,
+        max(input_bytes) AS input_bytes,
+        coalesce(bool_or(near_floor), false) AS near_floor,
+        any_value(used_by) FILTER (json_type(used_by) = 'OBJECT') AS used_by,
+        list_median(flatten(list(forward_s) FILTER (ran))) AS forward_s,
+        list_median(flatten(list(backward_s) FILTER (ran))) AS backward_s
+    FROM processes
+    GROUP BY run_id, experiment_id, environment, attempt
+),
+programs AS (
+    SELECT r.run_id, r.environment, r.model, r.test, r.accelerator, max(g.flops) AS flops
+    FROM result_rows AS r
+    JOIN (
+        SELECT record_id, sum(flops) AS flops
+        FROM record_graphs
+        WHERE kind = 'hlo'
+        GROUP BY record_id
+        HAVING count(*) = count(flops)
+    ) AS g ON g.record_id = r.detail_record_id
+    WHERE r.suite = 'operators'
+    GROUP BY r.run_id, r.environment, r.model, r.test, r.accelerator
+),
+named AS (
+    SELECT
+        r.*,
+        split_part(r.model, '(', 1) AS operator,
+        operator_key(r.model) AS operator_key,
+        regexp_replace(
+            regexp_extract(r.model, '\((.*)$', 1), '\)((?: #\d+)?(?: discrete)?(?: cold L2)?)$', '\1'
+        ) AS arguments,
+        m.floor_s, coalesce(m.near_floor, false) AS near_floor, m.forward_s, m.backward_s, m.input_bytes,
+        nullif(g.flops, 0) AS flops,
+        json_extract_string(m.used_by, '$.model') AS of_model,
+        json_extract_string(m.used_by, '$.test') AS of_test,
+        json_extract(m.used_by, '$.calls')::BIGINT AS calls
+    FROM result_rows AS r
+    LEFT JOIN measured AS m
+        ON m.run_id = r.run_id AND m.experiment_id = r.experiment_id
+        AND m.environment IS NOT DISTINCT FROM r.environment AND m.attempt = r.attempt
+    LEFT JOIN programs AS g
+        ON g.run_id = r.run_id AND g.environment IS NOT DISTINCT FROM r.environment AND g.model = r.model
+        AND g.test = r.test AND g.accelerator = r.accelerator
+    WHERE r.suite = 'operators'
+)
+SELECT
+    n.*,
+    n.input_bytes / nullif(n.latency_s, 0) AS bytes_per_s,
+    n.flops / nullif(n.latency_s, 0) AS flops_per_s,
+    n.calls * n.latency_s AS calls_s,
+    o.latency_s AS model_latency_s,
+    n.calls * n.latency_s / nullif(o.latency_s, 0) AS model_share
+FROM named AS n
+LEFT JOIN result_rows AS o
+    ON o.run_id = n.run_id AND o.suite || '/' || o.model = n.of_model AND o.test = n.of_test
+    AND o.variant = n.variant AND o.environment IS NOT DISTINCT FROM n.environment AND o.accelerator = n.accelerator
+    AND o.ran;

@@ -1,0 +1,150 @@
+-- Grain: one row per run, experiment with replaced fallback ops and environment (`xlabench run --without-fallback`): what
+-- the model gains without them, against the same configuration with them in the same run. Such runs stand in no view of
+-- results. Newest attempt of each. `payoff` is the latency with the ops over that without them: per process the median over
+-- the rounds that both sides took, its mean over processes on the log scale with Student's 95 % interval (from two
+-- processes on). Where it is NULL, `payoff_reason` says why: it needs ops that fell back before and do not any more, an
+-- answer that was verified, and sides that took turns. `gain` is 1 where interval and effect lie above 1 and the machine's
+-- noise floor, -1 where they lie below, else 0. `op` is the replaced op, or several joined by commas.
+CREATE OR REPLACE VIEW payoffs AS
+WITH members AS (
+    SELECT
+        r.*,
+        json_extract_string(r.record, '$.instead_of') AS ordinary_id,
+        from_json(json_extract(r.record, '$.experiment.without_fallback'), '["VARCHAR"]') AS ops,
+        from_json(json_extract(r.record, '$.replacements'), '[{"op": "VARCHAR", "way": "VARCHAR", "source": "VARCHAR"}]')
+            AS replacements,
+        json_extract_string(r.record, '$.measurement.order') AS turns,
+        from_json(json_extract(r.record, '$.measurement.blocks'), '{"kind": ["VARCHAR"], "round": ["INTEGER"]}') AS blocks
+    FROM records AS r
+    WHERE r.purpose = 'payoff' AND r.twin_of IS NULL
+    QUALIFY r.attempt = max(r.attempt) OVER (PARTITION BY r.run_id, r.experiment_id, r.environment)
+),
+rounds AS (
+    SELECT record_id, sample[1] AS round, median(sample[2]) AS round_s
+    FROM (
+        SELECT record_id, unnest(list_zip(
+            list_where(blocks.round, list_transform(blocks.kind, lambda kind: kind = 'steady')), steady_s)) AS sample
+        FROM members
+        WHERE ran AND len(steady_s) = len(list_filter(blocks.kind, lambda kind: kind = 'steady'))
+    )
+    GROUP BY ALL
+),
+processes AS (
+    SELECT s.run_id, s.experiment_id, s.environment, s.replica, median(ln(x.round_s / y.round_s)) AS log_ratio
+    FROM members AS s
+    JOIN members AS o
+        ON o.run_id = s.run_id AND o.experiment_id = s.ordinary_id AND o.environment IS NOT DISTINCT FROM s.environment
+        AND o.replica = s.replica
+    JOIN rounds AS x ON x.record_id = o.record_id
+    JOIN rounds AS y ON y.record_id = s.record_id AND y.round = x.round
+    GROUP BY ALL
+),
+effects AS (
+    SELECT
+        run_id, experiment_id, environment,
+        count(*) AS pairs_n, avg(log_ratio) AS effect, stddev_samp(log_ratio) / sqrt(count(*)) AS std_error
+    FROM processes
+    GROUP BY ALL
+),
+sides AS (
+    SELECT
+        run_id, experiment_id, environment,
+        arg_min(record_id, replica) AS record_id,
+        any_value(ordinary_id) AS ordinary_id,
+        any_value(ops) AS ops,
+        first(replacements ORDER BY len(replacements) DESC NULLS LAST, replica) AS replacements,
+        any_value(run_label) AS run_label, any_value(run_started) AS run_started,
+        any_value(suite) AS suite, any_value(model) AS model, any_value(test) AS test, any_value(backend) AS backend,
+        any_value(variant) AS variant, any_value(accelerator) AS accelerator,
+        any_value(accelerator_model) AS accelerator_model, any_value(machine_id) AS machine_id,
+        any_value(torch) AS torch, any_value(torch_xla) AS torch_xla, any_value(dtype) AS dtype,
+        any_value(batch_size) AS batch_size, any_value(requested_batch_size) AS requested_batch_size,
+        any_value(threads) AS threads, max(finished_at) AS finished_at,
+        arg_min(verification_code, replica) AS verification_code,
+        count(*) FILTER (ran) AS ran_n,
+        first(reason ORDER BY replica) FILTER (NOT ran) AS reason,
+        list_median(flatten(list(steady_s) FILTER (ran))) AS latency_s,
+        bool_and(turns <> 'sequence') AS in_turns
+    FROM members
+    GROUP BY run_id, experiment_id, environment
+),
+calls AS (
+    SELECT m.run_id, m.experiment_id, m.environment, o.op,
+        max(o.calls_per_iteration) AS calls_per_iteration, max(o.calls_compile) AS calls_compile
+    FROM members AS m
+    JOIN record_fallback_ops AS o USING (record_id)
+    GROUP BY ALL
+),
+called AS (
+    SELECT run_id, experiment_id, environment,
+        list({'op': op, 'steady': coalesce(calls_per_iteration, 0) > 0, 'n': calls_per_iteration} ORDER BY op) AS calls
+    FROM calls
+    GROUP BY ALL
+),
+paired AS (
+    SELECT
+        s.*,
+        o.record_id AS ordinary_record_id, o.ran_n AS ordinary_ran_n, o.reason AS ordinary_reason,
+        o.latency_s AS ordinary_latency_s, coalesce(s.in_turns AND o.in_turns, false) AS both_in_turns,
+        e.pairs_n, e.effect, e.std_error * t.t AS half_width,
+        coalesce(f.floor, 0.03) AS floor,
+        list_filter(coalesce(c.calls, []), lambda each: list_contains(s.ops, each.op)) AS still,
+        list_filter(coalesce(b.calls, []), lambda each: list_contains(s.ops, each.op) AND each.steady) AS before,
+        list_filter(coalesce(c.calls, []), lambda each: each.steady AND NOT list_contains(
+            list_transform(coalesce(b.calls, []), lambda old: old.op), each.op)) AS newly
+    FROM sides AS s
+    LEFT JOIN sides AS o
+        ON o.run_id = s.run_id AND o.experiment_id = s.ordinary_id AND o.environment IS NOT DISTINCT FROM s.environment
+    LEFT JOIN called AS c
+        ON c.run_id = s.run_id AND c.experiment_id = s.experiment_id AND c.environment IS NOT DISTINCT FROM s.environment
+    LEFT JOIN called AS b
+        ON b.run_id = s.run_id AND b.experiment_id = s.ordinary_id AND b.environment IS NOT DISTINCT FROM s.environment
+    LEFT JOIN effects AS e
+        ON e.run_id = s.run_id AND e.experiment_id = s.experiment_id AND e.environment IS NOT DISTINCT FROM s.environment
+    LEFT JOIN t_quantiles AS t ON t.freedom = least(e.pairs_n - 1, 400)
+    LEFT JOIN noise_floors AS f ON f.machine_id = s.machine_id AND f.experiment_id IS NULL
+    WHERE s.ordinary_id IS NOT NULL
+),
+reasoned AS (
+    SELECT
+        *,
+        list_transform(before, lambda each: each.op) AS before_ops,
+        CASE
+            WHEN ran_n = 0 THEN 'without the op: ' || coalesce(reason, 'it did not run')
+            WHEN coalesce(ordinary_ran_n, 0) = 0 THEN 'with the op: ' || coalesce(ordinary_reason, 'it did not run')
+            WHEN len(before) < len(ops) THEN 'not called in steady iterations: ' || array_to_string(
+                list_filter(ops, lambda op: NOT list_contains(list_transform(before, lambda each: each.op), op)), ', ')
+            WHEN len(still) > 0 THEN 'still falls back although replaced: '
+                || array_to_string(list_transform(still, lambda each: each.op), ', ')
+            WHEN verification_code = 'FAIL' THEN 'wrong answer without the op: verification FAIL'
+            WHEN verification_code IS DISTINCT FROM 'PASS' THEN
+                'the answer without the op is not verified: ' || coalesce(verification_code, 'unknown')
+            WHEN NOT both_in_turns OR pairs_n IS NULL THEN 'the two sides did not take turns'
+        END AS payoff_reason
+    FROM paired
+)
+SELECT
+    run_id, run_label, run_started, finished_at, experiment_id, record_id, ordinary_id, ordinary_record_id, environment,
+    suite, model, test, backend, variant, accelerator, accelerator_model, machine_id, torch, torch_xla, threads, dtype,
+    batch_size, requested_batch_size,
+    array_to_string(ops, ', ') AS op,
+    ops,
+    coalesce(list_distinct(list_transform(replacements, lambda each: each.way)), []) AS ways,
+    coalesce(list_transform(replacements, lambda each: each.source), []) AS replaced_by,
+    list_sum(list_transform(before, lambda each: each.n)) AS replaced_calls_per_iteration,
+    list_transform(newly, lambda each: each.op) AS newly_called,
+    verification_code, floor,
+    coalesce(pairs_n, 0) AS replicas_ran_n,
+    latency_s AS without_latency_s,
+    ordinary_latency_s AS with_latency_s,
+    payoff_reason,
+    CASE WHEN payoff_reason IS NULL THEN exp(effect) END AS payoff,
+    CASE WHEN payoff_reason IS NULL THEN exp(effect - half_width) END AS payoff_low,
+    CASE WHEN payoff_reason IS NULL THEN exp(effect + half_width) END AS payoff_high,
+    CASE
+        WHEN payoff_reason IS NOT NULL THEN NULL
+        WHEN effect - half_width > 0 AND effect > ln(1 + floor) THEN 1
+        WHEN effect + half_width < 0 AND -effect > ln(1 + floor) THEN -1
+        ELSE 0
+    END AS gain
+FROM reasoned;

@@ -1,0 +1,45 @@
+"""How long a plan takes: medians of what the store measured, with n; of what it never measured nothing is guessed."""
+
+from __future__ import annotations
+
+import pytest
+
+from dashboard.estimates import estimate
+
+
+@pytest.fixture
+def shown(factory, tmp_path):
+    """Two runs of one model under two backends; a minute passed from the start of each run to its records."""
+    from store.ingest import ingest
+
+    for day in range(2):
+        start = factory.RUN_START + day * factory.DAY
+        records = [
+            factory.make_record(suite="dummy", model="dummy", backend=backend, run_id=f"run-{day}", timestamp=start)
+            for backend in ("eager", "inductor")
+        ]
+        factory.write_run(tmp_path / "runs" / str(day), records, timestamp=start)
+    return str(ingest([tmp_path], tmp_path / "store").snapshot)
+
+
+def entries(factory, *models):
+    records = [factory.make_record(suite="dummy", model=model, backend="eager") for model in models]
+    return factory.plan_for(records)
+
+
+def test_it_adds_up_medians_of_the_same_model_and_test_over_the_processes(factory, shown):
+    found = estimate(shown, entries(factory, "dummy"), processes=3)
+    assert found.seconds == pytest.approx(90.0), "half a minute a record, as two records share the minute of their run"
+    assert found.sentence() == "About **90 s**, from 4 records of the same models and tests"
+
+
+def test_what_has_no_history_is_counted_and_not_guessed(factory, shown):
+    found = estimate(shown, entries(factory, "dummy", "other"), processes=3)
+    assert found.seconds == pytest.approx(90.0)
+    assert "1 more experiment without history not counted in" in found.sentence()
+
+
+@pytest.mark.parametrize("models", [("other",), ()])
+def test_without_history_it_says_so(factory, shown, models):
+    assert "no history" in estimate(shown, entries(factory, *models), 3).sentence()
+    assert "no history" in estimate(None, entries(factory, *models), 3).sentence()

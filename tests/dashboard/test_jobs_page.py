@@ -1,0 +1,234 @@
+"""Runs & jobs: the queue in each state, the form with its plan, and what people who may not launch see."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dashboard import settings
+from runner.jobs.desk import Desk, Wish
+from runner.jobs.request import ConfirmRequest, Protocol, RunRequest, Selection
+from runner.jobs.roles import Person
+from store.state import jobs
+from store.state.database import opened
+from tests.dashboard.opened import open_page, tables, text
+
+DUMMY = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=("cpu",)), protocol=Protocol(processes=1))
+HOSTILE = "<script>alert(1)</script> **loud** [x](javascript:1) `$a$`"
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A home without results, whose pages only this machine reaches."""
+    monkeypatch.setenv(settings.LOOPBACK_VARIABLE, "1")
+    monkeypatch.delenv(settings.STATE_VARIABLE, raising=False)
+    monkeypatch.delenv(settings.HOME_VARIABLE, raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def desk(home):
+    return Desk(home, Person("ann"))
+
+
+def page(monkeypatch, home, **query):
+    return open_page(monkeypatch, home / "store", "runs", **query)
+
+
+def put(desk, state, **fields):
+    """Queue a job and bring it into a state, as the worker would."""
+    job = desk.submit(Wish(request=DUMMY, label=fields.pop("label", "doubt"), why=fields.pop("why", "")))
+    with opened(desk.state) as con:
+        return jobs.change(con, job.job_id, ("queued",), state=state, **fields)
+
+
+def keys(at):
+    return {button.key for button in at.button}
+
+
+def test_an_empty_queue_says_how_to_ask_for_a_run(monkeypatch, home):
+    at = page(monkeypatch, home, show=["Jobs"])
+    assert not at.exception
+    assert "No job yet" in text(at)
+    assert any("xlabench jobs submit" in code.value for code in at.code)
+
+
+def test_waiting_jobs_stand_in_their_order_and_others_below(monkeypatch, home, desk):
+    put(desk, "done", label="yesterday")
+    for priority in (0, 5):
+        desk.submit(Wish(request=DUMMY, label=f"p{priority}", priority=priority, why="vgg16 looks slower"))
+    (queue,) = tables(page(monkeypatch, home, show=["Jobs"]))
+    assert list(queue["label"]) == ["p5", "p0", "yesterday"]
+    assert list(queue["place"].dropna()) == [1, 2]
+    assert set(queue["who"]) == {"ann (unverified)"}
+
+
+@pytest.mark.parametrize(
+    ("state", "message", "buttons"),
+    [
+        ("queued", "waits for cpu: another run measures", {"cancel-job"}),
+        ("starting", "", {"cancel-job"}),
+        ("running", "", {"cancel-job"}),
+        ("done", "partial: some experiments could not run", set()),
+        ("failed", "exit code 2: no such suite", {"retry-job"}),
+        ("cancelled", "cancelled", {"retry-job"}),
+        ("lost", "its process is gone and left no exit code", {"retry-job", "cancel-job"}),
+    ],
+)
+def test_each_state_says_why_and_offers_what_can_be_done(monkeypatch, home, desk, state, message, buttons):
+    put(desk, state, message=message, tries_left=0 if state == "lost" else 3)
+    at = page(monkeypatch, home, show=["Jobs"], job=["1"])
+    assert not at.exception
+    said = text(at) + "\n".join(error.value for error in at.error)
+    assert f"{state}] Job 1: doubt" in said
+    assert message in said.replace("\\", "")
+    assert keys(at) & {"cancel-job", "retry-job"} == buttons
+    if state in ("failed", "lost"):
+        assert "etry" in at.error[0].value, "it says what to do"
+
+
+def test_what_people_typed_is_shown_as_they_typed_it(monkeypatch, home):
+    evil = Desk(home, Person(HOSTILE))
+    put(evil, "failed", label=HOSTILE, why=HOSTILE, message=HOSTILE)
+    at = page(monkeypatch, home, show=["Jobs"], job=["1"])
+    assert not at.exception
+    shown = text(at) + "\n".join(error.value for error in at.error)
+    assert "<script>" not in shown
+    assert "\\<script\\>" in shown
+    assert tables(at)[0]["label"].iloc[0] == HOSTILE
+
+
+def test_a_row_that_holds_no_request_breaks_no_page(monkeypatch, home, desk):
+    put(desk, "queued", request="{not json", folder="/etc", run_id="x", submitted_at=1e300)
+    at = page(monkeypatch, home, show=["Jobs"], job=["1"])
+    assert not at.exception
+    assert "not readable" in text(at)
+
+
+def test_a_folder_outside_of_the_homes_runs_is_not_read(home, desk, tmp_path_factory):
+    from dashboard.progress import progress
+
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "run.json").write_text("{}")
+    assert progress(put(desk, "running", folder=str(elsewhere))) is None
+    assert progress(put(desk, "running", folder=str(home / "runs" / ".." / ".." / "x"))) is None
+
+
+def test_cancel_and_retry_go_through_the_desk_with_the_typed_name(monkeypatch, home, desk):
+    desk.submit(Wish(request=DUMMY, label="doubt"))
+    at = page(monkeypatch, home, show=["Jobs"], job=["1"])
+    assert at.button(key="cancel-job").disabled, "nobody has said who it is"
+    at.text_input(key="job-name").set_value("bob").run()
+    at.button(key="cancel-job").click().run()
+    assert desk.job(1).state == "cancelled"
+    at.button(key="retry-job").click().run()
+    assert desk.job(1).state == "queued"
+    assert [(each.action, each.who, each.verified) for each in desk.actions(1)][1:] == [
+        ("cancel", "bob", False),
+        ("retry", "bob", False),
+    ]
+    assert "Job 1" in "".join(toast.value for toast in at.toast) or "job 1" in "".join(t.value for t in at.toast)
+
+
+def test_where_launching_is_off_every_button_says_so(monkeypatch, home, desk):
+    put(desk, "failed", message="exit code 2")
+    monkeypatch.setenv(settings.LOOPBACK_VARIABLE, "")
+    at = page(monkeypatch, home, show=["Jobs"], job=["1"])
+    assert at.button(key="retry-job").disabled
+    assert "Launching is off" in at.button(key="retry-job").help
+    at = page(monkeypatch, home, show=["New run"], new_suite=["dummy"])
+    at.multiselect(key="new_suite").set_value(["dummy"]).run()
+    assert at.button(key="new-start").disabled
+    assert "Launching is off" in text(at)
+
+
+def test_a_forged_click_is_refused_and_kept(monkeypatch, home, desk):
+    """The button was drawn for somebody who might; the desk decides again."""
+    desk.submit(Wish(request=DUMMY, label="doubt"))
+    at = page(monkeypatch, home, show=["Jobs"], job=["1"])
+    at.text_input(key="job-name").set_value("eve").run()
+    monkeypatch.setenv(settings.LOOPBACK_VARIABLE, "")
+    at.button(key="cancel-job").click().run()
+    assert desk.job(1).state == "queued"
+    assert [each.action for each in desk.actions(1)] == ["submit", "refused cancel"]
+    assert any("Launching is off" in error.value.replace("\\", "") for error in at.error)
+
+
+def test_the_form_shows_the_plan_and_queues_one_job_for_two_clicks(monkeypatch, home, desk):
+    at = page(monkeypatch, home, show=["New run"])
+    at.text_input(key="new-name").set_value("ann").run()
+    at.multiselect(key="new_model").set_value(["dummy/dummy"]).run()
+    at.multiselect(key="new_backend").set_value(["eager", "openxla+lazytensor"]).run()
+    at.pills(key="new_test").set_value(["eval"]).run()
+    assert "**2 experiments** to measure" in text(at)
+    assert "no history" in text(at)
+    at.text_input(key="new_why").set_value("is it slower?").run()
+    button = at.button(key="new-start")
+    assert button.label == "Queue 2 experiments"
+    button.click().run()
+    assert not at.exception
+    assert at.button(key="new-start").disabled
+    (job,) = desk.listed()
+    assert (job.label, job.why, job.who, job.verified) == ("dummy", "is it slower?", "ann", False)
+    assert "new-results" not in text(at)
+
+
+def test_backends_that_no_selection_names_alone_are_asked_for_one_by_one(monkeypatch, home, desk):
+    """Eager and inductor lie on other axes than lazy tensors: what was not chosen is not measured."""
+    at = page(monkeypatch, home, show=["New run"])
+    at.text_input(key="new-name").set_value("ann").run()
+    at.multiselect(key="new_model").set_value(["dummy/dummy"]).run()
+    at.multiselect(key="new_backend").set_value(["inductor", "openxla+lazytensor"]).run()
+    at.button(key="new-start").click().run()
+    from runner.jobs.request import decode
+
+    plan = decode(desk.listed()[0].request).plan
+    pairs = {(each.config.get("xla"), each.config.get("dynamo")) for each in plan.experiments}
+    assert pairs <= {(None, "inductor"), ("PJRT", None)}
+
+
+def test_the_form_takes_a_configuration_of_operators(monkeypatch, home, desk):
+    at = page(monkeypatch, home, show=["New run"])
+    at.text_input(key="new-name").set_value("ann").run()
+    at.multiselect(key="new_suite").set_value(["operators"]).run()
+    assert "Paste a configuration of operators" in at.error[0].value
+    at.text_area(key="new_config").set_value('{"torch.neg": {"config": 1}}').run()
+    assert "the configuration: torch.neg: config: " in at.warning[0].value.replace("\\", "")
+    call = {"args": [{"type": "tensor", "dtype": "float", "shape": [4]}]}
+    content = {"input_data_generator": "PyTorch:DefaultDataGenerator", "config": [{"input": [call]}]}
+    at.text_area(key="new_config").set_value(json.dumps({"torch.neg": content})).run()
+    at.multiselect(key="new_backend").set_value(["eager"]).run()
+    at.pills(key="new_test").set_value(["eval"]).run()
+    assert "**1 experiment** to measure" in text(at)
+    at.button(key="new-start").click().run()
+    assert not at.exception
+    (job,) = desk.listed()
+    assert "torch.neg" in job.request
+    cloned = page(monkeypatch, home, show=["Jobs"], job=["1"])
+    cloned.button(key="clone-job").click().run()
+    assert not cloned.exception
+
+
+def test_a_clone_is_the_same_form(monkeypatch, home, desk):
+    request = RunRequest(selection=Selection(suite_name=("dummy",), only=("dummy/dummy",), test=("eval",)))
+    desk.submit(Wish(request=request, label="mine", why="because"))
+    at = page(monkeypatch, home, show=["Jobs"], job=["1"])
+    at.button(key="clone-job").click().run()
+    assert not at.exception
+    assert at.multiselect(key="new_model").value == ["dummy/dummy"]
+    assert at.text_input(key="new_label").value == "mine"
+
+
+def test_a_confirmation_says_what_it_compares(monkeypatch, home, desk):
+    desk.submit(Wish(request=ConfirmRequest(old="day-1", new="day-2"), label="confirm"))
+    at = page(monkeypatch, home, show=["Jobs"], job=["1"])
+    assert "confirm all suspected cells: day-1 → day-2" in text(at).replace("\\", "")
+
+
+def test_a_broken_settings_file_lets_nobody_launch_and_breaks_no_page(monkeypatch, home, desk):
+    desk.submit(Wish(request=DUMMY, label="doubt"))
+    (home / "xlabench.toml").write_text("[roles\n")
+    at = page(monkeypatch, home, show=["Jobs"], job=["1"])
+    assert not at.exception
+    assert at.button(key="cancel-job").disabled

@@ -1,0 +1,230 @@
+"""Measure again from where a doubt stands: both sides in turns from Compare, one side from any table of results."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from dashboard import settings
+from runner.jobs.desk import Desk
+from runner.jobs.request import ConfirmRequest, decode
+from runner.jobs.roles import Person
+from runner.suites.operators import expand
+from store.record import FallbackOp
+from tests.dashboard.opened import open_page, text
+
+GONE = "/nowhere/bin/python"
+FAST, SLOW = (0.010, 0.0101, 0.0099, 0.010) * 2, (0.020, 0.0201, 0.0199, 0.020) * 2
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv(settings.LOOPBACK_VARIABLE, "1")
+    for name in (settings.STATE_VARIABLE, settings.HOME_VARIABLE):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def day(factory, home):
+    """Write a day's run of two dummy models under two backends, each in three processes."""
+
+    def write(number, speed, *, executable=sys.executable, statuses=("ok", "ok"), **environment):
+        described = factory.make_environment(executable=executable, **environment)
+        records = [
+            factory.make_record(
+                suite="dummy",
+                model=model,
+                backend=backend,
+                per_iter=[value * (1 + 0.001 * replica) for value in speed],
+                status=status,
+                replica=replica,
+                run_id=f"day-{number}",
+                label=f"day-{number}",
+                timestamp=factory.RUN_START + number * factory.DAY,
+                environment=described,
+                message="no memory" if status != "ok" else None,
+            )
+            for model, status in zip(("dummy", "dummy_nonzero"), statuses, strict=True)
+            for backend in ("inductor", "openxla+dynamo")
+            for replica in range(3)
+        ]
+        factory.write_run(home / "runs" / f"day-{number}", records)
+
+    return write
+
+
+def ingested(home):
+    from store.ingest import ingest
+
+    ingest([home], home / "store")
+    return home / "store"
+
+
+def signed(at, key):
+    return at.text_input(key=key).set_value("ann").run()
+
+
+def opened(at, key):
+    """Run the page with a popover open: no browser is there to say that it still is."""
+    at.session_state[key] = True
+    return at.run()
+
+
+def wishes(home):
+    return [(job, decode(job.request)) for job in Desk(home, Person("ann")).listed()]
+
+
+def enabled(at, key):
+    return not at.button(key=key).disabled
+
+
+def test_one_click_asks_for_both_sides_of_the_regressions(monkeypatch, home, day):
+    day(1, FAST, executable=sys.executable, torch="2.8.0")
+    (home / "venv" / "bin").mkdir(parents=True)
+    (home / "venv" / "bin" / "python").symlink_to(sys.executable)
+    day(2, SLOW, executable=str(home / "venv" / "bin" / "python"))
+    at = open_page(monkeypatch, ingested(home), "compare")
+    assert "4 slower] (0 confirmed)" in text(at)
+    assert not enabled(at, "confirm-slower"), "nobody has said who it is"
+    at = signed(at, "confirm-name")
+    assert at.button(key="confirm-slower").label == "Confirm 4 regressions"
+    at.button(key="confirm-slower").click().run()
+    assert not at.exception
+    ((job, request),) = wishes(home)
+    assert isinstance(request, ConfirmRequest)
+    assert (request.old, request.new, request.cells, request.run) == ("day-1", "day-2", "suspected", None)
+    assert len(request.experiments) == 4
+    assert request.accelerator == ("cpu",)
+    assert (job.who, job.verified, job.state) == ("ann", False, "queued")
+    assert at.button(key="confirm-slower").disabled, "a second click is no second job"
+    assert "job 1 is queued" in at.button(key="confirm-slower").label
+    assert any("Queued: job 1" in toast.value.replace("\\", "") for toast in at.toast)
+    assert "**Job 1**" in text(at)
+
+
+def test_where_the_old_interpreter_is_gone_the_button_says_so(monkeypatch, home, day):
+    day(1, FAST, executable=GONE, name="side")
+    day(2, SLOW, name="side")
+    at = signed(open_page(monkeypatch, ingested(home), "compare"), "confirm-name")
+    assert not enabled(at, "confirm-slower")
+    assert f"its interpreter {GONE} is gone" in at.button(key="confirm-slower").help
+    assert GONE in text(at).replace("\\", ""), "it stands on the page, too, not in a tooltip alone"
+
+
+def test_one_interpreter_on_two_days_confirms_nothing_so_it_is_not_offered(monkeypatch, home, day):
+    day(1, FAST)
+    day(2, SLOW)
+    at = signed(open_page(monkeypatch, ingested(home), "compare"), "confirm-name")
+    assert not enabled(at, "confirm-slower")
+    assert "nothing differs but the day" in at.button(key="confirm-slower").help
+
+
+def test_a_rerun_of_one_side_alone_never_confirms(monkeypatch, home, day):
+    """The slow side again, as slow as before and in as many processes: still a suspicion."""
+    day(1, FAST)
+    day(2, SLOW)
+    day(3, SLOW)
+    store = ingested(home)
+    for sides in ({"a": ["day-1"], "b": ["day-3"]}, {"a": ["day-1"], "b": ["day-2"]}):
+        said = text(open_page(monkeypatch, store, "compare", **sides))
+        assert "4 slower] (0 confirmed)" in said.replace("▼ ", "")
+
+
+def test_the_chosen_results_of_a_table_are_asked_for_with_their_baseline(monkeypatch, home, day):
+    day(1, FAST)
+    at = open_page(monkeypatch, ingested(home), "speedup")
+    at = opened(at, "speedup-again")
+    at.multiselect(key="speedup-results").set_value(["dummy eval openxla+dynamo"]).run()
+    assert "**2 experiments** to measure" in text(at)
+    at = signed(at, "speedup-name")
+    at.button(key="speedup-queue").click().run()
+    assert not at.exception
+    ((_, request),) = wishes(home)
+    assert [(each.config["model_name"], each.config["dynamo"]) for each in request.plan.experiments] == [
+        ("dummy", "inductor"),
+        ("dummy", "openxla"),
+    ]
+
+
+def test_an_operator_is_measured_again_as_the_same_call(monkeypatch, home, factory):
+    given = {"args": [{"type": "tensor", "dtype": "float", "shape": [4, 4]}]}
+    content = {"input_data_generator": "PyTorch:DefaultDataGenerator", "config": [{"input": [given]}]}
+    [case] = expand({"torch.neg": content})
+    records = [
+        factory.make_record(suite="operators", model=case.name, operator=case.operator, backend=backend)
+        for backend in ("inductor", "openxla+dynamo", "eager")
+    ]
+    factory.write_run(home / "runs" / "day-1", records)
+    at = opened(open_page(monkeypatch, ingested(home), "operators"), "operators-again")
+    at.multiselect(key="operators-results").set_value([f"{case.name} eval openxla+dynamo"])
+    at = opened(at, "operators-again")
+    at.text_input(key="operators-name").set_value("ann")
+    at = opened(at, "operators-again")
+    assert "**2 experiments** to measure" in text(at)
+    at.button(key="operators-queue").click()
+    at = opened(at, "operators-again")
+    assert not at.exception
+    ((_, request),) = wishes(home)
+    assert [each.config["operator"]["name"] for each in request.plan.experiments] == ["torch.neg"] * 2
+
+
+def test_one_result_of_the_model_page_is_one_click(monkeypatch, home, day):
+    day(1, FAST)
+    query = {"suite": ["dummy"], "model": ["dummy"], "test": ["eval"], "result": ["openxla+dynamo"]}
+    at = signed(open_page(monkeypatch, ingested(home), "model", **query), "result-name")
+    at.button(key="again-result").click().run()
+    ((job, request),) = wishes(home)
+    assert job.label == "again day-1"
+    assert [each.config["dynamo"] for each in request.plan.experiments] == ["inductor", "openxla"]
+
+
+def test_all_failed_are_chosen_by_one_word(monkeypatch, home, day):
+    day(1, FAST, statuses=("ok", "oom"))
+    at = open_page(monkeypatch, ingested(home), "overview")
+    at = opened(at, "attention-again")
+    at.pills(key="attention-kinds").set_value(["all failed (2)"])
+    at = opened(at, "attention-again")
+    at.text_input(key="attention-name").set_value("ann")
+    at = opened(at, "attention-again")
+    at.button(key="attention-queue").click()
+    at = opened(at, "attention-again")
+    ((_, request),) = wishes(home)
+    assert {each.config["model_name"] for each in request.plan.experiments} == {"dummy_nonzero"}
+    assert len(request.plan.experiments) == 2
+
+
+def test_a_run_without_a_plan_says_why_it_cannot_be_measured_again(monkeypatch, home, day):
+    day(1, FAST)
+    store = ingested(home)
+    (home / "runs" / "day-1" / "run.json").unlink()
+    at = open_page(monkeypatch, store, "speedup")
+    at = opened(at, "speedup-again")
+    assert any("has no plan" in warning.value for warning in at.warning)
+
+
+def test_the_payoff_of_an_op_is_asked_for_with_both_sides(monkeypatch, home, factory):
+    """Of the results that call it in steady iterations, as a confirmation is measured."""
+    op = FallbackOp(op="nonzero", klass="opt_in_lowering", calls_per_iteration=1.0, calls_compile=2)
+    described = factory.make_environment(executable=sys.executable)
+    records = [
+        factory.make_record(
+            suite="dummy", model="dummy_nonzero", backend=backend, environment=described, fallback_ops=ops, run_id="day"
+        )
+        for backend, ops in (("openxla+lazytensor", [op]), ("openxla+dynamo", []))
+    ]
+    factory.write_run(home / "runs" / "day", records)
+    at = open_page(monkeypatch, ingested(home), "fallback-ops", op="nonzero")
+    at = opened(at, "measure-payoff")
+    assert at.multiselect(key="payoff-results").value == ["dummy_nonzero eval openxla+lazytensor · default"]
+    assert "1 result as they are and without **nonzero**" in text(at)
+    at = signed(opened(at, "measure-payoff"), "payoff-name")
+    at = opened(at, "measure-payoff")
+    at.button(key="payoff-queue").click().run()
+    assert not at.exception
+    ((job, request),) = wishes(home)
+    assert (job.label, job.state) == ("payoff nonzero", "queued")
+    configs = [each.config for each in request.plan.experiments]
+    assert [config.get("without_fallback") for config in configs] == [None, ["nonzero"]]
+    assert {config["xla"] for config in configs} == {"PJRT"}

@@ -1,0 +1,198 @@
+"""Operators: times with their floor, verdicts, forward and backward apart, work, a model's operators, other pages."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from dashboard.words import TIMES
+from store.ingest import ingest
+from store.record import FallbackOp, Finding, Graph, UsedBy
+from tests.dashboard.opened import open_page, tables, text
+
+RELU = "torch.nn.functional.relu(float[64,64])"
+MM = "torch.mm(float[8,8], float[8,8])"
+MEDIAN = "aten::median(float[64])"
+FLOOR = 20e-6
+
+
+@pytest.fixture
+def stored(factory, tmp_path):
+    """Ingest records as one run; return the store folder."""
+
+    def make(*records):
+        factory.write_run(tmp_path / "runs" / "run-1", list(records))
+        ingest([tmp_path], tmp_path / "store")
+        return tmp_path / "store"
+
+    return make
+
+
+@pytest.fixture
+def operator(factory):
+    """Make the record of an operator whose call takes so many microseconds."""
+
+    def make(model, backend, micros, *, near=False, used_by=None, **facts):
+        metrics = {"empty_sync_s": [FLOOR], "input_bytes": [16384.0]} | facts.pop("metrics", {})
+        found = factory.make_record(
+            suite="operators",
+            model=model,
+            backend=backend,
+            per_iter=[micros * 1e-6 * (1 + 0.001 * step) for step in range(8)],
+            batch_size=None,
+            metrics=metrics,
+            **facts,
+        )
+        findings = [Finding(code="near_floor", text="near", next_step=None)] if near else []
+        return msgspec.structs.replace(found, findings=findings, used_by=used_by)
+
+    return make
+
+
+def test_each_operator_has_the_times_of_all_backends_and_their_verdicts(monkeypatch, stored, operator):
+    store = stored(
+        operator(RELU, "inductor", 400),
+        operator(RELU, "eager", 200),
+        operator(RELU, "openxla+dynamo", 800),
+        operator(MM, "inductor", 100),
+        operator(MM, "openxla+dynamo", 100),
+    )
+    at = open_page(monkeypatch, store, "operators")
+    assert not at.exception
+    shown = tables(at)[0]
+    row = shown.set_index("operator").loc["torch.nn.functional.relu"]
+    assert row["arguments"] == "float[64,64]"
+    assert row["latency_s inductor"] == pytest.approx(401.4)
+    assert (row["speedup eager"], row["speedup openxla+dynamo"]) == (f"▲ 2.00{TIMES}", f"▼ 0.50{TIMES}")
+    assert shown.set_index("operator").loc["torch.mm"]["speedup openxla+dynamo"] == f"≈ 1.00{TIMES}"
+    assert row["steady_n"] == 8
+    assert "**openxla\\+dynamo** is slower than inductor on **1 of 2 operators**" in text(at)
+    assert "says nothing about a model" in at.info[0].value
+    assert "the floor of what can be measured (eager 20 µs; inductor 20 µs; openxla\\+dynamo 20 µs)" in text(at)
+
+
+def test_an_operator_near_its_floor_has_a_ratio_and_no_verdict(monkeypatch, stored, operator):
+    store = stored(operator(RELU, "inductor", 400), operator(RELU, "openxla+dynamo", 40, near=True))
+    at = open_page(monkeypatch, store, "operators")
+    row = tables(at)[0].iloc[0]
+    assert row["speedup openxla+dynamo"] == f"10.00{TIMES}"
+    assert row["note"] == "openxla+dynamo: below 3 times the time of an empty sync"
+    assert "no verdict on 1" in text(at)
+    against = open_page(monkeypatch, store, "operators", baseline=["openxla+dynamo"])
+    assert tables(against)[0].iloc[0]["note"] == "inductor: the baseline is below 3 times the time of an empty sync"
+
+
+def test_forward_and_backward_stand_apart_with_the_floor_of_one_wait(monkeypatch, stored, operator):
+    def phases(forward, backward):
+        return {"forward_time": [9.0] * 2 + [forward] * 8, "backward_time": [9.0] * 2 + [backward] * 8}
+
+    store = stored(
+        operator(RELU, "inductor", 400, test="train", metrics=phases(100e-6, 300e-6)),
+        operator(RELU, "openxla+dynamo", 400, test="train", metrics=phases(200e-6, 200e-6)),
+    )
+    at = open_page(monkeypatch, store, "operators", part=["Forward alone"])
+    assert not at.exception
+    every = tables(at)[1].set_index("series").loc["openxla+dynamo"]
+    assert (every["forward_s"], every["backward_s"]) == (pytest.approx(200), pytest.approx(200))
+    assert (every["forward_speedup"], every["backward_speedup"]) == (pytest.approx(0.5), pytest.approx(1.5))
+    assert "train · cpu · forward alone" in text(at)
+    assert "(inductor 10 µs; openxla\\+dynamo 10 µs)" in text(at)
+
+
+def test_work_is_what_is_known_of_it(monkeypatch, stored, operator):
+    dot = Graph(kind="hlo", fingerprint="a", ops=3, op_histogram={}, flops=1024.0)
+    store = stored(
+        operator(MM, "eager", 100),
+        operator(MM, "openxla+dynamo", 100, graphs=[dot]),
+        operator(RELU, "eager", 100, metrics={"input_bytes": []}),
+    )
+    at = open_page(monkeypatch, store, "operators", chart=["Against FLOP"])
+    assert not at.exception
+    every = tables(at)[1].set_index(["operator", "series"])
+    eager = every.loc["torch.mm", "eager"]
+    assert (eager["flops"], eager["input_bytes"]) == (pytest.approx(1024e-6), pytest.approx(16384 / 2**20))
+    assert eager["flops_per_s"] == pytest.approx(1024 / 100.35e-6 * 1e-9, rel=1e-3)
+    relu = every.loc["torch.nn.functional.relu", "eager"]
+    assert relu[["flops", "input_bytes", "bytes_per_s"]].isna().all()
+    assert "1 result without it are not drawn" in text(at)
+
+
+def test_operators_of_a_model_have_their_share_of_it(monkeypatch, stored, operator, factory):
+    def used(calls):
+        return UsedBy(model="torchbench/resnet18", test="eval", calls=calls)
+
+    store = stored(
+        operator(RELU, "eager", 1000, used_by=used(3)),
+        operator(MM, "eager", 500, used_by=used(2)),
+        factory.make_record(model="resnet18", backend="eager", per_iter=[0.004] * 8),
+    )
+    at = open_page(monkeypatch, store, "operators", baseline=["eager"])
+    assert not at.exception
+    assert "Of torchbench/resnet18, eval" in text(at)
+    sums, shares = tables(at)[2:4]
+    assert sums.iloc[0]["calls_s"] == pytest.approx(4.014, rel=1e-3)
+    assert (sums.iloc[0]["model_latency_s"], sums.iloc[0]["calls"]) == (pytest.approx(4.0), 5)
+    assert sums.iloc[0]["model_share"] == pytest.approx(100.35, rel=1e-3)
+    assert list(shares["operator"]) == ["torch.nn.functional.relu", "torch.mm"]
+    assert list(shares["calls"]) == [3, 2]
+    assert list(shares["model_share eager"]) == pytest.approx([75.26, 25.09], rel=1e-3)
+
+
+def test_a_fallback_op_leads_to_what_it_takes_alone_and_back(monkeypatch, stored, operator, factory):
+    falls = [FallbackOp(op="median", klass="no_lowering", calls_per_iteration=1.0, calls_compile=0)]
+    store = stored(
+        operator(MEDIAN, "openxla+dynamo", 100, fallback_ops=falls),
+        operator(RELU, "openxla+dynamo", 100),
+        factory.make_record(model="resnet18", backend="openxla+dynamo", fallback_ops=falls),
+    )
+    at = open_page(monkeypatch, store, "fallback-ops", op=["median"])
+    assert at.button(key="alone-aten::median").label == "Measured alone as **aten\\:\\:median**, 1 call"
+    there = open_page(monkeypatch, store, "operators", operator=["aten::median"])
+    assert not there.exception
+    assert list(tables(there)[0]["operator"]) == ["aten::median"]
+    back = there.button(key="falls-back-median").label
+    assert back == "Fallback op **median** (no lowering): called by 1 model and 1 operator of this run"
+    there.button(key="all-operators").click().run()
+    assert len(tables(there)[0]) == 2
+
+
+def test_data_types_part_rows_and_never_backends(monkeypatch, stored, operator):
+    half = RELU.replace("float", "bfloat16")
+    at = open_page(
+        monkeypatch,
+        stored(operator(RELU, "eager", 100), operator(half, "eager", 100, dtype="bfloat16")),
+        "operators",
+    )
+    assert not at.exception
+    shown = tables(at)[0]
+    assert list(shown["arguments"]) == ["bfloat16[64,64]", "float[64,64]"]
+    assert "latency_s eager" in shown.columns
+
+
+def test_a_run_without_operators_says_how_they_are_measured(monkeypatch, demo, stored, operator):
+    at = open_page(monkeypatch, demo, "operators")
+    assert not at.exception
+    assert at.info[0].value == "This run measured no operators."
+    assert any("--ops-of" in block.value for block in at.code)
+    asked = open_page(monkeypatch, demo, "operators", operator=["'; DROP TABLE x"])
+    assert "DROP TABLE" in asked.warning[0].value
+
+
+def test_what_failed_has_no_time_and_its_reason(monkeypatch, stored, operator):
+    store = stored(
+        operator(RELU, "inductor", 400),
+        operator(RELU, "openxla+dynamo", 1, status="run_error", message="no <b>lowering</b>"),
+    )
+    at = open_page(monkeypatch, store, "operators")
+    row = tables(at)[0].iloc[0]
+    assert row["latency_s openxla+dynamo"] != row["latency_s openxla+dynamo"]
+    assert row["note"].startswith("openxla+dynamo: ")
+    assert "no <b>lowering</b>" in row["note"]
+
+
+def test_a_filter_leaves_its_backends(monkeypatch, stored, operator):
+    store = stored(operator(RELU, "inductor", 400), operator(RELU, "eager", 200), operator(MM, "eager", 200))
+    at = open_page(monkeypatch, store, "operators", backend=["eager"], model=[RELU])
+    assert list(tables(at)[1]["series"]) == ["eager"]
+    none = open_page(monkeypatch, store, "operators", backend=["inductor"], model=[MM])
+    assert "pass the filters" in none.info[1].value

@@ -1,0 +1,160 @@
+"""Kill -9 of dashboard, worker, leading process, run and fork server, alone and together: no job is lost or doubled.
+
+Five rounds; `XLABENCH_JOB_KILLS=50` (`make faults`) makes it fifty.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from runner.jobs import folder
+from runner.jobs.desk import Desk, Wish
+from runner.jobs.request import Protocol, RunRequest, Selection
+from runner.jobs.roles import Person
+from runner.jobs.serve import owner
+from runner.schedule import devices, processes
+from store.query import connect, current_snapshot
+from tests.command import free_port
+
+if TYPE_CHECKING:
+    from store.state.jobs import Job
+
+pytestmark = [pytest.mark.slow, pytest.mark.faults]
+
+ROOT = Path(__file__).resolve().parents[2]
+ROUNDS = int(os.environ.get("XLABENCH_JOB_KILLS", "5"))
+ALONE = ("dashboard", "worker", "leader", "run", "server")
+TRUE_WITHIN_S = 10.0
+PATIENCE_S = 120.0
+REQUEST = RunRequest(
+    selection=Selection(
+        suite_name=("faulty",), only=("fine", "slow"), accelerator=("cpu",), xla=(None,), dynamo=(None,), test=("eval",)
+    ),
+    protocol=Protocol(repeat=40, processes=1),
+)
+
+
+class Site:
+    """A home with a real dashboard and the worker beside it, and the processes of its one job."""
+
+    def __init__(self, home: Path) -> None:
+        self.desk = Desk(home, Person("ann"))
+        home.mkdir()
+        (home / "xlabench.toml").write_text("[jobs]\nattempts = 10\n")
+        self.serve()
+        self.desk.submit(Wish(request=REQUEST, label="kills"))
+
+    def serve(self) -> None:
+        command = [sys.executable, "-m", "xlabench", "serve", "--home", str(self.desk.home), "--port", str(free_port())]
+        self.popen = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.worker()
+
+    def worker(self) -> psutil.Process:
+        """Return the home's worker; there is always one soon."""
+        until(lambda: owner(self.desk.home) is not None, "a worker")
+        return psutil.Process(owner(self.desk.home).pid)
+
+    def job(self) -> Job:
+        job = self.desk.job(1)
+        assert job is not None
+        return job
+
+    def place(self, attempt: int) -> folder.AttemptFolder:
+        return folder.of(self.desk.home, 1, attempt)
+
+    def measuring(self, attempt: int) -> dict[str, psutil.Process]:
+        """Wait until the attempt measures the slow model; return its processes by their names in `ALONE`."""
+        log = self.place(attempt).log
+        until(lambda: log.exists() and "slow eval eager on cpu: measuring" in log.read_text(), "measuring", PATIENCE_S)
+        until(lambda: self.job().state == "running" and self.job().pid, "running")
+        leader = psutil.Process(self.job().pid)
+        [run] = leader.children()
+        [server] = run.children()
+        dashboard = psutil.Process(self.popen.pid)
+        return {"dashboard": dashboard, "worker": self.worker(), "leader": leader, "run": run, "server": server}
+
+    def kill(self, found: dict[str, psutil.Process], *names: str) -> None:
+        for name in names:
+            with contextlib.suppress(psutil.NoSuchProcess):  # a worker ends with its dashboard
+                found[name].kill()
+        if "dashboard" in names:
+            self.popen.wait()
+            self.serve()
+
+
+def until(done, what: str, patience_s: float = TRUE_WITHIN_S) -> None:
+    deadline = time.monotonic() + patience_s
+    while not done():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
+    monkeypatch.setenv("XLABENCH_SUITES", "tests.faults.faulty_suite:SUITE")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    made = Site(tmp_path / "home")
+    yield made
+    made.popen.terminate()
+    made.popen.wait()
+    for path in (made.desk.home / "jobs").glob("*/*"):
+        processes.kill_tagged(str(path), tag=folder.VARIABLE)
+
+
+def tagged(site: Site) -> dict[int, list[psutil.Process]]:
+    """Return the living processes of each attempt."""
+    attempts = range(1, site.job().attempts + 1)
+    return {n: processes.tagged(str(site.place(n).path), tag=folder.VARIABLE) for n in attempts}
+
+
+@pytest.mark.parametrize("number", range(ROUNDS))
+def test_kills(site: Site, number: int) -> None:
+    """One process is killed alone, then all at once: the job ends done, with each result once."""
+    victim = ALONE[number % len(ALONE)]
+    found = site.measuring(1)
+    site.kill(found, victim)
+    survives = victim not in ("leader", "run")
+    attempt = 1 if survives else 2
+    until(lambda: (site.job().state, site.job().attempts) == ("running", attempt), "the truth about the state")
+    if survives:
+        assert found["leader"].is_running()
+    else:
+        found = site.measuring(2)
+    alive = tagged(site)
+    assert [n for n, members in alive.items() if members] == [attempt]
+
+    found = {**found, "dashboard": psutil.Process(site.popen.pid), "worker": site.worker()}
+    # A run whose server was killed has started another one, or is about to.
+    site.kill(found, *(name for name in ALONE if (name, victim) != ("server", "server")))
+    until(lambda: site.job().attempts == attempt + 1 and site.job().state == "running", "another attempt")
+    until(lambda: site.job().state == "done", "the end", PATIENCE_S)
+    assert_whole(site)
+
+
+def assert_whole(site: Site) -> None:
+    """Nothing runs, no device is held, one run holds each result once, and it is in the store."""
+    until(lambda: not any(tagged(site).values()), "no orphan")
+    taken = devices.take(["cpu"], "test")
+    assert not isinstance(taken, str), taken
+    devices.release(taken)
+    [run] = (site.desk.home / "runs").iterdir()
+    assert str(run) == site.job().folder
+    records = [json.loads(line) for line in (run / "results.jsonl").read_text().splitlines()]
+    assert len({record["record_id"] for record in records}) == len(records)
+    snapshot = current_snapshot(site.desk.home / "store")
+    assert snapshot is not None
+    with connect(snapshot) as con:
+        rows = con.execute("SELECT model, status FROM results ORDER BY model").fetchall()
+    assert rows == [("fine", "ok"), ("slow", "ok")]
+    assert site.job().run_id == records[0]["run"]["run_id"]

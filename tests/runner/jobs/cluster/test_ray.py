@@ -1,0 +1,65 @@
+"""A real Ray cluster of two nodes: records come back while jobs run, and what a dead node had is done by the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("ray", reason="clusters need the extra `cluster`")
+pytest.importorskip("fsspec", reason="clusters need the extra `cluster`")
+
+from runner.jobs.desk import Wish
+from runner.jobs.request import Protocol, RunRequest, Selection
+from tests.runner.jobs.cluster.ray_lab import Lab
+from tests.runner.jobs.cluster.real_cluster import real_cluster
+
+pytestmark = [pytest.mark.slow, pytest.mark.faults]
+ROOT = Path(__file__).resolve().parents[4]
+REQUEST = RunRequest(
+    selection=Selection(
+        suite_name=("faulty",), only=("fine", "slow"), accelerator=("cpu",), xla=(None,), dynamo=(None,), test=("eval",)
+    ),
+    protocol=Protocol(repeat=60, processes=1),
+)
+
+
+@pytest.fixture
+def cluster(tmp_path, monkeypatch):
+    monkeypatch.setenv("XLABENCH_SUITES", "tests.faults.faulty_suite:SUITE")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    with real_cluster(tmp_path / "nodes") as made:
+        yield made
+
+
+def test_a_dead_nodes_job_is_lost_and_done_by_the_other_node(cluster, tmp_path):
+    lab = Lab(tmp_path / "home", cluster)
+    for _ in range(2):
+        lab.desk.submit(Wish(request=REQUEST, label="both"))
+    lab.until(lambda: {job.state for job in lab.desk.listed()} == {"running"}, "both run")
+    assert sorted(map(lab.node_of, (1, 2))) == sorted(cluster.nodes)
+    [victim] = [job_id for job_id in (1, 2) if lab.node_of(job_id) == cluster.nodes[1]]
+    lab.until(lambda: lab.records(victim), "a record comes back while its job runs")
+    cluster.kill(1)
+    lab.until(lambda: lab.desk.job(victim).attempts == 2, "lost and given to the other node")
+    lab.until(lambda: {job.state for job in lab.desk.listed()} == {"done"}, "both done")
+    assert lab.node_of(victim) == cluster.nodes[0]
+    assert [job.attempts for job in sorted(lab.desk.listed(), key=lambda job: job.job_id != victim)] == [2, 1]
+    for job in lab.desk.listed():
+        records = lab.records(job.job_id)
+        assert sorted((each["model"]["model_name"], each["status"]) for each in records) == [
+            ("fine", "ok"),
+            ("slow", "ok"),
+        ]
+        assert len([row for row in lab.stored() if row[0] == job.run_id]) == 2
+    last = max(each["finished_at"] for each in lab.records(3 - victim))
+    assert (
+        min(each["timestamp"] for each in lab.records(victim)) >= last
+    )  # the other node's device has one job at a time
+    assert sorted(row[1] for row in lab.stored()) == [
+        "fine",
+        "fine",
+        "fine",
+        "slow",
+        "slow",
+    ]  # the dead node's one, too

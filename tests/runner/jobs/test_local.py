@@ -1,0 +1,272 @@
+"""Real processes: an attempt outlives its worker, holds its devices from birth to end, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import psutil
+import pytest
+
+from runner.environments import machine
+from runner.jobs import folder
+from runner.jobs.desk import Desk, Wish
+from runner.jobs.executor import Alive, Ended, Ticket
+from runner.jobs.local import Local
+from runner.jobs.request import RunRequest, Selection
+from runner.jobs.roles import Person
+from runner.jobs.worker import Worker
+from runner.notices.settings import SECRETS
+from runner.schedule import devices, processes
+
+if TYPE_CHECKING:
+    from store.state.jobs import Job
+
+SLEEP = "import time; print('began', flush=True); time.sleep(600)"
+DEAF = """
+import signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+deaf = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+deaf.send_signal(signal.SIGSTOP)
+print("began", flush=True)
+time.sleep(600)
+"""
+PATIENCE_S = 30.0
+
+
+@pytest.fixture(autouse=True)
+def locks(tmp_path, monkeypatch):
+    monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
+
+
+@pytest.fixture
+def desk(tmp_path):
+    made = Desk(tmp_path / "home", Person("ann"))
+    yield made
+    for path in (made.home / "jobs").glob("*/*"):
+        processes.kill_tagged(str(path), tag=folder.VARIABLE)
+
+
+class Lab:
+    """A worker over real processes that execute a script in place of xlabench."""
+
+    def __init__(self, desk: Desk, script: str, **limits: float) -> None:
+        self.desk, self.script = desk, script
+        desk.home.mkdir(exist_ok=True)
+        lines = [f"{name} = {value}" for name, value in limits.items()]
+        (desk.home / "xlabench.toml").write_text("\n".join(["[jobs]", *lines]))
+        self.worker = self.another_worker()
+
+    def another_worker(self) -> Worker:
+        return Worker(
+            self.desk.home, Local(self.desk.home, command=(sys.executable, "-c", self.script)), say=lambda _: None
+        )
+
+    def submit(self, **given) -> None:
+        request = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=("cpu",)))
+        self.desk.submit(Wish(request=request, label="x", **given))
+
+    def until(self, state: str, worker: Worker | None = None) -> Job:
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            (worker or self.worker).step()
+            job = self.desk.job(1)
+            assert job is not None
+            if job.state == state:
+                return job
+            assert time.monotonic() < deadline, job
+            time.sleep(0.02)
+
+    def begun(self, attempt: int = 1) -> Job:
+        """Run the worker until the command itself says that it has begun."""
+        log = self.place(attempt).log
+        deadline = time.monotonic() + PATIENCE_S
+        while not (log.exists() and "began" in log.read_text()):
+            self.worker.step()
+            assert time.monotonic() < deadline, self.desk.job(1)
+            time.sleep(0.02)
+        return self.until("running")
+
+    def place(self, attempt: int = 1) -> folder.AttemptFolder:
+        return folder.of(self.desk.home, 1, attempt)
+
+    def left(self, attempt: int = 1) -> list[psutil.Process]:
+        return processes.tagged(str(self.place(attempt).path), tag=folder.VARIABLE)
+
+
+def assert_gone(lab: Lab, attempt: int = 1) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while left := lab.left(attempt):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.02)
+
+
+def test_a_job_runs_in_its_own_session_and_says_how_it_ended(desk):
+    lab = Lab(desk, "import sys; print('told', sys.argv[1]); sys.exit(3)")
+    lab.submit()
+    job = lab.until("done")
+    assert (job.exit_code, job.message[:8], job.attempts) == (3, "partial:", 1)
+    assert job.spent_s > 0
+    assert lab.place().log_tail() == "told run\n"
+    assert_gone(lab)
+
+
+def test_a_job_gets_none_of_the_workers_secrets(desk, monkeypatch):
+    for name in SECRETS:
+        monkeypatch.setenv(name, "s3cret")
+    lab = Lab(desk, "import os; print([name for name, value in os.environ.items() if 's3cret' in value])")
+    lab.submit()
+    lab.until("done")
+    assert lab.place().log_tail() == "[]\n"
+
+
+def test_a_command_that_refuses_is_a_failure_with_its_last_line(desk):
+    lab = Lab(desk, "import sys; sys.exit('no such thing')")
+    lab.submit()
+    assert lab.until("failed").message == "exit code 1: no such thing"
+
+
+def test_a_worker_that_died_between_start_and_table_has_lost_nothing(desk, monkeypatch):
+    """The attempt holds its lock from birth: the next worker finds it though no pid was written."""
+    lab = Lab(desk, SLEEP)
+    lab.submit()
+    monkeypatch.setattr(lab.worker, "_write_alive", lambda *_: sys.exit("dies here"))
+    with pytest.raises(SystemExit):
+        lab.worker.step()
+    assert desk.job(1).state == "starting"
+    lab.worker = lab.another_worker()
+    job = lab.begun()
+    assert job.attempts == 1
+    assert processes.is_process(job.pid, job.pid_started_at)
+    assert os.getsid(job.pid) == job.pid
+
+
+def test_a_worker_that_died_before_the_start_begins_another_attempt(desk, monkeypatch):
+    lab = Lab(desk, SLEEP)
+    lab.submit()
+    monkeypatch.setattr(lab.worker.executor, "start", lambda *_: sys.exit("dies here"))
+    with pytest.raises(SystemExit):
+        lab.worker.step()
+    assert lab.until("running", lab.another_worker()).attempts == 2
+
+
+def test_the_devices_are_held_until_the_job_ends_whatever_becomes_of_its_worker(desk):
+    lab = Lab(desk, SLEEP)
+    lab.submit()
+    job = lab.begun()
+    script = "from runner.schedule import devices; print(devices.take(['cpu'], 'other'))"
+    other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert f"cpu is measured on by process {job.pid}" in other.stdout
+    assert "(job 1: x)" in other.stdout
+    desk.cancel(1)
+    lab.until("cancelled", lab.another_worker())
+    assert_gone(lab)
+    devices.release(devices.take(["cpu"], "other"))
+
+
+def test_cancel_asks_first(desk):
+    lab = Lab(desk, SLEEP.replace("time.sleep(600)", "\ntry: time.sleep(600)\nfinally: print('put away', flush=True)"))
+    lab.script = lab.script.replace("import time;", "import signal, time; signal.signal(15, lambda *_: exit(130));")
+    lab.worker = lab.another_worker()
+    lab.submit()
+    lab.begun()
+    desk.cancel(1)
+    job = lab.until("cancelled")
+    assert job.exit_code == 130
+    assert "put away" in lab.place().log_tail()
+
+
+def test_what_is_deaf_or_stopped_is_killed_after_the_grace(desk):
+    lab = Lab(desk, DEAF, grace_s=0.3)
+    lab.submit()
+    lab.begun()
+    assert len(lab.left()) == 3
+    desk.cancel(1)
+    lab.until("cancelled")
+    assert_gone(lab)
+
+
+def test_a_stopped_leader_is_killed_by_the_worker(desk, monkeypatch):
+    monkeypatch.setattr("runner.jobs.worker.LATE_S", 0.2)
+    lab = Lab(desk, DEAF, grace_s=0.2)
+    lab.submit()
+    job = lab.begun()
+    os.kill(job.pid, signal.SIGSTOP)
+    desk.cancel(1)
+    lab.until("cancelled")
+    assert_gone(lab)
+
+
+def test_a_job_whose_time_is_over_fails(desk):
+    lab = Lab(desk, DEAF, grace_s=0.2)
+    lab.submit(timeout_s=0.5)
+    assert "its time was over" in lab.until("failed").message
+    assert_gone(lab)
+
+
+@pytest.mark.parametrize("victim", ["leader", "command"])
+def test_what_is_killed_is_tried_again_and_leaves_no_process(desk, victim):
+    lab = Lab(desk, DEAF)
+    lab.submit()
+    job = lab.begun()
+    leader = psutil.Process(job.pid)
+    (leader if victim == "leader" else leader.children()[0]).kill()
+    lab.begun(attempt=2)
+    assert lab.left(1) == []
+    assert len(lab.left(2)) == 3
+    assert desk.job(1).message == ""
+
+
+def test_the_end_wakes_the_worker(desk):
+    """The leading process's descriptor becomes readable: nobody has to look now and then."""
+    lab = Lab(desk, "import time; time.sleep(0.2)")
+    lab.submit()
+    lab.worker.step()
+    [descriptor] = lab.worker.executor.descriptors()
+    import select
+
+    assert select.select([descriptor], (), (), PATIENCE_S)[0] == [descriptor]
+    lab.until("done")
+    assert lab.worker.executor.descriptors() == ()
+
+
+def test_an_attempt_that_ended_while_nobody_looked_is_found(desk):
+    lab = Lab(desk, "pass")
+    lab.submit()
+    lab.worker.step()
+    ticket = Ticket(job_id=1, attempt=1, home=desk.home, label="x")
+    fresh = Local(desk.home)
+    deadline = time.monotonic() + PATIENCE_S
+    while isinstance(seen := fresh.look(ticket), Alive):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert isinstance(seen, Ended)
+    assert seen.end.code == 0
+
+
+def test_a_job_waits_for_the_model_that_it_names(desk):
+    """Which this machine may not have; a job that names the one it has is started."""
+    lab = Lab(desk, "pass")
+    wish = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=("cpu",)), accelerator_model="Z80")
+    desk.submit(Wish(request=wish, label="x"))
+    lab.worker.step()
+    assert desk.job(1).message.startswith("waits for a host with Z80: this one has ")
+    here = machine.detect().devices["cpu"][0]
+    desk.submit(Wish(request=msgspec.structs.replace(wish, accelerator_model=here), label="x"))
+    lab.worker.step()
+    assert desk.job(2).attempts == 1
+
+
+def test_a_run_tells_its_job_where_it_measures(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv(folder.VARIABLE, str(tmp_path))
+    folder.say_run("abc", tmp_path / "run")
+    assert folder.AttemptFolder(tmp_path).measures() == {"run_id": "abc", "folder": str(tmp_path / "run")}
+    monkeypatch.delenv(folder.VARIABLE)
+    folder.say_run("xyz", tmp_path / "run")
+    assert folder.AttemptFolder(tmp_path).measures()["run_id"] == "abc"

@@ -1,0 +1,91 @@
+"""Whoever sends is killed at the worst moment: nothing comes twice, and what cannot be known is said."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runner.jobs import recurring
+from runner.jobs.desk import Desk, Wish
+from runner.jobs.roles import Person
+from runner.notices.watch import LEFT_TO_ANOTHER
+from store.state import notices
+from store.state.database import opened
+from tests.runner.notices.homes import HOUR, REQUEST
+
+ROOT = Path(__file__).resolve().parents[3]
+LOOK = [sys.executable, "-m", "xlabench", "notices", "look", "--home"]
+
+
+@pytest.fixture
+def missing(home, hooks):
+    """A home, by the real clock, whose recurring run is missing since half an hour; it tells a webhook."""
+    desk = Desk(home.path, Person("ann"))
+    due = desk.clock() - HOUR / 2
+    earlier = Desk(home.path, Person("ann"), clock=lambda: desk.clock() - 30 * HOUR)
+    recurring.add(
+        earlier,
+        f"{int(due // 60) % 60} {int(due // HOUR) % 24} * * *",
+        Wish(request=REQUEST, label="nightly"),
+        12 * HOUR,
+    )
+    home.settings(f'[notices.webhook]\nurl = "{hooks.url}"\n')
+    return home
+
+
+def look(home, code: int = 0) -> str:
+    done = subprocess.run([*LOOK, str(home.path)], cwd=ROOT, check=False, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (code, "")
+    return done.stdout
+
+
+def test_killed_between_sending_and_marking_it_is_not_sent_again(missing, hooks):
+    """The server has the whole message and has not answered when the sender dies."""
+    hooks.answers = [None]
+    sender = subprocess.Popen([*LOOK, str(missing.path)], cwd=ROOT, stdout=subprocess.DEVNULL)
+    assert hooks.got.wait(100)
+    assert missing.states() == {"webhook": ["sending"]}
+    sender.kill()
+    sender.wait(10)
+    assert "notice 1 by webhook: whoever sent it died; it may have arrived, and is sent no more" in look(missing)
+    assert look(missing) == ""
+    assert len(hooks.taken) == 1
+    assert missing.states() == {"webhook": ["unknown"]}
+
+
+def test_killed_before_anything_was_sent_it_is_sent_once(missing, hooks):
+    """It is kept, and nobody has begun to send it."""
+    script = (
+        "import os, sys, xlabench; from runner.notices import deliver; deliver.deliver = lambda *_: os._exit(9); "
+        "xlabench.main(['notices', 'look', '--home', sys.argv[1]])"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(missing.path)], cwd=ROOT, check=False, timeout=120)
+    assert done.returncode == 9
+    assert missing.states() == {"webhook": ["pending"]}
+    assert "notice 1 sent by webhook (HTTP 204)" in look(missing)
+    assert len(hooks.taken) == 1
+
+
+def test_two_at_once_send_it_once(missing, hooks):
+    hooks.answers = [None]
+    first = subprocess.Popen([*LOOK, str(missing.path)], cwd=ROOT, stdout=subprocess.DEVNULL)
+    assert hooks.got.wait(100)
+    assert look(missing, LEFT_TO_ANOTHER) == "Another process looks for notices of this home.\n"
+    first.kill()
+    first.wait(10)
+    assert len(hooks.taken) == 1
+
+
+def test_what_one_has_claimed_another_leaves(home, hooks):
+    from tests.runner.notices.homes import event
+
+    home.store = [event(1)]
+    home.settings(f'[notices.webhook]\nurl = "{hooks.url}"\n')
+    home.look()
+    with opened(home.desk.state) as con:
+        con.execute("UPDATE notice_deliveries SET state = 'pending'")
+        assert notices.claim(con, "webhook", [1]) == [1]
+        assert notices.claim(con, "webhook", [1]) == []

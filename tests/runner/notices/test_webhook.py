@@ -1,0 +1,164 @@
+"""A webhook gets each event once, whatever it answers; only what did certainly not arrive is sent again."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import socket
+
+import pytest
+
+from runner.errors import UsageError
+from runner.notices import deliver
+from runner.notices.settings import Notices, Webhook
+from runner.notices.webhook import webhook
+from store.state import notices
+from store.state.database import opened
+from tests.runner.notices.homes import event
+
+SECRET = "s3cret-token"
+
+
+@pytest.fixture
+def told(home, hooks):
+    """A home that tells one event to a webhook."""
+    home.settings(f'[notices]\ndashboard = "https://bench.example/x/"\n[notices.webhook]\nurl = "{hooks.url}"\n')
+    home.store = [event(1)]
+    return home
+
+
+def test_an_event_is_posted_once_with_all_that_a_reader_needs(told, hooks):
+    assert told.look() == [f"notice 1: {event(1).title}", "notice 1 sent by webhook (HTTP 204)"]
+    [body] = hooks.taken
+    assert body["text"].startswith(event(1).title)
+    [found] = body["events"]
+    assert (found["kind"], found["run_id"]) == ("newly failing", "r1")
+    assert found["url"] == "https://bench.example/x/model?run=r1&model=model1"
+    assert found["happened_at"] == "2026-11-21T12:00:00Z"
+    assert hooks.headers[0]["Idempotency-Key"].startswith("urn:uuid:")
+    assert hooks.paths == [f"/hook/{SECRET}"]
+    assert told.look() == []
+    assert len(hooks.taken) == 1
+
+
+@pytest.mark.parametrize("status", [500, 502, 504, 0])
+def test_an_answer_that_leaves_it_open_is_not_asked_for_again(told, hooks, status):
+    hooks.answers = [status]
+    said = told.look()
+    assert said[-1].endswith("it may have arrived, and is sent no more")
+    told.now += 10 * 3600
+    told.look()
+    assert len(hooks.taken) == 1
+    assert told.states() == {"webhook": ["unknown"]}
+
+
+@pytest.mark.parametrize("status", [429, 503, 404, 302])
+def test_a_refusal_is_tried_again_after_a_while(told, hooks, status):
+    hooks.answers = [status]
+    said = told.look()
+    assert said[-1] == f"notice 1 by webhook: 127.0.0.1 answered HTTP {status}; tried again later"
+    told.look()
+    assert len(hooks.taken) == 1, "not at once"
+    told.now += deliver.FIRST_WAIT_S + 1
+    assert told.look() == ["notice 1 sent by webhook (HTTP 204)"]
+    assert told.states() == {"webhook": ["sent"]}
+
+
+def test_a_server_that_is_away_is_tried_with_growing_waits_and_given_up_in_the_end(home):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    home.settings(f'[notices.webhook]\nurl = "http://127.0.0.1:{port}/{SECRET}"\n')
+    home.store = [event(1)]
+    times = []
+    for _ in range(deliver.TRIES - 1):
+        assert home.look()[-1].endswith("tried again later")
+        times.append(home.now)
+        home.now += 1
+        assert home.look() == [], "not before its time"
+        with opened(home.desk.state) as con:
+            home.now = notices.next_at(con)
+    waits = [later - earlier for earlier, later in itertools.pairwise(times)]
+    assert waits == [60, 120, 240, 480, 960, 1920]
+    assert home.now - times[-1] == 3840
+    why = "127.0.0.1 cannot be reached: Connection refused"
+    assert home.look() == [f"notice 1 by webhook: {why}; given up after {deliver.TRIES} tries"]
+    assert home.states() == {"webhook": ["failed"]}
+
+
+def test_many_events_at_once_are_one_message(told, hooks):
+    told.store = [event(number) for number in range(deliver.ALONE + 1)]
+    told.look()
+    [body] = hooks.taken
+    assert len(body["events"]) == deliver.ALONE + 1
+    assert body["text"].startswith("6 notices: 6 newly failing")
+    told.store = [event(100 + number) for number in range(2)]
+    told.look()
+    assert [len(each["events"]) for each in hooks.taken] == [6, 1, 1]
+    ids = [found["id"] for each in hooks.taken for found in each["events"]]
+    assert len(ids) == len(set(ids)) == 8
+
+
+def test_the_address_is_nowhere_to_be_read(told, hooks):
+    hooks.answers = [500, 404]
+    told.store = [event(1), event(2)]
+    said = told.look()
+    told.now += 3600
+    said += told.look()
+    assert SECRET not in "\n".join(said)
+    assert SECRET not in repr(Webhook(url=hooks.url)) + repr(Notices(webhook=Webhook(url=hooks.url)))
+    assert SECRET not in repr(webhook(hooks.url))
+    assert SECRET not in (told.path / "notices.atom").read_text()
+    assert SECRET.encode() not in (told.path / "state.sqlite").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://x/s3cret",
+        "s3cret",
+        "http:///s3cret",
+        "http://x:99999/s3cret",
+        "http://x/s3cret\r\nHost: y",
+        "http://a:b@x/s3cret",
+    ],
+)
+def test_what_is_no_address_is_refused_without_repeating_it(url):
+    with pytest.raises(UsageError, match="no http or https address") as refused:
+        webhook(url)
+    assert "s3cret" not in str(refused.value)
+
+
+def test_the_environment_has_the_last_word(told, hooks, monkeypatch):
+    told.settings("")
+    monkeypatch.setenv("XLABENCH_WEBHOOK_URL", hooks.url)
+    told.look()
+    assert len(hooks.taken) == 1
+
+
+def test_a_channel_that_comes_later_gets_no_old_events_and_one_that_goes_no_more(home, hooks):
+    home.store = [event(1)]
+    home.look()
+    assert home.states() == {}
+    home.settings(f'[notices.webhook]\nurl = "{hooks.url}"\n')
+    hooks.answers = [503]
+    home.store = [event(1), event(2)]
+    home.look()
+    assert json.dumps(hooks.taken).count("model1") == 0
+    home.settings("")
+    home.now += 3600
+    home.look()
+    assert home.states() == {"webhook": ["failed"]}
+
+
+def test_while_the_settings_are_broken_events_wait(told, hooks):
+    broken = (told.path / "xlabench.toml").read_text() + "nonsense = 1\n"
+    whole = (told.path / "xlabench.toml").read_text()
+    told.settings(broken)
+    assert told.look()[0].startswith("No notice is sent: ")
+    assert told.titles() == [event(1).title]
+    told.settings(whole)
+    told.now += deliver.UNKNOWN_WAIT_S + 1
+    told.look()
+    assert len(hooks.taken) == 1
+    assert told.states() == {"webhook": ["sent"], "mail": ["failed"]}

@@ -1,0 +1,128 @@
+"""Which scripts are tried for a fault: small ones first, and none that could do harm."""
+
+import pytest
+
+from runner.repro.candidates import candidates
+from store import query
+from store.repro.find import faults
+from tests.store import factory
+
+MINIFIED = """
+import os
+os.environ['TORCHINDUCTOR_CACHE_DIR'] = '/home/someone/cache'
+import torch
+torch._dynamo.config.debug_dir_root = '/home/someone/minify'
+class Repro(torch.nn.Module):
+    def forward(self, values):
+        return (torch.ops.aten.relu.default(values),)
+def load_args(reader):
+    buf0 = reader.storage('75', 32768)
+    reader.tensor(buf0, (16, 512), is_leaf=True)
+mod = Repro()
+if __name__ == '__main__':
+    from torch._dynamo.repro.after_aot import run_repro
+"""
+
+
+@pytest.fixture
+def fault(tmp_path):
+    """Make the one fault of a run with one record; its run folder is `folder`."""
+
+    def make(**fields):
+        fields = {"suite": "dummy", "model": "dummy", "backend": "inductor", **fields}
+        record = factory.make_record(**fields)
+        factory.write_run(tmp_path / "run", [record])
+        from store.ingest import ingest
+
+        ingest([tmp_path / "run"], tmp_path / "store")
+        with query.connect(query.current_snapshot(tmp_path / "store")) as con:
+            [found] = faults(con)
+        return found
+
+    return make
+
+
+def all_of(fault):
+    return list(candidates(fault))
+
+
+def with_record(fault, **changes):
+    import msgspec
+
+    return msgspec.structs.replace(fault, record={**fault.record, **changes})
+
+
+def test_what_raises_is_tried_as_the_whole_model(fault):
+    [one] = all_of(fault(status="compile_error", phase="compile", message="CppCompileError: C++ compile error"))
+    assert one.alone
+    assert "EXPECTED = ('CppCompileError: C++ compile error',)" in one.script
+    assert "DYNAMO = 'inductor'" in one.script
+
+
+def test_a_graph_that_the_minifier_left_goes_first_without_the_machines_paths(fault, tmp_path):
+    place = tmp_path / "run" / "artifacts" / "minify" / "repro.py"
+    place.parent.mkdir(parents=True)
+    place.write_text(MINIFIED)
+    found = fault(status="compile_error", phase="compile", message="CppCompileError: C++ compile error")
+    artifact = {"kind": "minify", "path": "artifacts/minify/repro.py"}
+    small, whole = all_of(with_record(found, artifacts=[artifact]))
+    assert "torch.ops.aten.relu.default" in small.script
+    assert "someone" not in small.script
+    assert "run_repro" not in small.script
+    assert whole.what == "the whole model"
+
+
+def test_an_artifact_outside_of_the_run_folder_is_never_read(fault, tmp_path):
+    (tmp_path / "minify").mkdir()
+    (tmp_path / "minify" / "repro.py").write_text(MINIFIED)
+    found = fault(status="compile_error", phase="compile", message="broken")
+    artifact = {"kind": "minify", "path": "../minify/repro.py"}
+    assert [each.what for each in all_of(with_record(found, artifacts=[artifact]))] == ["the whole model"]
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        ({"signal": 11, "type": "SIGSEGV"}, "SIGNAL = 11"),
+        ({"exit_code": 3, "type": "Exit"}, "EXIT_CODE = 3"),
+        ({"type": "Timeout"}, "LIMIT_S = 20.0"),
+    ],
+)
+def test_what_ends_its_process_runs_in_one_of_its_own(fault, error, expected):
+    message = "still in phase compile after 20 s (--subprocess-timeout); its process tree was killed"
+    found = fault(status="timeout", phase="compile", message=message)
+    [one] = all_of(with_record(found, error={**error, "phase": "compile", "message": message}))
+    assert expected in one.script
+    assert "subprocess.Popen" in one.script
+    assert one.at_least_s == (20.0 if error["type"] == "Timeout" else 0.0)
+
+
+def test_what_was_killed_for_memory_is_not_tried_here(fault):
+    found = fault(status="oom", phase="measure", message="the measuring process was killed by SIGKILL")
+    [one] = all_of(with_record(found, error={"signal": 9, "type": "SIGKILL", "phase": "measure", "message": ""}))
+    assert not one.script
+    assert "SIGKILL" in one.impossible
+
+
+def test_a_suite_that_is_not_here_makes_no_script(fault):
+    [one] = all_of(fault(suite="nowhere", model="anything", status="run_error", message="it broke in the middle"))
+    assert "There is no suite 'nowhere'" in one.impossible
+
+
+def test_a_users_suite_is_built_through_xlabench_and_says_so(fault, monkeypatch):
+    monkeypatch.setenv("XLABENCH_SUITES", "tests.troubled_suite:SUITE")
+    [one] = all_of(fault(suite="troubled", model="wrong_on_xla", status="run_error", message="it broke in the middle"))
+    assert not one.alone
+    assert "It builds the model through xlabench's suite troubled" in one.script
+
+
+def test_texts_of_a_record_cannot_leave_their_place(fault):
+    """Names and messages come from anybody's file."""
+    import ast
+
+    evil = '"""\nimport os; os.system("x")\n\\"""'
+    found = fault(status="run_error", message=f"it broke {evil}")
+    [one] = all_of(with_record(found, variant=evil))
+    calls = [node.func.attr for node in ast.walk(ast.parse(one.script)) if isinstance(node, ast.Call)
+             and isinstance(node.func, ast.Attribute)]  # fmt: skip
+    assert "system" not in calls

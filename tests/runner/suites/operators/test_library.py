@@ -1,0 +1,116 @@
+"""Operators from Python, JSON in memory; the flow of PARAM's `run_op.py`."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runner.suites import operators
+from runner.suites.operators import collect, create_bench_config, create_op_args, create_type, expand, run
+
+ROOT = Path(__file__).resolve().parents[4]
+
+
+def test_the_public_names_are_those_that_the_document_shows():
+    text = (ROOT / "docs" / "operators.md").read_text()
+    assert [name for name in operators.__all__ if name not in text] == []
+
+
+def test_importing_the_library_imports_no_torch():
+    code = "import sys, runner.suites.operators; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+def test_the_flow_of_run_op_gives_the_times_of_both_passes():
+    """As facebookresearch/param, examples/pytorch/run_op.py: make the configuration, fill it, run it, collect."""
+    torch = pytest.importorskip("torch")
+    threads = torch.get_num_threads()
+    config = create_bench_config("torch.mm")
+    first, second = create_type("tensor"), create_type("tensor")
+    first["shape"] = second["shape"] = [64, 64]
+    config["torch.mm"]["config"][0]["input"].append(create_op_args([first, second], {}))
+    (case,) = expand(config)
+    assert case.operator.build is None
+    result = run(case, backward=True, warmup=2, iteration=3)
+    (line,) = collect([result])
+    torch.set_num_threads(threads)
+    assert (line["op_name"], line["id"]) == ("torch.mm", "0|0|0")
+    for pass_name in ("forward", "backward"):
+        assert [len(line["metric"][pass_name][name]) for name in ("warmup.time", "measure.time")] == [2, 3]
+        assert min(line["metric"][pass_name]["measure.time"]) > 0
+
+
+def test_the_program_of_the_document_runs(tmp_path):
+    """What docs/operators.md shows under Library is a whole program."""
+    pytest.importorskip("torch")
+    text = (ROOT / "docs" / "operators.md").read_text()
+    (program,) = re.findall(r"```python\n(.*?)```", text.partition("## Library")[2], re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"torch\.mm 0\|0\|0 forward \[\d", done.stdout)
+
+
+OWN = """
+from runner.suites.operators import generator, iterator, operator
+
+@operator("my.scaled")
+def scaled(x, factor):
+    return x * factor
+
+@operator("my.adder", build=True)
+def adder(amount):
+    return lambda x: x + amount
+
+@iterator("Twice")
+def twice(configs, build):
+    for number, config in enumerate(configs):
+        yield f"{number}_a", config
+        yield f"{number}_b", config
+
+@generator("Ones")
+def ones(arguments, draw):
+    import torch
+    return [torch.ones(each.shape) for each in arguments.args], {}
+"""
+
+
+def test_one_function_registers_an_operator_an_iterator_or_a_generator(tmp_path, monkeypatch, tensor):
+    """In a process of their own: a registration is for ever."""
+    pytest.importorskip("torch")
+    (tmp_path / "my_ops.py").write_text(OWN)
+    program = """
+from runner.suites.operators import expand, run
+tensor = {"type": "tensor", "dtype": "float", "shape": [4]}
+info = {"input_iterator": "Twice", "input_data_generator": "PyTorch:DefaultDataGenerator"}
+config = {"my.scaled": info | {"config": [{"input": [{"args": [tensor, {"type": "int", "value": 2}]}]}]}}
+config["my.adder"] = {"input_data_generator": "Ones", "build_data_generator": "PyTorch:DefaultDataGenerator",
+    "config": [{"build": [{"args": [{"type": "int", "value": 3}]}], "input": [{"args": [tensor]}]}]}
+cases = expand(config)
+print([case.param_id for case in cases])
+for case in cases:
+    assert run(case).report.invalid is None
+"""
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{ROOT}")
+    monkeypatch.setenv("XLABENCH_OPERATORS", "my_ops")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "['my.scaled|0|0|0_a', 'my.scaled|0|0|0_b', 'my.adder|0|0|0']"
+
+
+def test_a_module_that_cannot_be_imported_leaves_the_others(tmp_path, monkeypatch):
+    """What it would have registered is unavailable with the reason; the rest runs."""
+    (tmp_path / "broken_ops.py").write_text("import no_such_package")
+    program = """
+from runner.suites.operators import expand
+info = {"input_data_generator": "PyTorch:DefaultDataGenerator", "config": [{"input": [{"args": []}]}]}
+print([case.missing for case in expand({"my.op": info, "torch.relu": info})])
+"""
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{ROOT}")
+    monkeypatch.setenv("XLABENCH_OPERATORS", "broken_ops")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert "my.op is not registered: broken_ops: ModuleNotFoundError: No module named 'no_such_package'" in done.stdout
+    assert done.stdout.strip().endswith(", None]")

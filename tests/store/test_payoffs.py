@@ -1,0 +1,195 @@
+"""What models gain without their fallback ops: view, query and report."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from store import query
+from store.errors import UsageError
+from store.filters import Filters
+from store.record import FallbackOp, Replacement
+from store.report.payoffs import payoffs_report, sentences
+from tests.store.factory import DAY, RUN_START, make_environment, make_record
+
+LAZY = "openxla+lazytensor"
+
+
+def op(name="nonzero", calls=4.0):
+    return FallbackOp(op=name, klass="no_lowering", calls_per_iteration=calls, calls_compile=2)
+
+
+def side(*ops, ms, processes=3, skew=0.0, model="alexnet", **facts):
+    """Return the records of one side: what comes and goes from round to round meets both."""
+    return [
+        make_record(
+            model=model,
+            backend=LAZY,
+            purpose="payoff",
+            replica=replica,
+            fallback_ops=ops,
+            per_iter=[ms / 1e3 * (1 + 0.1 * (step % 5)) * (1 + skew * replica) for step in range(10)],
+            **{"verification_code": "PASS", "order": "interleaved", **facts},
+        )
+        for replica in range(processes)
+    ]
+
+
+def without(*ops, ms, replaced=("nonzero",), way="decomposition", **facts):
+    stand_ins = [Replacement(op=each, way=way, source=f"torch.{each}", calls=9) for each in replaced]
+    return side(*ops, ms=ms, without_fallback=replaced, replacements=stand_ins, **facts)
+
+
+def rows(con):
+    return query.fetch(con, "SELECT * FROM payoffs ORDER BY model, op")
+
+
+def test_a_payoff_is_the_latency_with_the_op_over_that_without(stored):
+    [row] = rows(stored([*side(op(), ms=18.0), *without(ms=10.0, skew=0.01)]))
+    assert row["payoff"] == pytest.approx(1.8, rel=0.02)
+    ratios = np.log([1.8, 1.8 / 1.01, 1.8 / 1.02])
+    half = stats.t.ppf(0.975, 2) * ratios.std(ddof=1) / np.sqrt(3)
+    expected = np.exp([ratios.mean() - half, ratios.mean() + half])
+    assert [row["payoff_low"], row["payoff_high"]] == pytest.approx(expected, rel=1e-6)
+    assert (row["gain"], row["floor"]) == (1, 0.03)
+    keys = ("op", "ways", "replaced_by", "replaced_calls_per_iteration", "newly_called", "replicas_ran_n")
+    assert [row[key] for key in keys] == ["nonzero", ["decomposition"], ["torch.nonzero"], 4.0, [], 3]
+
+
+def test_a_run_of_payoffs_stands_in_no_view_of_results(stored):
+    """Neither the side with the op: it was measured for this only."""
+    con = stored([*side(op(), ms=18.0), *without(ms=10.0), make_record(model="vgg16", backend=LAZY)])
+    for view in ("results", "history", "fallback_ops", "geomeans('openxla+lazytensor', NULL)", "latest_results"):
+        models = query.fetch(con, f"SELECT DISTINCT {'suite' if 'geo' in view else 'model'} AS found FROM {view}")
+        assert [row["found"] for row in models] in (["vgg16"], ["torchbench"], [])
+    [counted] = query.fetch(con, "SELECT planned_n FROM runs")
+    assert counted["planned_n"] == 1
+
+
+@pytest.mark.parametrize(
+    ("records", "reason"),
+    [
+        ([*side(ms=18.0), *without(ms=10.0)], "not called in steady iterations: nonzero"),
+        ([*side(op(calls=0.0), ms=18.0), *without(ms=10.0)], "not called in steady iterations: nonzero"),
+        (
+            [*side(op(), ms=18.0), *without(op(), ms=10.0)],
+            "still falls back although replaced: nonzero",
+        ),
+        (
+            [*side(op(), ms=18.0), *without(ms=10.0, verification_code="FAIL")],
+            "wrong answer without the op: verification FAIL",
+        ),
+        (
+            [*side(op(), ms=18.0), *without(ms=10.0, verification_code="VERIFIER_SKIPPED")],
+            "the answer without the op is not verified: VERIFIER_SKIPPED",
+        ),
+        (
+            [*side(op(), ms=18.0), *without(ms=10.0, status="compile_error", message="no shape")],
+            "without the op: no shape",
+        ),
+        (
+            [*side(op(), ms=18.0, status="crashed", message="signal 11"), *without(ms=10.0)],
+            "with the op: signal 11",
+        ),
+        ([*side(op(), ms=18.0, order="sequence"), *without(ms=10.0)], "the two sides did not take turns"),
+        (without(ms=10.0), "with the op: it did not run"),
+    ],
+)
+def test_where_nothing_may_be_claimed_there_is_a_reason_and_no_number(stored, records, reason):
+    [row] = rows(stored(records))
+    assert row["payoff_reason"].endswith(reason)
+    assert (row["payoff"], row["payoff_low"], row["payoff_high"]) == (None, None, None)
+
+
+def test_several_ops_are_replaced_together_and_new_ones_are_named(stored):
+    both = ("masked_select", "nonzero")
+    records = [*side(op(), op("masked_select", 2.0), ms=18.0), *without(op("sort"), ms=10.0, replaced=both)]
+    [row] = rows(stored(records))
+    assert (row["op"], row["replaced_calls_per_iteration"], row["newly_called"]) == (
+        "masked_select, nonzero", 6.0, ["sort"],
+    )  # fmt: skip
+
+
+def test_of_several_attempts_the_newest_counts(stored):
+    again = [*side(op(), ms=30.0, attempt=2), *without(ms=10.0, attempt=2)]
+    [row] = rows(stored([*side(op(), ms=18.0), *without(ms=10.0), *again]))
+    assert row["payoff"] == pytest.approx(3.0, rel=0.01)
+
+
+def test_the_newest_measurement_of_a_series_and_op_is_reported(stored_runs):
+    def day(ms, **facts):
+        made = [*_later(op(), ms=ms), *_later(ms=10.0, without_fallback=("nonzero",))]
+        return [lambda made=each, **run: make_record(**{**made, **run}) for each in made]
+
+    con = stored_runs(day(18.0), day(25.0))
+    assert len(query.fetch(con, "SELECT * FROM payoffs")) == 2
+    [answer] = payoffs_report(con).answer
+    assert answer.startswith("lower nonzero → torchbench/alexnet eval openxla+lazytensor 2.50")
+    assert len(payoffs_report(con, Filters(run=("run-1", "run-2"))).answer) == 2
+
+
+def _later(*ops, ms, **facts):
+    fixed = {
+        "model": "alexnet",
+        "backend": LAZY,
+        "purpose": "payoff",
+        "verification_code": "PASS",
+        "order": "interleaved",
+    }
+    times = [ms / 1e3 * (1 + 0.001 * (step % 5)) for step in range(10)]
+    return [{**fixed, "per_iter": times, "fallback_ops": ops, "replica": replica, **facts} for replica in range(3)]
+
+
+def test_the_sentence_says_by_what_and_how_sure(stored):
+    con = stored(
+        [
+            *side(op(), ms=18.0),
+            *without(ms=10.0),
+            *side(op("sort"), ms=10.0, model="dcgan"),
+            *without(ms=20.0, model="dcgan", replaced=("sort",), way="opt_in"),
+            *side(op("sort"), ms=10.0, model="vgg16", processes=1),
+            *without(ms=10.0, model="vgg16", replaced=("sort",), processes=1),
+            *side(ms=10.0, model="resnet18"),
+            *without(ms=10.0, model="resnet18"),
+        ]
+    )
+    times = "\N{MULTIPLICATION SIGN}"
+    assert sentences(con, "run-1") == [
+        f"lower nonzero → torchbench/alexnet eval {LAZY} 1.80{times} [1.80, 1.80], by torch's decomposition",
+        (
+            f"lower sort → torchbench/vgg16 eval {LAZY} 1.00{times}, by torch's decomposition: "
+            "one process tells no interval"
+        ),
+        (
+            f"lower sort → torchbench/dcgan eval {LAZY} 0.50{times} [0.50, 0.50], "
+            "by PyTorch/XLA's lowering on request: slower than falling back"
+        ),
+        f"lower nonzero: not called in steady iterations of resnet18 eval {LAZY}",
+    ]
+
+
+def test_the_report_has_every_row_and_its_reason(stored):
+    con = stored(
+        [*side(op(), ms=18.0), *without(ms=10.0), *side(ms=10.0, model="dcgan"), *without(ms=9.0, model="dcgan")]
+    )
+    made = payoffs_report(con)
+    [table] = made.tables
+    assert [row[0] for row in table.rows] == ["nonzero", "nonzero"]
+    assert [row[-1] for row in table.rows] == [None, "not called in steady iterations: nonzero"]
+    assert [mark.value for mark in made.picture.marks] == [pytest.approx(1.8, rel=0.01)]
+    with pytest.raises(UsageError, match="--without-fallback OP"):
+        payoffs_report(con, Filters(model=("vgg16",)))
+
+
+def test_another_machine_is_another_series(stored):
+    """Both stay in what is asked for without a run."""
+    other = make_environment(machine_id="beef")
+    later = {"run_id": "run-2", "timestamp": RUN_START + DAY, "environment": other}
+    con = stored([*side(op(), ms=18.0), *without(ms=10.0), *side(op(), ms=20.0, **later), *without(ms=10.0, **later)])
+    assert len(payoffs_report(con).answer) == 2
+
+
+def test_an_effect_below_the_noise_floor_is_no_gain(stored):
+    """However narrow its interval is."""
+    [row] = rows(stored([*side(op(), ms=10.2), *without(ms=10.0)]))
+    assert row["payoff_low"] > 1
+    assert row["gain"] == 0

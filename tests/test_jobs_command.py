@@ -1,0 +1,144 @@
+"""The command line of jobs, as its users type it, over a real worker."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from runner.jobs.serve import owner
+from tests.command import ROOT, xlabench
+
+SELECTION = ("--suite-name", "dummy", "--only", "dummy_nonzero", "--accelerator", "cpu", "--test", "eval")
+ONE = (*SELECTION, "--xla", "None", "--dynamo", "None", "--repeat", "4", "--processes", "1")
+PATIENCE_S = 60
+
+
+@contextlib.contextmanager
+def working(home: Path, *flags: str):
+    """Have a worker for the home."""
+    command = [sys.executable, "-m", "xlabench", "worker", "--home", str(home), *flags]
+    popen = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert "waiting for jobs" in popen.stdout.readline()
+        yield popen
+    finally:
+        popen.kill()
+        popen.communicate()
+
+
+def jobs(home: Path, *words: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+    return xlabench("jobs", *words, "--home", home, code=code)
+
+
+def data(home: Path, number: int = 1) -> dict:
+    return json.loads(jobs(home, "show", str(number), "--format", "json").stdout)
+
+
+def test_a_job_names_the_model_that_it_waits_for(tmp_path):
+    jobs(tmp_path, "submit", *ONE, "--accelerator-model", "NVIDIA H200")
+    assert data(tmp_path)["request"]["accelerator_model"] == "NVIDIA H200"
+    assert "model" in jobs(tmp_path, "submit", *ONE, "--accelerator-model", "../x", code=2).stderr
+    xlabench("schedule", "add", "nightly", "0 2 * * *", *ONE, "--accelerator-model", "TPU v5e", "--home", tmp_path)
+
+
+def test_without_a_worker_a_job_waits_and_that_is_said(tmp_path):
+    done = jobs(tmp_path, "submit", *ONE, "--who", "ann", "--why", "is it slower?", "--key", "a")
+    assert done.stdout == "job 1  queued  dummy  ann\n"
+    assert "No worker runs for this home" in done.stderr
+    assert jobs(tmp_path, "submit", *ONE, "--key", "a").stdout == done.stdout
+    assert jobs(tmp_path, "list").stdout.splitlines()[1].split()[:3] == ["1", "queued", "(1)"]
+    assert jobs(tmp_path, "cancel", "1", "--who", "bob").stdout == "job 1  cancelled  dummy  ann\n"
+    assert jobs(tmp_path, "retry", "1").stdout == "job 1  queued  dummy  ann\n"
+    shown = data(tmp_path)
+    assert [(each["action"], each["who"]) for each in shown["actions"]][:2] == [("submit", "ann"), ("cancel", "bob")]
+    assert shown["request"]["selection"]["only"] == ["dummy_nonzero"]
+    assert jobs(tmp_path, "log", "1").stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("submit", "--suite-name", "dummy", "--only", "nosuch"), "there is no model 'nosuch'"),
+        (("submit", "--suite-name", "dummy", "--env", "nightly"), "There is no environment nightly"),
+        (("submit", "--suite-name", "dummy", "--env", "x=/bin/sh"), "a job names environments of xlabench.toml"),
+        (("submit", "--suite-name", "dummy", "--torchbench-dir", "/tmp"), "names a file or folder"),
+        (("submit", "--suite-name", "dummy", "--cells", "all"), "belong to --confirm"),
+        (("submit", "--confirm", "a", "b", "--suite-name", "dummy"), "beside it go --processes and --accelerator"),
+        (("submit", "--confirm", "a", "b", "--processes", "2"), "`int` >= 3"),
+        (("submit", "--suite-name", "dummy", "--timeout", "1e9"), "A job may run for 172800 s at most"),
+        (("show", "7"), "There is no job 7"),
+        (("log", "7"), "There is no job 7"),
+        (("cancel", "7"), "There is no job 7"),
+        (("list", "--limit", "0"), "it is at least 1"),
+    ],
+)
+def test_bad_input_is_one_sentence(tmp_path, words, sentence):
+    error = jobs(tmp_path, *words, code=2).stderr
+    assert sentence in error
+    assert error.count("\n") == 1
+
+
+def test_an_empty_queue_says_so(tmp_path):
+    assert jobs(tmp_path, "list").stdout == "There are no jobs.\n"
+    assert json.loads(jobs(tmp_path, "list", "--format", "json").stdout) == []
+
+
+@pytest.mark.slow
+def test_a_job_is_a_run_whose_results_are_in_the_store(tmp_path):
+    """`--follow` prints what the run prints; a plan's experiments are those of the job."""
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(xlabench("plan", *SELECTION, "--xla", "None", "--dynamo", "None", "--format", "yaml").stdout)
+    home = tmp_path / "home"
+    with working(home):
+        second = xlabench("worker", "--home", home, code=2)
+        assert second.stderr.count("\n") == 1
+        assert "has a worker already" in second.stderr
+        followed = jobs(home, "submit", *ONE, "--label", "a doubt", "--follow")
+        assert "Measured 1 experiments" in followed.stdout
+        assert "job 1  running  a doubt" in followed.stderr
+        assert "job 1  done  a doubt" in followed.stderr
+        jobs(home, "submit", "--plan", plan, "--repeat", "4", "--processes", "1", "--follow")
+    first, again = data(home), data(home, 2)
+    assert (first["state"], first["exit_code"], first["attempts"]) == ("done", 0, 1)
+    assert again["request"]["plan"]["experiments"][0]["config"]["model_name"] == "dummy_nonzero"
+    rows = xlabench("sql", "SELECT run_id, model, status FROM results", "--home", home, "--format", "json").stdout
+    expected = {(job["run_id"], "dummy_nonzero", "ok") for job in (first, again)}
+    assert {tuple(json.loads(row).values()) for row in rows.splitlines()} == expected
+    assert "Measured 1 experiments" in jobs(home, "log", "2").stdout
+
+
+@pytest.mark.slow
+def test_sigterm_leaves_jobs_running_and_drain_waits_for_them(tmp_path):
+    with working(tmp_path) as worker:
+        jobs(tmp_path, "submit", *ONE)
+        jobs(tmp_path, "submit", *ONE)
+        wait_for(tmp_path, 1, "running")
+        worker.send_signal(signal.SIGTERM)
+        assert worker.wait(PATIENCE_S) == 0
+    assert owner(tmp_path) is None
+    assert data(tmp_path)["state"] == "running"
+    with working(tmp_path, "--drain") as worker:
+        worker.send_signal(signal.SIGTERM)
+        assert worker.wait(PATIENCE_S) == 0
+    assert (data(tmp_path)["state"], data(tmp_path, 2)["state"]) == ("done", "queued")
+
+
+@pytest.mark.slow
+def test_a_confirmation_that_cannot_be_is_a_failure_with_its_reason(tmp_path):
+    with working(tmp_path):
+        followed = jobs(tmp_path, "submit", "--confirm", "previous", "latest", "--follow", code=1)
+    assert "job 1  failed (exit code 2: xlabench: " in followed.stderr
+
+
+def wait_for(home: Path, number: int, state: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while data(home, number)["state"] != state:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

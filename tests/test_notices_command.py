@@ -1,0 +1,86 @@
+"""A real worker tells a real webhook of what an ingest brings, once, whoever is killed in between."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.command import ROOT, xlabench
+from tests.runner.notices.servers import Hooks, running
+from tests.store.factory import DAY, make_record, write_run
+
+PATIENCE_S = 120.0
+
+
+def night(home, name, started, *, slower=1.0, dcgan="ok"):
+    """Write a run of three processes: resnet18 as fast as told, dcgan with its status."""
+    records = [
+        make_record(
+            model=model,
+            run_id=name,
+            timestamp=started,
+            replica=replica,
+            status=status,
+            message="killed by signal 11" if status != "ok" else None,
+            per_iter=[0.010 * factor * (1 + 0.002 * replica + 0.001 * (step % 4)) for step in range(10)],
+        )
+        for model, status, factor in (("resnet18", "ok", slower), ("dcgan", dcgan, 1.0), ("vgg16", "ok", 1.0))
+        for replica in range(3)
+    ]
+    write_run(home / "runs" / name, records)
+
+
+def worker(home):
+    command = [sys.executable, "-m", "xlabench", "worker", "--home", str(home)]
+    popen = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert popen.stdout.readline().startswith("Worker of ")
+    return popen
+
+
+def until(condition, what):
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.1)
+
+
+@pytest.mark.slow
+def test_what_an_ingest_brings_is_told_once_though_the_worker_is_killed(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    with running(Hooks()) as hooks:
+        (home / "xlabench.toml").write_text(f'[notices.webhook]\nurl = "{hooks.url}"\n')
+        now = time.time()
+        night(home, "run-1", now - DAY)
+        night(home, "run-2", now - 3600, slower=1.4, dcgan="crashed")
+        first = worker(home)
+        try:
+            xlabench("ingest", "--home", home, home / "runs")
+            until(lambda: len(hooks.taken) == 2, "both events arrive")
+        finally:
+            first.kill()
+            first.communicate()
+        events = [found for each in hooks.taken for found in each["events"]]
+        assert sorted(each["kind"] for each in events) == ["newly failing", "suspected regression"]
+        until(lambda: "Another process" not in xlabench("notices", "look", "--home", home).stdout, "its look ends")
+        assert xlabench("notices", "look", "--home", home).stdout == ""
+        assert len(hooks.taken) == 2
+    listed = json.loads(xlabench("notices", "list", "--home", home, "--format", "json").stdout)
+    assert [[one["state"] for one in each["deliveries"]] for each in listed] == [["sent"], ["sent"]]
+    assert len(ET.parse(home / "notices.atom").getroot().findall("{http://www.w3.org/2005/Atom}entry")) == 2
+
+
+def test_a_test_message_says_of_each_channel_whether_it_works(tmp_path):
+    assert "No channel is configured" in xlabench("notices", "test", "--home", tmp_path).stdout
+    with running(Hooks()) as hooks:
+        (tmp_path / "xlabench.toml").write_text(f'[notices.webhook]\nurl = "{hooks.url}"\n')
+        assert xlabench("notices", "test", "--home", tmp_path).stdout == "webhook: sent (HTTP 204)\n"
+        hooks.answers = [404]
+        failed = xlabench("notices", "test", "--home", tmp_path, code=1)
+    assert failed.stderr == "xlabench: webhook: 127.0.0.1 answered HTTP 404\n"
+    assert xlabench("notices", "list", "--home", tmp_path).stdout == "There are no notices.\n"

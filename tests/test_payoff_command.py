@@ -1,0 +1,54 @@
+"""`xlabench run --without-fallback`: the whole way with real parts, from the flag to the number."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.command import xlabench
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+
+ONE = ("--only", "dummy/dummy_nonzero", "--test", "eval", "--accelerator", "cpu", "--xla", "PJRT", "--dynamo", "None")
+FEW = ("--processes", "2", "--repeat", "6", "--rounds", "3")
+
+
+@pytest.fixture(scope="module")
+def paid(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A home with one run, and what the command said."""
+    home = tmp_path_factory.mktemp("paid")
+    done = xlabench("run", *ONE, *FEW, "--without-fallback", "nonzero", "--home", home)
+    return home, done.stdout
+
+
+def sql(home: Path, query: str) -> list[dict]:
+    return [json.loads(line) for line in xlabench("sql", "--home", home, "--format", "json", query).stdout.splitlines()]
+
+
+def test_both_sides_are_measured_verified_and_compared(paid: tuple[Path, str]) -> None:
+    home, said = paid
+    assert "lower nonzero → dummy/dummy_nonzero eval openxla+lazytensor " in said
+    assert "by PyTorch/XLA's lowering on request" in said
+    [row] = sql(home, "SELECT * FROM payoffs")
+    assert (row["payoff_reason"], row["verification_code"], row["replicas_ran_n"]) == (None, "PASS", 2)
+    assert 0 < row["payoff_low"] <= row["payoff"] <= row["payoff_high"]
+    assert (row["replaced_calls_per_iteration"], row["newly_called"]) == (1.0, [])
+    records = sql(home, "SELECT purpose, variant, count(*) AS n FROM records GROUP BY ALL ORDER BY variant")
+    assert [(each["purpose"], each["n"]) for each in records] == [("payoff", 2), ("payoff", 2)]
+
+
+def test_none_of_it_is_a_result(paid: tuple[Path, str]) -> None:
+    home, _ = paid
+    for view in ("results", "history", "runs", "fallback_ops"):
+        assert sql(home, f"SELECT count(*) AS n FROM {view}") == [{"n": 0}], view
+
+
+def test_an_op_that_nothing_stands_in_for_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    done = xlabench("run", *ONE, "--without-fallback", "_unique2", "--home", tmp_path, code=2)
+    assert "torch has no decomposition of _unique2" in done.stderr
+    assert not (tmp_path / "runs").exists()

@@ -1,0 +1,266 @@
+"""`xlabench jobs`: ask for measurements, and see what became of them."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xlabench.command import EPILOG, EXIT_DONE, EXIT_FINDINGS, EXIT_USAGE, Parser, home_of, say, verb
+
+if TYPE_CHECKING:
+    from runner.jobs.desk import Desk
+    from runner.jobs.request import Request
+    from store.state.jobs import Job
+    from xlabench.command import Verbs
+
+_LOOK_EVERY_S = 0.25
+
+
+def add(verbs: Verbs) -> None:
+    """Add the verb, its actions and their flags."""
+    parser = verb(
+        verbs,
+        "jobs",
+        _list,
+        "Ask the home's worker for measurements, and see what became of them. `xlabench worker` and `xlabench serve` "
+        "carry them out, one per device at a time.",
+    )
+    actions = parser.add_subparsers(
+        dest="action", required=True, metavar="submit|list|show|log|cancel|retry", parser_class=Parser
+    )
+    _add_submit(actions.add_parser("submit", help="queue what the flags of `run` ask for", epilog=EPILOG))
+    listing = actions.add_parser("list", help="print the newest jobs", epilog=EPILOG)
+    listing.add_argument("--limit", type=int, default=50, metavar="N", help="most jobs to print (default 50)")
+    listing.set_defaults(verb=_list)
+    showing = actions.add_parser("show", help="print a job and who did what with it", epilog=EPILOG)
+    showing.set_defaults(verb=_show)
+    reading = actions.add_parser("log", help="print what a job's command printed", epilog=EPILOG)
+    reading.add_argument("--follow", action="store_true", help="go on until the job is over")
+    reading.set_defaults(verb=_log)
+    ending = actions.add_parser("cancel", help="end a job; what it has measured is kept", epilog=EPILOG)
+    ending.set_defaults(verb=_cancel)
+    again = actions.add_parser("retry", help="go on with a job that failed, was cancelled or lost", epilog=EPILOG)
+    again.set_defaults(verb=_retry)
+    for each in (showing, reading, ending, again):
+        each.add_argument("job_id", type=int, metavar="NUMBER", help="as `jobs list` prints it")
+    for each in actions.choices.values():
+        each.add_argument("--home", type=Path, metavar="DIR", default=argparse.SUPPRESS, help="as above")
+    for each in (actions.choices["submit"], listing, showing, ending, again):
+        each.add_argument("--format", choices=["text", "json"], default="text", help="how to print")
+    for each in (actions.choices["submit"], ending, again):
+        each.add_argument("--who", metavar="NAME", help="default: the user")
+
+
+def _add_submit(parser: Parser) -> None:
+    from runner import flags
+
+    flags.add_plan_flags(parser)
+    flags.add_measure_flags(parser)
+    group = parser.add_argument_group("job")
+    group.add_argument("--label", help="name of the run (default: its suites)")
+    group.add_argument("--why", default="", metavar="TEXT", help="for whoever reads the queue")
+    add_job_flags(group)
+    group.add_argument(
+        "--key", default="", metavar="TEXT", help="the same key is the same job, however often submitted"
+    )
+    group.add_argument("--follow", action="store_true", help="print the job's log until it is over")
+    group.add_argument(
+        "--confirm",
+        nargs=2,
+        metavar=("A", "B"),
+        help="measure the suspected cells of two sides again, as `compare A B --confirm`; of the flags above "
+        "--processes and --accelerator belong to it",
+    )
+    group.add_argument("--cells", choices=["suspected", "all"], help="of --confirm: all takes the ambiguous ones, too")
+    group.add_argument("--run", metavar="RUN_ID", help="of --confirm: run whose environments or backends A and B are")
+    parser.set_defaults(verb=_submit, submit_parser=parser)
+
+
+def add_job_flags(group: argparse._ActionsContainer) -> None:
+    """Add what every job may be given, also a recurring one's."""
+    from runner.flags import types
+
+    group.add_argument(
+        "--accelerator-model",
+        metavar="NAME",
+        help="wait for a host with this model, as records name it ('NVIDIA H200')",
+    )
+    group.add_argument("--priority", type=int, default=0, metavar="N", help="higher ones go first (default 0)")
+    group.add_argument("--timeout", type=types.above_zero, metavar="S", help="seconds that the job may run")
+
+
+def _submit(parsed: argparse.Namespace) -> int:
+    from runner.jobs.desk import Wish
+
+    request = _request(parsed)
+    wish = Wish(
+        request=request,
+        label=parsed.label or _label(request),
+        why=parsed.why,
+        key=parsed.key,
+        priority=parsed.priority,
+        timeout_s=parsed.timeout,
+    )
+    desk = desk_of(parsed)
+    job = desk.submit(wish)
+    _print(parsed, desk, job)
+    warn_without_worker(parsed)
+    return _follow(desk, job.job_id) if parsed.follow else EXIT_DONE
+
+
+def _request(parsed: argparse.Namespace) -> Request:
+    """Return what is asked for.
+
+    Raises:
+        UsageError: flags that do not go together, or that a job cannot have.
+    """
+    import msgspec
+
+    from runner.errors import UsageError
+    from runner.jobs import from_flags
+    from runner.jobs.request import ConfirmRequest
+
+    if parsed.confirm is None:
+        if parsed.cells or parsed.run:
+            raise UsageError("--cells and --run belong to --confirm A B.")
+        return from_flags.request(parsed)
+    _refuse_beside_confirm(parsed)
+    old, new = parsed.confirm
+    given = {"kind": "confirm", "old": old, "new": new, "run": parsed.run, "cells": parsed.cells or "suspected"}
+    try:
+        return msgspec.convert(
+            given | {"processes": parsed.processes, "accelerator": parsed.accelerator}, ConfirmRequest
+        )
+    except msgspec.ValidationError as error:
+        raise UsageError(f"--confirm: {error}; see `xlabench compare --help`.") from None
+
+
+def _refuse_beside_confirm(parsed: argparse.Namespace) -> None:
+    from runner.errors import UsageError
+    from runner.jobs import from_flags
+    from runner.jobs.request import RunRequest
+
+    blank = argparse.Namespace(**{**vars(parsed), "accelerator": [], "processes": None})
+    asked = from_flags.request(blank)
+    if asked != RunRequest():
+        raise UsageError("--confirm measures what the runs of A and B did; beside it go --processes and --accelerator.")
+
+
+def _label(request: Request) -> str:
+    from runner.jobs.request import RunRequest
+
+    if not isinstance(request, RunRequest):
+        return f"confirm {request.old} {request.new}"
+    if request.plan is not None:
+        return "+".join(dict.fromkeys(str(each.config["suite_name"]) for each in request.plan.experiments))
+    chosen = request.selection
+    named = ("operators",) if chosen.config else tuple(each.partition("/")[0] for each in chosen.only)
+    suites = chosen.suite_name or tuple(dict.fromkeys(named))
+    return "smoke" if chosen.smoke else "+".join(suites) or "all"
+
+
+def desk_of(parsed: argparse.Namespace) -> Desk:
+    """Return the home's queue as the user reaches it."""
+    from runner.jobs.desk import Desk
+    from runner.jobs.roles import Person
+
+    return Desk(home_of(parsed), Person(getattr(parsed, "who", None) or getpass.getuser()))
+
+
+def warn_without_worker(parsed: argparse.Namespace) -> None:
+    """Say where nobody would carry a job out."""
+    from runner.jobs.serve import has_worker
+
+    if not has_worker(home_of(parsed)):
+        say("No worker runs for this home on this machine: start `xlabench worker`, or `xlabench serve`.", EXIT_DONE)
+
+
+def _list(parsed: argparse.Namespace) -> int:
+    from xlabench.jobs_text import table
+
+    desk = desk_of(parsed)
+    if parsed.limit < 1:
+        return say(f"--limit {parsed.limit}: it is at least 1.", EXIT_USAGE)
+    sys.stdout.write(table(desk.listed(parsed.limit), desk.positions(), parsed.format))
+    return EXIT_DONE
+
+
+def _show(parsed: argparse.Namespace) -> int:
+    desk = desk_of(parsed)
+    job = desk.job(parsed.job_id)
+    if job is None:
+        return _none(parsed)
+    _print(parsed, desk, job, whole=True)
+    return EXIT_DONE
+
+
+def _none(parsed: argparse.Namespace) -> int:
+    return say(f"There is no job {parsed.job_id}. `xlabench jobs list` shows those there are.", EXIT_USAGE)
+
+
+def _print(parsed: argparse.Namespace, desk: Desk, job: Job, *, whole: bool = False) -> None:
+    from xlabench.jobs_text import details, line
+
+    if whole or parsed.format == "json":
+        sys.stdout.write(details(job, desk.actions(job.job_id), parsed.format))
+    else:
+        print(line(job))
+    sys.stdout.flush()
+
+
+def _cancel(parsed: argparse.Namespace) -> int:
+    desk = desk_of(parsed)
+    job = desk.cancel(parsed.job_id)
+    _print(parsed, desk, job)
+    if job.state != "cancelled":
+        warn_without_worker(parsed)
+    return EXIT_DONE
+
+
+def _retry(parsed: argparse.Namespace) -> int:
+    desk = desk_of(parsed)
+    _print(parsed, desk, desk.retry(parsed.job_id))
+    warn_without_worker(parsed)
+    return EXIT_DONE
+
+
+def _log(parsed: argparse.Namespace) -> int:
+    from runner.jobs import folder
+
+    desk = desk_of(parsed)
+    job = desk.job(parsed.job_id)
+    if job is None:
+        return _none(parsed)
+    if parsed.follow:
+        return _follow(desk, job.job_id)
+    if job.attempts:
+        sys.stdout.buffer.write(folder.of(desk.home, job.job_id, job.attempts).read_log())
+    return EXIT_DONE
+
+
+def _follow(desk: Desk, job_id: int) -> int:
+    """Print the log as it grows, of each attempt in turn, until the job is over; Ctrl-C leaves the job running."""
+    from runner.jobs import folder
+    from runner.jobs.desk import is_over
+    from xlabench.jobs_text import line
+
+    said, attempt, offset = "", 0, 0
+    while (job := desk.job(job_id)) is not None:
+        over = is_over(job)
+        if job.attempts != attempt:
+            attempt, offset = job.attempts, 0
+        if attempt:
+            text = folder.of(desk.home, job_id, attempt).read_log(offset)
+            offset += len(text)
+            sys.stdout.buffer.write(text)
+        if (now := line(job)) != said:
+            print(said := now, file=sys.stderr)
+        sys.stdout.flush()
+        if over:
+            return EXIT_DONE if job.state == "done" else EXIT_FINDINGS
+        time.sleep(_LOOK_EVERY_S)
+    return EXIT_USAGE

@@ -1,0 +1,90 @@
+"""Jobs as text and JSON."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from store.state.jobs import Action, Job
+
+_LONGEST_S = 1e11
+
+
+def line(job: Job) -> str:
+    """Say in one line how a job stands."""
+    why = f" ({job.message})" if job.message else ""
+    return f"job {job.job_id}  {job.state}{why}  {job.label}  {job.who}"
+
+
+def table(found: Sequence[Job], places: Mapping[int, int], form: str) -> str:
+    """Return the jobs as rows, the newest first; a waiting one has its place in the queue."""
+    if form == "json":
+        return as_json([_data(job) | {"place": places.get(job.job_id)} for job in found])
+    if not found:
+        return "There are no jobs.\n"
+    from tabulate import tabulate
+
+    rows = [
+        (job.job_id, _state(job, places), moment(job.submitted_at), _took(job), job.who, job.label, job.message)
+        for job in found
+    ]
+    headers = ("job", "state", "submitted (UTC)", "ran", "who", "label", "")
+    return tabulate(rows, headers, tablefmt="plain", disable_numparse=True) + "\n"
+
+
+def details(job: Job, actions: Sequence[Action], form: str) -> str:
+    """Return all that is known of a job, and who did what with it."""
+    if form == "json":
+        return as_json(_data(job) | {"actions": msgspec.to_builtins(actions)})
+    facts = {
+        "why": job.why,
+        "request": job.request,
+        "attempts": f"{job.attempts}, {job.tries_left} left",
+        "process": f"{job.pid} on {job.host}" if job.pid else "",
+        "run": job.run_id,
+        "folder": job.folder,
+        "exit code": job.exit_code,
+        "submitted": moment(job.submitted_at),
+        "started": moment(job.started_at),
+        "finished": moment(job.finished_at),
+    }
+    lines = [line(job), *(f"  {name:<10} {value}" for name, value in facts.items() if value not in (None, ""))]
+    lines += [f"  {moment(each.acted_at)}  {each.action}  {each.who}  {each.detail}".rstrip() for each in actions]
+    return "\n".join(lines) + "\n"
+
+
+def _state(job: Job, places: Mapping[int, int]) -> str:
+    place = places.get(job.job_id)
+    return f"{job.state} ({place})" if place else job.state
+
+
+def _took(job: Job) -> str:
+    if job.started_at is None or job.finished_at is None:
+        return ""
+    return f"{max(0.0, job.finished_at - job.started_at):.0f} s"
+
+
+def moment(seconds: float | None) -> str:
+    """Return a time as people read it; the table may hold any number."""
+    if seconds is None or not 0 <= seconds < _LONGEST_S:
+        return ""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _data(job: Job) -> dict[str, Any]:
+    """Return a job with its request as data."""
+    found: dict[str, Any] = msgspec.to_builtins(job)
+    with contextlib.suppress(msgspec.DecodeError):
+        found["request"] = msgspec.json.decode(job.request)
+    return found
+
+
+def as_json(content: object) -> str:
+    """Return data as text that a person can read, too."""
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"

@@ -1,0 +1,122 @@
+"""`xlabench repro`: for a fault of the store, a script of one file that shows it, and the draft of an issue."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from xlabench.command import (
+    EXIT_DONE,
+    EXIT_FINDINGS,
+    EXIT_PARTIAL,
+    EXIT_USAGE,
+    add_database,
+    home_of,
+    say,
+    store_of,
+    verb,
+)
+
+if TYPE_CHECKING:
+    import argparse
+
+    from store.repro.fault import Fault
+    from xlabench.command import Verbs
+
+_LIMIT_S = 300.0
+_CODES = {"shown": EXIT_DONE, "not shown": EXIT_FINDINGS, "could not run": EXIT_PARTIAL}
+
+
+def add(verbs: Verbs) -> None:
+    """Add the verb and its flags."""
+    parser = verb(
+        verbs,
+        "repro",
+        _repro,
+        "For a fallback op, a graph break, a failure or a wrong answer: a script of one file that shows it, run once "
+        "to prove that, and the draft of an issue. Faults whose texts read alike are one, with one draft. Without "
+        "RECORD, --op, --signature or --all, faults are listed with their ids. Exit code 1: a script did not show "
+        "its fault; 3: one could not run.",
+    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("record", nargs="?", metavar="RECORD", help="all faults of the result that this record is of")
+    what.add_argument("--op", metavar="OP", help="a fallback op, as aten::nonzero")
+    what.add_argument("--signature", metavar="ID", help="one fault, by its id in the list")
+    what.add_argument("--all", action="store_true", help="every fault of the list")
+    parser.add_argument("--run", metavar="RUN_ID", help="only faults that occurred in this run")
+    parser.add_argument("--output", "-o", type=Path, metavar="DIR", help="default: `repros` in the home")
+    parser.add_argument("--python", default=sys.executable, metavar="PATH", help="interpreter for the scripts")
+    parser.add_argument(
+        "--time-limit", type=_seconds, default=_LIMIT_S, metavar="SECONDS", help="of one script (default: 300)"
+    )
+    add_database(parser)
+
+
+def _seconds(text: str) -> float:
+    import argparse
+
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+    return value
+
+
+def _repro(parsed: argparse.Namespace) -> int:
+    from store.choose import newest_snapshot
+    from store.query import connect
+    from store.repro.find import faults
+    from store.repro.texts import FOLDER_NAME
+
+    python = shutil.which(parsed.python)
+    if python is None:
+        return say(f"--python {parsed.python}: there is no such interpreter; name its python, as VENV/bin/python.", 2)
+    with connect(newest_snapshot(store_of(parsed))) as con:
+        found = faults(con, record=parsed.record, op=parsed.op, fault_id=parsed.signature, run=parsed.run)
+    if parsed.record is None and parsed.op is None and parsed.signature is None and not parsed.all:
+        return _list(found)
+    if not found:
+        return say("There is no fault to show: no fallback op, graph break, failure or wrong answer.", EXIT_USAGE)
+    folder = parsed.output or home_of(parsed) / FOLDER_NAME
+    signal.signal(signal.SIGTERM, _interrupt)
+    return max(_one(fault, folder, python, parsed.time_limit) for fault in found)
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    """End as Ctrl-C does, so that the script that runs is killed, too."""
+    del number, frame
+    raise KeyboardInterrupt
+
+
+def _list(found: list[Fault]) -> int:
+    from store.answer import as_text
+    from store.repro.find import lines
+
+    columns = ["id", "kind", "results", "models", "first run", "text"]
+    sys.stdout.write(as_text(columns, list(lines(found))))
+    return EXIT_DONE
+
+
+def _one(fault: Fault, folder: Path, python: str, limit_s: float) -> int:
+    """Make, run and write the script and the draft of one fault; what cannot be scripted is said."""
+    from runner.errors import UsageError
+    from runner.repro.prove import show
+    from store.repro import folder as drafts
+
+    name = f"{fault.fault_id} {fault.kind.replace('_', ' ')} {fault.headline[:80]}"
+    print(name, flush=True)
+    try:
+        proof = show(fault, python, limit_s, lambda line: print(f"  {line}", flush=True))
+    except UsageError as error:
+        return say(str(error), EXIT_PARTIAL)
+    draft, script = drafts.write(folder, fault, proof)
+    print(f"  {proof.outcome} after {proof.seconds:.0f} s: {proof.what}")
+    print(f"  draft {draft}" + (f"\n  script {script}" if script else ""))
+    if proof.outcome != "shown":
+        print("  " + "\n  ".join(proof.output.strip().splitlines()[-5:]))
+    return _CODES[proof.outcome]

@@ -1,0 +1,125 @@
+"""`xlabench schedule`: recurring runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xlabench.command import EPILOG, EXIT_DONE, EXIT_FINDINGS, verb
+from xlabench.jobs import add_job_flags, desk_of, warn_without_worker
+
+if TYPE_CHECKING:
+    from runner.jobs.standing import Standing
+    from xlabench.command import Parser, Verbs
+
+_LATE_AFTER_H = 12.0
+_SHOWN_N = 20
+"""Unfinished experiments that are printed."""
+
+
+def add(verbs: Verbs) -> None:
+    """Add the verb, its actions and their flags."""
+    from xlabench.command import Parser
+
+    parser = verb(
+        verbs,
+        "schedule",
+        _list,
+        "Have a plan measured again and again, and see whether the last time is complete. The home's worker submits a "
+        "job whenever a run is due, once for each time.",
+    )
+    actions = parser.add_subparsers(dest="action", required=True, metavar="add|list|remove", parser_class=Parser)
+    _add_add(
+        actions.add_parser("add", help="have what the flags of `run` ask for measured again and again", epilog=EPILOG)
+    )
+    listing = actions.add_parser("list", help="print the recurring runs, and how the last time went", epilog=EPILOG)
+    listing.add_argument("--format", choices=["text", "json"], default="text", help="how to print")
+    listing.add_argument("--strict", action="store_true", help="exit 1 where one is late, incomplete or missing")
+    listing.set_defaults(verb=_list)
+    removing = actions.add_parser("remove", help="end a recurring run; what it has measured stays", epilog=EPILOG)
+    removing.add_argument("schedule_name", metavar="NAME", help="as `schedule list` prints it")
+    removing.set_defaults(verb=_remove)
+    for each in actions.choices.values():
+        each.add_argument("--home", type=Path, metavar="DIR", default=argparse.SUPPRESS, help="as above")
+    for each in (actions.choices["add"], removing):
+        each.add_argument("--who", metavar="NAME", help="default: the user")
+
+
+def _add_add(parser: Parser) -> None:
+    from runner import flags
+    from runner.flags import types
+
+    parser.add_argument("schedule_name", metavar="NAME", help="label of its runs")
+    parser.add_argument("cron", metavar="CRON", help="five fields, UTC: '0 2 * * *' is every day at 02:00")
+    flags.add_plan_flags(parser)
+    flags.add_measure_flags(parser)
+    group = parser.add_argument_group("job")
+    add_job_flags(group)
+    group.add_argument(
+        "--late-after", type=types.above_zero, default=_LATE_AFTER_H, metavar="H", help="hours (default 12)"
+    )
+    parser.set_defaults(verb=_add)
+
+
+def _add(parsed: argparse.Namespace) -> int:
+    from runner.jobs import from_flags, recurring
+    from runner.jobs.desk import Wish
+    from xlabench.jobs_text import moment
+
+    wish = Wish(
+        request=from_flags.request(parsed),
+        label=parsed.schedule_name,
+        priority=parsed.priority,
+        timeout_s=parsed.timeout,
+    )
+    desk = desk_of(parsed)
+    made = recurring.add(desk, parsed.cron, wish, 3600 * parsed.late_after)
+    print(f"{made.name}: next at {moment(recurring.due_after(made.cron, desk.clock()))} UTC")
+    warn_without_worker(parsed)
+    return EXIT_DONE
+
+
+def _remove(parsed: argparse.Namespace) -> int:
+    from runner.jobs import recurring
+
+    recurring.remove(desk_of(parsed), parsed.schedule_name)
+    print(f"Removed: {parsed.schedule_name}")
+    return EXIT_DONE
+
+
+def _list(parsed: argparse.Namespace) -> int:
+    from runner.jobs.standing import standings
+    from xlabench.jobs_text import as_json
+
+    found = standings(desk_of(parsed))
+    if parsed.format == "json":
+        sys.stdout.write(as_json(list(map(_data, found))))
+    else:
+        print("\n".join(map(_lines, found)) or "There are no recurring runs.")
+    wrong = [each for each in found if each.word in ("late", "incomplete", "missing")]
+    return EXIT_FINDINGS if wrong and parsed.strict else EXIT_DONE
+
+
+def _lines(standing: Standing) -> str:
+    from xlabench.jobs_text import moment
+
+    schedule, job = standing.schedule, standing.job
+    due = f" since {moment(standing.due_at)}" if standing.due_at else ""
+    count = f", {standing.finished_n} of {standing.planned_n} experiments" if standing.planned_n is not None else ""
+    of_job = f", job {job.job_id} {job.state}" if job else ""
+    reason = f" ({standing.reason})" if standing.reason else ""
+    first = f"{schedule.name}  {schedule.cron}  {standing.word}{due}{count}{of_job}{reason}"
+    first += f"  next {moment(standing.next_at)}" if standing.next_at else ""
+    versions = [f"  with {text}" for text in standing.versions]
+    missing = [f"  not measured: {text}" for text in standing.unfinished[:_SHOWN_N]]
+    more = len(standing.unfinished) - _SHOWN_N
+    return "\n".join([first, *versions, *missing, *([f"  … and {more} more"] if more > 0 else [])])
+
+
+def _data(standing: Standing) -> dict[str, Any]:
+    import msgspec
+
+    found: dict[str, Any] = msgspec.to_builtins(standing)
+    return found

@@ -1,0 +1,124 @@
+"""`xlabench worker`: carry out the jobs of a home on this machine, or on the nodes of a cluster."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from xlabench.command import EXIT_DONE, EXIT_USAGE, add_database, home_of, say, state_of, store_of, verb
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from runner.jobs.executor import Executor
+    from xlabench.command import Parser, Verbs
+
+
+def add(verbs: Verbs) -> None:
+    """Add the verb and its flags."""
+    parser = verb(
+        verbs,
+        "worker",
+        _worker,
+        "Carry out the jobs of the home, one per device at a time, until Ctrl-C or SIGTERM. Jobs that run go on "
+        "without it, and the next worker takes them up. A home has one worker per machine and executor.",
+    )
+    parser.add_argument("--drain", action="store_true", help="at the signal, wait for the jobs that run")
+    # Of `xlabench serve`: the worker ends with the process that started it.
+    parser.add_argument("--parent", type=int, help=argparse.SUPPRESS)
+    add_database(parser)
+    _add_cluster(parser)
+
+
+def _add_cluster(parser: Parser) -> None:
+    from runner.jobs.serve import EXECUTORS
+
+    group = parser.add_argument_group("more than one machine (docs/cluster.md)")
+    group.add_argument(
+        "--executor", choices=EXECUTORS, default="local", help="this machine, or the nodes of a Ray cluster"
+    )
+    group.add_argument("--address", metavar="URL", help="of ray: its dashboard, as http://head:8265")
+    group.add_argument(
+        "--shared", metavar="PATH", help="of ray: folder or URL (s3://bucket/folder) that this host and all nodes reach"
+    )
+    group.add_argument(
+        "--node-python", metavar="PYTHON", default="python3", help="of ray: the nodes' interpreter (default python3)"
+    )
+    group.add_argument(
+        "--node-flags", action="store_true", help="print the flags that `ray start` needs on this host, and stop"
+    )
+
+
+def _worker(parsed: argparse.Namespace) -> int:
+    from runner.jobs.serve import Loop, only_one
+    from runner.jobs.worker import Worker
+    from runner.notices.watch import Watch
+    from xlabench.notices import look_command
+
+    if parsed.node_flags:
+        return _print_node_flags(home_of(parsed))
+    if parsed.parent is not None:
+        from runner.schedule.processes import die_with_parent
+
+        die_with_parent(parsed.parent, signal.SIGTERM)
+    home = home_of(parsed)
+    executor = _executor(parsed, home)
+    home.mkdir(parents=True, exist_ok=True)
+    with only_one(home, parsed.executor) as other:
+        if other is not None:
+            return say(f"{home} has a worker already, {other}. One is enough.", EXIT_USAGE)
+        worker = Worker(home=home, executor=executor, say=_tell)
+        worker.is_idle()  # a table that cannot be used at all ends the command here
+        watch = Watch(home, store_of(parsed), look_command(home, parsed.database))
+        Loop(worker, beside=watch.step, drain=parsed.drain).run(
+            lambda: _tell(f"Worker of {home.resolve()}: waiting for jobs.")
+        )
+    return EXIT_DONE
+
+
+def _executor(parsed: argparse.Namespace, home: Path) -> Executor:
+    """Return what carries the jobs out.
+
+    Raises:
+        UsageError: flags that do not go together, or a package that is not installed.
+    """
+    from runner.errors import UsageError
+
+    if parsed.executor == "local":
+        from runner.jobs.local import Local
+
+        if parsed.address or parsed.shared:
+            raise UsageError("--address and --shared belong to --executor ray.")
+        return Local(home, ends=(f"--database={parsed.database.resolve()}",) if parsed.database else ())
+    if not (parsed.address and parsed.shared):
+        raise UsageError("--executor ray needs --address (http://head:8265) and --shared (what all nodes reach).")
+    from runner.jobs.cluster.executor import Ray
+    from runner.jobs.cluster.ray_api import RayCluster
+    from store.remote import Place
+    from xlabench.arrivals import Arrivals
+
+    cluster = RayCluster(parsed.address)
+    cluster.connect()
+    arrivals = Arrivals(store_of(parsed), state_of(parsed), _tell)
+    return Ray(
+        home=home,
+        cluster=cluster,
+        shared=Place.of(parsed.shared),
+        python=parsed.node_python,
+        arrived=arrivals.tell,
+        say=_tell,
+    )
+
+
+def _print_node_flags(home: Path) -> int:
+    from runner.environments import machine, settings_file
+    from runner.jobs.cluster.nodes import start_flags
+
+    print(" ".join(start_flags(machine.detect().devices, settings_file.read(home).environments)))
+    return EXIT_DONE
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stdout, flush=True)
