@@ -33,13 +33,15 @@ def main(folder: AttemptFolder) -> None:
     if order.get("parent"):  # its death is a wish to end, which leaves the command its grace
         processes.die_with_parent(order["parent"], signal.SIGTERM)
     processes.become_subreaper()
+    # Before the command, which on a busy machine may be seen at work while this process has not been heard of; who asks
+    # it to end meanwhile is heard once there is a command.
+    folder.say_started(os.getpid(), processes.start_time(os.getpid()))
     try:
         command = _start(folder, order)
     except OSError as error:
         folder.log.write_text(f"xlabench: the command cannot be started: {error}\n")
         folder.say_end(_EXIT_NOT_STARTED, "ended")
         return
-    folder.say_started(os.getpid(), processes.start_time(os.getpid()))
     code, reason = Leader(command, order["timeout_s"], order["grace_s"]).lead()
     # Whatever the command left behind, in any session and stopped or not, goes with it.
     processes.kill_tagged(str(folder.path), tag=VARIABLE)

@@ -147,6 +147,26 @@ def test_a_worker_that_died_between_start_and_table_has_lost_nothing(desk, monke
     assert os.getsid(job.pid) == job.pid
 
 
+def test_the_leading_process_says_who_it_is_before_its_command_begins(tmp_path):
+    """However slow the machine: a worker that sees the command at work knows whom to ask to end it."""
+    place = folder.AttemptFolder(tmp_path)
+    place.make({"argv": ["x"], "cwd": "/", "devices": [], "timeout_s": 1.0, "grace_s": 1.0})
+    script = """
+import sys
+from pathlib import Path
+from runner.jobs import folder, shim
+
+def begin(place, order):
+    print(place.started() is not None)
+    raise OSError("far enough")
+
+shim._start = begin
+shim.main(folder.AttemptFolder(Path(sys.argv[1])))
+"""
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
 def test_a_worker_that_died_before_the_start_begins_another_attempt(desk, monkeypatch):
     lab = Lab(desk, SLEEP)
     lab.submit()
