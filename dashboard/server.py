@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import ipaddress
+import logging
 import os
 import re
 import signal
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 APP = Path(__file__).with_name("app.py")
 EXIT_DONE = 0
 EXIT_USAGE = 2
+MOST_SENT_MB = 4
+"""What a page may send at a time: a configuration of operators is its longest text, and a request has 1 MiB."""
 GRACE_S = 3
 """Seconds in which what is being answered may end after Ctrl-C or SIGTERM."""
 
@@ -115,6 +118,8 @@ def streamlit_options(
         "server.fileWatcherType": "none",
         "server.enableStaticServing": False,
         "server.enableAgentApi": False,
+        "server.maxUploadSize": 1,
+        "server.maxWidgetStateSize": MOST_SENT_MB,
         "browser.gatherUsageStats": False,
         "client.showErrorDetails": "none",
         "client.showErrorLinks": False,
@@ -183,13 +188,26 @@ def _add_login(options: dict[str, Any]) -> str | None:
 def _run_streamlit(options: dict[str, Any]) -> None:
     """Run Streamlit with our routes in this process, so that no child can outlive it; it ends at a signal."""
     import streamlit as st  # noqa: PLC0415 - half a second that a refused port need not cost
+    from starlette.middleware import Middleware  # noqa: PLC0415 - as above
 
-    from dashboard.routes import routes  # noqa: PLC0415 - as above
+    from dashboard import forged  # noqa: PLC0415 - as above
+    from dashboard.routes import door, routes  # noqa: PLC0415 - as above
 
     _trust_charts()
     _trust_own_pages()
+    _log(door.LOG)
+    forged.keep()
     ours = routes(options["server.allowedHosts"], os.environ[BASE_VARIABLE])
-    st.App(APP, routes=ours, lifespan=_life).run(config=options)
+    st.App(APP, routes=ours, middleware=[Middleware(door.Door)], lifespan=_life).run(config=options)
+
+
+def _log(name: str) -> None:
+    """Have a log of ours written where the server writes, with the time."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logger = logging.getLogger(name)
+    logger.addHandler(handler)
+    logger.propagate = False
 
 
 @contextlib.asynccontextmanager

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from pathlib import Path
@@ -52,24 +53,32 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def served(
-    home: Path, python: str | Path = sys.executable, cwd: Path = ROOT, *, words: Iterable[str] = (), base: str = ""
+    home: Path,
+    python: str | Path = sys.executable,
+    cwd: Path = ROOT,
+    *,
+    words: Iterable[str] = (),
+    base: str = "",
+    log: Path | None = None,
 ) -> Iterator[int]:
     """Serve a home's dashboard; give the port once it is healthy, and end it by Ctrl-C.
 
-    Further words of the command may put the pages below the path `base`.
+    Further words of the command may put the pages below the path `base`; what the server says goes to the file `log`.
     """
     port = free_port()
     command = [str(python), "-m", "xlabench", "serve", "--home", str(home), "--port", str(port), "--no-worker"]
     command += words
     env = os.environ | {"PYTHONPATH": str(ROOT)}
-    server = subprocess.Popen(command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        assert _healthy(port, base)
-        yield port
-    finally:
-        server.send_signal(signal.SIGINT)
-        out, _ = server.communicate(timeout=START_S)
-    assert "Traceback" not in out
+    with log.open("wb+") if log else tempfile.TemporaryFile() as said:
+        server = subprocess.Popen(command, cwd=cwd, env=env, stdout=said, stderr=subprocess.STDOUT)
+        try:
+            assert _healthy(port, base)
+            yield port
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.wait(timeout=START_S)
+        said.seek(0)
+        assert b"Traceback" not in said.read()
 
 
 def _healthy(port: int, base: str) -> bool:

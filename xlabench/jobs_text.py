@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from runner.jobs.plain import plain
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -19,7 +21,7 @@ _LONGEST_S = 1e11
 def line(job: Job) -> str:
     """Say in one line how a job stands."""
     why = f" ({job.message})" if job.message else ""
-    return f"job {job.job_id}  {job.state}{why}  {job.label}  {job.who}"
+    return plain(f"job {job.job_id}  {job.state}{why}  {job.label}  {job.who}")
 
 
 def table(found: Sequence[Job], places: Mapping[int, int], form: str) -> str:
@@ -31,7 +33,10 @@ def table(found: Sequence[Job], places: Mapping[int, int], form: str) -> str:
     from tabulate import tabulate
 
     rows = [
-        (job.job_id, _state(job, places), moment(job.submitted_at), _took(job), job.who, job.label, job.message)
+        (
+            *(job.job_id, _state(job, places), moment(job.submitted_at), _took(job)),
+            *map(plain, (job.who, job.label, job.message)),
+        )
         for job in found
     ]
     headers = ("job", "state", "submitted (UTC)", "ran", "who", "label", "")
@@ -54,8 +59,13 @@ def details(job: Job, actions: Sequence[Action], form: str) -> str:
         "started": moment(job.started_at),
         "finished": moment(job.finished_at),
     }
-    lines = [line(job), *(f"  {name:<10} {value}" for name, value in facts.items() if value not in (None, ""))]
-    lines += [f"  {moment(each.acted_at)}  {each.action}  {each.who}  {each.detail}".rstrip() for each in actions]
+    lines = [
+        line(job),
+        *(f"  {name:<10} {plain(str(value))}" for name, value in facts.items() if value not in (None, "")),
+    ]
+    lines += [
+        plain(f"  {moment(each.acted_at)}  {each.action}  {each.who}  {each.detail}".rstrip()) for each in actions
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -80,7 +90,7 @@ def moment(seconds: float | None) -> str:
 def _data(job: Job) -> dict[str, Any]:
     """Return a job with its request as data."""
     found: dict[str, Any] = msgspec.to_builtins(job)
-    with contextlib.suppress(msgspec.DecodeError):
+    with contextlib.suppress(msgspec.DecodeError, RecursionError):
         found["request"] = msgspec.json.decode(job.request)
     return found
 

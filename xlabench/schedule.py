@@ -103,6 +103,7 @@ def _list(parsed: argparse.Namespace) -> int:
 
 
 def _lines(standing: Standing) -> str:
+    from runner.jobs.plain import plain
     from xlabench.jobs_text import moment
 
     schedule, job = standing.schedule, standing.job
@@ -115,7 +116,7 @@ def _lines(standing: Standing) -> str:
     versions = [f"  with {text}" for text in standing.versions]
     missing = [f"  not measured: {text}" for text in standing.unfinished[:_SHOWN_N]]
     more = len(standing.unfinished) - _SHOWN_N
-    return "\n".join([first, *versions, *missing, *([f"  … and {more} more"] if more > 0 else [])])
+    return "\n".join(map(plain, [first, *versions, *missing, *([f"  … and {more} more"] if more > 0 else [])]))
 
 
 def _data(standing: Standing) -> dict[str, Any]:

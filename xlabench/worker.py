@@ -121,4 +121,7 @@ def _print_node_flags(home: Path) -> int:
 
 
 def _tell(text: str) -> None:
-    print(text, file=sys.stdout, flush=True)
+    """Print a line; it may hold words of anybody who can write to the table."""
+    from runner.jobs.plain import plain
+
+    print(plain(text), file=sys.stdout, flush=True)

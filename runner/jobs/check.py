@@ -12,6 +12,7 @@ from runner import flags
 from runner.errors import RunnerError, UsageError
 from runner.jobs import operators
 from runner.jobs.command import flag_words
+from runner.jobs.plain import plain
 from runner.jobs.request import RunRequest, XlaFlag, decode
 from runner.plan import plan_file
 from runner.plan.selection import select
@@ -28,15 +29,19 @@ _MOST_EXPERIMENTS = 20_000
 _MOST_REPEATS = 3
 """`*`, `+` and `{` of one pattern: more of them can take years over a long name."""
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./+-]{0,199}")
-_FREE_TEXT = frozenset({"notes", "skip_reason", "not_here", "in_spite_of"})
+_LONGEST_REFUSAL = 1000
+_LONGEST_NOTE = 4000
 _OVERRIDE = re.compile(r"True|False|None|-?[0-9]+(\.[0-9]+)?")
 _KEY = re.compile(r"(dynamo|inductor)\.[A-Za-z_][\w.]*")
 
 
 class BadRequest(RunnerError):
-    """A request that cannot be carried out."""
+    """A request that cannot be carried out; what it says may quote it, so no terminal obeys it, and it has an end."""
 
     exit_code = 2
+
+    def __init__(self, text: str) -> None:
+        super().__init__(plain(text)[:_LONGEST_REFUSAL])
 
 
 def read(text: str, most_bytes: int, environments: Collection[str]) -> Request:
@@ -138,6 +143,7 @@ def _check_plan(request: RunRequest) -> None:
         where = f"experiment {number} of the plan"
         if entry.environment not in {*request.environments, "default"}:
             raise UsageError(f"{where} is of the environment {entry.environment!r}, which the request does not name.")
+        _check_notes((*entry.notes, entry.skip_reason, entry.not_here, entry.in_spite_of), where)
         apart = {"xla_flags", "overrides"}
         operators.check_source(entry.used_by, where)
         if config.suite_name == operators.SUITE or config.operator is not None:
@@ -154,6 +160,13 @@ def _check_texts(values: Iterable[Any], where: str) -> None:
         for text in value if isinstance(value, list | tuple) else (value,):
             if isinstance(text, dict) or (isinstance(text, str) and not _WORD.fullmatch(text)):
                 raise UsageError(f"{text!r} in {where} is no word.")
+
+
+def _check_notes(texts: Iterable[str | None], where: str) -> None:
+    """Check what is for readers only: logs and pages show it."""
+    for text in texts:
+        if text is not None and (len(text) > _LONGEST_NOTE or plain(text) != text):
+            raise UsageError(f"{where}: a note or reason is too long, or holds a character that cannot be shown.")
 
 
 def _check_compiler_settings(xla_flags: tuple[str, ...], overrides: dict[str, str], where: str) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from runner.environments import settings_file
 from runner.errors import RunnerError
 from runner.jobs import check, recurring
+from runner.jobs.bounds import LONGEST_NAME
 from runner.jobs.executor import Alive, Ended, Gone, Ticket, Waiting
 from runner.jobs.request import needs
 from runner.jobs.states import ALIVE, outcome
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from runner.jobs.request import Request
     from store.state.jobs import Job
 
+_MOST_ATTEMPTS = 1_000_000
+"""Nobody retries a job as often; a row may hold any number, and one more than the largest is none."""
 LATE_S = 5.0
 """After the grace, a job whose leading process does not end it is killed by the worker."""
 NAME = "worker"
@@ -185,7 +188,7 @@ class Worker:
                 self._write_waiting(job, reserved.reason)
                 continue
             try:
-                claimed = self._claim(job)
+                claimed = self._claim(job, file.jobs.attempts)
                 if claimed is not None:
                     made = work(request, claimed, file.jobs)
                     self._begin(claimed, ticket, partial(self.executor.start, ticket, made, reserved))
@@ -204,7 +207,7 @@ class Worker:
             self._checked[job.job_id] = job.request, request
         if not 0 < job.timeout_s <= file.jobs.longest_timeout_s:
             raise check.BadRequest(f"Its timeout of {job.timeout_s:g} s is not within [jobs] longest_timeout_s.")
-        if job.attempts < 0 or job.tries_left < 1 or not job.label.isprintable():
+        if not _as_the_queue_writes(job):
             raise check.BadRequest("Its row is not as the queue writes one; submit it anew.")
         return request
 
@@ -220,7 +223,7 @@ class Worker:
             with opened(self.home / FILE_NAME) as con:
                 jobs.change(con, job.job_id, ("queued",), message=reason)
 
-    def _claim(self, job: Job) -> Job | None:
+    def _claim(self, job: Job, most_tries: int) -> Job | None:
         """Make the job ours before anything of it exists; None where it was cancelled meanwhile."""
         with opened(self.home / FILE_NAME) as con:
             return jobs.change(
@@ -229,7 +232,7 @@ class Worker:
                 ("queued",),
                 state="starting",
                 attempts=job.attempts + 1,
-                tries_left=job.tries_left - 1,
+                tries_left=min(job.tries_left, most_tries) - 1,
                 executor=self.executor.name,
                 host=self.host,
                 pid=None,
@@ -259,3 +262,9 @@ class Worker:
     def _act(self, con: sqlite3.Connection, job_id: int, action: str, detail: str) -> None:
         made = Action(job_id=job_id, action=action, who=NAME, verified=True, acted_at=self.clock(), detail=detail)
         jobs.act(con, made)
+
+
+def _as_the_queue_writes(job: Job) -> bool:
+    """Say whether what a row holds beside its request could be that of a job which somebody submitted."""
+    label = job.label.isprintable() and job.label.strip() and len(job.label) <= LONGEST_NAME
+    return bool(label) and 0 <= job.attempts < _MOST_ATTEMPTS and job.tries_left >= 1

@@ -1,0 +1,274 @@
+"""Every field of a request with every hostile text, and rows written by hand: refused, with the reason kept."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from runner.jobs import check, folder
+from runner.jobs.command import words
+from runner.jobs.desk import Desk, Refused, Wish
+from runner.jobs.local import Local
+from runner.jobs.request import ConfirmRequest, RunRequest, Selection, encode
+from runner.jobs.roles import Person
+from runner.jobs.work import run_name
+from runner.jobs.worker import Worker
+from runner.schedule import devices
+from tests.runner.jobs.fake_executor import Fake, World
+from tests.runner.jobs.hostile import CONFIRMING, EVIL, SEARCHED, confirming, fields, of_python, rows
+from xlabench import jobs_text
+
+BYTES = 1 << 20
+DUMMY = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=("cpu",)))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path, Person("ann"))
+
+
+@pytest.mark.parametrize("kind", EVIL)
+def test_no_field_of_a_run_takes_it(kind):
+    """A pattern may hold some of it: it stands in its flag's own word, whatever is in it."""
+    evil, said = EVIL[kind], []
+    for group, name in fields():
+        for row in rows(group, name, evil):
+            try:
+                request = check.read(json.dumps(row), BYTES, ())
+            except check.BadRequest as error:
+                said.append(str(error))
+                continue
+            assert name in SEARCHED, row
+            assert words(request) == ["run", f"--{name}={evil}"]
+    assert [text for text in said if not text.isprintable() or len(text) > 1000] == []
+
+
+@pytest.mark.parametrize("kind", EVIL)
+def test_no_field_of_a_confirmation_takes_it(kind):
+    for name in CONFIRMING:
+        for row in confirming(name, EVIL[kind]):
+            with pytest.raises(check.BadRequest):
+                check.read(json.dumps(row), BYTES, ())
+
+
+def test_what_a_page_made_without_looking_is_refused_and_kept(desk):
+    """Python's structs take anything: the desk reads each request as if it had come from outside."""
+    for group, name in fields():
+        kind = "HTML" if name in SEARCHED else "shell"
+        with pytest.raises(Refused):
+            desk.submit(Wish(request=of_python(group, name, EVIL[kind]), label="x"))
+    with pytest.raises(Refused):
+        desk.submit(Wish(request=ConfirmRequest(old="a", new=EVIL["flag"]), label="x"))
+    kept = desk.actions()
+    assert desk.listed() == []
+    assert {(each.action, each.who) for each in kept} == {("refused submit", "ann")}
+    assert len(kept) == len(list(fields())) + 1
+    assert all(each.detail for each in kept)
+
+
+PLANNED = {"suite_name": "dummy", "model_name": "dummy_nonzero", "test": "eval", "accelerator": "cpu"}
+PLACES = ("config", "settings", "environment", "experiment_id", "notes", "skip_reason", "not_here", "in_spite_of")
+SHOWN = ("shell", "flag", "path", "absolute path", "dots", "SQL", "HTML", "template", "code")
+"""Of what is for readers only: pages show it as text, terminals too, and nobody executes it."""
+
+
+def planned(place: str, name: str, evil: str) -> str:
+    entry: dict[str, object] = {"config": dict(PLANNED)}
+    plan: dict[str, object] = {"schema_version": 1, "experiments": [entry]}
+    if place == "settings":
+        plan["settings"] = {name: evil}
+    elif place == "config":
+        entry["config"] = PLANNED | {name: evil}
+    else:
+        entry[place] = [evil] if place == "notes" else evil
+    return json.dumps({"kind": "run", "plan": plan})
+
+
+@pytest.mark.parametrize("kind", EVIL)
+def test_no_part_of_a_plan_takes_it(kind):
+    from store.record import ExperimentConfig
+
+    evil = EVIL[kind]
+    names = {"config": (*ExperimentConfig.__struct_fields__, evil), "settings": ("repeat", "start", "seed", evil)}
+    for place in PLACES:
+        for name in names.get(place, ("",)):
+            try:
+                request = check.read(planned(place, name, evil), BYTES, ())
+            except check.BadRequest:
+                continue
+            assert place in ("notes", "skip_reason", "not_here", "in_spite_of"), (place, name)
+            assert kind in SHOWN
+            assert words(request) == ["run"], "nothing of it becomes a word of the command"
+
+
+def test_no_label_leads_out_of_the_runs(desk):
+    for label in ("../../etc", "/etc/passwd", "..", ".", "-rf", "a/../../b", "$(id)"):
+        name = run_name(desk.submit(Wish(request=DUMMY, label=label)))
+        assert "/" not in name
+        assert (Path("/runs") / name).resolve().parent == Path("/runs")
+
+
+LARGEST = 2**63 - 1
+BY_HAND = {
+    "request": [
+        '{"kind":"run","argv":["/bin/sh","-c","id"]}',
+        '{"kind":"run","selection":{"suite_name":["dummy"]},"command":"id"}',
+        '{"kind":"run","environments":["/bin/sh"]}',
+        '{"kind":"run","environments":["x=/bin/sh"]}',
+        '{"kind":"run","selection":{"models_file":"/etc/passwd"}}',
+        '{"kind":"run","protocol":{"env":{"LD_PRELOAD":"/tmp/evil.so"}}}',
+        '{"kind":"run","configuration":{"xla_flags":[["--xla_dump_to=/etc"]]}}',
+        '{"kind":"confirm","old":"--home=/tmp","new":"b"}',
+        '{"kind":"run","\\u001b]0;owned\\u0007":1}',
+        "[" * 100_000,
+        '{"kind":"run","environments":["' + "x" * BYTES + '"]}',
+    ],
+    "attempts": [-1, LARGEST],
+    "tries_left": [0, -LARGEST],
+    "timeout_s": [0.0, -1.0, 9e999, 1e12],
+    "label": ["", " ", "x" * 100_000, "a\nb", "\x1b[2J", "x\0y"],
+}
+
+
+def write(desk: Desk, **values: object) -> None:
+    """Change the newest row by hand, past everything of ours."""
+    sets = ", ".join(f"{name} = :{name}" for name in values)
+    with closing(sqlite3.connect(desk.state)) as con, con:
+        con.execute(f"UPDATE jobs SET {sets} WHERE job_id = (SELECT max(job_id) FROM jobs)", values)
+
+
+def test_rows_that_somebody_wrote_are_refused_with_their_reason_and_hold_up_no_other(desk):
+    said: list[str] = []
+    forged = [(name, value) for name, values in BY_HAND.items() for value in values]
+    for name, value in forged:
+        desk.submit(Wish(request=DUMMY, label="x", priority=1))
+        write(desk, **{name: value})
+    good = desk.submit(Wish(request=DUMMY, label="mine")).job_id
+    world = World()
+    Worker(desk.home, Fake(world), say=said.append).step()
+    assert list(world.begun) == [(good, 1)]
+    for number, what in enumerate(forged, 1):
+        job = desk.job(number)
+        assert (job.state, job.message[:9]) == ("failed", "refused: "), what
+        assert len(job.message) <= 1010
+        last = desk.actions(number)[-1]
+        assert (last.action, last.who) == ("refused start", "worker")
+        assert f"job {number} {job.message}" in said
+
+
+def test_a_row_gives_no_more_tries_than_the_home(desk):
+    desk.submit(Wish(request=DUMMY, label="x"))
+    write(desk, tries_left=LARGEST)
+    Worker(desk.home, Fake(World()), say=lambda _: None).step()
+    assert (desk.job(1).state, desk.job(1).tries_left) == ("running", 2)
+
+
+def test_a_row_names_no_process_that_is_ended_and_no_folder_that_is_used(desk, tmp_path, monkeypatch):
+    """What the row says of process, host and folder is for readers: the worker asks the folder of the attempt."""
+    monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    try:
+        desk.submit(Wish(request=DUMMY, label="x"))
+        forged = {"state": "running", "executor": "local", "host": "$(id)", "folder": str(elsewhere), "run_id": "../x"}
+        write(desk, **forged, pid=bystander.pid, pid_started_at=0.0, attempts=4, tries_left=0, cancel_wanted_at=1.0)
+        Worker(desk.home, Local(desk.home), say=lambda _: None).step()
+        assert bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()
+    assert desk.job(1).state == "cancelled"
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_forged_row_cannot_choose_what_is_executed(desk, tmp_path, monkeypatch):
+    """Whatever else the row holds, the words are those of its request, and the environment is the worker's."""
+    monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
+    script = "import os, sys; print(sys.argv[1:], os.getcwd(), 'EVIL' in os.environ)"
+    worker = Worker(desk.home, Local(desk.home, command=(sys.executable, "-c", script)), say=lambda _: None)
+    desk.submit(Wish(request=DUMMY, label="x"))
+    write(desk, folder="/etc", host="evil", run_id="evil", who="--home=/etc", why="$(id)", key="; id", executor="evil")
+    _until_over(worker, desk)
+    told = folder.of(desk.home, 1, 1).log_tail()
+    for evil in ("/etc", "evil", "$(id)", "; id"):
+        assert evil not in told
+    assert told.startswith("['run', '--suite-name=dummy', '--accelerator=cpu', '--label=x', ")
+    assert told.endswith(f"{Path.cwd()} False\n")
+
+
+def _until_over(worker: Worker, desk: Desk) -> None:
+    deadline = time.monotonic() + 60
+    while desk.job(1).state != "done":
+        worker.step()
+        assert time.monotonic() < deadline, desk.job(1)
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("cron", ["* * * * *; id", "$(id) * * * *", "", "* * * * * *", "x" * 100_000])
+def test_a_forged_recurring_run_is_said_and_starts_nothing(desk, cron):
+    said: list[str] = []
+    desk.submit(Wish(request=DUMMY, label="x"))
+    row = {"name": "\x1b[2J", "cron": cron, "request": '{"kind":"shell"}', "priority": 0, "late": 1.0, "who": "x"}
+    with closing(sqlite3.connect(desk.state)) as con, con:
+        con.execute(
+            "INSERT INTO schedules (name, cron, request, priority, late_after_s, who, verified, created_at)"
+            " VALUES (:name, :cron, :request, :priority, :late, :who, 0, 0)",
+            row,
+        )
+    world = World()
+    Worker(desk.home, Fake(world), say=said.append).step()
+    assert world.begun == [(1, 1)]
+    assert len([text for text in said if "recurring run" in text]) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "why", "key"),
+    [("n" * 201, "x", "", ""), ("ann", "l" * 201, "", ""), ("ann", "x", "w" * 4001, ""), ("ann", "x", "", "k" * 201)],
+)
+def test_words_that_are_too_long_are_refused_and_what_is_kept_of_them_has_an_end(desk, name, label, why, key):
+    asked = Desk(desk.home, Person(name))
+    with pytest.raises(Refused, match=r"and at most [0-9]+ are taken"):
+        asked.submit(Wish(request=DUMMY, label=label, why=why, key=key))
+    [kept] = asked.actions()
+    assert kept.action == "refused submit"
+    assert len(kept.who) <= 200
+    assert "characters" in kept.detail
+
+
+def test_a_request_of_the_longest_size_is_taken_and_one_byte_more_is_not(desk):
+    text = encode(DUMMY)
+    (desk.home / "xlabench.toml").write_text(f"[jobs]\nrequest_bytes = {len(text)}\n")
+    desk.submit(Wish(request=DUMMY, label="x"))
+    (desk.home / "xlabench.toml").write_text(f"[jobs]\nrequest_bytes = {len(text) - 1}\n")
+    world = World()
+    Worker(desk.home, Fake(world), say=lambda _: None).step()
+    assert world.begun == []
+    assert f"The request has {len(text)} bytes" in desk.job(1).message
+
+
+def test_no_terminal_obeys_a_row(desk):
+    """`jobs show` and `list` print one line for each thing, whatever somebody has written into the table."""
+    desk.submit(Wish(request=DUMMY, label="x"))
+    evil = "\x1b]0;owned\x07\nrefused by nobody"
+    texts = dict.fromkeys(("label", "who", "why", "message", "run_id", "folder", "request", "host"), evil)
+    write(desk, **texts, pid=1)
+    job, honest = desk.job(1), msgspec.structs.replace(desk.job(1), **dict.fromkeys(texts, "x"))
+    for shown in (jobs_text.details(job, desk.actions(1), "text"), jobs_text.table([job], {}, "text")):
+        assert all(line.isprintable() for line in shown.splitlines())
+    assert jobs_text.details(job, (), "text").count("\n") == jobs_text.details(honest, (), "text").count("\n")
+    assert jobs_text.table([job], {}, "text").count("\n") == 2
+
+
+def test_a_request_that_is_nested_without_an_end_can_be_printed(desk):
+    desk.submit(Wish(request=DUMMY, label="x"))
+    write(desk, request="[" * 100_000)
+    assert json.loads(jobs_text.details(desk.job(1), (), "json"))["request"][:2] == "[["
