@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dashboard import picked
 from dashboard.selection import FILTER_WORDS, ONLY, RULES, Point, Rule, Selection
 from dashboard.words import escape, when
 
@@ -85,7 +86,7 @@ def clear() -> None:
 
 def choose_run(run_id: str, choices: Choices) -> None:
     """Set the run; to be called from a callback, before the widget exists."""
-    st.session_state["run"] = dict(choices.runs)[run_id]
+    picked.leave("run", dict(choices.runs)[run_id])
 
 
 def choose_baseline(backend: str) -> None:
@@ -181,6 +182,7 @@ def _rule() -> Rule:
 
 def _run_box(label: str, key: str, fixed: tuple[str, ...], choices: Choices, help_text: str) -> str | None:
     """Draw a list of runs; a typed or linked id that is not listed is accepted as it is."""
+    picked.take(key)
     listed = dict(choices.runs[:RUNS_LISTED])
     if st.session_state.get(key) in listed:
         st.session_state[key] = listed[st.session_state[key]]

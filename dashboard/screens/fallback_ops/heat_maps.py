@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import answers, data, downloads
+from dashboard import answers, data, downloads, picked
 from dashboard.charts import heat
 from dashboard.charts.axes import PICKED
 from dashboard.rows import sections
@@ -79,6 +79,6 @@ def _label(value: float, *, as_share: bool) -> str:
 
 def _open(key: str) -> None:
     """Choose the op of the selected cell; the page is drawn anew with it."""
-    picked = st.session_state[key]["selection"].get(PICKED) or ()
-    if picked:
-        st.session_state["op"] = picked[0]["op"]
+    cells = st.session_state[key]["selection"].get(PICKED) or ()
+    if cells:
+        picked.leave("op", cells[0]["op"])

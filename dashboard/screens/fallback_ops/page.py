@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, empty, frame
+from dashboard import data, empty, frame, picked
 from dashboard.rows import with_series
 from dashboard.screens.fallback_ops import breaks, heat_maps, one_op, payoffs, ranking, reads, sentences
 from dashboard.words import CLASSES, count, escape
@@ -51,6 +51,7 @@ def _all(view: View, calls: pd.DataFrame) -> None:
 
 def _asked(known: tuple[str, ...]) -> str | None:
     """Return the op of the address or of the widget below; say where the store has no such op."""
+    picked.take(KEY)
     value = st.session_state[KEY] if KEY in st.session_state else st.query_params.get(KEY)
     if value and value not in known:
         st.warning(f"Ignored, because no record of the store called it: op “{escape(value[:80])}”.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import access, jobs, launching, settings, snapshot, tables
+from dashboard import access, jobs, launching, picked, settings, snapshot, tables
 from dashboard.progress import progress
 from dashboard.screens.jobs import one
 from dashboard.settings import FOLLOW_EVERY_S
@@ -88,12 +88,13 @@ def _table(found: Sequence[Job]) -> None:
 
 
 def _choose(job_ids: Sequence[int]) -> None:
-    picked = st.session_state[_TABLE]["selection"]["rows"]
-    if picked and picked[0] < len(job_ids):
-        st.session_state[KEY] = str(job_ids[picked[0]])
+    rows = st.session_state[_TABLE]["selection"]["rows"]
+    if rows and rows[0] < len(job_ids):
+        picked.leave(KEY, str(job_ids[rows[0]]))
 
 
 def _chosen(found: Sequence[Job]) -> Job | None:
+    picked.take(KEY)
     typed = str(
         st.text_input(
             "Job",
