@@ -20,7 +20,7 @@ def pytest_collection_modifyitems(items):
         if HERE in Path(item.path).parents:
             item.add_marker(pytest.mark.browser)
             item.add_marker(pytest.mark.slow)
-            # A browser on a shared machine may be late; the second try is named in the summary, and nothing else has one.
+            # A browser on a shared machine may be late; the summary names a second try, and nothing else has one.
             item.add_marker(pytest.mark.flaky(reruns=1))
             if harness.chromium_path() is None:
                 item.add_marker(absent)
