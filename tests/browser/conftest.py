@@ -43,7 +43,7 @@ def browser():
 @pytest.fixture
 def page(browser):
     context = browser.new_context(viewport={"width": 1440, "height": 900})
-    yield context.new_page()
+    yield harness.patient(context.new_page())
     context.close()
 
 

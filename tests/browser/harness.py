@@ -12,10 +12,14 @@ import time
 import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+from weakref import WeakKeyDictionary
 
 import psutil
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Error as BrowserError
 from streamlit import logger
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -24,7 +28,9 @@ logger.set_log_level("ERROR")  # it would warn that its caches have no server he
 from dashboard.pages import PAGES  # noqa: E402 - the repository's own packages come first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from playwright.sync_api import Locator, WebSocket
 
 PATHS = {f"/{spec.url_path}": spec.title for spec in PAGES}
 """Path of each page → its title."""
@@ -39,7 +45,18 @@ LAUNCH_ARGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-START_S = 30.0
+START_S = 120.0
+"""How long a server may take to answer."""
+PATIENCE_S = 60.0
+"""How long a page may take to do what was asked of it: tests share two cores with whatever else goes on there."""
+_ROW_PX = 35
+"""Height of a row of a table, its header included."""
+_BOX_PX = 18
+"""Where the box of a row that can be selected is: from the left."""
+_LOOK_MS = 50
+_CLICK_COUNTS_MS = 2000
+
+expect.set_options(timeout=1000 * PATIENCE_S)
 _SERVE = "import sys; from dashboard.server import serve; sys.exit(serve(sys.argv[1], port=int(sys.argv[2])))"
 
 
@@ -112,13 +129,107 @@ def _is_error(said: ConsoleMessage) -> bool:
 
 
 def settled(page: Page, title: str) -> None:
-    """Wait until the page with this title is drawn and its script has ended."""
-    page.get_by_role("heading", name=title, exact=True, level=1).wait_for(timeout=30_000)
-    page.wait_for_function(
-        "() => !document.querySelector('[data-testid=stApp]')?.dataset.testScriptState?.startsWith('run')"
-        " && !document.querySelector('[data-testid=stSkeleton]')",
-        timeout=30_000,
-    )
+    """Wait until the page with this title is drawn, its script has ended and no table is without its rows.
+
+    Of a page with another title than the one before, or of one that is loaded. What is asked of a page that stays is
+    waited for with `redrawn`: here the script may not have begun yet.
+    """
+    page.get_by_role("heading", name=title, exact=True, level=1).wait_for(timeout=1000 * PATIENCE_S)
+    page.wait_for_function(_SETTLED, timeout=1000 * PATIENCE_S)
+
+
+_SETTLED = """() => {
+    const state = document.querySelector('[data-testid=stApp]')?.dataset.testScriptState;
+    return !state?.startsWith('run')
+        && !document.querySelector('[data-testid=stSkeleton]')
+        && [...document.querySelectorAll('[data-testid=stDataFrame] canvas[data-testid=data-grid-canvas]')]
+            .every(canvas => !canvas.offsetHeight || canvas.querySelector('[role=columnheader]'));
+}"""
+
+
+def in_address(page: Page, wanted: Mapping[str, list[str]], *, others: bool = False) -> None:
+    """Wait until the address has these parameters, and no others unless they may be there.
+
+    Each box writes its own when the browser is told of it, some after the script has ended.
+    """
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        given = parse_qs(urlsplit(page.url).query)
+        if given == wanted or (others and given | wanted == given):
+            return
+        page.wait_for_timeout(_LOOK_MS)
+    raise AssertionError(f"the address has {given}, not {dict(wanted)}")
+
+
+@contextlib.contextmanager
+def redrawn(page: Page) -> Iterator[None]:
+    """Do in the block what makes the server draw the page anew; it ends when that was done and stands.
+
+    The attribute that says whether a script runs does not tell "not yet" from "no longer"; the server's own message at
+    the end of a whole run does. Of a page that `patient` has returned, before it was opened. Parts that are drawn by
+    themselves every few seconds do not count.
+    """
+    before = len(_RUNS[page])
+    yield
+    deadline = time.monotonic() + PATIENCE_S
+    while len(_RUNS[page]) == before:
+        if time.monotonic() > deadline:
+            raise AssertionError("the server did not draw the page anew")
+        page.wait_for_timeout(_LOOK_MS)
+    page.wait_for_function(_SETTLED, timeout=1000 * PATIENCE_S)
+
+
+_RUNS: WeakKeyDictionary[Page, list[float]] = WeakKeyDictionary()
+"""Page → when whole runs of its script ended."""
+
+
+def patient(page: Page) -> Page:
+    """Let what is done on a page take its time, and take note of the ends of its script; return the page."""
+    page.set_default_timeout(1000 * PATIENCE_S)
+    ended = _RUNS.setdefault(page, [])
+
+    def received(frame: str | bytes) -> None:
+        message = ForwardMsg.FromString(frame) if isinstance(frame, bytes) else ForwardMsg()
+        if message.WhichOneof("type") == "script_finished":
+            whole = message.script_finished == ForwardMsg.ScriptFinishedStatus.FINISHED_SUCCESSFULLY
+            ended.extend([time.monotonic()] * whole)
+
+    def opened(socket: WebSocket) -> None:
+        socket.on("framereceived", received)
+
+    page.on("websocket", opened)
+    return page
+
+
+def choose_row(page: Page, table: Locator, row: int, leads_to: Locator) -> None:
+    """Select a row of a table by its box, and wait for what that leads to.
+
+    A table is one picture. A click hits nothing before its rows are drawn, nor where another picture is about to take
+    its place; so the row itself, which readers who cannot see it are told of, has to say that it is selected.
+
+    Args:
+        page: where it is.
+        table: of which rows can be selected.
+        row: counted from 0, among those that are seen without scrolling.
+        leads_to: what is seen then.
+    """
+    told = table.locator(f"canvas tr[aria-rowindex='{row + 2}']")
+    deadline = time.monotonic() + PATIENCE_S
+    while not leads_to.is_visible() and time.monotonic() < deadline:
+        with contextlib.suppress(BrowserError):  # the table has gone: what it leads to comes
+            told.wait_for(state="attached", timeout=_CLICK_COUNTS_MS)
+            if told.get_attribute("aria-selected", timeout=_LOOK_MS) != "true":
+                table.click(position={"x": _BOX_PX, "y": int((row + 1.5) * _ROW_PX)}, timeout=_CLICK_COUNTS_MS)
+            leads_to.wait_for(timeout=_CLICK_COUNTS_MS)
+    expect(leads_to).to_be_visible()
+
+
+def mark(chart: Locator, words: str) -> Locator:
+    """Return the mark of a chart that says these words, as `op: nonzero`; wait until its chart is drawn."""
+    found = chart.locator(f".role-mark [aria-label*='{words}']").first
+    found.wait_for(state="attached", timeout=1000 * PATIENCE_S)
+    found.scroll_into_view_if_needed()
+    return found
 
 
 def _await_health(process: subprocess.Popen[str], url: str) -> None:

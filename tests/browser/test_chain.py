@@ -11,9 +11,12 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pandas as pd
 import pytest
-from harness import PATHS, complaints, settled
+from harness import PATHS, PATIENCE_S, complaints, patient, redrawn, settled
 
-WAIT_S = 30
+LOOK_MS = 100
+WORDS = """() => [...document.querySelectorAll('[data-testid=stMain] [data-testid=stVegaLiteChart]')]
+    .reduce((words, chart) => words.replace(chart.innerText, ''),
+        document.querySelector('[data-testid=stMain]').innerText)"""
 MATRIX = "run=2af2f9b8-ad8b-4935-a560-fac9eedfb34c"
 OF_MATRIX = (
     ("Test", "eval"),
@@ -71,13 +74,14 @@ def window(browser):
 
 @pytest.mark.parametrize("path", PATHS)
 def test_page_from_its_link_to_its_files(window, request, path, tmp_path):
-    case, page = CASES[path], window.new_page()
+    case, page = CASES[path], patient(window.new_page())
     found = complaints(page)
     page.goto(f"{request.getfixturevalue(case.store)}{path}?{case.query}")
     settled(page, PATHS[path])
     first = before = shown(page)
     for label, value in case.filters:
-        choose(page, label, value)
+        with redrawn(page):
+            choose(page, label, value)
         before = changed(page, before)
     given = parse_qs(urlsplit(page.url).query)
     assert {label.lower(): [value] for label, value in case.filters}.items() <= given.items()
@@ -89,7 +93,8 @@ def test_page_from_its_link_to_its_files(window, request, path, tmp_path):
     _files_hold_the_rows(page, tmp_path)
     if case.opens:
         page.get_by_text(case.opens).click()
-    page.get_by_test_id("stSidebar").get_by_role("button", name="Clear filters").click()
+    with redrawn(page):
+        page.get_by_test_id("stSidebar").get_by_role("button", name="Clear filters").click()
     changed(page, before)
     assert not {label.lower() for label, _ in case.filters} & set(parse_qs(urlsplit(page.url).query))
     if not case.opens:  # Trends goes on with the model that was chosen
@@ -110,29 +115,26 @@ def choose(page, label, value):
 
 def shown(page):
     """Return the words of the page, without how long ago something was, and charts, which choose their own ticks."""
-    words = page.get_by_test_id("stMain").inner_text()
-    for chart in page.get_by_test_id("stVegaLiteChart").all_inner_texts():
-        words = words.replace(chart, "")
+    words = page.evaluate(WORDS)
     return " ".join(re.sub(r"\d+ (d|h|min) ago|just now", "", words).split())
 
 
 def changed(page, before):
-    """Wait until the page shows something else and its script has ended; return what it shows."""
-    deadline = time.monotonic() + WAIT_S
+    """Wait until what was drawn anew stands and is not as before; return it."""
+    deadline, now = time.monotonic() + PATIENCE_S, ""
     while time.monotonic() < deadline:
-        page.wait_for_timeout(50)
-        running = page.get_by_test_id("stApp").get_attribute("data-test-script-state") != "notRunning"
-        now = shown(page)
-        if now != before and not running and shown(page) == now:
+        earlier, now = now, shown(page)
+        if now not in (before, "") and now == earlier:
             return now
+        page.wait_for_timeout(LOOK_MS)
     raise AssertionError("the view did not change")
 
 
 def becomes(page, expected):
     """Wait until the page shows this; a page that is loaded stands by and by."""
-    deadline = time.monotonic() + WAIT_S
+    deadline = time.monotonic() + PATIENCE_S
     while shown(page) != expected and time.monotonic() < deadline:
-        page.wait_for_timeout(100)
+        page.wait_for_timeout(LOOK_MS)
     assert shown(page) == expected
 
 
@@ -151,7 +153,7 @@ def _files_hold_the_rows(page, folder):
 
 
 def _downloaded(page, row, label, folder):
-    with page.expect_download(timeout=1000 * WAIT_S) as started:
+    with page.expect_download() as started:
         row.get_by_role("button", name=label, exact=True).click()
     path = folder / started.value.suggested_filename
     started.value.save_as(path)

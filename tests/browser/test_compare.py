@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from harness import ROOT, running_server, settled
+from harness import ROOT, in_address, running_server, settled
 from playwright.sync_api import expect
-
-WAIT_MS = 20_000
 
 
 @pytest.fixture(scope="module")
@@ -32,24 +29,20 @@ def weeks_url(home):
         yield url
 
 
-def query(page):
-    return parse_qs(urlsplit(page.url).query)
-
-
 def test_a_filter_of_the_findings_is_in_the_url_and_a_reload_restores_it(page, weeks_url):
     page.goto(f"{weeks_url}/compare?a=last-run-0")
     settled(page, "Compare")
     page.get_by_role("button", name="Fallback ops", exact=True).click()
-    expect(page.get_by_text("8 rows")).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text("8 rows")).to_be_visible()
     page.wait_for_url(re.compile("findings="))
     page.get_by_text("By time lost").click()
     page.wait_for_url(re.compile("by=By"))
     wanted = {"a": ["last-run-0"], "findings": ["Fallback ops"], "by": ["By time lost"]}
-    assert query(page) == wanted
+    in_address(page, wanted)
     page.reload()
     settled(page, "Compare")
-    expect(page.get_by_text("8 rows")).to_be_visible(timeout=WAIT_MS)
-    assert query(page) == wanted
+    expect(page.get_by_text("8 rows")).to_be_visible()
+    in_address(page, wanted)
 
 
 def test_a_review_goes_by_the_keyboard_and_ends_in_the_report_of_the_command(page, weeks_url, home):
@@ -57,19 +50,17 @@ def test_a_review_goes_by_the_keyboard_and_ends_in_the_report_of_the_command(pag
     settled(page, "Compare")
     expect(page.get_by_role("heading", level=5)).to_contain_text("BERT_pytorch eval openxla+dynamo")
     page.get_by_role("textbox", name="Your name").fill("ann")
-    page.keyboard.press("Tab")
-    settled(page, "Compare")
     page.get_by_role("textbox", name="Note").fill("a <b>driver</b>, 1 of 2; J")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("“a <b>driver</b>, 1 of 2; J”")).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text("“a <b>driver</b>, 1 of 2; J”")).to_be_visible()
     page.keyboard.press("1")
-    expect(page.get_by_role("heading", level=5)).to_contain_text("resnet18 train inductor", timeout=WAIT_MS)
+    expect(page.get_by_role("heading", level=5)).to_contain_text("resnet18 train inductor")
     page.keyboard.press("k")
-    expect(page.get_by_role("heading", level=5)).to_contain_text("BERT_pytorch", timeout=WAIT_MS)
+    expect(page.get_by_role("heading", level=5)).to_contain_text("BERT_pytorch")
     page.keyboard.press("j")
-    expect(page.get_by_role("heading", level=5)).to_contain_text("resnet18", timeout=WAIT_MS)
+    expect(page.get_by_role("heading", level=5)).to_contain_text("resnet18")
     page.keyboard.press("2")
-    expect(page.get_by_text("All 2 findings are settled")).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text("All 2 findings are settled")).to_be_visible()
     settled(page, "Compare")
     for label, form in (("Markdown", "markdown"), ("HTML", "html")):
         with page.expect_download() as download:
@@ -91,8 +82,8 @@ def test_two_clicked_points_of_trends_open_their_comparison(page, weeks_url):
     chart.scroll_into_view_if_needed()
     points = chart.locator("g.mark-symbol.role-mark").last.locator("path")
     points.first.click(force=True)
-    expect(page.get_by_text("One run is chosen")).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text("One run is chosen")).to_be_visible()
     points.last.click(force=True)
     settled(page, "Compare")
     page.wait_for_url(re.compile("a=last-run-0"))
-    assert query(page) == {"model": ["vgg16"], "test": ["eval"], "a": ["last-run-0"], "b": ["now-run-02"]}
+    in_address(page, {"model": ["vgg16"], "test": ["eval"], "a": ["last-run-0"], "b": ["now-run-02"]})

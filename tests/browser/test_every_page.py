@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from harness import NAMED, PATHS, complaints, running_server, settled
+from harness import NAMED, PATHS, complaints, patient, running_server, settled
 from playwright.sync_api import expect
 
 from tests.tiers import first_of
@@ -36,7 +36,7 @@ def _every_page(page, url):
 
 @pytest.mark.parametrize(("scheme", "width"), [("dark", 1440), ("light", 390)])
 def test_browser_complains_about_nothing_and_the_window_holds_it(browser, review_url, scheme, width):
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = patient(browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme))
     found = complaints(page)
     for path in PATHS:
         page.goto(f"{review_url}{path}?{NAMED.get(path, '')}")

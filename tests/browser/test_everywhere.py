@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qs, urlsplit
 
-from harness import settled
+from harness import in_address, patient, settled
 from playwright.sync_api import expect
-
-WAIT_MS = 15_000
-
-
-def query(page):
-    return parse_qs(urlsplit(page.url).query)
 
 
 def origin(page):
@@ -27,25 +20,25 @@ def opened(page, url, title="Overview"):
 def test_switch_for_clean_models_is_in_the_url_and_a_reload_restores_it(page, demo_url):
     opened(page, demo_url + "/?test=eval")
     page.get_by_test_id("stSidebar").get_by_role("button", name="no fallback ops").click()
-    expect(origin(page)).to_contain_text("12 results", timeout=WAIT_MS)
+    expect(origin(page)).to_contain_text("12 results")
     page.wait_for_url(re.compile("only="))
-    assert query(page) == {"test": ["eval"], "only": ["no fallback ops"]}
+    in_address(page, {"test": ["eval"], "only": ["no fallback ops"]})
     page.reload()
     settled(page, "Overview")
     expect(origin(page)).to_contain_text("12 results")
-    assert query(page) == {"test": ["eval"], "only": ["no fallback ops"]}
+    in_address(page, {"test": ["eval"], "only": ["no fallback ops"]})
 
 
 def test_rule_is_in_the_url_and_comes_back_from_other_pages(page, demo_url):
     opened(page, demo_url + "/")
     page.get_by_role("radio", name="HUD").click()
-    expect(page.get_by_text("Compilers", exact=True)).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text("Compilers", exact=True)).to_be_visible()
     page.wait_for_url(re.compile("rule=HUD"))
     page.get_by_role("link", name="Speedup").click()
     settled(page, "Speedup")
     page.get_by_role("link", name="Overview").click()
     settled(page, "Overview")
-    expect(page.get_by_text("Compilers", exact=True)).to_be_visible(timeout=WAIT_MS)
+    expect(page.get_by_text("Compilers", exact=True)).to_be_visible()
 
 
 def test_point_of_the_baseline_is_in_the_url(page, demo_url):
@@ -53,7 +46,7 @@ def test_point_of_the_baseline_is_in_the_url(page, demo_url):
     box = page.get_by_test_id("stSidebar").get_by_role("combobox", name=re.compile("Baseline measured in"))
     box.click()
     page.get_by_role("option", name="Oldest results", exact=True).click()
-    expect(origin(page)).to_contain_text("oldest result of each series", timeout=WAIT_MS)
+    expect(origin(page)).to_contain_text("oldest result of each series")
     page.wait_for_url(re.compile("baseline_run=Oldest"))
     page.reload()
     settled(page, "Overview")
@@ -65,22 +58,22 @@ def test_a_line_of_the_attention_list_opens_its_page_with_both_runs_in_the_url(p
     page.get_by_role("button", name=re.compile("Compare with nightly")).click()
     settled(page, "Compare")
     page.wait_for_url(re.compile(r"/compare\?"))
-    assert query(page)["test"] == ["eval"]
-    assert query(page)["b"] == ["22222222-bbbb"]
+    in_address(page, {"test": ["eval"]}, others=True)
+    in_address(page, {"b": ["22222222-bbbb"]}, others=True)
     page.reload()
     settled(page, "Compare")
-    assert query(page)["a"] == ["11111111-aaaa"]
+    in_address(page, {"a": ["11111111-aaaa"]}, others=True)
 
 
 def test_the_link_to_copy_opens_the_same_view(page, browser, demo_url):
     opened(page, demo_url + "/?test=eval&baseline=eager&rule=HUD")
     page.get_by_role("button", name="Link").click()
     link = page.get_by_test_id("stCode").filter(has_text="http").first.inner_text().strip()
-    other = browser.new_page()
+    other = patient(browser.new_page())
     opened(other, link.replace("\n", ""))
     expect(origin(other)).to_contain_text("24 results of run nightly")
     expect(origin(other)).to_contain_text("baseline eager")
-    expect(other.get_by_text("Compilers", exact=True)).to_be_visible(timeout=WAIT_MS)
+    expect(other.get_by_text("Compilers", exact=True)).to_be_visible()
     other.close()
 
 
@@ -88,5 +81,5 @@ def test_sql_beside_a_table_is_shown_with_its_values(page, demo_url):
     opened(page, demo_url + "/?test=eval")
     page.get_by_role("button", name="SQL").first.click()
     code = page.get_by_test_id("stCode").filter(has_text="SELECT").first
-    expect(code).to_contain_text("geomeans(", timeout=WAIT_MS)
+    expect(code).to_contain_text("geomeans(")
     expect(code).to_contain_text("['eval']")

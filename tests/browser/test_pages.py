@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qs, urlsplit
 
-from harness import running_server, settled
+from harness import choose_row, in_address, running_server, settled
 from playwright.sync_api import expect
-
-WAIT_MS = 15_000
 
 
 def choose(page, label, option):
@@ -17,10 +14,6 @@ def choose(page, label, option):
     sidebar.get_by_role("combobox", name=re.compile(label)).click()
     page.get_by_role("option", name=option, exact=True).click()
     page.keyboard.press("Escape")
-
-
-def query(page):
-    return parse_qs(urlsplit(page.url).query)
 
 
 def origin(page):
@@ -35,11 +28,11 @@ def test_filters_follow_to_other_pages_and_can_be_cleared(page, demo_url):
     page.get_by_role("link", name="Compile time").click()
     settled(page, "Compile time")
     expect(origin(page)).to_contain_text("24 results")
-    assert query(page) == {"test": ["eval"], "baseline": ["eager"]}
+    in_address(page, {"test": ["eval"], "baseline": ["eager"]})
     page.get_by_test_id("stSidebar").get_by_role("button", name="Clear filters").click()
     expect(origin(page)).to_contain_text("48 results")
     page.wait_for_function("() => !location.search.includes('test')")
-    assert query(page) == {"baseline": ["eager"]}
+    in_address(page, {"baseline": ["eager"]})
 
 
 def test_unknown_values_of_a_link_are_dropped_with_a_notice(page, demo_url):
@@ -49,7 +42,7 @@ def test_unknown_values_of_a_link_are_dropped_with_a_notice(page, demo_url):
     expect(notice).to_contain_text("nope")
     expect(notice).to_contain_text("gone")
     expect(origin(page)).to_contain_text("24 results of run nightly (newest)")
-    assert query(page) == {"test": ["eval"]}
+    in_address(page, {"test": ["eval"]})
 
 
 def test_link_to_a_run_by_its_id_shows_that_run_after_a_reload_too(page, demo_url):
@@ -64,9 +57,8 @@ def test_link_to_a_run_by_its_id_shows_that_run_after_a_reload_too(page, demo_ur
 def test_a_row_of_the_runs_table_chooses_the_run(page, demo_url):
     page.goto(demo_url + "/runs")
     settled(page, "Runs & jobs")
-    table = page.get_by_test_id("stDataFrame").first
-    table.click(position={"x": 18, "y": 88})
-    expect(origin(page)).to_contain_text("2025-10-09 08:53 UTC", timeout=WAIT_MS)
+    older = page.get_by_test_id("stCaptionContainer").filter(has_text="2025-10-09 08:53 UTC").first
+    choose_row(page, page.get_by_test_id("stDataFrame").first, 1, older)
     page.wait_for_url(re.compile("run="))
 
 
@@ -75,7 +67,7 @@ def test_a_typed_run_that_does_not_exist_is_reported(page, demo_url):
     settled(page, "Runs & jobs")
     page.get_by_test_id("stSidebar").get_by_role("combobox", name=re.compile("Run")).first.fill("no such run")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("no such run", timeout=WAIT_MS)
+    expect(page.get_by_role("alert")).to_contain_text("no such run")
     expect(origin(page)).to_contain_text("(newest)")
 
 
@@ -91,11 +83,11 @@ def test_new_run_is_announced_and_appears_after_the_click(page, factory, tmp_pat
         records = factory.demo_records("33333333-cccc", later, 0.8, "weekly")
         factory.write_run(tmp_path / "runs" / "33333333-cccc", records)
         ingest([tmp_path], store)
-        expect(page.get_by_text("New results: 1 run weekly.")).to_be_visible(timeout=WAIT_MS)
+        expect(page.get_by_text("New results: 1 run weekly.")).to_be_visible()
         expect(origin(page)).to_contain_text("run nightly")
         page.get_by_role("button", name="Show", exact=True).click()
-        expect(origin(page)).to_contain_text("run weekly (newest)", timeout=WAIT_MS)
-        assert query(page) == {"test": ["eval"]}
+        expect(origin(page)).to_contain_text("run weekly (newest)")
+        in_address(page, {"test": ["eval"]})
         expect(page.get_by_text("New results")).to_have_count(0)
 
 
@@ -107,5 +99,5 @@ def test_empty_store_fills_without_a_restart(page, factory, tmp_path):
         settled(page, "Speedup")
         expect(page.get_by_text("make run")).to_be_visible()
         factory.demo_store(tmp_path)
-        page.get_by_role("button", name="Show", exact=True).click(timeout=WAIT_MS)
-        expect(origin(page)).to_contain_text("48 results", timeout=WAIT_MS)
+        page.get_by_role("button", name="Show", exact=True).click()
+        expect(origin(page)).to_contain_text("48 results")
