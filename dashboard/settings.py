@@ -50,6 +50,9 @@ QUERY_MEMORY = "300MB"
 KEPT_ROWS_BYTES = 128 * 10**6
 """What is kept of the answers of queries."""
 
+KEPT_REVIEWS_BYTES = 64 * 10**6
+"""What is kept of comparisons of two sides; one of a thousand experiments takes some 20 MB."""
+
 
 def query_memory() -> str | None:
     """Return the bound of all queries, None where there is none."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dashboard import data, filters, snapshot
+from dashboard.kept import Kept
+from dashboard.settings import KEPT_REVIEWS_BYTES
 from dashboard.words import escape
 from store.compare import Side, resolve
 from store.errors import UsageError
@@ -45,15 +47,25 @@ def name_of(view: View, run_id: str) -> str:
     return dict(data.choices(view.snapshot).runs).get(run_id, run_id)
 
 
-@st.cache_resource(max_entries=16, show_spinner="Comparing…")
 def compared(shown: str, old: tuple[str | None, ...], new: tuple[str | None, ...]) -> Review:
     """Return the review of two sides (`key`), made once per snapshot.
 
     Raises:
         UsageError: the new side measured nothing.
     """
+    return _reviews().get((shown, old, new), lambda: _made(shown, old, new))
+
+
+@st.cache_resource(show_spinner=False)
+def _reviews() -> Kept[Review]:
+    """Return the reviews that all readers share: an entry may be of twenty cells or of thousands."""
+    return Kept(KEPT_REVIEWS_BYTES)
+
+
+def _made(shown: str, old: tuple[str | None, ...], new: tuple[str | None, ...]) -> Review:
     left, right = (Side(text=str(text), run_id=str(run), environment=e, variant=v) for text, run, e, v in (old, new))
-    return review(snapshot.connection(shown), left, right)
+    with st.spinner("Comparing…"):
+        return review(snapshot.connection(shown), left, right)
 
 
 def key(side: Side) -> tuple[str | None, ...]:
