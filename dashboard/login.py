@@ -35,8 +35,13 @@ def known() -> tuple[str, bool]:
 
 
 def remember(name: str) -> None:
-    """Keep a name that was typed; to be called in a callback, before the box of the reviewer is drawn."""
-    st.session_state[NAME] = name
+    """Keep a name that was typed; to be called in a callback, before the box of the reviewer is drawn.
+
+    An empty name takes none away: a slow browser still sends the empty box that vanished when the name was given
+    elsewhere, and Streamlit calls that a change.
+    """
+    if name.strip():
+        st.session_state[NAME] = name
 
 
 def name_of(claims: Mapping[str, Any]) -> str:

@@ -269,6 +269,47 @@ def test_one_cause_of_several_findings_is_settled_at_once(opened, tmp_path):
     assert len(reviews.listed(tmp_path / "state.sqlite")) == 2
 
 
+def note(at):
+    [found] = [each for each in at.text_area if each.label == "Note"]
+    return found
+
+
+def test_a_typed_note_is_of_its_finding_and_survives_what_others_say(opened, tmp_path):
+    """A browser keeps what is typed and not yet sent by the identity of the box."""
+    at = opened(a=LISTED, review="true")
+    box = note(at).proto.id
+    say(opened(a=LISTED, review="true"), who="bob", Note="known since May")
+    at.run()
+    assert note(at).placeholder == "known since May"
+    assert note(at).proto.id == box
+    at.button(key="review-next").click().run()
+    assert note(at).proto.id != box
+    at.button(key="review-back").click().run()
+    assert note(at).proto.id == box
+
+
+def test_a_saved_note_leaves_an_empty_box(opened):
+    at = opened(a=LISTED, review="true")
+    box = note(at).proto.id
+    say(at, Note="the driver")
+    assert note(at).proto.id != box
+    assert not note(at).value
+
+
+def test_a_box_that_vanished_takes_no_name_away(opened, tmp_path):
+    """A browser that is slower than the pages still sends the box for the launcher's name after one was given."""
+    at = opened(a=LISTED, review="true")
+    vanished = at.text_input(key="confirm-name")._widget_state
+    at.text_input(key="reviewer").set_value("ann").run()
+    assert "confirm-name" not in {box.key for box in at.text_input}
+    late = at._tree.get_widget_states()
+    late.widgets.append(vanished)
+    at._run(late)
+    assert at.session_state["reviewer"] == "ann"
+    key_button(at, "review-known").click().run()
+    assert [entry.who for entry in reviews.listed(tmp_path / "state.sqlite")] == ["ann"]
+
+
 def test_without_a_name_nothing_is_kept(opened, tmp_path):
     at = say(opened(a=LISTED, review="true"), who=" ", State="known")
     assert "name is missing" in at.error[0].value

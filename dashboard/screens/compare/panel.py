@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from store.state.reviews import Entry
 
 _OPS = 8
-_REACH = "just this finding"
+_NOTE = "What you found out"
+_SAVED = "_saved_of"
+"""Of a session: token of a finding → how often it has saved what it says of it."""
 
 
 def show(view: View, found: Review, finding: Finding, said: Mapping[Subject, Standing]) -> None:
@@ -150,6 +153,9 @@ def _speak(found: Review, finding: Finding, standing: Standing) -> None:
     """Draw what is said of the finding and the form that says more."""
     who = triage.reviewer()
     alike = _alike(found, finding)
+    # A box without a key is the one of every finding that looks the same: what was typed would pass on to the next.
+    mine = f"{finding.token}-{_saved()[finding.token]}"
+    known = f"{mine}-{len(standing.entries)}"  # others may have spoken: what they said is shown, a note goes on
     with st.form("say", border=False):
         state = st.radio(
             "State",
@@ -157,20 +163,30 @@ def _speak(found: Review, finding: Finding, standing: Standing) -> None:
             index=STATES.index(standing.state),
             format_func=lambda state: triage.STATE_WORDS[state],
             horizontal=True,
+            key=f"say-state-{known}",
         )
-        reference, assignee = st.columns(2)
-        filed = reference.text_input("Filed as", standing.reference or "", placeholder="#123 or an address")
-        person = assignee.text_input("Assignee", standing.assignee or "", placeholder="nobody")
-        note = st.text_area("Note", placeholder=standing.note or "What you found out", height=80)
-        reach = _reach(alike)
+        left, right = st.columns(2)
+        filed = left.text_input(
+            "Filed as", standing.reference or "", placeholder="#123 or an address", key=f"say-filed-{known}"
+        )
+        person = right.text_input(
+            "Assignee", standing.assignee or "", placeholder="nobody", key=f"say-assignee-{known}"
+        )
+        note = st.text_area("Note", placeholder=standing.note or _NOTE, height=80, key=f"say-note-{mine}")
+        reach = _reach(alike, f"say-reach-{mine}")
         if st.form_submit_button("Save", type="primary", icon=":material/edit_note:"):
             _save([finding, *(alike if reach else [])], who, standing, (state, filed, person, note))
 
 
-def _reach(alike: Sequence[Finding]) -> bool:
+def _saved() -> Counter[str]:
+    found: Counter[str] = st.session_state.setdefault(_SAVED, Counter())
+    return found
+
+
+def _reach(alike: Sequence[Finding], key: str) -> bool:
     if not alike:
         return False
-    return st.checkbox(f"Also of the {count(len(alike), 'other finding')} with the same cause", value=False)
+    return st.checkbox(f"Also of the {count(len(alike), 'other finding')} with the same cause", value=False, key=key)
 
 
 def _alike(found: Review, finding: Finding) -> list[Finding]:
@@ -204,6 +220,7 @@ def _save(
         note=note,
     )
     if said:
+        _saved()[findings[0].token] += 1
         st.toast("Saved.", icon=":material/check:")
         st.rerun()
 
