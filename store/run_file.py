@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import glob
+import io
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
 
 RUN_FILE = "run.json"
 RESULTS = "results.jsonl"
+_KEPT = re.compile(r"(?:[.-]\d+)*(?:\.gz|\.zst)?")
+"""Behind the name of a file that a rotation put aside, or that somebody packed, as ingest takes them."""
+_PACKED = (".gz", ".zst")
 
 
 class BadRecord(msgspec.Struct, frozen=True):
@@ -49,25 +55,58 @@ def read_run_file(folder: str | os.PathLike[str]) -> RunFile:
         raise RunFileError(f"{path} cannot be read: {error}. Restore it, or start a new run.") from None
 
 
+def record_files(path: str | os.PathLike[str]) -> list[Path]:
+    """Return the files that hold what was written to a results.jsonl: itself, and what was rotated away or packed."""
+    plain = Path(path)
+    beside = plain.parent.glob(f"{glob.escape(plain.name)}[.-]*")
+    kept = sorted(each for each in beside if _KEPT.fullmatch(each.name.removeprefix(plain.name)) and each.is_file())
+    return [*kept, *([plain] if plain.is_file() else [])]
+
+
 def read_records(path: str | os.PathLike[str], bad: list[BadRecord] | None = None) -> Iterator[Record]:
-    """Yield the records of a results.jsonl; none where there is no file.
+    """Yield the records of a results.jsonl, packed or rotated ones included; none where there is no file.
 
     An unterminated last line is still being written, or was torn by a kill, and is left out. Other lines that are no
-    record of this schema are appended to `bad`.
+    record of this schema are appended to `bad`. A record that stands in two files, as while one is packed, comes once.
+
+    Raises:
+        RunFileError: a packed file is damaged.
     """
-    decoder = msgspec.json.Decoder(Record)
-    try:
-        file = Path(path).open("rb")  # noqa: SIM115 (closed below)
-    except FileNotFoundError:
-        return
-    with file:
-        for number, line in enumerate(file, start=1):
-            if not line.endswith(b"\n"):
-                return
-            try:
-                record = decoder.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                if bad is not None:
-                    bad.append(BadRecord(number, str(error)))
-                continue
+    files = record_files(path)
+    seen: set[str] = set()
+    for file in files:
+        for record in _records_of(file, bad):
+            if len(files) > 1 and record.record_id:
+                if record.record_id in seen:
+                    continue
+                seen.add(record.record_id)
             yield record
+
+
+def _records_of(path: Path, bad: list[BadRecord] | None) -> Iterator[Record]:
+    decoder = msgspec.json.Decoder(Record)
+    for number, line in enumerate(_lines(path), start=1):
+        if not line.endswith(b"\n"):
+            return
+        try:
+            record = decoder.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            if bad is not None:
+                bad.append(BadRecord(number, str(error)))
+            continue
+        yield record
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file; packed ones need a library that who reads plain ones does not load."""
+    if path.suffix not in _PACKED:
+        with path.open("rb") as file:
+            yield from file
+        return
+    from store.compressed import DAMAGED, unpacked  # noqa: PLC0415 - as above
+
+    try:
+        with path.open("rb") as file:
+            yield from io.BufferedReader(cast("io.RawIOBase", unpacked(path, file)))
+    except DAMAGED as error:
+        raise RunFileError(f"{path} cannot be unpacked: {error}. Restore it.") from None

@@ -11,6 +11,7 @@ from store.compare import compare, resolve, to_confirm
 from store.errors import UsageError
 from store.ingest import ingest
 from tests.command import xlabench
+from tests.packed import pack_results
 from tests.store.factory import make_environment, make_record, write_lines, write_run
 from xlabench import confirm
 
@@ -42,6 +43,16 @@ def test_the_environments_of_two_runs_are_called_old_and_new(tmp_path):
     ((old, new),) = confirm._entries(files, names, cells)
     assert (old.environment, new.environment) == ("old", "new")
     assert (old.experiment_id, old.group) == (new.experiment_id, new.group)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_runs_whose_results_are_packed_can_be_measured_again(tmp_path, suffix):
+    for name, day, s in (("a", "day-1", 0.01), ("b", "day-2", 0.02)):
+        pack_results(run(tmp_path / name, day, s=s, timestamp=1.7e9 + 1e6 * s), suffix)
+    found, cells, files = asked(tmp_path, "day-1", "day-2")
+    assert len(cells) == 1
+    ((old, new),) = confirm._entries(files, confirm._names(found, cells), cells)
+    assert (old.environment, new.environment) == ("old", "new")
 
 
 def test_several_environments_keep_their_names_behind_their_side(tmp_path):

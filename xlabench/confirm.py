@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     from store.record import Environment, PlanEntry, RunFile
     from xlabench.command import Parser
 
-_FOLDER = "SELECT path FROM runs WHERE run_id = $run"
+_FOLDER = """
+SELECT regexp_replace(coalesce(planned.path, run.path), '/run[.]json$', '') AS path
+FROM runs AS run LEFT JOIN latest_run_files AS planned USING (run_id)
+WHERE run_id = $run
+"""
+"""Of the plan, wherever the records lie: they may have been packed, or copied elsewhere."""
 
 
 @dataclass(frozen=True)

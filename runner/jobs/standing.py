@@ -11,7 +11,7 @@ import msgspec
 from runner.jobs import check, recurring
 from runner.jobs.desk import Desk, is_over
 from store.errors import RunFileError
-from store.run_file import RESULTS, RUN_FILE, read_records, read_run_file
+from store.run_file import RESULTS, RUN_FILE, read_records, read_run_file, record_files
 from store.state import jobs, schedules
 from store.state.database import opened
 from store.state.jobs import Job
@@ -108,7 +108,7 @@ def _with_progress(made: Standing, job: Job, runs: Path) -> Standing:
 
 def _state(folder: Path) -> tuple[int, ...]:
     """Return what changes whenever a file of the run does."""
-    found = [path.stat() for path in (folder / RUN_FILE, folder / RESULTS) if path.exists()]
+    found = [path.stat() for path in (folder / RUN_FILE, *record_files(folder / RESULTS)) if path.exists()]
     return tuple(number for each in found for number in (each.st_mtime_ns, each.st_size))
 
 
@@ -117,7 +117,7 @@ def _progress(folder: Path, state: tuple[int, ...]) -> tuple[int, tuple[str, ...
     """Return how many experiments a run could measure, which of them have no record, and its versions.
 
     Raises:
-        RunFileError: its plan cannot be read.
+        RunFileError: its plan or its records cannot be read.
     """
     del state  # files that have changed are read anew
     file = read_run_file(folder)

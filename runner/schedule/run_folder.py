@@ -16,7 +16,7 @@ from runner.errors import PlanMismatch
 from runner.schedule.resume import remaining
 from store.errors import RunFileError
 from store.record import Run, RunFile
-from store.run_file import RESULTS, RUN_FILE, read_records, read_run_file, write_run_file
+from store.run_file import RESULTS, RUN_FILE, read_records, read_run_file, record_files, write_run_file
 from store.writer import ResultsWriter
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def open_folder(
         if resume:
             return _resume(directory, identity)
         _put_aside(directory)
-    elif (directory / RESULTS).exists():
+    elif record_files(directory / RESULTS):
         raise PlanMismatch(f"{directory} holds a {RESULTS} without {RUN_FILE}; choose another --output-dirname.")
     directory.mkdir(parents=True, exist_ok=True)
     file = _new(identity)
@@ -129,11 +129,12 @@ def _unfinished(home: Path, identity: RunIdentity, *, retry_failed: bool) -> Pat
     for path in (home / "runs").glob(f"*/{RUN_FILE}"):
         try:
             file = read_run_file(path.parent)
+            done = _difference(file, identity) is not None or _finished(
+                path.parent, file, identity.settings, retry_failed=retry_failed
+            )
         except RunFileError:  # a damaged run elsewhere must not keep a new one from starting
             continue
-        if _difference(file, identity) is None and not _finished(
-            path.parent, file, identity.settings, retry_failed=retry_failed
-        ):
+        if not done:
             found.append((file.timestamp, path.parent))
     return max(found)[1] if found else None
 

@@ -35,7 +35,7 @@ SELECT
     c.not_run_n = 0 AS complete,
     c.last_finished,
     coalesce(f.ingested_at, i.ingested_at) AS ingested_at,
-    regexp_replace(coalesce(f.path, l.path), '/(results\.jsonl|run\.json)$', '') AS path
+    regexp_replace(coalesce(f.path, l.path), '/(results\.jsonl([.-][0-9]+)*(\.gz|\.zst)?|run\.json)$', '') AS path
 FROM counts AS c
 LEFT JOIN latest_run_files AS l USING (run_id)
 LEFT JOIN files AS f USING (run_id)

@@ -14,6 +14,7 @@ from store.errors import WriterBusy
 from store.record import FAILED, SCHEMA_VERSION
 from store.run_file import RESULTS, RUN_FILE, read_run_file, write_run_file
 from store.writer import ResultsWriter
+from tests.packed import pack_results
 
 PLAN = plan(entry("eager"), entry("inductor"), entry("openxla+dynamo", skip="no torch_xla"))
 
@@ -97,6 +98,15 @@ def test_a_finished_run_is_left_alone(tmp_path):
     second = open_folder(tmp_path, None, identity())
     assert second.path != first.path
     assert second.file.run.run_id != first.file.run.run_id
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_a_finished_run_whose_results_are_packed_is_left_alone(tmp_path, suffix):
+    first = open_folder(tmp_path, None, identity())
+    write(first, *whole())
+    pack_results(first.path, suffix)
+    assert open_folder(tmp_path, None, identity()).path != first.path
+    assert not first.results.exists()
 
 
 @pytest.mark.parametrize("status", sorted(FAILED))

@@ -1,8 +1,11 @@
+import random
+
 import msgspec
 import pytest
 
 from store.errors import RunFileError
 from store.run_file import BadRecord, read_records, read_run_file, write_run_file
+from tests.packed import pack
 from tests.store.factory import make_config, make_record, write_run
 
 
@@ -34,6 +37,32 @@ def test_records_are_read_up_to_a_torn_line_and_bad_ones_are_told(tmp_path):
     bad: list[BadRecord] = []
     assert list(read_records(tmp_path / "results.jsonl", bad)) == [first, last]
     assert [entry.line_number for entry in bad] == [2, 3]
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_records_are_read_packed_and_rotated_and_each_once(tmp_path, suffix):
+    """Also while the plain file still lies beside the packed one."""
+    records = [make_record(), make_record(model="vgg16")]
+    first, second = (msgspec.json.encode(record) + b"\n" for record in records)
+    plain = tmp_path / "results.jsonl"
+    plain.write_bytes(first + second)
+    pack(tmp_path / f"results.jsonl.1{suffix}", first)
+    (tmp_path / "results.jsonl.old").write_bytes(second)  # nobody's
+    assert list(read_records(plain)) == records
+    plain.write_bytes(second)
+    assert list(read_records(plain)) == records
+    pack(tmp_path / f"results.jsonl{suffix}", second)
+    plain.unlink()
+    assert sorted(map(str, read_records(plain))) == sorted(map(str, records))
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_a_damaged_packed_file_says_so(tmp_path, suffix):
+    path = tmp_path / f"results.jsonl{suffix}"
+    pack(path, random.Random(1).randbytes(100_000))
+    path.write_bytes(path.read_bytes()[:50_000])
+    with pytest.raises(RunFileError, match="cannot be unpacked"):
+        list(read_records(tmp_path / "results.jsonl"))
 
 
 def test_no_file_has_no_records(tmp_path):

@@ -18,6 +18,7 @@ from runner.jobs.states import End
 from runner.jobs.worker import Worker
 from store.state import jobs, schedules
 from store.state.database import opened
+from tests.packed import pack_results
 from tests.runner.jobs.fake_executor import Fake, World
 
 SMOKE = Path(__file__).resolve().parents[2] / "data/review/runs/smoke"
@@ -181,6 +182,9 @@ def test_a_run_with_all_records_is_complete_and_one_without_says_which_are_missi
     assert (whole.word, whole.unfinished) == ("complete", ())
     assert whole.finished_n == whole.planned_n
     lines = (folder / "results.jsonl").read_text().splitlines()
+    pack_results(folder)
+    assert standings(night.desk) == [whole], "packed meanwhile"
+    (folder / "results.jsonl.zst").unlink()
     gone = msgspec.json.decode(lines[0])
     key = gone["experiment_id"]
     kept = [line for line in lines if msgspec.json.decode(line)["experiment_id"] != key]

@@ -1,0 +1,27 @@
+"""Files as people pack them: by gzip or zstd."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def pack(path: Path, content: bytes) -> None:
+    """Write content packed, as the ending of the name says."""
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(content))
+        return
+    with pa.output_stream(str(path), compression="zstd") as stream:
+        stream.write(content)
+
+
+def pack_results(folder: Path, suffix: str = ".zst") -> None:
+    """Put a packed file in the place of a run's results."""
+    plain = folder / "results.jsonl"
+    pack(plain.with_name(plain.name + suffix), plain.read_bytes())
+    plain.unlink()
