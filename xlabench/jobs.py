@@ -108,7 +108,7 @@ def _submit(parsed: argparse.Namespace) -> int:
     desk = desk_of(parsed)
     job = desk.submit(wish)
     _print(parsed, desk, job)
-    warn_without_worker(parsed)
+    warn_without_worker(parsed, confirms=parsed.confirm is not None)
     return _follow(desk, job.job_id) if parsed.follow else EXIT_DONE
 
 
@@ -171,12 +171,14 @@ def desk_of(parsed: argparse.Namespace) -> Desk:
     return Desk(home_of(parsed), Person(getattr(parsed, "who", None) or getpass.getuser()))
 
 
-def warn_without_worker(parsed: argparse.Namespace) -> None:
+def warn_without_worker(parsed: argparse.Namespace, *, confirms: bool = False) -> None:
     """Say where nobody would carry a job out."""
-    from runner.jobs.serve import has_worker
+    from runner.jobs.serve import has_worker, lacks_confirmer
 
     if not has_worker(home_of(parsed)):
         say("No worker runs for this home on this machine: start `xlabench worker`, or `xlabench serve`.", EXIT_DONE)
+    elif confirms and lacks_confirmer(home_of(parsed)):
+        say("A cluster's worker confirms nothing: start `xlabench worker` on this machine, too.", EXIT_DONE)
 
 
 def _list(parsed: argparse.Namespace) -> int:

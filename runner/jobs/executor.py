@@ -59,6 +59,7 @@ class Waiting:
     """An attempt cannot begin now."""
 
     reason: str
+    """One sentence; empty where another worker of the home is there to say it."""
     devices: frozenset[str] = frozenset()
     """What it waits for: jobs behind it leave these alone, so that it is not overtaken for ever."""
 

@@ -39,6 +39,11 @@ def has_worker(home: Path) -> bool:
     return any(owner(home, executor) is not None for executor in EXECUTORS)
 
 
+def lacks_confirmer(home: Path) -> bool:
+    """Say whether a home's jobs are carried out on a cluster alone: nobody there has the store to compare in."""
+    return has_worker(home) and owner(home) is None
+
+
 @contextlib.contextmanager
 def only_one(home: Path, executor: str = "local") -> Iterator[str | None]:
     """Be the worker of a home on this host with this executor while the block runs; gives None, else who is."""

@@ -219,7 +219,7 @@ class Worker:
         self.say(f"job {job.job_id} refused: {reason}")
 
     def _write_waiting(self, job: Job, reason: str) -> None:
-        if job.message != reason:
+        if reason and job.message != reason:
             with opened(self.home / FILE_NAME) as con:
                 jobs.change(con, job.job_id, ("queued",), message=reason)
 

@@ -7,9 +7,11 @@ import json
 import pytest
 
 from dashboard import settings
+from runner.jobs import serve
 from runner.jobs.desk import Desk, Wish
 from runner.jobs.request import ConfirmRequest, Protocol, RunRequest, Selection
 from runner.jobs.roles import Person
+from runner.schedule import devices
 from store.state import jobs
 from store.state.database import opened
 from tests.dashboard.opened import open_page, tables, text
@@ -224,6 +226,16 @@ def test_a_confirmation_says_what_it_compares(monkeypatch, home, desk):
     desk.submit(Wish(request=ConfirmRequest(old="day-1", new="day-2"), label="confirm"))
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert "confirm all suspected cells: day-1 → day-2" in text(at).replace("\\", "")
+
+
+def test_where_a_cluster_alone_works_a_confirmation_says_what_it_waits_for(monkeypatch, home, desk):
+    monkeypatch.setenv(devices.FOLDER_VARIABLE, str(home / "locks"))
+    with serve.only_one(home, "ray"):
+        assert "Confirmations wait" not in text(page(monkeypatch, home, show=["Jobs"]))
+        desk.submit(Wish(request=ConfirmRequest(old="day-1", new="day-2"), label="confirm"))
+        assert "Start `xlabench worker` here, too" in text(page(monkeypatch, home, show=["Jobs"]))
+        with serve.only_one(home):
+            assert "Confirmations wait" not in text(page(monkeypatch, home, show=["Jobs"]))
 
 
 def test_a_broken_settings_file_lets_nobody_launch_and_breaks_no_page(monkeypatch, home, desk):

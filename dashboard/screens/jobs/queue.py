@@ -15,6 +15,7 @@ from dashboard.tables import Column
 from dashboard.words import count, escape
 from runner.jobs import serve
 from runner.jobs.desk import is_over
+from runner.jobs.request import ConfirmRequest
 from store.errors import StoreError
 
 if TYPE_CHECKING:
@@ -39,19 +40,30 @@ def sentence() -> str:
 
 def show() -> None:
     """Draw the queue and the chosen job."""
-    st.session_state[_ACTIVE] = _any_active(access.listed(_LISTED))
-    _without_worker()
+    found = access.listed(_LISTED)
+    st.session_state[_ACTIVE] = _any_active(found)
+    _without_worker(found)
     st.fragment(_board, run_every=FOLLOW_EVERY_S if st.session_state[_ACTIVE] else None)()
 
 
-def _without_worker() -> None:
-    """Say where nobody carries out what is queued."""
+def _without_worker(found: Sequence[Job]) -> None:
+    """Say where nobody carries out what is queued, or not all of it."""
     if not serve.has_worker(settings.home()):
         st.info(
             "No worker runs on this machine for this home, so jobs wait: start `xlabench worker`, or `xlabench serve` "
             "without `--no-worker`.",
             icon=":material/power_off:",
         )
+    elif serve.lacks_confirmer(settings.home()) and any(map(_waits_to_confirm, found)):
+        st.info(
+            "Confirmations wait: both sides are compared in this machine's store, and the worker that runs gives jobs "
+            "to a cluster. Start `xlabench worker` here, too; both take jobs side by side.",
+            icon=":material/power_off:",
+        )
+
+
+def _waits_to_confirm(job: Job) -> bool:
+    return job.state == "queued" and isinstance(jobs.request(job), ConfirmRequest)
 
 
 def _board() -> None:

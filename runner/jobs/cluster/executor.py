@@ -15,6 +15,7 @@ from runner.jobs.cluster.nodes import Spot, choose
 from runner.jobs.cluster.order import MEASURES, ORDER, RUN_NAME, STOP, WAITS, Measured, Order, attempt_name, run_name
 from runner.jobs.cluster.ray_api import RayCluster, Unreachable
 from runner.jobs.executor import Alive, Ended, Gone, Waiting
+from runner.jobs.serve import owner
 from runner.jobs.states import End
 from store.errors import RemoteFailed
 from store.identity import digest
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from runner.jobs.request import Needs
     from store.remote import Place
 
+NEEDS_THE_STORE = (
+    "waits for a worker of the home's own machine: both sides are compared in the store there, and measured where that "
+    "is; start `xlabench worker` beside the one of the cluster"
+)
 _END_S = 15.0
 """For Ray to end a job that was killed."""
 
@@ -54,7 +59,7 @@ class Ray:
 
     def reserve(self, ticket: Ticket, needs: Needs, taken: frozenset[str]) -> Spot | Waiting:
         if needs.store:
-            return Waiting(reason="waits for a worker of this machine: what it compares lies in the store here")
+            return Waiting(reason="" if owner(self.home) else NEEDS_THE_STORE)
         try:
             nodes, used = self.cluster.nodes(), self._used()
         except Unreachable as error:

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("fsspec", reason="clusters need the extra `cluster`")
 
-from runner.jobs import folder
+from runner.jobs import folder, serve
 from runner.jobs.cluster.executor import Ray
 from runner.jobs.cluster.order import Measured, Order
 from runner.jobs.cluster.ray_api import RayJob, Unreachable
@@ -20,6 +20,7 @@ from runner.jobs.request import ConfirmRequest, RunRequest, Selection
 from runner.jobs.roles import Person
 from runner.jobs.states import End
 from runner.jobs.worker import Worker
+from runner.schedule import devices
 from store.remote import Place
 from tests.runner.jobs.cluster.test_nodes import node
 
@@ -205,7 +206,19 @@ def test_a_job_waits_for_the_model_that_it_names(lab):
 
 def test_what_needs_the_store_is_left_to_this_machine(lab):
     lab.desk.submit(Wish(request=ConfirmRequest(old="a", new="b"), label="confirm"))
-    assert lab.step().message.startswith("waits for a worker of this machine")
+    assert lab.step().message.startswith("waits for a worker of the home's own machine: ")
+    assert "start `xlabench worker`" in lab.desk.job(1).message
+
+
+def test_beside_a_worker_of_this_machine_that_one_says_what_a_confirmation_waits_for(lab, tmp_path, monkeypatch):
+    """Else both would write their sentence in turns, and whoever follows the job would read it again and again."""
+    monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
+    lab.desk.submit(Wish(request=ConfirmRequest(old="a", new="b"), label="confirm"))
+    with serve.only_one(lab.desk.home, "ray"):
+        assert serve.lacks_confirmer(lab.desk.home)
+        with serve.only_one(lab.desk.home):
+            assert not serve.lacks_confirmer(lab.desk.home)
+            assert lab.step().message == ""
 
 
 def test_while_a_node_waits_for_its_device_the_jobs_time_has_not_begun(lab):
