@@ -70,7 +70,7 @@ def asked(found: Request | None) -> str:
             count(len(found.experiments), f"{found.cells} cell") if found.experiments else f"all {found.cells} cells"
         )
         return f"confirm {cells}: {_short(found.old)} → {_short(found.new)}"
-    return _of_run(found)
+    return _of_run(found) + (f", on {found.accelerator_model}" if found.accelerator_model else "")
 
 
 def _short(side: str) -> str:

@@ -56,6 +56,11 @@ def accelerators() -> tuple[Accelerator, ...]:
     return tuple(machine.detect().accelerators)
 
 
+def device_models() -> tuple[str, ...]:
+    """Return the models of this machine's devices, as records name them."""
+    return tuple(dict.fromkeys(model for models in machine.detect().devices.values() for model in models))
+
+
 def axes(backends: Iterable[str]) -> tuple[tuple[Literal["PJRT"] | None, ...], tuple[str | None, ...]]:
     """Return the values of `xla` and `dynamo` under which these backends are planned, and maybe others."""
     pairs = [OFFERED[name] for name in backends]
@@ -79,7 +84,7 @@ def only_backends(request: RunRequest, entries: Iterable[PlanEntry], backends: C
 
 
 def exactly(entries: Iterable[PlanEntry], settings: dict[str, object], like: RunRequest) -> RunRequest:
-    """Return the request that measures exactly these experiments, with the protocol of another one."""
+    """Return the request that measures exactly these experiments, with protocol and needs of another one."""
     found = tuple(entries)
     experiments = tuple(
         plan_file.FileEntry(
@@ -97,7 +102,7 @@ def exactly(entries: Iterable[PlanEntry], settings: dict[str, object], like: Run
     plan = plan_file.PlanFile(
         schema_version=plan_file.SCHEMA_VERSION, settings=settings, environments=names, experiments=experiments
     )
-    return RunRequest(protocol=like.protocol, plan=plan, environments=names)
+    return RunRequest(protocol=like.protocol, plan=plan, environments=names, accelerator_model=like.accelerator_model)
 
 
 def _offer(name: str, context: SuiteContext) -> SuiteOffer:

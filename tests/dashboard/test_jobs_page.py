@@ -7,11 +7,13 @@ import json
 import pytest
 
 from dashboard import settings
+from runner.environments import machine
 from runner.jobs import serve
 from runner.jobs.desk import Desk, Wish
-from runner.jobs.request import ConfirmRequest, Protocol, RunRequest, Selection
+from runner.jobs.request import ConfirmRequest, Protocol, RunRequest, Selection, decode
 from runner.jobs.roles import Person
 from runner.schedule import devices
+from store.ingest import ingest
 from store.state import jobs
 from store.state.database import opened
 from tests.dashboard.opened import open_page, tables, text
@@ -183,8 +185,6 @@ def test_backends_that_no_selection_names_alone_are_asked_for_one_by_one(monkeyp
     at.multiselect(key="new_model").set_value(["dummy/dummy"]).run()
     at.multiselect(key="new_backend").set_value(["inductor", "openxla+lazytensor"]).run()
     at.button(key="new-start").click().run()
-    from runner.jobs.request import decode
-
     plan = decode(desk.listed()[0].request).plan
     pairs = {(each.config.get("xla"), each.config.get("dynamo")) for each in plan.experiments}
     assert pairs <= {(None, "inductor"), ("PJRT", None)}
@@ -220,6 +220,73 @@ def test_a_clone_is_the_same_form(monkeypatch, home, desk):
     assert not at.exception
     assert at.multiselect(key="new_model").value == ["dummy/dummy"]
     assert at.text_input(key="new_label").value == "mine"
+
+
+def test_the_form_names_the_device_that_a_job_waits_for(monkeypatch, home, desk):
+    """One of this machine or any other; a part of the plan waits for it as all of it does, and a clone too."""
+    at = page(monkeypatch, home, show=["New run"])
+    at.text_input(key="new-name").set_value("ann").run()
+    at.multiselect(key="new_model").set_value(["dummy/dummy"]).run()
+    here = machine.detect().devices["cpu"][0]
+    assert here in at.selectbox(key="new_device").options
+    at.selectbox(key="new_device").set_value(here).run()
+    at.multiselect(key="new_backend").set_value(["inductor", "openxla+lazytensor"]).run()
+    at.button(key="new-start").click().run()
+    assert not at.exception
+    (job,) = desk.listed()
+    asked = decode(job.request)
+    assert asked.plan is not None
+    assert asked.accelerator_model == here
+    elsewhere = RunRequest(
+        selection=Selection(suite_name=("dummy",), only=("dummy/dummy",)), accelerator_model="TPU v5e"
+    )
+    desk.submit(Wish(request=elsewhere, label="mine"))
+    at = page(monkeypatch, home, show=["Jobs"], job=["2"])
+    assert "on TPU v5e" in text(at)
+    at.button(key="clone-job").click().run()
+    assert not at.exception
+    assert at.selectbox(key="new_device").value == "TPU v5e"
+
+
+def measured(home, factory, *, purpose="benchmark", run_id="measured", names=("stable", "night"), slow=0.02):
+    """Write a run of one model in two environments, the second one slower, in three processes that took turns."""
+    records = [
+        factory.make_record(
+            model="dummy",
+            suite="dummy",
+            per_iter=[s * (1 + 0.001 * replica)] * 8,
+            environment=factory.make_environment(name=name),
+            replica=replica,
+            run_id=run_id,
+            purpose=purpose,
+            order="interleaved",
+        )
+        for name, s in zip(names, (0.01, slow), strict=True)
+        for replica in range(3)
+    ]
+    factory.write_run(home / "runs" / run_id, records)
+    ingest([home / "runs"], home / "store")
+
+
+def test_the_environments_of_a_jobs_run_are_judged_on_its_page(monkeypatch, home, desk, factory):
+    measured(home, factory)
+    put(desk, "done", run_id="measured", folder=str(home / "runs" / "measured"))
+    at = page(monkeypatch, home, show=["Jobs"], job=["1"])
+    assert not at.exception
+    assert "**night** against stable: :red[▼ 1 slower, " in text(at)
+
+
+def test_a_confirmation_of_two_environments_of_one_run_says_what_came_of_it(monkeypatch, home, desk, factory):
+    """Each suspicion was of one run; what the confirming run says of it stands in that one alone."""
+    measured(home, factory)
+    measured(home, factory, purpose="confirmation", run_id="confirming", names=("old", "new"))
+    request = ConfirmRequest(old="stable", new="night", run="measured")
+    job = desk.submit(Wish(request=request, label="confirm"))
+    with opened(desk.state) as con:
+        jobs.change(con, job.job_id, ("queued",), state="done", run_id="confirming")
+    at = page(monkeypatch, home, show=["Jobs"], job=["1"])
+    assert not at.exception
+    assert "**Verdicts**: :red[▼ 1 slower, " in text(at)
 
 
 def test_a_confirmation_says_what_it_compares(monkeypatch, home, desk):

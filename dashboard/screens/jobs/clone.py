@@ -30,6 +30,7 @@ def fits(request: Request | None) -> bool:
         configuration=Configuration(preset=request.configuration.preset),
         protocol=_protocol(request.protocol),
         environments=request.environments,
+        accelerator_model=request.accelerator_model,
     )
     return like == request and known.issuperset(chosen.only) and set(chosen.accelerator) <= set(offers.accelerators())
 
@@ -54,6 +55,7 @@ def _values(request: RunRequest, label: str, why: str) -> dict[str, Any]:
         "new_test": list(chosen.test),
         "new_accelerator": list(chosen.accelerator),
         "new_environment": list(request.environments),
+        "new_device": request.accelerator_model,
         "new_preset": request.configuration.preset,
         "new_processes": how.processes,
         "new_dumps": list(how.instruments),

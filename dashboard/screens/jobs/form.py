@@ -16,6 +16,8 @@ from runner.jobs.operators import SUITE as OPERATORS
 from runner.jobs.request import LONGEST_CONFIG, Configuration, Protocol, RunRequest, Selection
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from runner.jobs.preview import Preview
 
 _KEPT: dict[str, Any] = {"persist_state": "session"}
@@ -27,7 +29,7 @@ def show(shown: str | None) -> None:
     """Draw the form, what it would measure, and the button that queues it; `shown` is the snapshot, if there is one."""
     access.ask_name("new-name")
     try:
-        request = _request()
+        request = _request(shown)
     except RunnerError as error:
         st.error(escape(error), icon=":material/block:")
         return
@@ -81,11 +83,11 @@ def _usual_label(found: Preview) -> str:
     return "+".join(dict.fromkeys(entry.config.suite_name for entry in found.runnable))
 
 
-def _request() -> RunRequest | None:
+def _request(shown: str | None) -> RunRequest | None:
     """Draw the boxes; return what they ask for, None where nothing is chosen."""
     suites, models = _what()
     config = _configuration() if OPERATORS in suites and not models else ()
-    how = _how()
+    how = _how(offered.device_models(shown))
     if not suites and not models:
         return None
     xla, dynamo = offers.axes(_backends())
@@ -102,6 +104,7 @@ def _request() -> RunRequest | None:
         configuration=Configuration(preset=how["preset"]),
         protocol=Protocol(processes=how["processes"], verify=how["verify"], instruments=tuple(how["instruments"])),
         environments=tuple(how["environments"]),
+        accelerator_model=how["device"],
     )
 
 
@@ -153,8 +156,8 @@ def _backends() -> list[str]:
     return list(st.session_state.get("new_backend") or offers.PLANNED)
 
 
-def _how() -> dict[str, Any]:
-    """Draw how it is measured; return the values by name."""
+def _how(devices: Sequence[str]) -> dict[str, Any]:
+    """Draw how and on which of these devices it is measured; return the values by name."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.multiselect(
             "Backends", list(offers.OFFERED), default=list(offers.PLANNED), key="new_backend", width=520, **_KEPT
@@ -168,6 +171,17 @@ def _how() -> dict[str, Any]:
             selection_mode="multi",
             key="new_accelerator",
             help="None chosen: all of this machine.",
+            **_KEPT,
+        )
+        device = st.selectbox(
+            "Device model",
+            devices,
+            index=None,
+            key="new_device",
+            placeholder="any",
+            width=260,
+            accept_new_options=True,
+            help="The job waits for a host with this model: those of this machine and of results, or type another.",
             **_KEPT,
         )
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -207,6 +221,7 @@ def _how() -> dict[str, Any]:
     return {
         "test": test,
         "accelerator": accelerator,
+        "device": str(device).strip() or None if device else None,
         "environments": environments,
         "preset": preset,
         "processes": processes,

@@ -1,9 +1,10 @@
-"""Suites and models that a new run may have, listed now and then: a checkout may come while pages are served."""
+"""Suites, models and devices that a new run may have, listed now and then: they may come while pages are served."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from dashboard import data
 from runner.jobs import offers
 
 _LISTED_AGAIN_S = 300.0
@@ -13,3 +14,13 @@ _LISTED_AGAIN_S = 300.0
 def suites() -> tuple[offers.SuiteOffer, ...]:
     """Return all suites; nobody changes them."""
     return offers.suites()
+
+
+def device_models(shown: str | None) -> tuple[str, ...]:
+    """Return the models of devices that are known: this machine's first, then those that results name."""
+    return tuple(dict.fromkeys((*_here(), *(data.choices(shown).devices if shown else ()))))
+
+
+@st.cache_resource(ttl=_LISTED_AGAIN_S, show_spinner=False)
+def _here() -> tuple[str, ...]:
+    return offers.device_models()

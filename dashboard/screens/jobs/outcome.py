@@ -9,6 +9,7 @@ import streamlit as st
 
 from dashboard import data, links, snapshot, verdicts
 from dashboard.screens.compare import sides
+from dashboard.screens.jobs import judged
 from dashboard.words import escape
 from runner.jobs.request import ConfirmRequest
 from store.compare import resolve
@@ -28,6 +29,7 @@ def show(job: Job, request: Request | None) -> None:
     if isinstance(request, ConfirmRequest):
         _confirmed(str(shown), job, request)
     elif job.run_id and job.run_id in set(data.runs(str(shown))["run_id"]):
+        _within(str(shown), job, job.run_id)
         with st.container(horizontal=True, key="job-results"):
             _way("Results", "speedup", "job-speedup", run=job.run_id)
             _way("Overview", "", "job-overview", run=job.run_id)
@@ -38,6 +40,12 @@ def show(job: Job, request: Request | None) -> None:
         _way("Fallback ops", "fallback-ops", "job-fallback-ops", run=None)
     elif job.run_id:
         st.caption("Its run is not in the store yet: records appear as they are ingested.")
+
+
+def _within(shown: str, job: Job, run: str) -> None:
+    """Draw how the environments and backends of a finished job's run compare."""
+    if job.state == "done" and (lines := judged.of_run(shown, run)):
+        st.markdown("\n".join(["**Verdicts**:", "", *lines]))
 
 
 def _confirmed(shown: str, job: Job, request: ConfirmRequest) -> None:
@@ -58,6 +66,9 @@ def _verdicts(shown: str, run: str | None, request: ConfirmRequest) -> str:
         return ""
     con = snapshot.connection(shown)
     try:
+        if request.run is not None:
+            within = judged.of_confirmation(shown, run, request)
+            return f"**Verdicts**: {within}" if within else ""
         old, new = (resolve(con, text, request.run) for text in (request.old, request.new))
         found = sides.compared(shown, sides.key(old), sides.key(new))
     except StoreError as error:
