@@ -1,6 +1,7 @@
 """Kill -9 of dashboard, worker, leading process, run and fork server, alone and together: no job is lost or doubled.
 
-Five rounds; `XLABENCH_JOB_KILLS=50` (`make faults`) makes it fifty.
+Five rounds; `XLABENCH_JOB_KILLS=50` (`make faults`) makes it fifty. A state is told truthfully within ten seconds of
+the moment from which on there is a worker to tell it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.faults]
 ROOT = Path(__file__).resolve().parents[2]
 ROUNDS = int(os.environ.get("XLABENCH_JOB_KILLS", "5"))
 ALONE = ("dashboard", "worker", "leader", "run", "server")
-TRUE_WITHIN_S = 10.0
+TRUE_WITHIN_S = float(os.environ.get("XLABENCH_TRUE_WITHIN_S", "10"))
+"""A machine that others use as well may be given more; `pytest -rP` prints what it took."""
 PATIENCE_S = 120.0
 REQUEST = RunRequest(
     selection=Selection(
@@ -61,7 +63,7 @@ class Site:
 
     def worker(self) -> psutil.Process:
         """Return the home's worker; there is always one soon."""
-        until(lambda: owner(self.desk.home) is not None, "a worker")
+        until(lambda: owner(self.desk.home) is not None, "a worker", PATIENCE_S)  # a server is being started
         return psutil.Process(owner(self.desk.home).pid)
 
     def job(self) -> Job:
@@ -93,10 +95,11 @@ class Site:
 
 
 def until(done, what: str, patience_s: float = TRUE_WITHIN_S) -> None:
-    deadline = time.monotonic() + patience_s
+    began = time.monotonic()
     while not done():
-        assert time.monotonic() < deadline, what
+        assert time.monotonic() < began + patience_s, what
         time.sleep(0.02)
+    print(f"{what}: after {time.monotonic() - began:.2f} s")
 
 
 @pytest.fixture
