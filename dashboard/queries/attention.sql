@@ -18,7 +18,8 @@ WITH judged AS (
     WHERE /*filters*/
 )
 SELECT
-    run_id, experiment_id, finding, status, suite, model, test, accelerator, backend, variant, environment, failure_phase,
+    run_id, experiment_id, finding, status, suite, model, test, accelerator, dtype, backend, variant, environment,
+    failure_phase,
     CASE WHEN finding IN ('wrong answer', 'not verified') THEN 'verification ' || verification_code
         WHEN finding <> 'slower than baseline' THEN coalesce(reason, speedup_reason) END AS reason,
     speedup, speedup_low, speedup_high, latency_s, steady_n, baseline_latency_s, baseline_steady_n
