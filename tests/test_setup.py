@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from tests.command import ROOT
+from tests.needs import NEEDS_RAY
 
 
 def set_up(**changes: str) -> subprocess.CompletedProcess[str]:
@@ -46,3 +47,11 @@ def test_help_lists_every_target() -> None:
     text = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert targets == set(re.findall(r"^  make ([a-z-]+) ", text, re.MULTILINE))
+
+
+def test_what_the_tests_need_is_installed_before_they_run() -> None:
+    """Ray, too: its tests run in CI, and where somebody skips them they say what to type."""
+    said = subprocess.run(["make", "-n", "test"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "tools/setup_tests.sh" in said
+    assert "--editable '.[cluster]'" in (ROOT / "tools/setup_tests.sh").read_text()
+    assert "uv pip install -c constraints/xla.txt -e '.[cluster]'" in NEEDS_RAY

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Install what only the tests need: chromium, and the two environments that prove what xlabench does without torch_xla.
+# Install what only the tests need: chromium, Ray, and the two environments that prove what xlabench does without torch_xla.
 set -eu
 VENV=${VENV:-.venv}
 
@@ -10,6 +10,12 @@ if ! command -v chromium > /dev/null && ! command -v chromium-browser > /dev/nul
     else
         echo "setup: chromium is not installed; the browser tests will be skipped. Install it with your package manager."
     fi
+fi
+
+if ! "$VENV/bin/python" -c 'import fsspec, ray' 2> /dev/null; then
+    echo "setup: adding Ray to $VENV for the tests of clusters (about 100 MB to download, 260 MB on disk)."
+    "$VENV/bin/uv" pip install --quiet --compile-bytecode --python "$VENV/bin/python" \
+        --constraint constraints/xla.txt --editable '.[cluster]'
 fi
 
 environment() { # folder, constraints, extras, what it is

@@ -16,6 +16,7 @@ from runner.notices.deliver import ALONE
 from runner.notices.watch import LEFT_TO_ANOTHER
 from store.state import jobs, notices
 from store.state.database import opened
+from tests.needs import NEEDS_RAY
 from tests.runner.notices.homes import REQUEST, event
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -85,8 +86,8 @@ def test_two_processes_that_look_all_the_time_send_each_event_once(told, hooks, 
 
 @pytest.mark.slow
 def test_a_local_worker_and_a_rays_send_an_event_once(told, hooks, tmp_path):
-    pytest.importorskip("ray", reason="clusters need the extra `cluster`")
-    pytest.importorskip("fsspec", reason="clusters need the extra `cluster`")
+    pytest.importorskip("ray", reason=NEEDS_RAY)
+    pytest.importorskip("fsspec", reason=NEEDS_RAY)
     hooks.pause_s = 2 * TICK_S  # so that one is still at it when the other looks
     job = told.desk.submit(Wish(request=REQUEST, label="x"))
     told.desk.cancel(job.job_id)

@@ -12,8 +12,9 @@ from store.errors import NoSuchSource, RemoteFailed, UsageError
 from store.ingest import ingest
 from store.query import connect, current_snapshot, fetch
 from store.remote import Place, arrive, arrive_all, arrived
+from tests.needs import NEEDS_RAY
 
-fsspec = pytest.importorskip("fsspec", reason="folders of other hosts need the extra `cluster`")
+fsspec = pytest.importorskip("fsspec", reason=NEEDS_RAY)
 KEPT = Path(__file__).parents[2] / "data" / "review" / "runs" / "nightly-2"
 ROWS = "SELECT record_id, status, model FROM records ORDER BY record_id"
 

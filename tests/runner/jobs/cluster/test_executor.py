@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-pytest.importorskip("fsspec", reason="clusters need the extra `cluster`")
+from tests.needs import NEEDS_RAY
+
+pytest.importorskip("fsspec", reason=NEEDS_RAY)
 
 from runner.jobs import folder, serve
 from runner.jobs.cluster.executor import Ray

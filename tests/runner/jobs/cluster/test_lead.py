@@ -12,7 +12,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-pytest.importorskip("fsspec", reason="clusters need the extra `cluster`")
+from tests.needs import NEEDS_RAY
+
+pytest.importorskip("fsspec", reason=NEEDS_RAY)
 
 from runner.jobs import folder
 from runner.jobs.cluster.order import ORDER, STOP, Measured, Order

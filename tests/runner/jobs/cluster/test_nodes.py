@@ -9,6 +9,7 @@ import pytest
 from runner.jobs.cluster.nodes import GPU, Node, Spot, choose, start_flags, takes, word
 from runner.jobs.executor import Waiting
 from runner.jobs.request import Needs
+from tests.needs import NEEDS_RAY
 
 
 def node(name: str, models: dict[str, str], *environments: str, gpus: int = 0) -> Node:
@@ -100,7 +101,7 @@ def test_flags_of_a_node_have_no_blanks_and_labels_that_ray_takes():
     assert flags[1] == '--resources={"xlabench-cpu":1}'
     labels = dict(pair.split("=", 1) for pair in flags[2].removeprefix("--labels=").split(","))
     assert set(labels) == {"xlabench/cpu", "xlabench/cuda", "xlabench/env-default", "xlabench/env-a-b"}
-    ray = pytest.importorskip("ray._private.label_utils", reason="clusters need the extra `cluster`")
+    ray = pytest.importorskip("ray._private.label_utils", reason=NEEDS_RAY)
     assert [ray.validate_label_value(each) for each in labels.values()] == [None] * 4
     assert [ray.validate_label_key(each) for each in labels] == [None] * 4
 

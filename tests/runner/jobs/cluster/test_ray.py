@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("ray", reason="clusters need the extra `cluster`")
-pytest.importorskip("fsspec", reason="clusters need the extra `cluster`")
+from tests.needs import NEEDS_RAY
+
+pytest.importorskip("ray", reason=NEEDS_RAY)
+pytest.importorskip("fsspec", reason=NEEDS_RAY)
 
 from runner.jobs.desk import Wish
 from runner.jobs.request import Protocol, RunRequest, Selection

@@ -6,7 +6,9 @@ import socket
 
 import pytest
 
-pytest.importorskip("ray", reason="clusters need the extra `cluster`")
+from tests.needs import NEEDS_RAY
+
+pytest.importorskip("ray", reason=NEEDS_RAY)
 
 from runner.jobs.cluster.ray_api import RayCluster, Unreachable
 

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-pytest.importorskip("ray", reason="clusters need the extra `cluster`")
-pytest.importorskip("fsspec", reason="clusters need the extra `cluster`")
+from tests.needs import NEEDS_RAY
+
+pytest.importorskip("ray", reason=NEEDS_RAY)
+pytest.importorskip("fsspec", reason=NEEDS_RAY)
 
 from runner.jobs import folder
 from runner.jobs.desk import Wish
