@@ -13,6 +13,7 @@ from runner.jobs.roles import Person
 from runner.suites.operators import expand
 from store.record import FallbackOp
 from tests.dashboard.opened import open_page, text
+from tests.packed import pack_results
 
 GONE = "/nowhere/bin/python"
 FAST, SLOW = (0.010, 0.0101, 0.0099, 0.010) * 2, (0.020, 0.0201, 0.0199, 0.020) * 2
@@ -80,11 +81,15 @@ def enabled(at, key):
     return not at.button(key=key).disabled
 
 
-def test_one_click_asks_for_both_sides_of_the_regressions(monkeypatch, home, day):
+@pytest.mark.parametrize("packed", [False, True])
+def test_one_click_asks_for_both_sides_of_the_regressions(monkeypatch, home, day, packed):
+    """Also of runs whose results somebody has packed."""
     day(1, FAST, executable=sys.executable, torch="2.8.0")
     (home / "venv" / "bin").mkdir(parents=True)
     (home / "venv" / "bin" / "python").symlink_to(sys.executable)
     day(2, SLOW, executable=str(home / "venv" / "bin" / "python"))
+    for folder in (home / "runs").iterdir() if packed else ():
+        pack_results(folder)
     at = open_page(monkeypatch, ingested(home), "compare")
     assert "4 slower] (0 confirmed)" in text(at)
     assert not enabled(at, "confirm-slower"), "nobody has said who it is"
