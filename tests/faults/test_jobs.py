@@ -89,6 +89,8 @@ class Site:
         for name in names:
             with contextlib.suppress(psutil.NoSuchProcess):  # a worker ends with its dashboard
                 found[name].kill()
+        if "worker" in names:  # what is dying still counts as the home's worker
+            until(lambda: (known := owner(self.desk.home)) is None or known.pid != found["worker"].pid, "a death")
         if "dashboard" in names:
             self.popen.wait()
             self.serve()
