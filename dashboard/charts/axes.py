@@ -140,6 +140,11 @@ def _plain(domain: tuple[float, float], title: str, labels: str) -> alt.Axis:
     return alt.Axis(title=title, values=log_ticks(domain), labelExpr=labels, labelFontSize=12, titleFontSize=12)
 
 
+def names_px(most: int) -> Any:
+    """Return the width for names at the left of a chart: on a telephone, less than a third of the window."""
+    return alt.ExprRef(f"min({most}, 0.3 * windowSize()[0])")
+
+
 def pick() -> alt.Parameter:
     """Return the selection of a chart whose points open their model (`screens.opening`)."""
     return alt.selection_point(name=PICKED, fields=MODEL_FIELDS, empty=False)
@@ -152,10 +157,10 @@ def model_axis(models: list[str], label_px: int = LABEL_PX) -> alt.Y:
         sort=models,
         axis=alt.Axis(
             title=None,
-            labelLimit=label_px,
+            labelLimit=names_px(label_px),
             labelFontSize=12,
             labelFontWeight=_BOLD_GEOMEAN,
-            minExtent=label_px,
+            minExtent=names_px(label_px),
             ticks=False,
             domain=False,
             grid=True,

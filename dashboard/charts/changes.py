@@ -36,7 +36,14 @@ def change_dots(frame: pd.DataFrame, names: Sequence[str]) -> alt.LayerChart:
     down = alt.Y(
         "name:N",
         sort=list(names),
-        axis=alt.Axis(title=None, labelLimit=NAME_PX, minExtent=NAME_PX, labelFontSize=12, ticks=False, domain=False),
+        axis=alt.Axis(
+            title=None,
+            labelLimit=axes.names_px(NAME_PX),
+            minExtent=axes.names_px(NAME_PX),
+            labelFontSize=12,
+            ticks=False,
+            domain=False,
+        ),
     )
     base = alt.Chart(frame).encode(y=down, color=colour)
     one = alt.Chart(pd.DataFrame({"value": [1.0]})).mark_rule(color=palette.NEUTRAL, strokeWidth=1.5)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import altair as alt
 
+from dashboard.charts import axes
 from dashboard.charts.axes import PICKED
 from dashboard.words import CLASSES
 
@@ -71,7 +72,15 @@ def _across(models: list[str]) -> alt.X:
         "model:N",
         sort=models,
         scale=alt.Scale(domain=models, paddingInner=0.06),
-        axis=alt.Axis(title=None, labelAngle=-35, labelLimit=110, labelFontSize=12, ticks=False, domain=False),
+        axis=alt.Axis(
+            title=None,
+            labelAngle=-35,
+            labelLimit=110,
+            labelFontSize=12,
+            labelOverlap=False,  # each column needs its name
+            ticks=False,
+            domain=False,
+        ),
     )
 
 
@@ -81,7 +90,13 @@ def _down(ops: list[str]) -> alt.Y:
         sort=ops,
         scale=alt.Scale(domain=ops, paddingInner=0.06),
         axis=alt.Axis(
-            title=None, labelLimit=180, labelFontSize=12, labelOverlap=False, minExtent=140, ticks=False, domain=False
+            title=None,
+            labelLimit=axes.names_px(180),
+            labelFontSize=12,
+            labelOverlap=False,
+            minExtent=axes.names_px(140),
+            ticks=False,
+            domain=False,
         ),
     )
 

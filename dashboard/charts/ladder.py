@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 
 from dashboard import palette
+from dashboard.charts import axes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +33,7 @@ def bars(frame: pd.DataFrame) -> alt.LayerChart:
     )
     order = list(frame["name"])
     base = alt.Chart(ms).encode(
-        y=alt.Y("name:N", sort=order, axis=alt.Axis(title=None, labelLimit=LABEL_PX, labelFontSize=12)),
+        y=alt.Y("name:N", sort=order, axis=alt.Axis(title=None, labelLimit=axes.names_px(LABEL_PX), labelFontSize=12)),
         tooltip=[
             alt.Tooltip("name:N", title="Rung"),
             alt.Tooltip("variant:N", title="Backend"),

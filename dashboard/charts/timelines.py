@@ -39,7 +39,13 @@ def blocks(frame: pd.DataFrame) -> alt.LayerChart:
             "variant:N",
             sort=variants,
             scale=alt.Scale(domain=variants, paddingInner=0.25),
-            axis=alt.Axis(title=None, labelLimit=axes.LABEL_PX, labelFontSize=12, minExtent=axes.LABEL_PX, ticks=False),
+            axis=alt.Axis(
+                title=None,
+                labelLimit=axes.names_px(axes.LABEL_PX),
+                labelFontSize=12,
+                minExtent=axes.names_px(axes.LABEL_PX),
+                ticks=False,
+            ),
         ),
         yOffset=alt.YOffset("lane:N", sort=lanes, scale=alt.Scale(domain=lanes, paddingInner=0.15)),
     )

@@ -17,7 +17,7 @@ from store.record import Graph
 from store.review import review
 from store.state import reviews
 from store.weekly import weekly_report
-from tests.dashboard.opened import open_page, tables, text
+from tests.dashboard.opened import click_twice, open_page, tables, text
 from tests.store import weekly_runs
 from tests.store.weekly_runs import BETWEEN, HOSTILE, LAST, NOW
 
@@ -322,7 +322,7 @@ def test_review_mode_steps_through_what_is_open(opened, shown, tmp_path):
     headline = [words.value for words in at.markdown if words.value.startswith("##### ")]
     assert "resnet50 eval" in headline[0]
     at.text_input(key="reviewer").set_value("ann").run()
-    key_button(at, "review-known").click().run()
+    click_twice(at, key_button(at, "review-known"))
     headline = [words.value for words in at.markdown if words.value.startswith("##### ")]
     assert "resnet50 train" in headline[0]
     at.button(key="review-next").click().run()

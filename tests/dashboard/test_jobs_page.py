@@ -16,7 +16,7 @@ from runner.schedule import devices
 from store.ingest import ingest
 from store.state import jobs
 from store.state.database import opened
-from tests.dashboard.opened import open_page, tables, text
+from tests.dashboard.opened import click_twice, open_page, tables, text
 
 DUMMY = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=("cpu",)), protocol=Protocol(processes=1))
 HOSTILE = "<script>alert(1)</script> **loud** [x](javascript:1) `$a$`"
@@ -135,6 +135,18 @@ def test_cancel_and_retry_go_through_the_desk_with_the_typed_name(monkeypatch, h
     assert "Job 1" in "".join(toast.value for toast in at.toast) or "job 1" in "".join(t.value for t in at.toast)
 
 
+@pytest.mark.parametrize(("state", "does", "then"), [("queued", "cancel", "cancelled"), ("failed", "retry", "queued")])
+def test_a_double_click_on_a_job_acts_once(monkeypatch, home, desk, state, does, then):
+    put(desk, "failed", message="exit code 2") if state == "failed" else desk.submit(Wish(request=DUMMY, label="doubt"))
+    at = page(monkeypatch, home, show=["Jobs"], job=["1"])
+    at.text_input(key="job-name").set_value("bob").run()
+    click_twice(at, at.button(key=f"{does}-job"))
+    assert not at.exception
+    assert desk.job(1).state == then
+    assert [each.action for each in desk.actions(1)].count(does) == 1
+    assert len(desk.listed()) == 1
+
+
 def test_where_launching_is_off_every_button_says_so(monkeypatch, home, desk):
     put(desk, "failed", message="exit code 2")
     monkeypatch.setenv(settings.LOOPBACK_VARIABLE, "")
@@ -170,7 +182,7 @@ def test_the_form_shows_the_plan_and_queues_one_job_for_two_clicks(monkeypatch, 
     at.text_input(key="new_why").set_value("is it slower?").run()
     button = at.button(key="new-start")
     assert button.label == "Queue 2 experiments"
-    button.click().run()
+    click_twice(at, button)
     assert not at.exception
     assert at.button(key="new-start").disabled
     (job,) = desk.listed()

@@ -12,7 +12,7 @@ from runner.jobs.request import ConfirmRequest, decode
 from runner.jobs.roles import Person
 from runner.suites.operators import expand
 from store.record import FallbackOp
-from tests.dashboard.opened import open_page, text
+from tests.dashboard.opened import click_twice, open_page, text
 from tests.packed import pack_results
 
 GONE = "/nowhere/bin/python"
@@ -179,7 +179,7 @@ def test_one_result_of_the_model_page_is_one_click(monkeypatch, home, day):
     day(1, FAST)
     query = {"suite": ["dummy"], "model": ["dummy"], "test": ["eval"], "result": ["openxla+dynamo"]}
     at = signed(open_page(monkeypatch, ingested(home), "model", **query), "result-name")
-    at.button(key="again-result").click().run()
+    click_twice(at, at.button(key="again-result"))
     ((job, request),) = wishes(home)
     assert job.label == "again day-1"
     assert [each.config["dynamo"] for each in request.plan.experiments] == ["inductor", "openxla"]

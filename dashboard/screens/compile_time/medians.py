@@ -51,7 +51,7 @@ def show(view: View) -> None:
         "time_to_steady_n": Column("n, steady", "number", help="Models behind the median of the time to steady."),
         "graphs_number": measured("graphs_number", "Graphs (most)", note="Of the model with most."),
         "without_n": Column("Did not run", "number", help="Results without a number."),
-        "main_reason": Column("Most frequent reason", width="large"),
+        "main_reason": Column("Most frequent reason", width=300),
     }
     tables.show(
         rows,

@@ -119,8 +119,8 @@ def _columns() -> dict[str, Column]:
         "variant": Column("Backend"),
         "latency_s": measured("latency_s"),
         "steady_n": Column("n", "number", help="Steady samples behind the latency.", width=50),
-        "change_s": Column("Against the rung before, ms", "ms", help="Difference of the two latencies."),
-        "step": Column("What the difference is", width=380),
+        "change_s": Column("Change, ms", "ms", help="Its latency less that of the rung before."),
+        "step": Column("What the difference is", width=330),
         "trace_s": measured("trace_s", note="Part of the latency, beside the execution of the program."),
         "execute_s": Column(
             "Execution, ms",

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 KEY = "runs-list"
 
 
+_RARE = ("verify_only_n", "never_steady_n")
+"""Left out where no run has any."""
+
+
 def show(view: View, runs: pd.DataFrame) -> None:
     """Draw the list."""
     listed = runs.copy()
@@ -30,7 +34,7 @@ def show(view: View, runs: pd.DataFrame) -> None:
     st.caption("Select a run to show it on every page.")
     tables.show(
         listed,
-        _columns(),
+        {name: column for name, column in _columns().items() if name not in _RARE or listed[name].any()},
         key=KEY,
         alt="Runs of the store",
         file_name="xlabench-runs",
