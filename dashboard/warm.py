@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import threading
 
@@ -28,3 +29,14 @@ def _all() -> None:
     if newest is not None:
         with contextlib.suppress(StoreError):  # each page says it
             data.choices(str(newest))
+    _settle()
+
+
+def _settle() -> None:
+    """Keep what is there for good out of later garbage collections.
+
+    Streamlit collects after each run of the script, before the browser hears that it has ended: over all modules that
+    took a quarter of the server's time for a changed filter.
+    """
+    gc.collect()
+    gc.freeze()

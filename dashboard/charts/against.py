@@ -7,6 +7,7 @@ import pandas as pd
 
 from dashboard import palette
 from dashboard.charts import axes
+from dashboard.charts.layering import layered
 from dashboard.charts.legends import legend
 from dashboard.verdicts import LOOKS
 from dashboard.words import TIMES
@@ -41,7 +42,7 @@ def scatter(frame: pd.DataFrame, a: str, b: str, by: str) -> alt.LayerChart:
         .encode(x=across, y=up, color=colour, shape=shape, tooltip=_tooltip(a, b))
         .add_params(axes.pick())
     )
-    return alt.layer(diagonal, marks).properties(height=HEIGHT_PX)
+    return layered(diagonal, marks, height=HEIGHT_PX)
 
 
 def _outcomes(a: str, b: str, present: set[str]) -> tuple[alt.Color, alt.Shape]:

@@ -7,6 +7,7 @@ import pandas as pd
 
 from dashboard import palette
 from dashboard.charts import axes
+from dashboard.charts.layering import layered
 
 HEIGHT_PX = 400
 
@@ -36,7 +37,7 @@ def scatter(frame: pd.DataFrame, baseline: str) -> alt.LayerChart:
         )
         .add_params(axes.pick())
     )
-    return alt.layer(one, marks).properties(height=HEIGHT_PX)
+    return layered(one, marks, height=HEIGHT_PX)
 
 
 def _tooltip(baseline: str) -> list[alt.Tooltip]:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from dashboard import palette, verdicts
 from dashboard.charts import axes
+from dashboard.charts.layering import layered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,6 +61,4 @@ def change_dots(frame: pd.DataFrame, names: Sequence[str]) -> alt.LayerChart:
         tooltip=[alt.Tooltip("name:N", title="Finding"), alt.Tooltip("label:N", title="A / B")],
     )
     spans = base.mark_bar(size=2).encode(x=axes.ratio_axis("low", domain, title), x2="high:Q")
-    return alt.layer(one.encode(x=axes.ratio_axis("value", domain, title)), spans, dots).properties(
-        height=60 + ROW_PX * len(names)
-    )
+    return layered(one.encode(x=axes.ratio_axis("value", domain, title)), spans, dots, height=60 + ROW_PX * len(names))

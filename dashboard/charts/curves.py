@@ -7,6 +7,7 @@ import pandas as pd
 
 from dashboard import palette
 from dashboard.charts import axes
+from dashboard.charts.layering import layered
 
 HEIGHT_PX = 380
 
@@ -33,7 +34,7 @@ def speedup_curve(frame: pd.DataFrame, baseline: str) -> alt.LayerChart:
     one = alt.Chart(pd.DataFrame({"value": [1.0]})).mark_rule(color=palette.NEUTRAL, strokeWidth=1.5).encode(y=up)
     line = base.mark_line(strokeWidth=2, interpolate="monotone")
     dots = base.mark_point(size=60, filled=True, opacity=1).encode(shape=shape, tooltip=_tooltip())
-    return alt.layer(one, line, dots.add_params(axes.pick())).properties(height=HEIGHT_PX)
+    return layered(one, line, dots.add_params(axes.pick()), height=HEIGHT_PX)
 
 
 def _tooltip() -> list[alt.Tooltip]:

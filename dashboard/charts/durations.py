@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 
 from dashboard.charts import axes
+from dashboard.charts.layering import layered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +44,4 @@ def duration_dots(frame: pd.DataFrame, models: list[str], title: str, *, in_seco
             alt.Tooltip("cache:N", title="Cache"),
         ],
     )
-    return alt.layer(dots.add_params(axes.pick())).properties(
-        height=axes.height(len(models), frame["variant"].nunique())
-    )
+    return layered(dots.add_params(axes.pick()), height=axes.height(len(models), frame["variant"].nunique()))

@@ -11,6 +11,7 @@ import altair as alt
 
 from dashboard.charts import axes
 from dashboard.charts.axes import PICKED
+from dashboard.charts.layering import layered
 from dashboard.words import CLASSES
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ def fallback_heat(frame: pd.DataFrame, ops: list[str], models: list[str], *, as_
         if len(frame) <= NUMBERS_UP_TO:
             ink = alt.condition("datum.dark", alt.value("white"), alt.value("#222222"))
             layers.append(base.mark_text(fontSize=11).encode(text="label:N", color=ink))
-    chart = alt.layer(*layers).resolve_scale(color="independent")
-    return chart.properties(height=CHROME_PX + CELL_PX * len(ops))
+    apart = alt.Resolve(scale={"color": "independent"})
+    return layered(*layers, height=CHROME_PX + CELL_PX * len(ops), resolve=apart)
 
 
 def _top(part: pd.DataFrame, *, as_share: bool) -> float:

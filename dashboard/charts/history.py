@@ -9,6 +9,7 @@ import pandas as pd
 
 from dashboard import palette
 from dashboard.charts import axes, legends
+from dashboard.charts.layering import layered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -93,7 +94,7 @@ def lines(
         spans = alt.Chart(known).encode(x=_across(frame), color=colour)
         layers.append(spans.mark_rule(strokeWidth=1.5, opacity=0.55).encode(y=_end(axis, "low"), y2="high:Q"))
     layers += [base.mark_line(strokeWidth=1.6, opacity=0.75).encode(y=axis), marks]
-    return alt.layer(*layers).properties(height=height)
+    return layered(*layers, height=height)
 
 
 def _series(frame: pd.DataFrame, *, legend: bool) -> tuple[alt.Color, alt.Shape]:

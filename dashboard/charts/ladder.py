@@ -8,6 +8,7 @@ import altair as alt
 
 from dashboard import palette
 from dashboard.charts import axes
+from dashboard.charts.layering import layered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,8 +55,9 @@ def bars(frame: pd.DataFrame) -> alt.LayerChart:
         color=palette.colour("openxla+lazytensor"), height=18
     )
     ends = base.transform_filter("isValid(datum.low)").mark_rule(color=palette.NEUTRAL, strokeWidth=2, clip=True)
-    return alt.layer(
+    return layered(
         whole,
         inner.encode(x=alt.X("execution:Q", axis=axis, scale=reach)),
         ends.encode(x=alt.X("low:Q", axis=axis, scale=reach), x2="high:Q"),
-    ).properties(height=CHROME_PX + ROW_PX * len(order))
+        height=CHROME_PX + ROW_PX * len(order),
+    )

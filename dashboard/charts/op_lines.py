@@ -8,6 +8,7 @@ import altair as alt
 
 from dashboard import palette
 from dashboard.charts import axes
+from dashboard.charts.layering import layered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +46,7 @@ def models_over_runs(frame: pd.DataFrame) -> alt.LayerChart:
     dots = base.mark_point(size=70, filled=True, opacity=1).encode(
         y=_models(up), color=colour, shape=shape, tooltip=_tooltip()
     )
-    return alt.layer(ran, line, dots).properties(height=HEIGHT_PX)
+    return layered(ran, line, dots, height=HEIGHT_PX)
 
 
 def _models(scale: alt.Scale) -> alt.Y:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from dashboard import palette
 from dashboard.charts import axes
+from dashboard.charts.layering import layered
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -62,7 +63,7 @@ def scatter(frame: pd.DataFrame, column: Literal["input_bytes", "flops"]) -> alt
         .mark_text(color=palette.NEUTRAL, align="right", dx=-4, dy=-7, fontSize=11)
         .encode(x=x, y=y, text="rate:N")
     )
-    return alt.layer(diagonals, texts, _marks(frame, x, y)).properties(height=HEIGHT_PX)
+    return layered(diagonals, texts, _marks(frame, x, y), height=HEIGHT_PX)
 
 
 def _marks(frame: pd.DataFrame, x: alt.X, y: alt.Y) -> alt.Chart:

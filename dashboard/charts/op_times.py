@@ -7,6 +7,7 @@ import pandas as pd
 
 from dashboard import palette
 from dashboard.charts import axes
+from dashboard.charts.layering import layered
 
 LABEL_PX = 330
 """Room for an operator with its arguments."""
@@ -44,9 +45,7 @@ def dots(frame: pd.DataFrame, models: list[str]) -> alt.LayerChart:
         )
         .add_params(axes.pick())
     )
-    return alt.layer(floors, intervals, marks).properties(
-        height=axes.height(len(models), int(frame["variant"].nunique()))
-    )
+    return layered(floors, intervals, marks, height=axes.height(len(models), int(frame["variant"].nunique())))
 
 
 def _across(column: str, domain: tuple[float, float]) -> alt.X:

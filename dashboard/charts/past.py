@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 
 from dashboard import palette
+from dashboard.charts.layering import layered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,9 +41,10 @@ def line(frame: pd.DataFrame, backend: str) -> alt.LayerChart:
     ends = base.transform_filter("isValid(datum.low)").mark_rule(color=colour, opacity=0.5)
     dots = base.mark_point(size=70, filled=True, opacity=1, color=colour)
     here = base.transform_filter("datum.shown").mark_point(size=230, color=palette.NEUTRAL, strokeWidth=1.5)
-    return alt.layer(
+    return layered(
         base.mark_line(color=colour, strokeWidth=1.2).encode(y=down),
         ends.encode(y=alt.Y("low:Q", title=""), y2="high:Q"),
         dots.encode(y=down),
         here.encode(y=down),
-    ).properties(height=HEIGHT_PX)
+        height=HEIGHT_PX,
+    )

@@ -7,6 +7,7 @@ import pandas as pd
 
 from dashboard import palette
 from dashboard.charts import axes
+from dashboard.charts.layering import layered
 
 
 def ratio_dots(frame: pd.DataFrame, models: list[str], baseline: str, first: str = "Model") -> alt.LayerChart:
@@ -22,12 +23,8 @@ def ratio_dots(frame: pd.DataFrame, models: list[str], baseline: str, first: str
     domain = axes.ratio_domain(pd.concat([frame["value"], frame["low"], frame["high"]]).dropna())
     title = f"Speedup over {baseline} (log scale; right of 1 is faster)"
     colour, shape, row = axes.series(frame)
-    base = alt.Chart(frame).encode(
-        x=axes.ratio_axis("value", domain, title),
-        y=axes.model_axis(models),
-        yOffset=row,
-        color=colour,
-    )
+    base = alt.Chart(frame)
+    place = {"y": axes.model_axis(models), "yOffset": row, "color": colour}
     one = (
         alt.Chart(pd.DataFrame({"value": [1.0]}))
         .mark_rule(color=palette.NEUTRAL, strokeWidth=1.5)
@@ -36,9 +33,11 @@ def ratio_dots(frame: pd.DataFrame, models: list[str], baseline: str, first: str
     intervals = (
         base.transform_filter("datum.certain")
         .mark_bar(size=2)
-        .encode(x=axes.ratio_axis("low", domain, title), x2="high:Q")
+        .encode(x=axes.ratio_axis("low", domain, title), x2="high:Q", **place)
     )
     dots = base.mark_point(size=75, strokeWidth=1.8, opacity=1).encode(
+        x=axes.ratio_axis("value", domain, title),
+        **place,
         shape=shape,
         fill=axes.filled("datum.certain", colour),
         tooltip=_tooltip(first, known="latency_ms" in frame.columns),
@@ -46,7 +45,7 @@ def ratio_dots(frame: pd.DataFrame, models: list[str], baseline: str, first: str
     if "suite" in frame.columns:
         dots = dots.add_params(axes.pick())
     variants = frame["variant"].nunique()
-    return alt.layer(one, intervals, dots).properties(height=axes.height(len(models), variants))
+    return layered(one, intervals, dots, height=axes.height(len(models), variants))
 
 
 def _tooltip(first: str, *, known: bool) -> list[alt.Tooltip]:

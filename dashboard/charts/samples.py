@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 
 from dashboard import palette
+from dashboard.charts.layering import layered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +55,7 @@ def blocks(frame: pd.DataFrame, median_ms: float | None) -> alt.LayerChart:
     if median_ms:
         rule = alt.Chart(frame.head(1).assign(latency=median_ms)).mark_rule(color=palette.NEUTRAL, strokeWidth=1.5)
         layers.insert(0, rule.encode(y=alt.Y("latency:Q", title="")))
-    return alt.layer(*layers).properties(height=HEIGHT_PX)
+    return layered(*layers, height=HEIGHT_PX)
 
 
 def _tooltip() -> list[alt.Tooltip]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 
 from dashboard.charts import axes
+from dashboard.charts.layering import layered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +58,7 @@ def blocks(frame: pd.DataFrame) -> alt.LayerChart:
         .mark_point(shape="triangle-down", size=55, filled=True, color="#D2492A", opacity=1, yOffset=-4)
         .encode(tooltip=_tooltip())
     )
-    return alt.layer(bars, marks).properties(height=CHROME_PX + LANE_PX * len(LANES) * max(1, len(variants)) * 5 // 4)
+    return layered(bars, marks, height=CHROME_PX + LANE_PX * len(LANES) * max(1, len(variants)) * 5 // 4)
 
 
 def _colour(lanes: list[str]) -> alt.Color:
