@@ -102,6 +102,9 @@ def parse(content: Any, file: str = "<memory>") -> Document:
     if not isinstance(content, dict):
         raise place.error("it is no JSON object of operators")
     if "op_name" in content or "op_info" in content:
+        if isinstance(name := content.get("op_name"), str) and "op_info" in content:
+            # What is wrong inside of it names the operator, as in a file of several.
+            _info(name, content["op_info"], place)
         try:
             batch = msgspec.convert(content, Batch)
         except msgspec.ValidationError as error:

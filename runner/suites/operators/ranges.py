@@ -37,8 +37,11 @@ def expanded(config: Any, field: str) -> Iterator[dict[str, Any]]:
     """Yield all that an input stands for: the product of its ranges, the last one running fastest, copies applied."""
     if not isinstance(config, dict):
         raise FieldError(field, f"{config!r} is no object with args and kwargs")
-    args = [variants(each, f"{field}.args[{number}]") for number, each in enumerate(config.get("args") or [])]
-    named = config.get("kwargs") or {}
+    args = [
+        variants(each, f"{field}.args[{number}]")
+        for number, each in enumerate(_of_type(config.get("args") or [], list, f"{field}.args"))
+    ]
+    named = _of_type(config.get("kwargs") or {}, dict, f"{field}.kwargs")
     kwargs = [variants(each, f"{field}.kwargs.{name}") for name, each in named.items()]
     _bounded(math.prod(map(len, [*args, *kwargs])), field)
     for chosen in product(*args, *kwargs):
@@ -93,6 +96,12 @@ def _in_range(kind: Any, key: str, value: Any, field: str) -> list[Any]:
         _bounded(math.prod(map(len, items)), field)
         return [list(each) for each in product(*items)]
     raise FieldError(field, f"{kind!r} has no __range__ of this field; list its values and name it in __list__")
+
+
+def _of_type(value: Any, kind: type[Any], field: str) -> Any:
+    if not isinstance(value, kind):
+        raise FieldError(field, f"{value!r} is no {'list' if kind is list else 'object'}")
+    return value
 
 
 def _bounded(count: int, field: str) -> None:
