@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import median, quantiles
 from typing import TYPE_CHECKING
 
+from store.floor import FLOOR, NEAR_FLOOR
 from store.identity import backend_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from store.record import Record
 
 _TOP = 10
+_APART = 2.0
 
 
 @dataclass
@@ -24,6 +26,11 @@ class Total:
     operators_s: dict[str, float] = field(default_factory=dict)
     """By operator: calls x time of one."""
     calls: dict[str, int] = field(default_factory=dict)
+    near_floor: set[str] = field(default_factory=set)
+    """Operators whose time says more of cutting and waiting than of them."""
+    quartiles_s: tuple[float, float] = (0.0, 0.0)
+    """The sum of the lower quartiles of their blocks, and of the upper ones: far apart where something interfered."""
+    model_quartiles_s: tuple[float, float] | None = None
     without: int = 0
     """Operators that have no time here."""
     model_s: float | None = None
@@ -31,6 +38,10 @@ class Total:
     @property
     def sum_s(self) -> float:
         return sum(self.operators_s.values())
+
+    @property
+    def near_floor_s(self) -> float:
+        return sum(self.operators_s[name] for name in self.near_floor)
 
 
 def totals(records: Iterable[Record], model: str) -> dict[str, Total]:
@@ -40,33 +51,59 @@ def totals(records: Iterable[Record], model: str) -> dict[str, Total]:
         records: of one run.
         model: `SUITE/NAME`, whose operators were recorded.
     """
-    times: dict[tuple[str, str], list[float]] = defaultdict(list)
+    operators: dict[str, dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
     found: dict[str, Total] = defaultdict(Total)
-    models: dict[str, list[float]] = defaultdict(list)
+    models: dict[str, list[Record]] = defaultdict(list)
     for record in records:
         experiment = record.experiment
         backend = backend_name(experiment.xla, experiment.dynamo, experiment.torch_xla2)
-        seconds = latency(record)
         if record.used_by is not None and record.used_by.model == model:
-            key = (backend, record.model.model_name)
-            found[backend].calls[key[1]] = record.used_by.calls
-            if seconds is not None:
-                times[key].append(seconds)
-        elif f"{record.model.suite_name}/{record.model.model_name}" == model and seconds is not None:
-            models[backend].append(seconds)
-    for (backend, name), values in times.items():
-        found[backend].operators_s[name] = found[backend].calls[name] * median(values)
+            found[backend].calls[record.model.model_name] = record.used_by.calls
+            operators[backend][record.model.model_name].append(record)
+        elif f"{record.model.suite_name}/{record.model.model_name}" == model:
+            models[backend].append(record)
     for backend, total in found.items():
-        total.model_s = median(models[backend]) if models[backend] else None
-        total.without = len(total.calls) - len(total.operators_s)
+        _fill(total, operators[backend], models[backend])
     return dict(found)
 
 
-def latency(record: Record) -> float | None:
-    """Return the median of a record's steady blocks, seconds per iteration; None without one."""
+def _fill(total: Total, operators: Mapping[str, Sequence[Record]], models: Sequence[Record]) -> None:
+    """Add up operators, and set the model beside them."""
+    ends = []
+    for name, records in operators.items():
+        blocks = [each for each in map(steady, records) if each]
+        if not blocks:
+            continue
+        calls, seconds = total.calls[name], median(map(median, blocks))
+        total.operators_s[name] = calls * seconds
+        ends.append([calls * end for end in _quartiles(blocks)])
+        floors = [floor for record in records for floor in record.metrics.get(FLOOR, ())]
+        if floors and seconds < NEAR_FLOOR * median(floors):
+            total.near_floor.add(name)
+    total.without = len(total.calls) - len(total.operators_s)
+    total.quartiles_s = (sum(low for low, _ in ends), sum(high for _, high in ends))
+    blocks = [each for each in map(steady, models) if each]
+    if blocks:
+        total.model_s, total.model_quartiles_s = median(map(median, blocks)), _quartiles(blocks)
+
+
+def steady(record: Record) -> list[float]:
+    """Return a record's steady blocks, seconds per iteration; none of what did not run to its end."""
     kinds = zip(record.metrics.get("per_iter_time", ()), record.measurement.blocks.kind, strict=False)
-    steady = [time for time, kind in kinds if kind == "steady"]
-    return median(steady) if steady and record.status == "ok" else None
+    return [time for time, kind in kinds if kind == "steady"] if record.status == "ok" else []
+
+
+def _quartiles(blocks: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """Return the lower and the upper quartile, the median over processes."""
+    low, high = zip(*(_of_one(each) for each in blocks), strict=True)
+    return median(low), median(high)
+
+
+def _of_one(times: Sequence[float]) -> tuple[float, float]:
+    if len(times) == 1:
+        return times[0], times[0]
+    low, _, high = quantiles(times, n=4, method="inclusive")
+    return low, high
 
 
 LIMITS = (
@@ -76,14 +113,39 @@ LIMITS = (
 """What every reader of a sum has to know."""
 
 
+DISTURBED = (
+    "  Quartiles that lie a factor of two apart: something else ran on the machine. Blocks of operators last a "
+    "millisecond, those of the model an iteration, so it meets them differently, and their ratio means little."
+)
+
+
+def _disturbed(total: Total) -> bool:
+    """Say whether the sum or the model's own time was disturbed so far that their ratio says nothing."""
+    ends = [total.quartiles_s, total.model_quartiles_s or (0.0, 0.0)]
+    return any(high > _APART * low for low, high in ends)
+
+
+def _sentence(backend: str, total: Total) -> str:
+    text = f"  {backend}: sum of {len(total.operators_s)} operators {_ms(total.sum_s, total.quartiles_s)}"
+    if total.model_s is not None and total.model_quartiles_s is not None:
+        own = _ms(total.model_s, total.model_quartiles_s)
+        text += f", the model {own}: {total.sum_s / total.model_s:.2f} of it"
+    if total.near_floor:
+        share = total.near_floor_s / total.sum_s
+        text += f"; {len(total.near_floor)} of them below {NEAR_FLOOR:g} x their floor, {share:.0%} of the sum"
+    return text + (f"; {total.without} operators have no time" if total.without else "")
+
+
+def _ms(seconds: float, ends: tuple[float, float]) -> str:
+    return f"{seconds * 1e3:.3g} ms [{ends[0] * 1e3:.3g}, {ends[1] * 1e3:.3g}]"
+
+
 def sentences(found: dict[str, Total], model: str) -> list[str]:
     """Return what is said at the end of a run: a line per backend, then the operators that take most in eager."""
-    lines = [f"Operators of {model}, time of one call x calls:"]
-    for backend, total in found.items():
-        text = f"  {backend}: sum of {len(total.operators_s)} operators {total.sum_s * 1e3:.3g} ms"
-        if total.model_s is not None:
-            text += f", the model {total.model_s * 1e3:.3g} ms: {total.sum_s / total.model_s:.2f} of it"
-        lines.append(text + (f"; {total.without} operators have no time" if total.without else ""))
+    lines = [f"Operators of {model}, time of one call x calls (in brackets the quartiles of the blocks):"]
+    lines += [_sentence(backend, total) for backend, total in found.items()]
+    if any(map(_disturbed, found.values())):
+        lines.append(DISTURBED)
     base = found.get("eager") or next(iter(found.values()), Total())
     for name in sorted(base.operators_s, key=base.operators_s.__getitem__, reverse=True)[:_TOP]:
         cells = [

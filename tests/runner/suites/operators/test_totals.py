@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runner.suites.operators.totals import sentences, totals
+from runner.suites.operators.totals import DISTURBED, sentences, totals
 from store.record import UsedBy
 from tests.store.factory import make_record
 
@@ -43,8 +43,23 @@ def test_an_operator_without_a_time_is_counted_not_added(run):
 
 def test_the_report_says_the_share_and_the_operators_that_take_most(run):
     lines = sentences(totals(run, "timm_models/vit"), "timm_models/vit")
-    assert lines[1] == "  eager: sum of 2 operators 35 ms, the model 50 ms: 0.70 of it"
-    assert lines[2] == "  inductor: sum of 1 operators 10 ms; 1 operators have no time"
+    assert lines[1] == "  eager: sum of 2 operators 35 ms [35, 35], the model 50 ms [50, 50]: 0.70 of it"
+    assert lines[2] == "  inductor: sum of 1 operators 10 ms [10, 10]; 1 operators have no time"
     assert lines[3] == "  10 x aten::mm(float[4,4], float[4,4]): eager 30 ms"
     assert lines[4] == "  5 x aten::relu(float[4]): eager 5 ms, inductor 10 ms"
     assert "say nothing about fused models" in lines[-1]
+
+
+def test_operators_near_their_floor_are_counted_with_their_share(run):
+    for record in run:
+        record.metrics["empty_sync_s"] = [0.0004]
+    found = totals(run, "timm_models/vit")
+    assert found["eager"].near_floor == {"aten::relu(float[4])"}
+    assert "; 1 of them below 3 x their floor, 14% of the sum" in sentences(found, "timm_models/vit")[1]
+    assert "floor" not in sentences(found, "timm_models/vit")[2]
+
+
+def test_a_disturbed_measurement_says_that_its_ratio_means_little(run):
+    busy = of("aten::sum(float[4])", 2, per_iter=[0.001, 0.001, 0.001, 0.9, 0.9], backend="eager")
+    assert DISTURBED in sentences(totals([*run, busy], "timm_models/vit"), "timm_models/vit")
+    assert DISTURBED not in sentences(totals(run, "timm_models/vit"), "timm_models/vit")
