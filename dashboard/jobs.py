@@ -91,6 +91,8 @@ def _of_run(found: RunRequest) -> str:
         models = list(dict.fromkeys(str(each.get("model_name")) for each in every))
         return f"{count(len(every), 'experiment')} of {listed(models, _NAMED)}"
     chosen = found.selection
+    if chosen.ops_of:
+        return f"the operators of {chosen.ops_of}, and the model"
     if chosen.only:
         return listed(list(chosen.only), _NAMED)
     return listed(list(chosen.suite_name), _NAMED) or ("smoke plan" if chosen.smoke else "every suite")

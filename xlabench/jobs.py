@@ -158,6 +158,8 @@ def _label(request: Request) -> str:
     if request.plan is not None:
         return "+".join(dict.fromkeys(str(each.config["suite_name"]) for each in request.plan.experiments))
     chosen = request.selection
+    if chosen.ops_of:
+        return f"ops of {chosen.ops_of}"
     named = ("operators",) if chosen.config else tuple(each.partition("/")[0] for each in chosen.only)
     suites = chosen.suite_name or tuple(dict.fromkeys(named))
     return "smoke" if chosen.smoke else "+".join(suites) or "all"

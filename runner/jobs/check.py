@@ -18,6 +18,7 @@ from runner.plan import plan_file
 from runner.plan.selection import select
 from runner.suites import get_suite
 from runner.suites.base import SuiteContext
+from runner.suites.operators import extract
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -85,7 +86,7 @@ def check(request: Request, environments: Collection[str]) -> None:
             _check_plan(request)
         operators.check_configurations(request.selection.config)
         parsed = parsed_flags(request)
-        asked = flags.plan_request(parsed)
+        asked = planned(parsed)
         if request.plan is None:
             flags.agreeing(flags.settings(parsed))
             _check_selection(asked)
@@ -102,6 +103,15 @@ def parsed_flags(request: RunRequest) -> argparse.Namespace:
         UsageError: a flag does not take its value.
     """
     return _Parser.of_run().parse_args(flag_words(request))
+
+
+def planned(parsed: argparse.Namespace) -> PlanRequest:
+    """Return what flags ask for before anything runs: of `--ops-of`, the model alone.
+
+    Raises:
+        UsageError: flags contradict each other.
+    """
+    return flags.plan_request(extract.of_model_alone(parsed) if parsed.ops_of else parsed)
 
 
 class _Parser(argparse.ArgumentParser):

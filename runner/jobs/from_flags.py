@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -31,10 +32,10 @@ def request(parsed: argparse.Namespace) -> RunRequest:
     for name, flag in _FILES.items():
         if getattr(parsed, name):
             raise UsageError(f"{flag} names a file or folder, and a job holds data only; leave it out.")
-    if parsed.ops_of:
+    if parsed.ops_of and Path(parsed.ops_of).is_file():
         raise UsageError(
-            "--ops-of records a model before its operators are known, and a job names what it measures: run it with "
-            "`xlabench run --ops-of`; the operators.json of that run goes with --config."
+            f"--ops-of {parsed.ops_of} is a file, and a job holds data only: measure it with `xlabench run --ops-of`; "
+            "the operators.json of that run goes with --config."
         )
     for name, python in parsed.env:
         if python is not None:

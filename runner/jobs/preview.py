@@ -40,6 +40,8 @@ class Preview:
 def preview(request: RunRequest, home: Path) -> Preview:
     """Plan a request as its job would; interpreters that it names are asked what they offer.
 
+    Where the operators of a model are asked for, it is the model alone: they are recorded when the job runs.
+
     Raises:
         BadRequest: it cannot be carried out; the sentence is the one of submitting it.
     """
@@ -47,7 +49,7 @@ def preview(request: RunRequest, home: Path) -> Preview:
     check.read(encode(request), file.jobs.request_bytes, file.environments)
     try:
         parsed = check.parsed_flags(request)
-        asked = flags.plan_request(parsed)
+        asked = check.planned(parsed)
         found = interpreters.look(asked, settings_file.interpreters(home, file), parsed.threads)
         if request.plan is not None:
             return _of_plan(request, request.plan, found)

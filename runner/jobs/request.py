@@ -13,6 +13,8 @@ from store.record import Accelerator, CacheState, Test, Weights
 Name = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9_.+-]*\Z", max_length=200)]
 """Of a suite or an environment."""
 ModelName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9_./+-]*\Z", max_length=200)]
+SuiteModel = Annotated[str, Meta(pattern=r"\A[a-z0-9_]+/[A-Za-z0-9][A-Za-z0-9_.+-]*\Z", max_length=200)]
+"""A model as SUITE/NAME; which there are, `runner.jobs.check` knows."""
 OpName = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?\Z", max_length=100)]
 """Of an op that may fall back, without `aten::`."""
 Identifier = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\Z", max_length=100)]
@@ -74,6 +76,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     smoke: bool = False
     config: Annotated[tuple[OperatorConfig, ...], Meta(max_length=8)] = ()
     """Of suite `operators`."""
+    ops_of: SuiteModel | None = None
+    """The operators of this model, recorded when the job runs, and the model; never a trace, which is a file."""
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

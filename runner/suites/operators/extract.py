@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -16,7 +17,6 @@ from runner.suites.errors import SuiteError
 from runner.suites.operators import traces
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
 
     from runner.plan import PlanRequest
@@ -69,16 +69,47 @@ def extract(parsed: argparse.Namespace) -> Extracted:
     Raises:
         UsageError: flags that contradict it, no such model, or a model that does not run.
     """
-    if parsed.config or parsed.suite_name or parsed.plan or parsed.only or parsed.smoke:
-        raise UsageError("--ops-of chooses the experiments; leave out --suite-name, --config, --only, --plan, --smoke")
-    if len(parsed.test) > 1:
-        raise UsageError("--ops-of records one test of the model; pass --test eval or --test train")
+    check_beside(parsed)
     path = Path(parsed.ops_of)
     found = _of_trace(path) if path.is_file() else _of_model(parsed)
     if not found.content:
         raise UsageError(f"--ops-of {parsed.ops_of}: it calls no operator of aten.")
     parsed.config, parsed.suite_name, parsed.test = [found.text], ["operators"], []
     return found
+
+
+def check_beside(parsed: argparse.Namespace) -> None:
+    """Check the flags beside `--ops-of`.
+
+    Raises:
+        UsageError: one contradicts it.
+    """
+    if parsed.config or parsed.suite_name or parsed.plan or parsed.only or parsed.smoke:
+        raise UsageError("--ops-of chooses the experiments; leave out --suite-name, --config, --only, --plan, --smoke")
+    if len(parsed.test) > 1:
+        raise UsageError("--ops-of records one test of the model; pass --test eval or --test train")
+
+
+def of_model_alone(parsed: argparse.Namespace) -> argparse.Namespace:
+    """Return the flags for the model of `--ops-of` without its operators, which nobody knows before it has run.
+
+    Raises:
+        UsageError: a flag beside it contradicts it, or it is no model.
+    """
+    check_beside(parsed)
+    suite = _suite_of(parsed.ops_of)
+    return argparse.Namespace(**{**vars(parsed), "ops_of": None, "suite_name": [suite], "only": [parsed.ops_of]})
+
+
+def _suite_of(named: str) -> str:
+    suite, slash, _ = named.partition("/")
+    if not slash:
+        raise UsageError(f"--ops-of {named}: name the model as SUITE/NAME, or a file with an execution trace")
+    try:
+        get_suite(suite)
+    except SuiteError as error:
+        raise UsageError(f"--ops-of {named}: {error}") from None
+    return suite
 
 
 def _of_trace(path: Path) -> Extracted:
@@ -89,13 +120,8 @@ def _of_trace(path: Path) -> Extracted:
 
 def _of_model(parsed: argparse.Namespace) -> Extracted:
     """Record a model in a process that imports torch."""
-    suite, slash, model = parsed.ops_of.partition("/")
-    if not slash:
-        raise UsageError(f"--ops-of {parsed.ops_of}: name the model as SUITE/NAME, or a file with an execution trace")
-    try:
-        get_suite(suite)
-    except SuiteError as error:
-        raise UsageError(f"--ops-of {parsed.ops_of}: {error}") from None
+    suite = _suite_of(parsed.ops_of)
+    model = parsed.ops_of.removeprefix(f"{suite}/")
     test: Test = parsed.test[0] if parsed.test else "eval"
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / FILE

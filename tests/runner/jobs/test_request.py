@@ -35,6 +35,7 @@ LINES = [
     "--with-optimizer Adam --cache both --compile-mode max-autotune --total-partitions 3 --partition-id 2",
     "--suite-name dummy --without-fallback nonzero --without-fallback aten::bucketize.Tensor,nonzero",
     "--suite-name operators --config '{}' --exec-mode discrete --cuda-l2-cache off",
+    "--ops-of dummy/dummy --test train --xla None",
     "--keep-model-data-on-cuda --no-optimizer --until-verdict --twins 0 --retry-new-failures 0 --artifact-limit 5M",
 ]
 
@@ -49,9 +50,30 @@ def test_a_job_means_what_the_flags_mean(line):
     assert parsed(*words(request)[1:]) == before
 
 
-def test_the_operators_of_a_model_are_recorded_before_they_are_asked_for():
-    with pytest.raises(Exception, match=r"operators\.json of that run goes with --config"):
-        from_flags.request(parsed("--ops-of", "huggingface/BertTiny"))
+def test_a_trace_is_a_file_and_no_job_has_one(tmp_path):
+    trace = tmp_path / "trace.json"
+    trace.write_text("{}")
+    with pytest.raises(Exception, match=r"is a file, and a job holds data only.*operators\.json"):
+        from_flags.request(parsed("--ops-of", str(trace)))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"ops_of": "dummy/nobody"}, "there is no model 'dummy/nobody'"),
+        ({"ops_of": "nowhere/dummy"}, "--ops-of nowhere/dummy: "),
+        ({"ops_of": "dummy/../../etc/passwd"}, "Expected `str` matching regex"),
+        ({"ops_of": "/etc/passwd"}, "Expected `str` matching regex"),
+        ({"ops_of": "dummy/dummy", "config": ["{}"]}, "--ops-of chooses the experiments"),
+        ({"ops_of": "dummy/dummy", "test": ["eval", "train"]}, "--ops-of records one test"),
+    ],
+)
+def test_operators_of_a_model_are_those_of_one_that_there_is(given, said):
+    request = {"ops_of": "dummy/dummy"}
+    assert check.read(json.dumps({"kind": "run", "selection": request}), BYTES, ())
+    with pytest.raises(check.BadRequest) as caught:
+        check.read(json.dumps({"kind": "run", "selection": given}), BYTES, ())
+    assert said in str(caught.value)
 
 
 def test_a_configuration_of_operators_is_read_where_it_lies(tmp_path):
