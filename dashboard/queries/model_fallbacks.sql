@@ -1,5 +1,10 @@
--- Grain: as view fallback_ops, for one experiment of a run.
-SELECT op, klass, calls_per_iteration, calls_compile, time_s, call_site
-FROM fallback_ops
-WHERE run_id = $run AND experiment_id = $experiment AND environment IS NOT DISTINCT FROM $environment
-ORDER BY time_s DESC NULLS LAST, calls_per_iteration DESC NULLS LAST, op
+-- Grain: as view fallback_ops, for one experiment of a run, with the newest payoff that was measured without the op.
+SELECT
+    o.op, o.klass, o.calls_per_iteration, o.calls_compile, o.time_s, o.call_site,
+    p.payoff, p.payoff_low, p.payoff_high, p.payoff_reason, p.gain, p.payoff_run_label
+FROM fallback_ops AS o
+LEFT JOIN fallback_payoffs AS p
+    ON p.run_id = o.run_id AND p.experiment_id = o.experiment_id AND p.environment IS NOT DISTINCT FROM o.environment
+    AND p.op = o.op
+WHERE o.run_id = $run AND o.experiment_id = $experiment AND o.environment IS NOT DISTINCT FROM $environment
+ORDER BY o.time_s DESC NULLS LAST, o.calls_per_iteration DESC NULLS LAST, o.op

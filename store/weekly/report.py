@@ -11,7 +11,7 @@ from store.report.findings import findings_table
 from store.report.html import Figure, html_page
 from store.report.render import render
 from store.report.table import Report
-from store.weekly import counts, flips, programs, speed
+from store.weekly import counts, flips, payoffs, programs, speed
 from store.weekly.figures import figures
 from store.weekly.lanes import lanes
 from store.weekly.pages import PAGE, Pages
@@ -77,10 +77,11 @@ def weekly_report(
     flipped, moved = flips.flips_of(con, sides), speed.speed_of(con, found)
     fallbacks = programs.fallback_table(programs.fallback_changes(con, sides))
     structure = programs.structure_tables(con, sides)
+    paid = payoffs.payoffs_of(con, found)
     ids = [run for lane in found for run in lane.runs]
     report = Report(
         title=_title(found),
-        answer=_answer(found, flipped, moved, (fallbacks, structure[0])),
+        answer=(*_answer(found, flipped, moved, (fallbacks, structure[0])), *payoffs.said(paid)),
         tables=_telling(
             sides,
             pages,
@@ -90,6 +91,7 @@ def weekly_report(
             speed.changes_table(moved, pages),
             speedups_table(con, found, baseline),
             fallbacks,
+            payoffs.payoffs_table(paid),
             *structure,
             versions_table(con, found),
             counts.rates_table(sides),

@@ -286,3 +286,13 @@ def test_a_payoff_of_other_versions_is_not_shown(monkeypatch, factory, stored):
 
     ranking = tables(open_page(monkeypatch, stored(records, payoffs), "fallback-ops"))[0]
     assert list(ranking["payoff_said"]) == ["not measured: run --without-fallback nonzero"]
+
+
+def test_the_page_of_a_model_has_the_payoffs_of_its_ops(monkeypatch, paid):
+    one = {"result": ["openxla+lazytensor"], "part": ["Fallback ops"]}
+    ops = {model: tables(open_page(monkeypatch, paid, "model", model=[model], **one))[-1] for model in ("c", "b", "a")}
+    ops = {model: next(iter(found.set_index("op").itertuples())) for model, found in ops.items()}
+    assert (ops["c"].Index, ops["c"].payoff) == ("nonzero", pytest.approx(1.8, rel=0.01))
+    assert ops["c"].payoff_said.startswith("1.80")
+    assert ops["c"].payoff_said.endswith("proven")
+    assert (ops["b"].Index, ops["b"].payoff_said) == ("median", "not measured")

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from dashboard.view import View
 
-__all__ = ["LIMITS", "of_op", "proven", "sentences", "show"]
+__all__ = ["GAINS", "LIMITS", "of_op", "proven", "sentences", "show"]
 
-_GAINS = {1: "proven", 0: "not told apart", -1: "slower replaced"}
+GAINS = {1: "proven", 0: "not told apart", -1: "slower replaced"}
 _MEANING = (
     "A new run of each result as it is and with the op replaced, in turns, the answers verified. It tells what this "
     "replacement pays; its results stand here and in `xlabench report payoffs`, in no other view."
@@ -35,7 +35,7 @@ def of_op(row: Any) -> str:
     """Return the interval of the largest payoff of a row of the ranking, or why there is none."""
     if not missing(row.payoff):
         known = not missing(row.payoff_low)
-        found = f"{_GAINS[int(row.gain)]}: {interval(row.payoff_low, row.payoff_high)}" if known else "one process"
+        found = f"{GAINS[int(row.gain)]}: {interval(row.payoff_low, row.payoff_high)}" if known else "one process"
         return f"{found} in {row.payoff_model}"
     if not missing(row.payoff_reason):
         return f"no payoff: {row.payoff_reason}"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from dashboard import data, links, tables
+from dashboard.rows import each
+from dashboard.screens.fallback_ops.payoffs import GAINS
 from dashboard.tables import Column, measured
-from dashboard.words import CLASSES
+from dashboard.words import CLASSES, interval, missing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +46,10 @@ def _ops(view: View, result: Result) -> None:
     if ops.empty:
         st.caption("None: XLA lowered every operation." if result.row["ran"] else "Not known: the result did not run.")
         return
-    listed = ops.assign(klass=[CLASSES.get(klass, (klass, ""))[0] for klass in ops["klass"]])
+    listed = ops.assign(
+        klass=[CLASSES.get(klass, (klass, ""))[0] for klass in ops["klass"]],
+        payoff_said=[_payoff(row) for row in each(ops)],
+    )
     picked = tables.show(
         listed,
         _columns(ops),
@@ -58,6 +63,16 @@ def _ops(view: View, result: Result) -> None:
         links.go(view, "fallback-ops", op=str(ops.iloc[picked]["op"]), model=None, suite=None, test=None)
 
 
+def _payoff(row: Any) -> str:
+    """Return what lowering the op was measured to pay this model, or why that is not known."""
+    if missing(row.payoff) and missing(row.payoff_reason):
+        return "" if row.klass == "host_read" else "not measured"
+    if missing(row.payoff):
+        return f"no payoff: {row.payoff_reason}"
+    known = interval(row.payoff_low, row.payoff_high) if not missing(row.payoff_low) else "one process"
+    return f"{known}, {GAINS[int(row.gain)]}" if not missing(row.gain) else known
+
+
 def _columns(ops: pd.DataFrame) -> dict[str, Column]:
     columns = {
         "op": Column("Op", pinned=True),
@@ -65,6 +80,8 @@ def _columns(ops: pd.DataFrame) -> dict[str, Column]:
         "calls_per_iteration": measured("calls_per_iteration"),
         "calls_compile": measured("calls_compile"),
         "time_s": measured("time_s"),
+        "payoff": measured("payoff"),
+        "payoff_said": Column("Measured without it", width="medium"),
         "call_site": Column("Called from", width="large"),
     }
     if ops["time_s"].isna().all():

@@ -12,6 +12,7 @@ import pytest
 from store import query
 from store.errors import UsageError
 from store.ingest import ingest
+from store.record import FallbackOp, Replacement
 from store.weekly import weekly_report
 from tests.store import weekly_runs
 from tests.store.factory import DAY, make_environment, make_record, write_run
@@ -302,3 +303,50 @@ def test_markdown_keeps_rows_whole_whatever_a_message_says(con):
     cells = [len(csv_row) for csv_row in csv.reader(io.StringIO("\n".join(section).replace(r"\|", "")), delimiter="|")]
     assert set(cells) == {len(section[0].split("|"))}
     assert "<b>" not in text
+
+
+def paying(home):
+    """Write a run that measured two models of this week without `nonzero`: one gains, the other's answer is wrong."""
+    records = []
+    for model, code in (("alexnet", "PASS"), ("dcgan", "FAIL")):
+        facts = {
+            "model": model,
+            "backend": "openxla+dynamo",
+            "purpose": "payoff",
+            "run_id": "paid-03",
+            "label": "payoff nonzero",
+            "timestamp": weekly_runs.STARTED[NOW] + 3600,
+            "order": "interleaved",
+            "environment": weekly_runs.ENVIRONMENTS[NOW],
+            "verification_code": code,
+        }
+        ops = [FallbackOp(op="nonzero", klass="no_lowering", calls_per_iteration=1.0, calls_compile=2)]
+        for replica in range(3):
+            steps = [1 + 0.001 * (step % 5) for step in range(10)]
+            slow, fast = ([seconds * step for step in steps] for seconds in (0.018, 0.010))
+            replaced = [Replacement(op="nonzero", way="decomposition", source="torch.nonzero", calls=9)]
+            records += [
+                make_record(**facts, replica=replica, fallback_ops=ops, per_iter=slow),
+                make_record(
+                    **facts, replica=replica, without_fallback=("nonzero",), replacements=replaced, per_iter=fast
+                ),
+            ]
+    write_run(home / "runs" / "paid-03", records)
+
+
+def test_a_payoff_that_was_measured_stands_in_the_answer_and_its_reason_in_the_table(written):
+    told = json.loads(weekly_report(written(paying)).render("json"))
+    rows = table(told, "Measured payoffs of fallback ops")
+    assert [(row["op"], row["model"], row["replaced by"], row["measured by"]) for row in rows] == [
+        ("nonzero", "alexnet", "torch's decomposition", "payoff nonzero of 2025-10-16"),
+        ("nonzero", "dcgan", "torch's decomposition", "payoff nonzero of 2025-10-16"),
+    ]
+    assert rows[0]["Payoff"] == pytest.approx(1.8, rel=0.01)
+    assert (rows[1]["Payoff"], rows[1]["why no payoff"]) == (None, "wrong answer without the op: verification FAIL")
+    [said] = [line for line in told["answer"] if line.startswith("Measured: ")]
+    assert said.startswith("Measured: lower nonzero → torchbench/alexnet eval openxla+dynamo 1.80")
+
+
+def test_without_a_measured_payoff_the_answer_says_nothing_of_it(told):
+    assert table(told, "Measured payoffs of fallback ops") == []
+    assert not any(line.startswith("Measured") for line in told["answer"])
