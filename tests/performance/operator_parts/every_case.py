@@ -5,6 +5,7 @@ A case that takes longer than TIMEOUT seconds is given up where Python can be in
 
 from __future__ import annotations
 
+import importlib
 import json
 import signal
 import sys
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 def main() -> None:
     """Print id, test, what became of it and the seconds that it took."""
     backend, file, timeout = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+    # Before the first alarm: an import that is given up half-way would spoil every case behind it.
+    importlib.import_module("torch")
     signal.signal(signal.SIGALRM, _give_up)
     for case in expand(file):
         for backward in (False, True):
