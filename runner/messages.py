@@ -260,6 +260,8 @@ class Instrumented(msgspec.Struct, tag="instrumented", frozen=True, kw_only=True
     graphs: list[Graph] = []
     fallback_times: dict[str, float] = {}
     """Seconds per iteration by fallback op."""
+    profiled_iteration_s: float | None = None
+    """Seconds of an iteration of the pass that these are from."""
     call_sites: dict[str, str] = {}
     """Where the program asked for a fallback op: `file:line in function`."""
     warnings: list[str] = []

@@ -57,8 +57,8 @@ _FALLBACK = (
     share(
         "time_share",
         "Share of time",
-        "Time of the op in the profile pass, waiting for its inputs included, over the latency, which is measured "
-        "without a profile: a profile slows what it watches, so this may pass 100 %.",
+        "Time of the op in the profile pass, waiting for its inputs included, over that of an iteration of this pass. "
+        "Older records do not have the latter: theirs is over the latency, which no profile slows, and may pass 100 %.",
         _NO_PROFILE,
     ),
     count("steady_ops_n", "Ops, steady", "Fallback ops that are called in steady iterations.", "lower"),

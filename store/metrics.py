@@ -131,6 +131,12 @@ _METRICS = (
     ),
     _count("calls_compile", "Calls in compilation", "Calls of the op while the model compiled and warmed up.", "lower"),
     _ms("time_s", "Op time", "Time of the op from the profile pass.", failure="no value without a profile"),
+    _ms(
+        "profiled_iteration_s",
+        "Profiled iteration",
+        "Time of an iteration of the profile pass that the time of the op is from.",
+        failure="no value without a profile, nor of records from before it was recorded",
+    ),
     _count("count", "Breaks", "How often dynamo split the graph for this reason.", "lower"),
     _count("planned_n", "Planned", "Experiments of the plan; without a plan, rows of the file."),
     _count("runnable_n", "Runnable", "Planned experiments that are not skipped."),

@@ -4,6 +4,20 @@ from __future__ import annotations
 
 from store.metric import Metric, count, milliseconds, ratio, share
 
+
+def _rate(name: str, label: str, of: str, shown: str, definition: str) -> Metric:
+    """Return a rate, shown in thousand millions."""
+    return Metric(
+        name=name,
+        label=label,
+        unit=f"{of}/s",
+        display_unit=f"{shown}/s",
+        scale=1e-9,
+        direction="higher",
+        definition=definition,
+    )
+
+
 OPERATORS = (
     milliseconds(
         "floor_s",
@@ -58,24 +72,8 @@ OPERATORS = (
         "the shapes in XLA's program of it; others are not counted.",
         failure="no value where there are none, or no XLA backend ran",
     ),
-    Metric(
-        name="bytes_per_s",
-        label="Bytes given per second",
-        unit="bytes/s",
-        display_unit="GB/s",
-        scale=1e-9,
-        direction="higher",
-        definition="Bytes given over the latency.",
-    ),
-    Metric(
-        name="flops_per_s",
-        label="FLOP per second",
-        unit="FLOP/s",
-        display_unit="GFLOP/s",
-        scale=1e-9,
-        direction="higher",
-        definition="Floating-point operations of a call over its latency.",
-    ),
+    _rate("bytes_per_s", "Bytes given per second", "bytes", "GB", "Bytes given over the latency."),
+    _rate("flops_per_s", "FLOP per second", "FLOP", "GFLOP", "Floating-point operations of a call over its latency."),
     count("calls", "Calls", "Calls of the operator in one iteration of the model that it was recorded from."),
     milliseconds("calls_s", "Calls x time", "Calls in one iteration of the model, times the latency of one."),
     milliseconds(

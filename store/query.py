@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     Connection = duckdb.DuckDBPyConnection
 
 DEFAULT_BASELINE = "inductor"
+FILTERS = "/*filters*/"
+"""In the text of a query: the place of the conditions that many share."""
 
 
 def current_snapshot(store_dir: str | os.PathLike[str]) -> Path | None:
@@ -92,8 +94,9 @@ def fetch(con: Connection, sql: str, params: Mapping[str, Any] | None = None) ->
 
 @cache
 def named(name: str) -> str:
-    """Return the text of a query in `store/queries`."""
-    return (files("store.queries") / f"{name}.sql").read_text(encoding="utf-8")
+    """Return the text of a query in `store/queries`; the conditions of `Filters` stand where it marks their place."""
+    text = (files("store.queries") / f"{name}.sql").read_text(encoding="utf-8")
+    return text.replace(FILTERS, named("filters").rstrip()) if FILTERS in text else text
 
 
 def looks(con: Connection, runs: Iterable[str]) -> int:

@@ -1,8 +1,7 @@
 -- Grain: one row per op that XLA did not lower in the filtered results of the shown run; as view fallback_by_op, but over
--- all backends, tests and environments that the filters leave. Iterations of different models are no common unit, so
--- nothing is summed over models: calls and times are those of the result with most, the payoff that of the result with
--- the largest. Host reads last: nothing to lower. $order `payoff`: proven gains first, the largest on top, and last the ops
--- of which every measurement lies below 1; between them what is not measured or not told apart, by its cost.
+-- all backends, tests and environments that the filters leave. The payoff is that of the result with the largest. Host
+-- reads last: nothing to lower. $order `payoff`: proven gains first, the largest on top, and last the ops of which every
+-- measurement lies below 1; between them what is not measured or not told apart, by its cost.
 -- `ranked_by` says what places the op by cost: its share of time where a profile knows it, else its calls.
 WITH gains AS (
     SELECT
@@ -19,24 +18,8 @@ WITH gains AS (
     GROUP BY op
 ),
 ranked AS (
-    SELECT
-        op,
-        any_value(klass) AS klass,
-        count(*) AS results_n,
-        count(DISTINCT (suite, model)) AS models_n,
-        count(DISTINCT (suite, model)) FILTER (steady) AS steady_models_n,
-        count(DISTINCT (suite, model)) FILTER (alone) AS blocked_n,
-        max(calls_per_iteration) AS calls_per_iteration,
-        max(calls_compile) AS calls_compile,
-        max(time_s) AS time_s,
-        max(time_share) AS time_share,
-        count(time_share) AS time_n,
-        list(DISTINCT model ORDER BY model) AS models,
-        coalesce(list(DISTINCT model ORDER BY model) FILTER (alone), []) AS blocked_models,
-        CASE WHEN count(time_share) > 0 THEN 'time' ELSE 'calls' END AS ranked_by
-    FROM fallback_calls
-    WHERE /*filters*/
-    GROUP BY op
+    SELECT op, unnest(totals), CASE WHEN totals.time_n > 0 THEN 'time' ELSE 'calls' END AS ranked_by
+    FROM (SELECT op, fallback_totals(c) AS totals FROM fallback_calls AS c WHERE /*filters*/ GROUP BY op)
 )
 SELECT
     r.*,

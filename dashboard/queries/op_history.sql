@@ -10,7 +10,11 @@ WITH newest AS (
     LIMIT $most_runs
 ),
 called AS (
-    SELECT record_id, sum(calls_per_iteration) AS calls_per_iteration, max(time_s) AS time_s
+    SELECT
+        record_id,
+        sum(calls_per_iteration) AS calls_per_iteration,
+        max(time_s) AS time_s,
+        max(profiled_iteration_s) AS profiled_iteration_s
     FROM record_fallback_ops
     WHERE op = $op
     GROUP BY record_id
@@ -25,7 +29,7 @@ SELECT
     count(DISTINCT (r.suite, r.model)) FILTER (r.ran) AS ran_n,
     count(DISTINCT (r.suite, r.model)) FILTER (c.record_id IS NOT NULL) AS models_n,
     max(c.calls_per_iteration) AS calls_per_iteration,
-    max(CASE WHEN r.latency_s > 0 THEN c.time_s / r.latency_s END) AS time_share
+    max(profile_share(c.time_s, c.profiled_iteration_s, r.latency_s)) AS time_share
 FROM result_rows AS r
 LEFT JOIN called AS c ON c.record_id = r.detail_record_id
 WHERE r.run_id IN (FROM newest)

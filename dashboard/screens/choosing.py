@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from dashboard import picked
 from dashboard.words import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 _LONGEST_SHOWN = 60
 
@@ -25,6 +26,46 @@ def segments(label: str, options: Sequence[str], key: str) -> str:
     notice_unknown(label, options, key)
     chosen = st.segmented_control(label, options, default=options[0], required=True, key=key, bind="query-params")
     return str(chosen or options[0])
+
+
+def asked(known: Collection[str], key: str, why_not: str) -> str | None:
+    """Return which one of many the address or the box of `one_of` names; None for none, and for one that is unknown.
+
+    Args:
+        known: what can be named.
+        key: of the box and of the URL parameter.
+        why_not: why an unknown name is ignored, up to the name.
+    """
+    picked.take(key)
+    value = st.session_state[key] if key in st.session_state else st.query_params.get(key)
+    if value and value not in known:
+        st.warning(f"Ignored, because {why_not} “{escape(str(value)[:_LONGEST_SHOWN])}”.", icon=":material/link_off:")
+        return None
+    return value or None
+
+
+def one_of(label: str, known: Sequence[str], key: str, placeholder: str) -> None:
+    """Draw the box that chooses one of many, and the way back to all; `asked` says which one it is.
+
+    Args:
+        label: of the box; the button is `All ` and its plural.
+        known: what can be chosen.
+        key: of the box and of the URL parameter.
+        placeholder: what stands there while none is chosen.
+    """
+    st.selectbox(label, known, index=None, key=key, bind="query-params", placeholder=placeholder, width=420)
+    if st.session_state.get(key):
+        st.button(
+            f"All {label.lower()}s",
+            on_click=_none,
+            args=(key,),
+            icon=":material/arrow_back:",
+            key=f"all-{label.lower()}s",
+        )
+
+
+def _none(key: str) -> None:
+    st.session_state[key] = None
 
 
 def notice_unknown(label: str, options: Sequence[str], key: str) -> None:

@@ -19,6 +19,7 @@ class Bench:
     metrics: dict[str, list[Any]] = field(default_factory=dict)
     graphs: list[Graph] = field(default_factory=list)
     fallback_times: dict[str, float] = field(default_factory=dict)
+    profiled_iteration_s: float | None = None
     call_sites: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     output: Any = None

@@ -40,6 +40,7 @@ def instrument(command: Instrument) -> Instrumented:
         metrics=bench.metrics,
         graphs=bench.graphs,
         fallback_times=bench.fallback_times,
+        profiled_iteration_s=bench.profiled_iteration_s,
         call_sites=bench.call_sites,
         warnings=bench.warnings + limit.warnings(),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from typing import Any
 
@@ -22,6 +23,7 @@ class TorchProfile(Tool):
         self._profile: Any = None
         self._seconds: Counter[str] = Counter()
         self._blocks = 0
+        self._began = self._wall_s = 0.0
 
     def begin(self, repeat: int) -> None:
         del repeat
@@ -33,8 +35,10 @@ class TorchProfile(Tool):
             activities.append(ProfilerActivity.CUDA)
         self._profile = profile(activities=activities)
         self._profile.start()
+        self._began = time.perf_counter()
 
     def end(self, repeat: int) -> None:
+        self._wall_s += time.perf_counter() - self._began
         self._profile.stop()
         self._blocks += 1
         names = self.bench.command.instruments
@@ -49,6 +53,9 @@ class TorchProfile(Tool):
 
     def finish(self) -> None:
         iterations = self._blocks * self.bench.iterations
+        if not iterations:
+            return
+        self.bench.profiled_iteration_s = self._wall_s / iterations
         self.bench.fallback_times = {op: seconds / iterations for op, seconds in self._seconds.items()}
 
     def _dump(self, repeat: int) -> None:

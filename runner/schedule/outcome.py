@@ -212,10 +212,14 @@ def _verification_code(outcome: Outcome, extras: Extras) -> str:
 
 def _fallback_ops(report: Report | None, extras: Extras) -> list[FallbackOp]:
     """Join what the timed process counted with what the instrumented one found out about each op."""
-    times = {op: seconds for each in extras.instrumented for op, seconds in each.fallback_times.items()}
+    times = {
+        op: {"time_s": seconds, "profiled_iteration_s": each.profiled_iteration_s}
+        for each in extras.instrumented
+        for op, seconds in each.fallback_times.items()
+    }
     sites = {op: site for each in extras.instrumented for op, site in each.call_sites.items()}
     return [
-        msgspec.structs.replace(op, time_s=times.get(op.op), call_site=sites.get(op.op, op.call_site))
+        msgspec.structs.replace(op, **times.get(op.op, {}), call_site=sites.get(op.op, op.call_site))
         for op in (report.fallback_ops if report else ())
     ]
 

@@ -25,7 +25,9 @@ VIEWS = (
     "pair_lists",
     "compile_times",
     "fallback_ops",
+    "profile_share",
     "fallback_calls",
+    "fallback_totals",
     "fallback_by_op",
     "fallback_by_model",
     "graph_breaks",
@@ -56,5 +58,15 @@ VIEWS = (
     "reported_geomeans",
 )
 
-SCALARS = ("differs", "outcome", "series_of", "error_signature", "mad_factor", "steady_of", "operator_key")
+SCALARS = (
+    "differs",
+    "outcome",
+    "series_of",
+    "error_signature",
+    "mad_factor",
+    "steady_of",
+    "operator_key",
+    "profile_share",
+    "fallback_totals",
+)
 """Macros that give a value and no rows."""

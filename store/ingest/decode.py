@@ -106,6 +106,7 @@ class ReadFallbackOp(msgspec.Struct):
     calls_per_iteration: float | None = None
     calls_compile: Int | None = None
     time_s: float | None = None
+    profiled_iteration_s: float | None = None
     call_site: str | None = None
 
 

@@ -29,7 +29,7 @@ WITH typed AS (
         },
         "fallback_ops": [{
             "op": "VARCHAR", "klass": "VARCHAR", "calls_per_iteration": "DOUBLE", "calls_compile": "BIGINT",
-            "time_s": "DOUBLE", "call_site": "VARCHAR"
+            "time_s": "DOUBLE", "profiled_iteration_s": "DOUBLE", "call_site": "VARCHAR"
         }],
         "graph_breaks": [{"reason": "VARCHAR", "count": "BIGINT"}],
         "graphs": [{

@@ -27,6 +27,9 @@ class FallbackOp(msgspec.Struct, kw_only=True):
     """Over the steady blocks; None where there are none."""
     calls_compile: int
     time_s: float | None = None
+    """Seconds per iteration in a profile pass, waiting for its inputs included; None without such a pass."""
+    profiled_iteration_s: float | None = None
+    """Seconds of an iteration of that pass, which is slower than one without a profile; None of older records."""
     call_site: str | None = None
 
 

@@ -13,6 +13,7 @@ WITH results_of AS (
         sum(calls_per_iteration) AS fallback_calls_per_iteration,
         sum(calls_compile)::BIGINT AS calls_compile,
         sum(time_s) AS time_s,
+        sum(time_share) AS time_share,
         list(op ORDER BY calls_per_iteration DESC NULLS LAST, op) AS ops
     FROM fallback_calls
     GROUP BY run_id, experiment_id, environment
@@ -22,8 +23,7 @@ SELECT
     r.accelerator, r.accelerator_model, r.environment, r.machine_id, r.dtype, r.requested_batch_size, r.status, r.ran,
     o.fallback_ops_n, o.steady_ops_n, o.no_lowering_n, o.opt_in_lowering_n, o.host_read_n,
     o.fallback_calls_per_iteration, o.calls_compile, o.time_s,
-    CASE WHEN r.latency_s > 0 THEN o.time_s / r.latency_s END AS time_share,
-    o.ops,
+    o.time_share, o.ops,
     CASE WHEN o.steady_ops_n = 1 THEN o.steady_op END AS only_op
 FROM result_rows AS r
 JOIN results_of AS o

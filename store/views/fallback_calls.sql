@@ -11,6 +11,7 @@ WITH calls AS (
         sum(o.calls_per_iteration) AS calls_per_iteration,
         sum(o.calls_compile)::BIGINT AS calls_compile,
         max(o.time_s) AS time_s,
+        max(o.profiled_iteration_s) AS profiled_iteration_s,
         coalesce(sum(o.calls_per_iteration) > 0, true) AS steady,
         coalesce(list(DISTINCT o.call_site ORDER BY o.call_site) FILTER (o.call_site IS NOT NULL), []) AS call_sites
     FROM result_rows AS r
@@ -19,6 +20,6 @@ WITH calls AS (
 )
 SELECT
     *,
-    CASE WHEN latency_s > 0 THEN time_s / latency_s END AS time_share,
+    profile_share(time_s, profiled_iteration_s, latency_s) AS time_share,
     steady AND count(*) FILTER (steady) OVER (PARTITION BY run_id, experiment_id, environment) = 1 AS alone
 FROM calls;

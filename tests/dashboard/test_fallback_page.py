@@ -35,7 +35,7 @@ def test_classes_are_explained_and_ops_ranked_by_time_where_it_is_known(monkeypa
     for name in ("No lowering", "Opt-in lowering", "Host read"):
         assert f"**{name}** · 1 op" in words
     assert "**nonzero** is the op to lower first: up to " in words
-    assert "of the latency (profiled in 9 results), in 3 models; 2 ops to lower in all" in words
+    assert "of an iteration (profiled in 9 results), in 3 models; 2 ops to lower in all" in words
     ranking = tables(at)[0].set_index("op")
     assert list(ranking.index) == ["nonzero", "upsample_bicubic2d", "_local_scalar_dense"]
     assert list(ranking["ranked_by"]) == ["time", "calls", "calls"]

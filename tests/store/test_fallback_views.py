@@ -39,7 +39,14 @@ def test_an_op_has_its_models_and_those_that_it_alone_blocks(stored):
     assert found["sort"]["blocked_models"] == ["dcgan"]
 
 
-def test_the_time_share_is_the_profiles_over_the_latency(stored):
+def test_the_time_share_is_one_of_an_iteration_of_the_profile_pass(stored):
+    con = stored([record("alexnet", op("nonzero", time_s=0.02, profiled_iteration_s=0.05), per_iter=[0.01] * 8)])
+    assert by_op(con)["nonzero"]["time_share"] == pytest.approx(0.4)
+    [model] = query.fetch(con, "SELECT * FROM fallback_by_model")
+    assert (model["time_s"], model["time_share"]) == (0.02, pytest.approx(0.4))
+
+
+def test_the_time_share_of_older_records_is_one_of_the_latency(stored):
     con = stored(
         [
             record("alexnet", op("nonzero", time_s=0.002), per_iter=[0.01] * 8),

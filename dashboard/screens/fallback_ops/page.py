@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, empty, frame, picked
+from dashboard import data, empty, frame
 from dashboard.rows import with_series
+from dashboard.screens import choosing
 from dashboard.screens.fallback_ops import breaks, heat_maps, one_op, payoffs, ranking, reads, sentences
-from dashboard.words import CLASSES, count, escape
+from dashboard.words import CLASSES, count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +24,7 @@ KEY = "op"
 def show(view: View) -> None:
     """Draw the page."""
     known = tuple(data.rows(view.snapshot, "known_ops", view.selection)["op"])
-    op = _asked(known)
+    op = choosing.asked(known, KEY, "no record of the store called it: op")
     calls = with_series(data.rows(view.snapshot, "fallback_calls", view.selection, op=op, klass=None))
     coverage = data.rows(view.snapshot, "fallback_coverage", view.selection)
     said = (
@@ -31,7 +32,8 @@ def show(view: View) -> None:
     )
     ran = int(coverage["ran_n"].sum()) if len(coverage) else 0
     frame.head("Fallback ops", view, said, ran, baseline=False)
-    _choose(known)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        choosing.one_of("Op", known, KEY, "All ops; choose one, or click a row or a cell below")
     if op:
         one_op.show(view, op, calls)
     elif coverage.empty:
@@ -47,36 +49,6 @@ def _all(view: View, calls: pd.DataFrame) -> None:
         heat_maps.show(view, calls)
         reads.show(view, calls)
     breaks.show(view)
-
-
-def _asked(known: tuple[str, ...]) -> str | None:
-    """Return the op of the address or of the widget below; say where the store has no such op."""
-    picked.take(KEY)
-    value = st.session_state[KEY] if KEY in st.session_state else st.query_params.get(KEY)
-    if value and value not in known:
-        st.warning(f"Ignored, because no record of the store called it: op “{escape(value[:80])}”.")
-        return None
-    return value or None
-
-
-def _choose(known: tuple[str, ...]) -> None:
-    """Draw the choice of an op, and the way back to all."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(
-            "Op",
-            known,
-            index=None,
-            key=KEY,
-            bind="query-params",
-            placeholder="All ops; choose one, or click a row or a cell below",
-            width=420,
-        )
-        if st.session_state.get(KEY):
-            st.button("All ops", on_click=_clear, icon=":material/arrow_back:", key="all-ops")
-
-
-def _clear() -> None:
-    st.session_state[KEY] = None
 
 
 def _legend(calls: pd.DataFrame) -> None:

@@ -33,10 +33,8 @@ def show(view: View) -> None:
         f"The payoff is how much faster a model was with the op replaced ({measured_n} of "
         f"{count(len(ranked), 'op')} measured; the page of an op measures it). Proven gains stand first, ops whose "
         "replacement was slower last, and between them, by cost, what is not measured or not told apart. "
-        f"Cost is the time of the op over the latency where a profile knows it ({profiled} of "
-        f"{count(len(ranked), 'op')}), and calls per iteration elsewhere; the column says which. The time is that of a "
-        "profile pass and includes waiting for the op's inputs, the latency is that of iterations without a profile: "
-        "so a share may pass 100 %. Host reads stand last: there is nothing to lower."
+        f"Cost is the share of time where a profile knows it ({profiled} of {count(len(ranked), 'op')}), and calls per "
+        f"iteration elsewhere; the column says which. Host reads stand last: there is nothing to lower."
     )
     shown = ranked.assign(
         **{

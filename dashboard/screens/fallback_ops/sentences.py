@@ -46,7 +46,7 @@ def cost(row: Any) -> str:
         profiled = f"profiled in {count(int(row.time_n), 'result')}"
         if row.time_share > 1:
             return f"under the profiler as long as a whole iteration without it ({row.time_share:.0%}; {profiled})"
-        return f"up to {row.time_share:.2%} of the latency ({profiled})"
+        return f"up to {row.time_share:.2%} of an iteration ({profiled})"
     if missing(row.calls_per_iteration):
         return "an unknown number of calls"
     calls = "1 call" if row.calls_per_iteration == 1 else f"up to {row.calls_per_iteration:.4g} calls"

@@ -10,7 +10,6 @@ from dashboard import data, empty, frame
 from dashboard.rows import with_series
 from dashboard.screens import choosing
 from dashboard.screens.operators import dots, of_model, other_pages, rates, sentences, table
-from dashboard.words import escape
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +29,7 @@ def show(view: View) -> None:
     """Draw the page."""
     every = data.rows(view.snapshot, "operators", view.selection.unfiltered(), named=None)
     known = tuple(sorted(every["operator"].unique(), key=str.lower))
-    operator = _asked(known)
+    operator = choosing.asked(known, KEY, "this run has no such operator:")
     rows = _with_series(data.rows(view.snapshot, "operators", view.selection, named=operator))
     frame.head("Operators", view, sentences.said(view, rows), len(rows), baseline=True, more="in the table")
     if every.empty:
@@ -57,31 +56,8 @@ def _with_series(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(series=with_series(rows.drop(columns="dtype"))["series"])
 
 
-def _asked(known: tuple[str, ...]) -> str | None:
-    """Return the operator of the address or of the widget below; say where the run has no such operator."""
-    value = st.session_state[KEY] if KEY in st.session_state else st.query_params.get(KEY)
-    if value and value not in known:
-        st.warning(f"Ignored, because this run has no such operator: “{escape(str(value)[:80])}”.")
-        return None
-    return value or None
-
-
 def _choose(known: tuple[str, ...], *, drawn: bool) -> str:
     """Draw the choice of an operator, the way back to all, and the choice of a chart, where there is one."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(
-            "Operator",
-            known,
-            index=None,
-            key=KEY,
-            bind="query-params",
-            placeholder="All operators",
-            width=420,
-        )
-        if st.session_state.get(KEY):
-            st.button("All operators", on_click=_clear, icon=":material/arrow_back:", key="all-operators")
+        choosing.one_of("Operator", known, KEY, "All operators")
         return choosing.segments("Chart", CHARTS, "chart") if drawn else CHARTS[0]
-
-
-def _clear() -> None:
-    st.session_state[KEY] = None
