@@ -51,10 +51,20 @@ class Site:
 
     def __init__(self, home: Path) -> None:
         self.desk = Desk(home, Person("ann"))
+        self.popen: subprocess.Popen[bytes] | None = None
         home.mkdir()
         (home / "xlabench.toml").write_text("[jobs]\nattempts = 10\n")
+
+    def open(self) -> None:
         self.serve()
         self.desk.submit(Wish(request=REQUEST, label="kills"))
+
+    def close(self) -> None:
+        if self.popen is not None:
+            self.popen.terminate()
+            self.popen.wait()
+        for path in (self.desk.home / "jobs").glob("*/*"):
+            processes.kill_tagged(str(path), tag=folder.VARIABLE)
 
     def serve(self) -> None:
         command = [sys.executable, "-m", "xlabench", "serve", "--home", str(self.desk.home), "--port", str(free_port())]
@@ -110,11 +120,11 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XLABENCH_SUITES", "tests.faults.faulty_suite:SUITE")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     made = Site(tmp_path / "home")
-    yield made
-    made.popen.terminate()
-    made.popen.wait()
-    for path in (made.desk.home / "jobs").glob("*/*"):
-        processes.kill_tagged(str(path), tag=folder.VARIABLE)
+    try:
+        made.open()
+        yield made
+    finally:  # a server that did not start in time is ended, too
+        made.close()
 
 
 def tagged(site: Site) -> dict[int, list[psutil.Process]]:
