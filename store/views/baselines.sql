@@ -12,14 +12,14 @@ WHERE variant IN (backend_name, backend_name || ' cudagraphs')
 UNION ALL
 SELECT c.*, point
 FROM comparable AS c
+-- By place, not by series and run: a scan reads the row groups that hold one, not every result that there is.
 JOIN (
     SELECT
-        series_id,
-        CASE point WHEN 'latest' THEN arg_max(run_id, (valid, run_started, run_id))
-            ELSE arg_min(run_id, (NOT valid, run_started, run_id)) END AS run_id
+        CASE point WHEN 'latest' THEN arg_max(place, (valid, run_started, run_id, place))
+            ELSE arg_min(place, (NOT valid, run_started, run_id, place)) END AS place
     FROM comparable
     WHERE point IN ('latest', 'oldest')
         AND variant IN (backend_name, backend_name || ' cudagraphs')
         AND (device IS NULL OR device IN (accelerator, accelerator_model_key))
     GROUP BY series_id
-) AS chosen ON chosen.series_id = c.series_id AND chosen.run_id = c.run_id;
+) AS chosen USING (place);

@@ -1,8 +1,9 @@
 -- Grain: as results. The fields in which two results have to agree before their latencies may be divided, as text;
--- NULL is unknown. Ours writes NULL for a setting that is not used, which is a known value.
+-- NULL is unknown. Ours writes NULL for a setting that is not used, which is a known value. `place` is the row's in
+-- result_rows, of this snapshot only.
 CREATE OR REPLACE VIEW comparable AS
 SELECT
-    run_id, run_started, series_id, experiment_id, environment, record_id, suite, model, test, accelerator, backend, variant, status, reason,
+    rowid AS place, run_id, run_started, series_id, experiment_id, environment, record_id, suite, model, test, accelerator, backend, variant, status, reason,
     dtype, requested_batch_size, optimizer, loss, matmul_precision, workload,
     steady_n, latency_s, latency_low_s, latency_high_s, verification_code,
     ran AND verification_code IS DISTINCT FROM 'FAIL' AS valid,
