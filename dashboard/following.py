@@ -67,7 +67,8 @@ def _far(job: Job) -> str:
     came = progress(job)
     if came is not None:
         return f": {came.done:,} of {came.planned:,} records"
-    return f": {escape(job.message)}" if job.message else ""
+    said = jobs.explained(job)
+    return f": {escape(said)}" if said else ""
 
 
 def _found(wanted: list[int] | tuple[int, ...]) -> list[Job]:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from dashboard import settings
 from dashboard.words import count, listed
+from runner.jobs import followed
 from runner.jobs.request import ConfirmRequest, RunRequest, decode
 
 if TYPE_CHECKING:
@@ -44,8 +46,9 @@ def badge(job: Job) -> str:
 
 
 def explained(job: Job) -> str:
-    """Return why a job is as it is; the row's own words, for a table."""
-    return job.message or ("an earlier attempt was lost" if job.state == "queued" and job.attempts else "")
+    """Return why a job is as it is: the row's own words, and that nobody follows it; for a table."""
+    said = job.message or ("an earlier attempt was lost" if job.state == "queued" and job.attempts else "")
+    return "; ".join(filter(None, (said, followed.left_alone(settings.home(), job))))
 
 
 def what_to_do(job: Job) -> str:

@@ -189,7 +189,9 @@ def _list(parsed: argparse.Namespace) -> int:
     desk = desk_of(parsed)
     if parsed.limit < 1:
         return say(f"--limit {parsed.limit}: it is at least 1.", EXIT_USAGE)
-    sys.stdout.write(table(desk.listed(parsed.limit), desk.positions(), parsed.format))
+    found = desk.listed(parsed.limit)
+    alone = {job.job_id: desk.left_alone(job) for job in found}
+    sys.stdout.write(table(found, desk.positions(), parsed.format, alone))
     return EXIT_DONE
 
 
@@ -210,18 +212,15 @@ def _print(parsed: argparse.Namespace, desk: Desk, job: Job, *, whole: bool = Fa
     from xlabench.jobs_text import details, line
 
     if whole or parsed.format == "json":
-        sys.stdout.write(details(job, desk.actions(job.job_id), parsed.format))
+        sys.stdout.write(details(job, desk.actions(job.job_id), parsed.format, desk.left_alone(job)))
     else:
-        print(line(job))
+        print(line(job, desk.left_alone(job)))
     sys.stdout.flush()
 
 
 def _cancel(parsed: argparse.Namespace) -> int:
     desk = desk_of(parsed)
-    job = desk.cancel(parsed.job_id)
-    _print(parsed, desk, job)
-    if job.state != "cancelled":
-        warn_without_worker(parsed)
+    _print(parsed, desk, desk.cancel(parsed.job_id))
     return EXIT_DONE
 
 
@@ -261,7 +260,7 @@ def _follow(desk: Desk, job_id: int) -> int:
             text = folder.of(desk.home, job_id, attempt).read_log(offset)
             offset += len(text)
             sys.stdout.buffer.write(text)
-        if (now := line(job)) != said:
+        if (now := line(job, desk.left_alone(job))) != said:
             print(said := now, file=sys.stderr)
         sys.stdout.flush()
         if over:

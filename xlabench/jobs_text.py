@@ -18,16 +18,24 @@ if TYPE_CHECKING:
 _LONGEST_S = 1e11
 
 
-def line(job: Job) -> str:
-    """Say in one line how a job stands."""
-    why = f" ({job.message})" if job.message else ""
+def line(job: Job, alone: str = "") -> str:
+    """Say in one line how a job stands; `alone`: that nobody follows it."""
+    said = _said(job, alone)
+    why = f" ({said})" if said else ""
     return plain(f"job {job.job_id}  {job.state}{why}  {job.label}  {job.who}")
 
 
-def table(found: Sequence[Job], places: Mapping[int, int], form: str) -> str:
-    """Return the jobs as rows, the newest first; a waiting one has its place in the queue."""
+def table(found: Sequence[Job], places: Mapping[int, int], form: str, alone: Mapping[int, str]) -> str:
+    """Return the jobs as rows, the newest first; a waiting one has its place in the queue.
+
+    Args:
+        found: the jobs.
+        places: of those that wait, by number.
+        form: text or json.
+        alone: what is to say of those that nobody follows, by number.
+    """
     if form == "json":
-        return as_json([_data(job) | {"place": places.get(job.job_id)} for job in found])
+        return as_json([_data(job, alone.get(job.job_id, "")) | {"place": places.get(job.job_id)} for job in found])
     if not found:
         return "There are no jobs.\n"
     from tabulate import tabulate
@@ -35,7 +43,7 @@ def table(found: Sequence[Job], places: Mapping[int, int], form: str) -> str:
     rows = [
         (
             *(job.job_id, _state(job, places), moment(job.submitted_at), _took(job)),
-            *map(plain, (job.who, job.label, job.message)),
+            *map(plain, (job.who, job.label, _said(job, alone.get(job.job_id, "")))),
         )
         for job in found
     ]
@@ -43,10 +51,10 @@ def table(found: Sequence[Job], places: Mapping[int, int], form: str) -> str:
     return tabulate(rows, headers, tablefmt="plain", disable_numparse=True) + "\n"
 
 
-def details(job: Job, actions: Sequence[Action], form: str) -> str:
+def details(job: Job, actions: Sequence[Action], form: str, alone: str = "") -> str:
     """Return all that is known of a job, and who did what with it."""
     if form == "json":
-        return as_json(_data(job) | {"actions": msgspec.to_builtins(actions)})
+        return as_json(_data(job, alone) | {"actions": msgspec.to_builtins(actions)})
     facts = {
         "why": job.why,
         "request": job.request,
@@ -60,13 +68,17 @@ def details(job: Job, actions: Sequence[Action], form: str) -> str:
         "finished": moment(job.finished_at),
     }
     lines = [
-        line(job),
+        line(job, alone),
         *(f"  {name:<10} {plain(str(value))}" for name, value in facts.items() if value not in (None, "")),
     ]
     lines += [
         plain(f"  {moment(each.acted_at)}  {each.action}  {each.who}  {each.detail}".rstrip()) for each in actions
     ]
     return "\n".join(lines) + "\n"
+
+
+def _said(job: Job, alone: str) -> str:
+    return "; ".join(filter(None, (job.message, alone)))
 
 
 def _state(job: Job, places: Mapping[int, int]) -> str:
@@ -87,9 +99,9 @@ def moment(seconds: float | None) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _data(job: Job) -> dict[str, Any]:
+def _data(job: Job, alone: str) -> dict[str, Any]:
     """Return a job with its request as data."""
-    found: dict[str, Any] = msgspec.to_builtins(job)
+    found: dict[str, Any] = msgspec.to_builtins(job) | {"left_alone": alone}
     with contextlib.suppress(msgspec.DecodeError, RecursionError):
         found["request"] = msgspec.json.decode(job.request)
     return found

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from runner.environments import settings_file
 from runner.errors import RunnerError
-from runner.jobs import bounds, check, wake
+from runner.jobs import bounds, check, followed, wake
 from runner.jobs.bounds import LONGEST_NAME, LONGEST_TEXT
 from runner.jobs.request import encode
 from runner.jobs.roles import LOCAL, may
-from runner.jobs.states import OVER
+from runner.jobs.states import ALIVE, OVER
 from store.state import FILE_NAME, jobs
 from store.state.database import opened
 from store.state.jobs import Action, Job
@@ -92,6 +92,8 @@ class Desk:
     def cancel(self, job_id: int) -> Job:
         """Cancel a job: at once where it waits; where it runs, its worker ends it within seconds.
 
+        A second time gives up one of a cluster that no worker follows: that cluster may be no more.
+
         Raises:
             Refused: the person may not, there is no such job, or it is over.
         """
@@ -99,15 +101,21 @@ class Desk:
         now = self.clock()
         with opened(self.state) as con:
             job = jobs.change(con, job_id, ("queued", "lost"), state="cancelled", finished_at=now, message="")
-            job = job or jobs.change(
-                con, job_id, ("starting", "running"), cancel_wanted_at=now, message="being cancelled"
-            )
+            job = job or self._give_up(con, job_id)
+            job = job or jobs.change(con, job_id, ALIVE, cancel_wanted_at=now, message="being cancelled")
             if job is not None:
                 self.act(con, job_id, "cancel", "")
         if job is None:
             raise self.refuse("cancel", job_id, f"{self._what(job_id)}; nothing is left to cancel.")
         wake.tell(self.home)
         return job
+
+    def _give_up(self, con: sqlite3.Connection, job_id: int) -> Job | None:
+        job = jobs.get(con, job_id)
+        if job is None or job.cancel_wanted_at is None or not followed.may_be_given_up(self.home, job):
+            return None
+        fields = {"state": "cancelled", "finished_at": self.clock(), "message": "given up: nobody followed it"}
+        return jobs.change(con, job_id, ALIVE, **fields)
 
     def retry(self, job_id: int) -> Job:
         """Queue a job again that failed, was cancelled or is lost: its run goes on, and failures are measured again.
@@ -149,6 +157,10 @@ class Desk:
             return {}
         with opened(self.state) as con:
             return {job.job_id: place for place, job in enumerate(jobs.in_states(con, ("queued",)), 1)}
+
+    def left_alone(self, job: Job) -> str:
+        """Say that nobody follows a job that goes on, and what to do; empty where somebody does."""
+        return followed.left_alone(self.home, job)
 
     def actions(self, job_id: int | None = None) -> list[Action]:
         """Return who did what with a job, or everything, refusals included; the oldest first."""

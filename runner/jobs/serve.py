@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from runner.jobs.worker import Worker
     from runner.schedule.devices import Owner
 
-EXECUTORS = ("local", "ray")
+LOCAL = "local"
+EXECUTORS = (LOCAL, "ray")
 
 TICK_S = 3.0
 """Between two looks where nothing happens: for devices that others gave back, and what nobody told."""
 
 
-def owner(home: Path, executor: str = "local") -> Owner | None:
+def owner(home: Path, executor: str = LOCAL) -> Owner | None:
     """Return the worker of a home on this host that has this executor; None where none runs."""
     return devices.owner(_lock(home, executor))
 
@@ -45,7 +46,7 @@ def lacks_confirmer(home: Path) -> bool:
 
 
 @contextlib.contextmanager
-def only_one(home: Path, executor: str = "local") -> Iterator[str | None]:
+def only_one(home: Path, executor: str = LOCAL) -> Iterator[str | None]:
     """Be the worker of a home on this host with this executor while the block runs; gives None, else who is."""
     got = devices.take([_lock(home, executor)], f"worker of {home.resolve()}")
     if isinstance(got, str):
@@ -59,7 +60,7 @@ def only_one(home: Path, executor: str = "local") -> Iterator[str | None]:
 
 
 def _lock(home: Path, executor: str) -> str:
-    kind = "" if executor == "local" else f"{executor}-"
+    kind = "" if executor == LOCAL else f"{executor}-"
     return devices.of_worker(kind + hashlib.sha256(str(home.resolve()).encode()).hexdigest()[:16])
 
 

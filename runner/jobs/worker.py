@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from runner.environments import settings_file
 from runner.errors import RunnerError
-from runner.jobs import check, recurring
+from runner.jobs import check, followed, recurring
 from runner.jobs.bounds import LONGEST_NAME
 from runner.jobs.executor import Alive, Ended, Gone, Ticket, Waiting
 from runner.jobs.request import needs
@@ -72,7 +72,7 @@ class Worker:
 
     def _mine(self) -> list[Job]:
         with opened(self.home / FILE_NAME) as con:
-            return [job for job in jobs.in_states(con, ALIVE) if job.executor == self.executor.name]
+            return [job for job in jobs.in_states(con, ALIVE) if followed.follows(self.executor.name, job)]
 
     def _settings(self) -> SettingsFile | None:
         """Read the home's file; None where it is broken, which is said once."""
@@ -139,8 +139,8 @@ class Worker:
             self.executor.kill(ticket)
         last_line = self.executor.last_line(ticket) if end and end.code else ""
         state, message = outcome(end, cancelled=job.cancel_wanted_at is not None, last_line=last_line)
-        if state == "lost" and isinstance(seen, Gone) and seen.reason:
-            message = seen.reason
+        if state == "lost" and isinstance(seen, Gone):
+            message = seen.reason or followed.stray(self.executor.name, job) or message
         run = self.executor.run_of(ticket) or (job.run_id, job.folder)
         now = end.ended_at if end and end.ended_at else self.clock()
         with opened(self.home / FILE_NAME) as con:

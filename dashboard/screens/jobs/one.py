@@ -60,6 +60,8 @@ def _state(job: Job) -> None:
     said, step = jobs.explained(job), jobs.what_to_do(job)
     if job.state in ("failed", "lost"):
         st.error(f"{escape(said)}  \n{step}", icon=":material/error:")
+    elif access.desk().left_alone(job):
+        st.warning(escape(said), icon=":material/power_off:")
     elif said or step:
         st.caption(f"{escape(said)} {step}")
     came = progress(job) if not is_over(job) else None

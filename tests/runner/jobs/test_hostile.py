@@ -262,10 +262,10 @@ def test_no_terminal_obeys_a_row(desk):
     texts = dict.fromkeys(("label", "who", "why", "message", "run_id", "folder", "request", "host"), evil)
     write(desk, **texts, pid=1)
     job, honest = desk.job(1), msgspec.structs.replace(desk.job(1), **dict.fromkeys(texts, "x"))
-    for shown in (jobs_text.details(job, desk.actions(1), "text"), jobs_text.table([job], {}, "text")):
+    for shown in (jobs_text.details(job, desk.actions(1), "text"), jobs_text.table([job], {}, "text", {1: evil})):
         assert all(line.isprintable() for line in shown.splitlines())
     assert jobs_text.details(job, (), "text").count("\n") == jobs_text.details(honest, (), "text").count("\n")
-    assert jobs_text.table([job], {}, "text").count("\n") == 2
+    assert jobs_text.table([job], {}, "text", {1: evil}).count("\n") == 2
 
 
 def test_a_request_that_is_nested_without_an_end_can_be_printed(desk):
