@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
 from dashboard import settings
@@ -90,6 +91,17 @@ def test_each_state_says_why_and_offers_what_can_be_done(monkeypatch, home, desk
     assert keys(at) & {"cancel-job", "retry-job"} == buttons
     if state in ("failed", "lost"):
         assert "etry" in at.error[0].value, "it says what to do"
+
+
+def test_a_job_that_nobody_follows_says_so_and_what_to_do(monkeypatch, home, desk, tmp_path):
+    monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
+    put(desk, "running", executor="ray", attempts=1)
+    with serve.only_one(home):  # of this machine: it follows none of a cluster
+        at = page(monkeypatch, home, show=["Jobs"], job=["1"])
+    assert not at.exception
+    assert "nobody follows it, and it may go on" in at.warning[0].value
+    assert "worker --executor ray" in tables(at)[0]["said"].iloc[0]
+    assert "cancel-job" in keys(at)
 
 
 def test_what_people_typed_is_shown_as_they_typed_it(monkeypatch, home):
@@ -222,6 +234,40 @@ def test_the_form_takes_a_configuration_of_operators(monkeypatch, home, desk):
     cloned = page(monkeypatch, home, show=["Jobs"], job=["1"])
     cloned.button(key="clone-job").click().run()
     assert not cloned.exception
+
+
+def test_the_form_asks_for_the_operators_of_a_model_and_a_clone_keeps_them(monkeypatch, home, desk):
+    at = page(monkeypatch, home, show=["New run"])
+    at.text_input(key="new-name").set_value("ann").run()
+    at.multiselect(key="new_model").set_value(["dummy/dummy", "dummy/dummy_nonzero"]).run()
+    assert not [each for each in at.toggle if each.key == "new_ops"], "of one model only"
+    at.multiselect(key="new_model").set_value(["dummy/dummy"]).run()
+    at.toggle(key="new_ops").set_value(True).run()
+    at.pills(key="new_test").set_value(["eval", "train"]).run()
+    assert "recorded in one test" in at.error[0].value
+    at.pills(key="new_test").set_value([]).run()
+    at.multiselect(key="new_backend").set_value(["inductor", "openxla+lazytensor"]).run()
+    assert "how many, the job finds out when it runs" in text(at)
+    assert "under eager as well" in text(at).replace("\\", "")
+    at.button(key="new-start").click().run()
+    assert not at.exception
+    (job,) = desk.listed()
+    assert job.label == "ops of dummy/dummy"
+    asked = decode(job.request)
+    assert asked.selection == Selection(
+        ops_of="dummy/dummy", test=("eval",), xla=(None, "PJRT"), dynamo=("inductor", None)
+    )
+    cloned = page(monkeypatch, home, show=["Jobs"], job=["1"])
+    cloned.text_input(key="job-name").set_value("ann").run()
+    desk.cancel(1)
+    cloned.button(key="clone-job").click().run()
+    assert not cloned.exception
+    assert cloned.toggle(key="new_ops").value
+    cloned.button(key="new-start").click().run()
+    again = decode(desk.job(2).request)
+    axes = {"xla": (), "dynamo": ()}
+    assert msgspec.structs.replace(again.selection, **axes) == msgspec.structs.replace(asked.selection, **axes)
+    assert set(again.selection.dynamo) == {"inductor", None}
 
 
 def test_a_clone_is_the_same_form(monkeypatch, home, desk):

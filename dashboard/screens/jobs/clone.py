@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard.screens.jobs import offered
+from dashboard.screens.jobs import offered, operators
 from runner.jobs import offers
 from runner.jobs.request import Configuration, Protocol, Request, RunRequest, Selection
 
@@ -17,6 +17,7 @@ def fits(request: Request | None) -> bool:
         return False
     chosen = request.selection
     known = {f"{offer.name}/{model}" for offer in offered.suites() for model in offer.models}
+    models = _models(chosen)
     like = RunRequest(
         selection=Selection(
             suite_name=chosen.suite_name,
@@ -26,13 +27,14 @@ def fits(request: Request | None) -> bool:
             test=chosen.test,
             accelerator=chosen.accelerator,
             config=chosen.config[:1],
+            ops_of=chosen.ops_of,
         ),
         configuration=Configuration(preset=request.configuration.preset),
         protocol=_protocol(request.protocol),
         environments=request.environments,
         accelerator_model=request.accelerator_model,
     )
-    return like == request and known.issuperset(chosen.only) and set(chosen.accelerator) <= set(offers.accelerators())
+    return like == request and known.issuperset(models) and set(chosen.accelerator) <= set(offers.accelerators())
 
 
 def fill(request: RunRequest, label: str, why: str) -> None:
@@ -49,7 +51,8 @@ def _values(request: RunRequest, label: str, why: str) -> dict[str, Any]:
     chosen, how = request.selection, request.protocol
     return {
         "new_suite": list(chosen.suite_name),
-        "new_model": list(chosen.only),
+        "new_model": _models(chosen),
+        operators.KEY: chosen.ops_of is not None,
         "new_config": "".join(chosen.config),
         "new_backend": [name for name, pair in offers.OFFERED.items() if _is_asked(chosen, name, *pair)],
         "new_test": list(chosen.test),
@@ -63,6 +66,10 @@ def _values(request: RunRequest, label: str, why: str) -> dict[str, Any]:
         "new_label": label,
         "new_why": why,
     }
+
+
+def _models(chosen: Selection) -> list[str]:
+    return [chosen.ops_of] if chosen.ops_of else list(chosen.only)
 
 
 def _is_asked(chosen: Selection, name: str, xla: str | None, dynamo: str | None) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dashboard import access, launching, planned, settings
-from dashboard.screens.jobs import offered
+from dashboard.screens.jobs import offered, operators
 from dashboard.words import count, escape
 from runner.errors import RunnerError, UsageError
 from runner.jobs import offers
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from runner.jobs.preview import Preview
 
-_KEPT: dict[str, Any] = {"persist_state": "session"}
-"""What is typed stays while one looks at other pages."""
+_KEPT = offered.KEPT
 _MOST_PROCESSES = 100
 
 
@@ -42,6 +41,8 @@ def show(shown: str | None) -> None:
         st.warning(escape(found), icon=":material/block:")
         return
     planned.brief(shown, found)
+    if exact.selection.ops_of:
+        operators.say(found, _backends())
     _start(exact, found)
     planned.each_experiment(found)
     _missing()
@@ -50,20 +51,21 @@ def show(shown: str | None) -> None:
 def _narrowed(request: RunRequest) -> tuple[RunRequest, Preview | str]:
     """Return the request for the chosen backends alone, with its plan, or why there is none."""
     found = planned.of(request)
-    if isinstance(found, str):
+    if isinstance(found, str) or request.selection.ops_of:
         return request, found
     exact = offers.only_backends(request, (*found.runnable, *found.skipped), _backends())
     return exact, found if exact is request else planned.of(exact)
 
 
 def _start(request: RunRequest, found: Preview) -> None:
-    label = st.session_state.get("new_label") or _usual_label(found)
+    of_model = request.selection.ops_of
+    label = st.session_state.get("new_label") or (f"ops of {of_model}" if of_model else _usual_label(found))
     if not found.runnable:
         st.warning("Nothing of it can be measured here; the reasons stand above.", icon=":material/block:")
         return
     _refusal()
     launching.button(
-        f"Queue {count(len(found.runnable), 'experiment')}",
+        f"Queue {count(len(found.runnable), 'experiment')}{' and its operators' * bool(of_model)}",
         request,
         str(label),
         key="new-start",
@@ -87,20 +89,22 @@ def _request(shown: str | None) -> RunRequest | None:
     """Draw the boxes; return what they ask for, None where nothing is chosen."""
     suites, models = _what()
     config = _configuration() if OPERATORS in suites and not models else ()
+    of_model = operators.ask(models)
     how = _how(offered.device_models(shown))
     if not suites and not models:
         return None
     xla, dynamo = offers.axes(_backends())
+    which = Selection(
+        suite_name=tuple(suites) if not models else tuple(dict.fromkeys(each.split("/")[0] for each in models)),
+        only=tuple(models),
+        xla=xla,
+        dynamo=dynamo,
+        test=tuple(how["test"]),
+        accelerator=tuple(how["accelerator"]),
+        config=config,
+    )
     return RunRequest(
-        selection=Selection(
-            suite_name=tuple(suites) if not models else tuple(dict.fromkeys(each.split("/")[0] for each in models)),
-            only=tuple(models),
-            xla=xla,
-            dynamo=dynamo,
-            test=tuple(how["test"]),
-            accelerator=tuple(how["accelerator"]),
-            config=config,
-        ),
+        selection=operators.selection(of_model, which) if of_model else which,
         configuration=Configuration(preset=how["preset"]),
         protocol=Protocol(processes=how["processes"], verify=how["verify"], instruments=tuple(how["instruments"])),
         environments=tuple(how["environments"]),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from dashboard import data
 from runner.jobs import offers
 
+KEPT: dict[str, Any] = {"persist_state": "session"}
+"""Of a box of the form: what is typed stays while one looks at other pages."""
 _LISTED_AGAIN_S = 300.0
 
 
