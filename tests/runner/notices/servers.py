@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import socket
 import socketserver
+import ssl
 import threading
 from contextlib import contextmanager
 from email import message_from_bytes, policy
@@ -59,12 +61,17 @@ class _Hook(BaseHTTPRequestHandler):
 
 
 class Post(socketserver.ThreadingTCPServer):
-    """Takes mail; `day` says what goes wrong: `recipient`, `text`, `silent` (after the text), `login`."""
+    """Takes mail; `day` says what goes wrong: `recipient`, `text`, `silent` (after the text), `login`.
+
+    With a context of TLS it is encrypted from the first byte, or, where `starttls` is on, once it is asked for.
+    """
 
     daemon_threads = True
 
-    def __init__(self) -> None:
+    def __init__(self, context: ssl.SSLContext | None = None, *, starttls: bool = False) -> None:
         super().__init__(("127.0.0.1", 0), _Post)
+        self.context, self.starttls = context, starttls
+        self.encrypted: list[str] = []
         self.taken: list = []
         self.recipients: list[list[str]] = []
         self.logins: list[str] = []
@@ -77,13 +84,34 @@ class Post(socketserver.ThreadingTCPServer):
 
 class _Post(socketserver.StreamRequestHandler):
     def handle(self) -> None:
-        self.say("220 here")
+        with contextlib.suppress(ssl.SSLError):  # who does not trust us leaves
+            if self.server.context and not self.server.starttls:
+                self.encrypt()
+            self.say("220 here")
+            self.talk()
+
+    def encrypt(self) -> None:
+        self.request = self.server.context.wrap_socket(self.request, server_side=True)
+        self.server.encrypted.append(self.request.version())
+        self.setup()
+
+    def finish(self) -> None:
+        super().finish()
+        self.request.close()
+
+    def talk(self) -> None:
         recipients: list[str] = []
-        for line in self.rfile:
+        while line := self.rfile.readline():  # of another connection once it is encrypted
             word = line.decode().strip()
             verb = word.upper().split(" ")[0]
             if verb == "EHLO":
-                self.say("250-here\r\n250-AUTH PLAIN\r\n250 8BITMIME")
+                offers = (
+                    "250-STARTTLS\r\n" if self.server.starttls and not self.server.encrypted else "250-AUTH PLAIN\r\n"
+                )
+                self.say(f"250-here\r\n{offers}250 8BITMIME")
+            elif verb == "STARTTLS":
+                self.say("220 go on")
+                self.encrypt()
             elif verb == "AUTH":
                 self.server.logins.append(base64.b64decode(word.split(" ")[2]).decode())
                 self.say("535 no" if self.server.day == "login" else "235 yes")
