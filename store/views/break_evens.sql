@@ -3,20 +3,15 @@
 -- with the baseline: 'ahead from the start', 'after' so many iterations, or 'never' (also where it starts ahead and loses
 -- it); NULL where the two have no speedup or a wait is not known. The rule is that of store/stats/change.py.
 CREATE OR REPLACE MACRO break_evens(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL) AS TABLE
-WITH waits AS (
-    SELECT s.*, b.time_to_steady_s AS baseline_time_to_steady_s
-    FROM speedups(baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs) AS s
-    LEFT JOIN result_rows AS b ON b.run_id = s.baseline_run_id AND b.record_id = s.baseline_record_id
-    WHERE s.time_to_steady_s IS NOT NULL
-),
-sides AS (
+WITH sides AS (
     SELECT
         *,
         time_to_steady_s - baseline_time_to_steady_s AS behind_s,
         baseline_latency_s - latency_s AS gain_s,
         speedup IS NOT NULL AND NOT cross_device AND record_id <> baseline_record_id
             AND baseline_time_to_steady_s IS NOT NULL AS known
-    FROM waits
+    FROM speedups(baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs)
+    WHERE time_to_steady_s IS NOT NULL
 ),
 judged AS (
     SELECT

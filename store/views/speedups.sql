@@ -28,6 +28,7 @@ candidates AS (
         b.latency_low_s AS baseline_latency_low_s,
         b.latency_high_s AS baseline_latency_high_s,
         b.steady_n AS baseline_steady_n,
+        b.time_to_steady_s AS baseline_time_to_steady_s,
         b.accelerator_model_key AS baseline_accelerator_model,
         b.run_started AS baseline_started,
         baseline_accelerator IS NOT NULL
@@ -101,6 +102,7 @@ SELECT
     p.baseline_status,
     p.baseline_latency_s,
     p.baseline_steady_n,
+    p.baseline_time_to_steady_s,
     p.baseline_accelerator_model,
     p.cross_device,
     p.valid,
