@@ -54,13 +54,24 @@ class Session:
 
 
 @contextlib.contextmanager
-def session(port: int, page: str, query: str = "", host: str = "", **headers: str) -> Iterator[Session]:
-    """Open a page as somebody whose browser, or whose proxy, sends these headers, and calls the server by that name."""
+def session(
+    port: int,
+    page: str,
+    query: str = "",
+    host: str = "",
+    through: socket.socket | None = None,
+    base: str = "",
+    **headers: str,
+) -> Iterator[Session]:
+    """Open a page as somebody whose browser, or whose proxy, sends these headers, and calls the server by that name.
+
+    `through` leads to it in place of the port, `base` is the path of its pages.
+    """
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     with (
-        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as plain,
+        through or socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as plain,
         connect(
-            f"ws://{host or '127.0.0.1'}:{port}/_stcore/stream",
+            f"ws://{host or '127.0.0.1'}:{port}{base}/_stcore/stream",
             sock=plain,
             origin=named.pop("Origin", f"http://127.0.0.1:{port}"),  # type: ignore[arg-type]
             subprotocols=["streamlit"],  # type: ignore[list-item]
