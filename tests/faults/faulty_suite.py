@@ -38,6 +38,9 @@ LATE_CALLS = 60
 FAILS_WHERE = "XLABENCH_TEST_FAILS_WHERE"
 """Variable with the path of a file: while it exists, `fails_once` fails, and takes it away; so do the late ones."""
 
+HELD_WHERE = "XLABENCH_TEST_HELD_WHERE"
+"""Variable with the path of a file: while it exists, the measurement of `slow` does not end."""
+
 
 def _sleeper() -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
@@ -83,6 +86,13 @@ def _late(action: Callable[[], None]) -> Callable[[], None]:
     return act
 
 
+def _slow() -> None:
+    time.sleep(0.05)
+    if next(_calls) >= LATE_CALLS:
+        while os.path.exists(os.environ.get(HELD_WHERE, "")):  # noqa: PTH110 - as above
+            time.sleep(0.05)
+
+
 def _raise() -> None:
     raise ValueError("this step always fails")
 
@@ -107,7 +117,7 @@ ACTIONS = {
     "out_of_memory": _ask_for_too_much,
     "grows": _grow,
     "fails_once": _fail_once,
-    "slow": lambda: time.sleep(0.05),
+    "slow": _slow,
     "late_raise": _late(_raise),
     "late_segfault": _late(lambda: os.kill(os.getpid(), signal.SIGSEGV)),
     "late_hang": _late(_hang),

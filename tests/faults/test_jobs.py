@@ -26,6 +26,7 @@ from runner.jobs.serve import owner
 from runner.schedule import devices, processes
 from store.query import connect, current_snapshot
 from tests.command import free_port
+from tests.faults.faulty_suite import HELD_WHERE, LATE_CALLS
 
 if TYPE_CHECKING:
     from store.state.jobs import Job
@@ -42,7 +43,7 @@ REQUEST = RunRequest(
     selection=Selection(
         suite_name=("faulty",), only=("fine", "slow"), accelerator=("cpu",), xla=(None,), dynamo=(None,), test=("eval",)
     ),
-    protocol=Protocol(repeat=40, processes=1),
+    protocol=Protocol(repeat=LATE_CALLS, processes=1),
 )
 
 
@@ -54,6 +55,8 @@ class Site:
         self.popen: subprocess.Popen[bytes] | None = None
         home.mkdir()
         (home / "xlabench.toml").write_text("[jobs]\nattempts = 10\n")
+        self.held = home / "held"
+        self.held.touch()
 
     def open(self) -> None:
         self.serve()
@@ -119,6 +122,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
     monkeypatch.setenv("XLABENCH_SUITES", "tests.faults.faulty_suite:SUITE")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv(HELD_WHERE, str(tmp_path / "home" / "held"))  # a run must not end before its kill
     made = Site(tmp_path / "home")
     try:
         made.open()
@@ -153,6 +157,7 @@ def test_kills(site: Site, number: int) -> None:
     # A run whose server was killed has started another one, or is about to.
     site.kill(found, *(name for name in ALONE if (name, victim) != ("server", "server")))
     until(lambda: site.job().attempts == attempt + 1 and site.job().state == "running", "another attempt")
+    site.held.unlink()
     until(lambda: site.job().state == "done", "the end", PATIENCE_S)
     assert_whole(site)
 
