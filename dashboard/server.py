@@ -121,6 +121,8 @@ def streamlit_options(
         "server.maxUploadSize": 1,
         "server.maxWidgetStateSize": MOST_SENT_MB,
         "browser.gatherUsageStats": False,
+        # What it prints as its address; without one it would ask a server outside how others see this machine.
+        "browser.serverAddress": socket.gethostname() if address in _ANY_ADDRESS else address,
         "client.showErrorDetails": "none",
         "client.showErrorLinks": False,
         "client.toolbarMode": "minimal",

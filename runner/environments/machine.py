@@ -50,6 +50,8 @@ class Machine:
     accelerators: Mapping[Accelerator, str]
     compiler: str | None
     python_header: bool
+    setuptools: bool = True
+    """Torch's C++ builder imports it and, before Python 3.12, does not ask for it."""
     devices: Mapping[Accelerator, tuple[str, ...]] = field(default_factory=dict)
     """Models by index, where there is more than one device to choose from."""
     torch_builds: frozenset[str] | None = None
@@ -85,6 +87,8 @@ class Machine:
             return "inductor needs a C++ compiler on the CPU: install g++ (or set CXX)"
         if not self.python_header:
             return "inductor needs Python.h on the CPU: install the headers of this Python (python3-dev)"
+        if not self.setuptools:
+            return "inductor needs setuptools on the CPU: pip install setuptools"
         return None
 
 
@@ -149,6 +153,7 @@ def detect() -> Machine:
         torch_builds=_torch_builds(),
         compiler=shutil.which(os.environ.get("CXX", "g++")),
         python_header=header.exists(),
+        setuptools=importlib.util.find_spec("setuptools") is not None,
     )
 
 

@@ -17,6 +17,7 @@ from tests.packed import pack_results
 
 GONE = "/nowhere/bin/python"
 FAST, SLOW = (0.010, 0.0101, 0.0099, 0.010) * 2, (0.020, 0.0201, 0.0199, 0.020) * 2
+UNSURE = (0.008, 0.014, 0.009, 0.013) * 2
 
 
 @pytest.fixture
@@ -107,6 +108,20 @@ def test_one_click_asks_for_both_sides_of_the_regressions(monkeypatch, home, day
     assert "job 1 is queued" in at.button(key="confirm-slower").label
     assert any("Queued: job 1" in toast.value.replace("\\", "") for toast in at.toast)
     assert "**Job 1**" in text(at)
+
+
+def test_all_ambiguous_cells_are_asked_for_by_one_click_both_sides_of_them(monkeypatch, home, day):
+    day(1, UNSURE, torch="2.8.0")
+    (home / "venv" / "bin").mkdir(parents=True)
+    (home / "venv" / "bin" / "python").symlink_to(sys.executable)
+    day(2, FAST, executable=str(home / "venv" / "bin" / "python"))
+    at = signed(open_page(monkeypatch, ingested(home), "compare"), "confirm-name")
+    assert at.button(key="confirm-ambiguous").label == "Measure all 4 ambiguous again"
+    at.button(key="confirm-ambiguous").click().run()
+    assert not at.exception
+    ((_, request),) = wishes(home)
+    assert (request.old, request.new, request.cells) == ("day-1", "day-2", "all")
+    assert len(request.experiments) == 4
 
 
 def test_where_the_old_interpreter_is_gone_the_button_says_so(monkeypatch, home, day):

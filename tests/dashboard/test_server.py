@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.server import serve, streamlit_options
+from tests.command import served
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVE = "import sys; from dashboard.server import serve; sys.exit(serve(sys.argv[1], port=int(sys.argv[2])))"
@@ -80,6 +81,14 @@ def test_only_named_hosts_are_answered_and_nothing_is_sent_out():
     assert options["browser.gatherUsageStats"] is False
     assert options["client.showErrorDetails"] == "none"
     assert options["server.fileWatcherType"] == "none"
+
+
+def test_a_server_for_all_addresses_asks_nobody_outside_how_it_is_reached(tmp_path):
+    with served(tmp_path / "home", words=["--address", "0.0.0.0"], log=tmp_path / "log"):
+        pass
+    said = (tmp_path / "log").read_text()
+    assert "External URL" not in said
+    assert "external IP" not in said
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

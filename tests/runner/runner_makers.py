@@ -31,6 +31,7 @@ def machine(
     accelerators: Mapping[str, str] | None = None,
     compiler: str | None = "/usr/bin/g++",
     python_header: bool = True,
+    setuptools: bool = True,
 ) -> Machine:
     """Return a machine with torch and torch_xla, `without` some packages."""
     packages = {"torch": "2.9.1", "torch_xla": "2.9.0"}
@@ -39,6 +40,7 @@ def machine(
         accelerators=accelerators or {"cpu": "Example CPU"},
         compiler=compiler,
         python_header=python_header,
+        setuptools=setuptools,
     )
 
 

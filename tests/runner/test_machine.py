@@ -57,6 +57,14 @@ def test_the_toolchain_names_the_first_thing_to_install():
     assert example().toolchain_missing() is None
     assert "g++" in example(compiler=None, python_header=False).toolchain_missing()
     assert "python3-dev" in example(python_header=False).toolchain_missing()
+    assert "pip install setuptools" in example(setuptools=False).toolchain_missing()
+
+
+def test_setuptools_is_looked_for(monkeypatch):
+    assert detect.__wrapped__().setuptools
+    found = machine.importlib.util.find_spec
+    monkeypatch.setattr(machine.importlib.util, "find_spec", lambda name: None if name == "setuptools" else found(name))
+    assert not detect.__wrapped__().setuptools
 
 
 def test_the_compiler_is_the_one_that_inductor_would_use(monkeypatch, tmp_path):

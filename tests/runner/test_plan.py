@@ -136,7 +136,10 @@ def test_without_torch_xla_the_reason_names_the_torch_version():
     assert "torch_xla is not installed beside torch 2.9.1" in reason
 
 
-@pytest.mark.parametrize(("lack", "word"), [({"compiler": None}, "g++"), ({"python_header": False}, "Python.h")])
+@pytest.mark.parametrize(
+    ("lack", "word"),
+    [({"compiler": None}, "g++"), ({"python_header": False}, "Python.h"), ({"setuptools": False}, "setuptools")],
+)
 def test_inductor_on_the_cpu_needs_a_toolchain(lack, word):
     """Only inductor is skipped, and only on the CPU."""
     here = machine(accelerators={"cpu": "Example CPU", "cuda": "Example GPU"}, **lack)
