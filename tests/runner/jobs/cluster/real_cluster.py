@@ -87,6 +87,7 @@ def serve(homes: list[Path]) -> None:
     }
     own = [{"XLABENCH_HOME": str(home), "XLABENCH_LOCKS": str(home / "locks")} for home in homes]
     head = {"include_dashboard": True, "dashboard_port": 0, "_system_config": HEALTH, "env_vars": own[0]}
+    head |= {"no_monitor": True, "include_log_monitor": False}  # two processes that nobody here asks anything
     cluster = Cluster(initialize_head=True, head_node_args={**given, **head})
     nodes = [cluster.head_node, cluster.add_node(**given, env_vars=own[1])]
     address = f"http://{cluster.head_node.webui_url}"
