@@ -36,7 +36,8 @@ _OF_SERIES = tuple(name for name in FILTER_WORDS if name != "model")
 _OF_RESULTS = tuple(FILTER_WORDS)
 _PICKED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
-        ("attention", "failing", "fallback_ops", "graph_breaks", "operators", "results", "speedups"), _OF_RESULTS
+        ("attention", "failing", "fallback_ops", "graph_breaks", "operators", "results", "sides", "speedups"),
+        _OF_RESULTS,
     ),
     **dict.fromkeys(("counts", "geomean_changes", "geomeans", "memory_ratios", "trend_geomeans"), _OF_SERIES),
 }
@@ -63,6 +64,11 @@ def choices(shown: str) -> Choices:
 def speedups(shown: str, selection: Selection) -> pd.DataFrame:
     """Return the speedups of the shown run."""
     return rows(shown, "speedups", selection)
+
+
+def sides(shown: str, selection: Selection) -> pd.DataFrame:
+    """Return the speedups of the shown run with every column of the results."""
+    return rows(shown, "sides", selection)
 
 
 def geomeans(shown: str, selection: Selection) -> pd.DataFrame:

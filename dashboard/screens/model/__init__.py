@@ -62,7 +62,7 @@ def _one(view: View, chosen: pd.Series) -> None:
     """Draw one model of one test; the backend filter still narrows it."""
     suite, model, test = (str(chosen[name]) for name in ("suite", "model", "test"))
     selection = replace(view.selection, suite=(suite,), model=(model,), test=(test,))
-    rows = named(data.speedups(view.snapshot, selection))
+    rows = named(data.sides(view.snapshot, selection))
     frame.head(TITLE, view, sides.answers(rows, view, f"{model} ({suite}, {test})"), len(rows), baseline=True)
     sides.show(view, rows, selection)
     ladder.show(view, suite, model, test)

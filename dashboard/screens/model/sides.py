@@ -66,7 +66,7 @@ def show(view: View, rows: pd.DataFrame, selection: Selection) -> None:
         key="sides",
         alt="Results of the model by backend",
         file_name=view.file_name("model"),
-        sql=data.statement("speedups", selection),
+        sql=data.statement("sides", selection),
         whole=True,
     )
     again.offer(view, again.of_rows(rows), key="model")
