@@ -47,8 +47,18 @@ def _utils() -> Any:
     return sys.modules.get("torch._dynamo.utils")
 
 
+def forget() -> None:
+    """Count anew from here: a process that measures one experiment after the other keeps theirs apart.
+
+    Dynamo's own reset, before each compilation, does this for its times, not for its counters.
+    """
+    utils = _utils()
+    if utils:
+        utils.counters.clear()
+
+
 def graphs() -> int | None:
-    """Return the number of graphs captured so far; None where dynamo was never used."""
+    """Return the number of graphs captured since `forget`; None where dynamo was never used."""
     utils = _utils()
     return int(utils.counters["stats"]["unique_graphs"]) if utils else None
 

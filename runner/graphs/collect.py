@@ -15,7 +15,12 @@ MOST = 64
 
 
 def watch(config: ExperimentConfig) -> None:
-    """Look over the shoulder of the compilers; called before the first compilation."""
+    """Look over the shoulder of the compilers; called before the first compilation.
+
+    A process may have measured another experiment before: its graphs are forgotten.
+    """
+    for compiler in (fx, inductor, lazy):
+        compiler.forget()
     # Another version may have no such place to look from: then there are fewer facts, and the same times.
     with contextlib.suppress(ImportError, AttributeError):
         if config.dynamo:

@@ -17,10 +17,9 @@ _captured: list[list[tuple[str, str]]] = []
 
 
 def watch() -> None:
-    """Have dynamo show every graph here before its backend gets it; graphs seen before are forgotten."""
+    """Have dynamo show every graph here before its backend gets it."""
     from torch._dynamo.output_graph import OutputGraph
 
-    _captured.clear()
     if getattr(OutputGraph.call_user_compiler, "__wrapped__", None) is not None:
         return
     original = OutputGraph.call_user_compiler
@@ -33,8 +32,13 @@ def watch() -> None:
     OutputGraph.call_user_compiler = call_user_compiler
 
 
+def forget() -> None:
+    """Forget the graphs that were seen before."""
+    _captured.clear()
+
+
 def graphs() -> list[Graph]:
-    """Return what was captured since `watch`."""
+    """Return what was captured since `forget`."""
     return [_graph(lines) for lines in _captured]
 
 

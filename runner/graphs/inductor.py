@@ -7,7 +7,7 @@ import re
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from store.record import Graph
 
@@ -22,10 +22,21 @@ _COMMENT = re.compile(r"#.*$", re.MULTILINE)
 _WRAPPER = "def call("
 
 
+def forget() -> None:
+    """Forget what was loaded before, so that a program that is compiled again is loaded again."""
+    cache = _cache()
+    if cache is not None:
+        cache.cache_clear()
+
+
+def _cache() -> Any:
+    """Return inductor's list of generated modules; None where inductor was never used."""
+    return getattr(sys.modules.get("torch._inductor.codecache"), "PyCodeCache", None)
+
+
 def graphs() -> list[Graph]:
-    """Describe every generated wrapper that this process has loaded, in the order of loading."""
-    codecache = sys.modules.get("torch._inductor.codecache")
-    cache = getattr(codecache, "PyCodeCache", None)
+    """Describe every generated wrapper that this process has loaded since `forget`, in the order of loading."""
+    cache = _cache()
     files = [getattr(module, "__file__", None) for module in getattr(cache, "modules", ())]
     return describe([Path(file).read_text() for file in files if file and Path(file).exists()])
 

@@ -18,8 +18,6 @@ def watch_bridge() -> None:
     """Remember each graph that dynamo's bridge compiles; it keeps them alive itself, so this costs nothing."""
     from torch_xla._dynamo import dynamo_bridge as bridge
 
-    _compiled.clear()
-    _left_out.clear()
     if getattr(bridge.extract_internal, "__wrapped__", None) is not None:
         return
     extract, partition = bridge.extract_internal, bridge.partition_fx_graph_for_cpu_fallback
@@ -36,6 +34,12 @@ def watch_bridge() -> None:
     extract_internal.__wrapped__ = extract  # type: ignore[attr-defined] # marks the hook
     bridge.extract_internal = extract_internal
     bridge.partition_fx_graph_for_cpu_fallback = partition_fx_graph_for_cpu_fallback
+
+
+def forget() -> None:
+    """Forget the graphs that the bridge compiled before."""
+    _compiled.clear()
+    _left_out.clear()
 
 
 def _note_left_out(partitioned: Any) -> None:

@@ -90,6 +90,7 @@ class Measurement:
         if self._settings.threads:
             torch.set_num_threads(self._settings.threads)
         precision = steps.set_precision(self._config)
+        dynamo.forget()
         memory.reset_peak()
         self._base_bytes = memory.resident_bytes()
         self._seed_host()

@@ -136,6 +136,7 @@ torch = pytest.importorskip("torch")
 def captured(function, *arguments):
     """Capture a function with dynamo and return its graphs."""
     torch._dynamo.reset()
+    fx.forget()
     fx.watch()
     torch.compile(function, backend="eager")(*arguments)
     return fx.graphs()

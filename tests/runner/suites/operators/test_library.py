@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from runner.environments.machine import detect
 from runner.suites import operators
 from runner.suites.operators import collect, create_bench_config, create_op_args, create_type, expand, run
 
@@ -52,6 +54,43 @@ def test_the_program_of_the_document_runs(tmp_path):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert re.search(r"torch\.mm 0\|0\|0 forward \[\d", done.stdout)
+
+
+SEVERAL = """
+import json, sys
+from runner.suites.operators import expand, run
+def tensor(*shape):
+    return {"type": "tensor", "dtype": "float", "shape": list(shape)}
+given = [{"input": [{"args": [tensor(size, size), tensor(size, size)]}]} for size in (8, 16)]
+cases = expand({"torch.mm": {"input_data_generator": "PyTorch:DefaultDataGenerator", "config": given}})
+for backend in sys.argv[1:]:
+    for case in [*cases, cases[0]]:
+        report = run(case, backend=backend, iteration=2).report
+        kinds = sorted(graph.kind for graph in report.graphs)
+        own = {name: report.metrics.get(name) for name in ("graphs_number", "dynamo_compile_time_s")}
+        print(json.dumps(own | {"backend": backend, "kinds": kinds, "invalid": report.invalid}))
+"""
+GRAPHS = {
+    "inductor": ([1.0], ["fx", "inductor"]),
+    "openxla+dynamo": ([1.0], ["fx", "hlo"]),
+    "openxla+lazytensor": (None, ["hlo"]),
+}
+
+
+def test_each_case_of_one_process_has_the_graphs_and_the_compile_time_of_its_own():
+    """Also the third, which is the first again, and lazy tensors after the bridge; no compiler's count goes on."""
+    pytest.importorskip("torch")
+    backends = [name for name in GRAPHS if "xla" not in name or "torch_xla" in detect().packages]
+    command = [sys.executable, "-c", SEVERAL, *backends]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert [(each["backend"], (each["graphs_number"], each["kinds"]), each["invalid"]) for each in told] == [
+        (name, GRAPHS[name], None) for name in backends for _ in range(3)
+    ]
+    first, *later = (each["dynamo_compile_time_s"][0] for each in told if each["backend"] == "inductor")
+    # The first pays for what dynamo and inductor import; a sum would be larger than it.
+    assert 0 < max(later) < first
 
 
 OWN = """
