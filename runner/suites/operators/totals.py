@@ -107,15 +107,17 @@ def _of_one(times: Sequence[float]) -> tuple[float, float]:
 
 
 LIMITS = (
-    "  An operator alone is not fused with its neighbours, pays for waiting, and finds its inputs in caches: the sum "
-    "may lie above the model's time or below, and ratios of operators say nothing about fused models."
+    "  An operator alone is not fused with its neighbours, pays for waiting, and finds its inputs in caches; views and "
+    "the model's own Python are in no operator: the sum may lie above the model's time or below, and ratios of "
+    "operators say nothing about fused models."
 )
 """What every reader of a sum has to know."""
 
 
 DISTURBED = (
-    "  Quartiles that lie a factor of two apart: something else ran on the machine. Blocks of operators last a "
-    "millisecond, those of the model an iteration, so it meets them differently, and their ratio means little."
+    "  Quartiles that lie a factor of two apart: something else ran on the machine, and the ratio may be far off to "
+    "either side. A short block often escapes it, a model's iteration does not; several threads wait for the one that "
+    "has no core. Measure again with --threads 1, or with OMP_WAIT_POLICY=passive in the environment."
 )
 
 
