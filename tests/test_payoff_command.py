@@ -48,6 +48,19 @@ def test_none_of_it_is_a_result(paid: tuple[Path, str]) -> None:
         assert sql(home, f"SELECT count(*) AS n FROM {view}") == [{"n": 0}], view
 
 
+@pytest.mark.parametrize("test", ["eval", "train"])
+def test_a_program_that_dynamo_cannot_compile_without_the_op_is_an_outcome(tmp_path: Path, test: str) -> None:
+    """PyTorch/XLA's nonzero on request has a size that its bridge cannot read: no payoff, and the words of why."""
+    chosen = ("--only", "dummy/dummy_nonzero", "--test", test, "--accelerator", "cpu", "--xla", "PJRT")
+    few = ("--dynamo", "openxla", "--processes", "1", "--repeat", "2", "--rounds", "1")
+    done = xlabench("run", *chosen, *few, "--without-fallback", "nonzero", "--home", tmp_path)
+    start = f"lower nonzero → dummy/dummy_nonzero {test} openxla+dynamo: no payoff measured: without the op: "
+    assert f"{start}compile_error: " in done.stdout
+    [row] = sql(tmp_path, "SELECT payoff, gain, payoff_reason FROM payoffs")
+    assert (row["payoff"], row["gain"]) == (None, None)
+    assert row["payoff_reason"].startswith("without the op: compile_error: ")
+
+
 def test_an_op_that_nothing_stands_in_for_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
     done = xlabench("run", *ONE, "--without-fallback", "_unique2", "--home", tmp_path, code=2)
     assert "torch has no decomposition of _unique2" in done.stderr

@@ -314,10 +314,10 @@ class Measurement:
         total, trace = self._timed(inputs)
         happened = difference(before, runtime.counters())
         compile_s, execute_s = (new - old for old, new in zip(seconds, self._xla_seconds(), strict=True))
-        phases = self._own_step.take_seconds() if self._own_step else {}
-        total = sum(phases.values()) if phases else total
+        alone = self._own_step.take_seconds() if self._own_step else {}
+        phases = {name: value * self._settings.iterations_per_run for name, value in alone.items()}
         return Block(
-            total_s=total / loops,
+            total_s=sum(phases.values()) if phases else total / loops,
             # A step that cuts itself returns when its graph has been launched, or has run.
             trace_s=trace / loops if runtime.is_xla and self._own_step is None else None,
             compiles=happened.compiles,
@@ -328,7 +328,7 @@ class Measurement:
             execute_s=execute_s / loops if runtime.is_xla else None,
             fallback_calls=call_difference(calls, runtime.fallback_calls()),
             transfers={name: (value - transfers[name]) / loops for name, value in runtime.transfers().items()},
-            phases={name: value / loops for name, value in phases.items()},
+            phases=phases,
             inner_loops=loops,
         )
 

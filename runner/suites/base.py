@@ -93,7 +93,10 @@ class OwnStep(Protocol):
         """Cut as an iteration does, with nothing to compute: what this costs is the floor of what can be measured."""
 
     def take_seconds(self) -> dict[str, float]:
-        """Return seconds by phase since this was asked last: their sum is what is timed; empty where the block is."""
+        """Return seconds of one iteration by phase, the median since this was asked last; empty where blocks are timed.
+
+        Their sum is what is timed.
+        """
 
     @property
     def input_bytes(self) -> int:

@@ -62,7 +62,7 @@ sides AS (
         any_value(threads) AS threads, max(finished_at) AS finished_at,
         arg_min(verification_code, replica) AS verification_code,
         count(*) FILTER (ran) AS ran_n,
-        first(reason ORDER BY replica) FILTER (NOT ran) AS reason,
+        first(status || ': ' || coalesce(reason, 'no words') ORDER BY replica) FILTER (NOT ran) AS reason,
         list_median(flatten(list(steady_s) FILTER (ran))) AS latency_s,
         bool_and(turns <> 'sequence') AS in_turns
     FROM members

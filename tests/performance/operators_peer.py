@@ -1,16 +1,23 @@
 """Eager times of single operators beside PARAM's own, both tools in turns: theirs, ours, ours, theirs and so on.
 
-Each round starts both commands anew over the same file, with the same flags and one thread each. A line per operator
-and mode: the median of the rounds' ratios (ours over theirs) with its interval, the medians in microseconds, and the
-largest factor between neighbouring rounds of PARAM alone: within that, nobody can tell two tools apart.
-In mode `continuous` both time the call alone; in `discrete` PARAM's time has work of its own (docs/operators.md).
+Each round starts both commands anew over the same file, with as many iterations and one thread each. A line per
+operator and mode: the median of the rounds' ratios (ours over theirs) with its interval, the medians in microseconds,
+and the largest factor between neighbouring rounds of PARAM alone: within that, nobody can tell two tools apart.
+
+Mode `alone` is like beside like: on the CPU PARAM's `continuous` reads the clock before and after each call, as our
+`discrete` does, and the inputs of a forward ask for no gradient, which PARAM would prepare and we would not. In
+`continuous` and `discrete` both get that flag and the file as it is; docs/operators.md says what then lies between.
+One iteration of ours repeats a call for a millisecond, one of theirs is one call: of calls of microseconds pass
+`--times 100`, so that theirs gets as warm and its median rests on as many.
+An operator that PARAM itself cannot run is left out, with its words.
 $PARAM_DIR names a checkout of github.com/facebookresearch/param.
-`python tests/performance/operators_peer.py FILE … [--rounds 10] [-w 50] [-i 300] [--mode discrete] [--quantile 0.5]`
+`python tests/performance/operators_peer.py FILE … [--rounds 10] [-w 50] [-i 300] [--times 1] [--mode discrete]`
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -21,7 +28,7 @@ import tempfile
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from operator_parts import param
 
@@ -29,7 +36,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ROOT = Path(__file__).resolve().parents[2]
-MODES = ("continuous", "discrete")
+MODES = {
+    "alone": ("continuous", "discrete"),
+    "continuous": ("continuous", "continuous"),
+    "discrete": ("discrete", "discrete"),
+}
+"""Their `--exec-mode` and ours."""
 Times = dict[str, float]
 """Milliseconds, a quantile of a command's iterations, by `id pass`."""
 
@@ -98,29 +110,64 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--mode", action="append", choices=MODES, default=[], help="default: continuous")
+    parser.add_argument("--mode", action="append", choices=MODES, default=[], help="default: alone")
     parser.add_argument("--quantile", type=float, default=0.5, help="of a command's iterations; 0.1 on a busy machine")
     parser.add_argument("--backward", action="store_true")
-    parser.add_argument("-w", "--warmup", default="50")
-    parser.add_argument("-i", "--iteration", default="300")
+    parser.add_argument("-w", "--warmup", type=int, default=50)
+    parser.add_argument("-i", "--iteration", type=int, default=300)
+    parser.add_argument("--times", type=int, default=1, help="iterations and warm-up of theirs for each of ours")
     options = parser.parse_args()
     param.checkout()
     found: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
-    for number in range(options.rounds):
-        for file in options.files:
-            for mode in options.mode or MODES[:1]:
-                words = ["-w", options.warmup, "-i", options.iteration, "--exec-mode", mode]
-                words += ["--backward"] if options.backward else []
-                for name, pair in _round(file, words, options.quantile, ours_first=number % 2 == 1).items():
+    with tempfile.TemporaryDirectory() as folder:
+        asked = list(itertools.product(options.files, options.mode or ["alone"]))
+        files = {each: prepared(*each, Path(folder), backward=options.backward) for each in asked}
+        for number in range(options.rounds):
+            for (_, mode), file in files.items():
+                pairs = _round(file, mode, options, ours_first=number % 2 == 1)
+                for name, pair in pairs.items():
                     found[mode, name].append(pair)
-        print(f"round {number + 1} of {options.rounds}", file=sys.stderr, flush=True)
+            print(f"round {number + 1} of {options.rounds}", file=sys.stderr, flush=True)
     _print(found)
 
 
-def _round(file: Path, words: Sequence[str], quantile: float, *, ours_first: bool) -> dict[str, tuple[float, float]]:
-    tools = {"theirs": theirs, "ours": ours}
-    order = sorted(tools, reverse=not ours_first)
-    times = {name: tools[name](file.resolve(), words, quantile) for name in order}
+def prepared(file: Path, mode: str, folder: Path, *, backward: bool) -> Path:
+    """Write the file as both can run it, and say what is left out."""
+    content = json.loads(file.read_text(encoding="utf-8"))
+    if mode == "alone" and not backward:
+        without_gradients(content)
+    place = folder / mode
+    place.mkdir(exist_ok=True)
+    for name in list(content):
+        (alone := place / f"one-{len(list(place.iterdir()))}.json").write_text(json.dumps({name: content[name]}))
+        (scratch := alone.with_suffix("")).mkdir()
+        reason = param.refuses(alone, scratch)
+        if reason is not None:
+            print(f"{file.name}: without {name}, which PARAM itself cannot run: {reason}", flush=True)
+            del content[name]
+    (made := place / file.name).write_text(json.dumps(content))
+    return made
+
+
+def without_gradients(tree: Any) -> None:
+    """Let no tensor ask for a gradient."""
+    if isinstance(tree, dict):
+        if tree.get("type") == "tensor":
+            tree["requires_grad"] = False
+        tree = list(tree.values())
+    for each in tree if isinstance(tree, list) else ():
+        without_gradients(each)
+
+
+def _round(file: Path, mode: str, options: argparse.Namespace, *, ours_first: bool) -> dict[str, tuple[float, float]]:
+    their_mode, our_mode = MODES[mode]
+    tools = {"theirs": (theirs, their_mode, options.times), "ours": (ours, our_mode, 1)}
+    times = {}
+    for name in sorted(tools, reverse=not ours_first):
+        measure, how, often = tools[name]
+        words = ["-w", str(options.warmup * often), "-i", str(options.iteration * often), "--exec-mode", how]
+        words += ["--backward"] if options.backward else []
+        times[name] = measure(file, words, options.quantile)
     if times["theirs"].keys() != times["ours"].keys():
         sys.exit(f"{file}: not the same cases: {sorted(times['theirs'].keys() ^ times['ours'].keys())}")
     return {name: (their, times["ours"][name]) for name, their in times["theirs"].items()}

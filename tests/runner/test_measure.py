@@ -371,12 +371,14 @@ def test_a_step_of_its_own_cuts_itself_and_tells_its_phases_and_its_floor(begin)
         made.append(OwnStep(runtime, test))
         return made[-1]
 
-    measurement = begin(Step(), device=Device([]), workload={"own_step": own})
+    repeated = {"least_block_s": 5.0, "shared_inputs": True}
+    measurement = begin(Step(), device=Device([]), workload={"own_step": own, **repeated})
     measured(measurement)
     found = measurement.report(finished=True)
     assert made[0].test == "eval"
     assert found.metrics["total_time"] == found.metrics["forward_time"]
     assert set(found.metrics["total_time"]) == {2.0}, "the third second belongs to no phase"
+    assert found.inner_loops[-1] == 4, "what it tells is one iteration's, however often a block repeats it"
     assert "trace_total_time" not in found.metrics
     assert found.metrics["empty_sync_s"] == [0.5]
     assert found.metrics["input_bytes"] == [12.0]

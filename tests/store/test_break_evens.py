@@ -56,6 +56,25 @@ def test_without_a_speedup_there_is_no_break_even(stored):
     assert row["speedup_reason"].startswith("not comparable: batch size")
 
 
+@pytest.mark.parametrize("test", ["eval", "train"])
+def test_what_did_not_compile_never_earns_its_compile_time_and_says_why(stored, test):
+    """An operator of which openxla+dynamo makes no program has no break-even, beside one that has."""
+    mine = {"suite": "operators", "test": test}
+    failed = {"status": "compile_error", "message": "no lowering"}
+    con = stored(
+        [
+            record("inductor", 0.5, 4.5, model="torch.mm(float[4,4], float[4,4])", **mine),
+            record("openxla+lazytensor", 0.25, 8.25, model="torch.mm(float[4,4], float[4,4])", **mine),
+            make_record(backend="openxla+dynamo", model="torch.mm(float[4,4], float[4,4])", **mine, **failed),
+        ]
+    )
+    found = {backend: row for (_, backend), row in rows(con).items()}
+    assert (found["openxla+lazytensor"]["break_even"], found["openxla+lazytensor"]["test"]) == ("after", test)
+    assert "openxla+dynamo" not in found
+    [why] = query.fetch(con, "SELECT status, reason FROM results WHERE backend = 'openxla+dynamo'")
+    assert (why["status"], why["reason"]) == ("compile_error", "no lowering")
+
+
 _times = st.floats(min_value=1e-3, max_value=10)
 
 

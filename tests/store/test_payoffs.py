@@ -23,12 +23,11 @@ def side(*ops, ms, processes=3, skew=0.0, model="alexnet", **facts):
     return [
         make_record(
             model=model,
-            backend=LAZY,
             purpose="payoff",
             replica=replica,
             fallback_ops=ops,
             per_iter=[ms / 1e3 * (1 + 0.1 * (step % 5)) * (1 + skew * replica) for step in range(10)],
-            **{"verification_code": "PASS", "order": "interleaved", **facts},
+            **{"backend": LAZY, "verification_code": "PASS", "order": "interleaved", **facts},
         )
         for replica in range(processes)
     ]
@@ -84,11 +83,11 @@ def test_a_run_of_payoffs_stands_in_no_view_of_results(stored):
         ),
         (
             [*side(op(), ms=18.0), *without(ms=10.0, status="compile_error", message="no shape")],
-            "without the op: no shape",
+            "without the op: compile_error: no shape",
         ),
         (
             [*side(op(), ms=18.0, status="crashed", message="signal 11"), *without(ms=10.0)],
-            "with the op: signal 11",
+            "with the op: crashed: signal 11",
         ),
         ([*side(op(), ms=18.0, order="sequence"), *without(ms=10.0)], "the two sides did not take turns"),
         (without(ms=10.0), "with the op: it did not run"),
@@ -98,6 +97,24 @@ def test_where_nothing_may_be_claimed_there_is_a_reason_and_no_number(stored, re
     [row] = rows(stored(records))
     assert row["payoff_reason"].endswith(reason)
     assert (row["payoff"], row["payoff_low"], row["payoff_high"]) == (None, None, None)
+
+
+@pytest.mark.parametrize("test", ["eval", "train"])
+def test_what_does_not_compile_without_its_op_is_told_under_dynamo_and_in_training(stored, test):
+    """Beside a model that gains: its payoff stands, and the failure is a sentence with its reason, not a number."""
+    bridge = {"backend": "openxla+dynamo", "test": test}
+    failed = without(ms=10.0, **bridge, status="compile_error", message="AttributeError: no shape_env")
+    gains = [*side(op(), ms=18.0, model="vgg16", **bridge), *without(ms=10.0, model="vgg16", **bridge)]
+    con = stored([*side(op(), ms=18.0, **bridge), *failed, *gains])
+    assert {row["model"]: (row["test"], row["payoff_low"] is None, row["gain"]) for row in rows(con)} == {
+        "alexnet": (test, True, None), "vgg16": (test, False, 1),
+    }  # fmt: skip
+    [gain, told] = sentences(con, "run-1")
+    assert gain.startswith(f"lower nonzero → torchbench/vgg16 {test} openxla+dynamo 1.80")
+    assert told == (
+        f"lower nonzero → torchbench/alexnet {test} openxla+dynamo: no payoff measured: "
+        "without the op: compile_error: AttributeError: no shape_env"
+    )
 
 
 def test_several_ops_are_replaced_together_and_new_ones_are_named(stored):

@@ -38,6 +38,14 @@ def checkout() -> Path:
     return folder
 
 
+def refuses(config: Path, scratch: Path) -> str | None:
+    """Say why their command cannot run a file: the first line of its error."""
+    # TorchScript compiles an operator for its arguments after some calls, and may fail only then.
+    done = _started([*_command(config, scratch), "-w", "5", "-i", "5"])
+    errors = [text for text in done.stderr.splitlines() if text.partition(":")[0].endswith(("Error", "Exception"))]
+    return None if done.returncode == 0 else (errors or ["no words"])[0]
+
+
 def expanded(config: Path, scratch: Path) -> list[str]:
     """Return the ids of all cases that their code expands a file to, in its order; nothing is computed."""
     content = json.loads(config.read_text(encoding="utf-8"))
@@ -51,8 +59,7 @@ def expanded(config: Path, scratch: Path) -> list[str]:
 def measured(config: Path, scratch: Path, *words: str) -> list[dict[str, object]]:
     """Return the lines of cases that their command writes."""
     before = set(scratch.iterdir())
-    command = [sys.executable, "-m", "python.pytorch.run_benchmark", "-c", str(config), "-o", str(scratch / "theirs")]
-    _run([*command, *words])
+    _run([*_command(config, scratch), *words])
     (written,) = set(scratch.iterdir()) - before
     lines = [json.loads(line) for line in written.read_text(encoding="utf-8").splitlines()]
     return [line for line in lines if "op_name" in line]
@@ -62,7 +69,15 @@ def _id(line: dict[str, object]) -> str:
     return f"{line['op_name']}|{line['id']}"
 
 
+def _command(config: Path, scratch: Path) -> list[str]:
+    return [sys.executable, "-m", "python.pytorch.run_benchmark", "-c", str(config), "-o", str(scratch / "theirs")]
+
+
+def _started(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=checkout(), capture_output=True, text=True, check=False)
+
+
 def _run(command: list[str]) -> None:
-    done = subprocess.run(command, cwd=checkout(), capture_output=True, text=True, check=False)
+    done = _started(command)
     if done.returncode != 0:
         sys.exit(f"PARAM's own code ended with {done.returncode}:\n{done.stderr[-2000:]}")

@@ -55,6 +55,17 @@ def test_a_discrete_forward_is_waited_for_and_timed_alone(step):
     assert made.take_seconds()["forward"] > 0
 
 
+def test_calls_that_are_timed_alone_give_their_median(step, monkeypatch):
+    """One that something interrupted among the many of a block is not their time."""
+    clock = iter([0.0, 1.0, 10.0, 12.0, 20.0, 920.0])
+    made, _ = step(torch.neg, (torch.ones(2),), "eval", discrete=True)
+    monkeypatch.setattr("runner.suites.operators.step.time.perf_counter", lambda: next(clock))
+    for _ in range(3):
+        made((torch.ones(2),), {})
+    assert made.take_seconds() == {"forward": 2.0}
+    assert made.take_seconds() == {"forward": 0.0}
+
+
 def test_forward_and_backward_are_cut_and_waited_for_apart(step):
     one, two = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0])
     made, runtime = step(torch.mul, (one, two), "train")
