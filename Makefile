@@ -6,6 +6,8 @@ HOME_DIR ?= xlabench-data
 SMOKE := $(HOME_DIR)/runs/smoke
 READY := $(VENV)/.ready
 PYTEST_ARGS ?=
+# Hundreds of processes are started: each would compile our own modules again where the environment forbids to keep them.
+export PYTHONDONTWRITEBYTECODE :=
 # Compilers and browsers take all cores for themselves: more than two at once would only get in each other's way.
 QUICK_TESTS = $(BIN)/python -m pytest -m 'not slow' -n auto --maxprocesses 4 --dist loadfile $(PYTEST_ARGS)
 SLOW_TESTS = $(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,6 +23,25 @@ def load_factory() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+CHECK_THEIR_CHARTS = {
+    f"test_{name}" for name in ("pages", "charts_over_odd_runs", "operators_page", "compile_page", "trends_page")
+}
+"""Modules whose pages are drawn with the check: each page, ordinary and odd runs, every choice of charts."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _charts(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Check charts against their grammar where that is the point; elsewhere it would take a quarter of the time."""
+    if Path(request.node.path).stem in CHECK_THEIR_CHARTS:
+        yield
+        return
+    from altair.utils import schemapi
+
+    with pytest.MonkeyPatch.context() as patch, schemapi.debug_mode(False):
+        patch.setattr(schemapi.SchemaBase, "validate", classmethod(lambda _cls, _spec, _schema=None: None))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -8,14 +8,15 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def user_cache(tmp_path_factory):
     """A persistent cache folder that the user's own environment names."""
     return tmp_path_factory.mktemp("user_cache")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def pool(tmp_path_factory, user_cache):
+    """A server that all modules share: each would wait seconds for one of its own."""
     from real_processes import server
 
     made = server(tmp_path_factory.mktemp("server"), user_cache)
@@ -23,7 +24,7 @@ def pool(tmp_path_factory, user_cache):
     made.stop()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def measure(pool, tmp_path_factory):
     """Measure one experiment in a process of its own; return its record. The same one is measured once."""
     from real_processes import measure_with

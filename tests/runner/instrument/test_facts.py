@@ -12,11 +12,11 @@ def hlo_of(report):
 
 
 @pytest.fixture(scope="module")
-def measure(tmp_path_factory):
+def measure(pool, tmp_path_factory):
     def run(backend, **fields):
         folder = tmp_path_factory.mktemp("facts") / "x"
         folder.mkdir()
-        return measured(folder, backend, fields=fields, collect_dynamo_counters=True)
+        return measured(pool, folder, backend, fields=fields, collect_dynamo_counters=True)
 
     return run
 

@@ -30,24 +30,24 @@ def folders(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def lazy(folders):
+def lazy(pool, folders):
     folder = folders("lazy")
     names = ("dump_hlo", "dump_pytorch_xla_metrics", "save_output", "profile_xla", "profile_cuda_cpu_individual_ops")
-    return folder, run_passes(folder, "openxla+lazytensor", *names, save_ir_format="hlo", fields=NONZERO)
+    return folder, run_passes(pool, folder, "openxla+lazytensor", *names, save_ir_format="hlo", fields=NONZERO)
 
 
 @pytest.fixture(scope="module")
-def bridged(folders):
+def bridged(pool, folders):
     folder = folders("bridged")
     names = ("dump_dynamo_counters", "dump_hlo")
-    return folder, run_passes(folder, "openxla+dynamo", *names, save_ir_format="stablehlo", fields=NONZERO)
+    return folder, run_passes(pool, folder, "openxla+dynamo", *names, save_ir_format="stablehlo", fields=NONZERO)
 
 
 @pytest.fixture(scope="module")
-def inductor(folders):
+def inductor(pool, folders):
     folder = folders("inductor")
     names = ("dump_inductor", "dump_pytorch_profiles", "profile_cuda_cpu", "profile_cuda_cpu_individual_ops")
-    return folder, run_passes(folder, "inductor", *names, iterations_per_run=2)
+    return folder, run_passes(pool, folder, "inductor", *names, iterations_per_run=2)
 
 
 def of_kind(found, kind):
@@ -160,9 +160,9 @@ def test_the_runnable_graph_runs_on_its_own(inductor, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_a_dump_beyond_the_limit_is_cut_with_a_note(folders):
+def test_a_dump_beyond_the_limit_is_cut_with_a_note(pool, folders):
     folder = folders("limited")
-    (found,) = run_passes(folder, "openxla+lazytensor", "dump_hlo", "save_output", limit=4000).values()
+    (found,) = run_passes(pool, folder, "openxla+lazytensor", "dump_hlo", "save_output", limit=4000).values()
     assert sum(each.bytes for each in found.artifacts) <= 4000
     assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) <= 4000
     assert {each.note for each in found.artifacts} == {None, "cut at the byte limit"}
@@ -170,11 +170,11 @@ def test_a_dump_beyond_the_limit_is_cut_with_a_note(folders):
 
 
 @pytest.mark.thorough
-def test_what_fails_in_inductor_is_minified_to_the_op_that_fails(folders):
+def test_what_fails_in_inductor_is_minified_to_the_op_that_fails(pool, folders):
     """A bug is planted into inductor's relu; of five operations one is left."""
     folder = folders("minified")
     planted = {"overrides": {"inductor.cpp.inject_relu_bug_TESTING_ONLY": "compile_error"}}
-    (found,) = run_passes(folder, "inductor", "minify", failed=True, fields=planted).values()
+    (found,) = run_passes(pool, folder, "inductor", "minify", failed=True, fields=planted).values()
     assert {each.path for each in found.artifacts} == {
         "minify/minifier_launcher.py", "minify/minifier.log", "minify/repro.py"
     }  # fmt: skip
@@ -184,9 +184,9 @@ def test_what_fails_in_inductor_is_minified_to_the_op_that_fails(folders):
     assert found.warnings == []
 
 
-def test_what_fails_in_the_model_itself_has_nothing_to_minify(folders, monkeypatch):
+def test_what_fails_in_the_model_itself_has_nothing_to_minify(pool, folders, monkeypatch):
     monkeypatch.setenv("XLABENCH_SUITES", "tests.faults.faulty_suite:SUITE")
     faulty = {"suite_name": "faulty", "model": "step_raises"}
-    (found,) = run_passes(folders("raising"), "openxla+dynamo", "minify", failed=True, fields=faulty).values()
+    (found,) = run_passes(pool, folders("raising"), "openxla+dynamo", "minify", failed=True, fields=faulty).values()
     assert found.artifacts == []
     assert found.warnings == ["minify: the compiler itself did not fail here, so there is nothing to minify"]
