@@ -25,9 +25,10 @@ RUNS_LISTED = 500
 _ONE_DEVICE = 2
 """An accelerator and its model: with no more, there is no other device to choose."""
 _NOTICE = "_unknown_values"
-_TYPED = "_unknown_runs"
 _SEEN = "_link_read"
-_SINGLE = ("run", "baseline", "baseline_run", "baseline_accelerator", "rule")
+_RUN_BOXES = {"run": (NEWEST,), "baseline_run": tuple(POINTS)}
+"""URL parameter of a box of runs → what it offers besides them."""
+_SINGLE = (*_RUN_BOXES, "baseline", "baseline_accelerator", "rule")
 """URL parameters of one value."""
 _LONGEST_SHOWN = 60
 
@@ -60,7 +61,7 @@ def sidebar(choices: Choices) -> Selection:
     """Draw the filters and return what they say."""
     _read_link(choices)
     with st.sidebar:
-        run = _run_box("Run", "run", (NEWEST,), choices, "A run of the list, or the id of any run.")
+        run = _run_box("Run", "run", choices, "A run of the list, or the id of any run.")
         _baseline_boxes(choices)
         for name, word in FILTER_WORDS.items():
             _filter(name, word, choices.values[name])
@@ -119,9 +120,8 @@ def notice(selection: Selection) -> None:
     if first is not None and selection != first:
         unknown = ()
     st.session_state[_NOTICE] = (unknown, selection)
-    every = dict.fromkeys((*unknown, *st.session_state.get(_TYPED, ())))
-    if every:
-        words = ", ".join(f"**{escape(name)}** = “{escape(value[:_LONGEST_SHOWN])}”" for name, value in every)
+    if unknown:
+        words = ", ".join(f"**{escape(name)}** = “{escape(value[:_LONGEST_SHOWN])}”" for name, value in unknown)
         st.warning(f"Ignored, because the store has no such value: {words}.", icon=":material/link_off:")
 
 
@@ -138,7 +138,6 @@ def _baseline_boxes(choices: Choices) -> None:
     _run_box(
         "Baseline measured in",
         "baseline_run",
-        tuple(POINTS),
         choices,
         "Where the baseline's latency is taken from: the shown run, the latest or oldest result of each series, or "
         "one run, which later runs do not change.",
@@ -155,12 +154,10 @@ def _baseline_boxes(choices: Choices) -> None:
 
 
 def _selection(run: str | None, choices: Choices) -> Selection:
-    """Return what the widgets say; remember typed runs that the store does not know."""
+    """Return what the widgets say."""
     state = st.session_state
     measured_in = state.get("baseline_run")
     pinned = resolve_run(measured_in, choices)
-    typed = {"run": (run, resolve_run(run, choices)), "baseline_run": (measured_in, point_of(measured_in) or pinned)}
-    state[_TYPED] = [(name, text) for name, (text, known) in typed.items() if text and not known]
     device = state.get("baseline_accelerator")
     return Selection(
         run_id=resolve_run(run, choices) or choices.runs[0][0],
@@ -180,21 +177,41 @@ def _rule() -> Rule:
     return next((rule for rule, name in RULES.items() if given == name), "paired")
 
 
-def _run_box(label: str, key: str, fixed: tuple[str, ...], choices: Choices, help_text: str) -> str | None:
-    """Draw a list of runs; a typed or linked id that is not listed is accepted as it is."""
+def _run_box(label: str, key: str, choices: Choices, help_text: str) -> str | None:
+    """Draw a list of runs, which takes the id of any run; what names none is ignored, with the notice.
+
+    The box would show a link's or a reader's own words for ever: it is drawn again with those of the list.
+    """
     picked.take(key)
     listed = dict(choices.runs[:RUNS_LISTED])
     if st.session_state.get(key) in listed:
         st.session_state[key] = listed[st.session_state[key]]
-    return st.selectbox(
+    text = st.selectbox(
         label,
-        (*fixed, *listed.values()),
+        (*_RUN_BOXES[key], *listed.values()),
         key=key,
         bind="query-params",
         persist_state="session",
         accept_new_options=True,
         help=help_text,
     )
+    worded = _worded_run(text, key, choices) if text else text
+    if worded != text:
+        if worded is None:
+            unknown, _ = st.session_state[_NOTICE]
+            st.session_state[_NOTICE] = (tuple(dict.fromkeys((*unknown, (key, text)))), None)
+        picked.leave(key, worded or _RUN_BOXES[key][0])
+        st.rerun()
+    return text
+
+
+def _worded_run(text: str, key: str, choices: Choices) -> str | None:
+    """Return a run, or a point in time, as its box words it; None for what the store does not know."""
+    words = {name: shown for shown in _RUN_BOXES[key] for name in (shown, POINTS.get(shown, shown))}
+    if text in words:
+        return words[text]
+    run_id = resolve_run(text, choices)
+    return dict(choices.runs[:RUNS_LISTED]).get(run_id, run_id) if run_id else None
 
 
 def _filter(name: str, word: str, values: tuple[str, ...]) -> None:
@@ -224,15 +241,10 @@ def _read_link(choices: Choices) -> None:
 def _worded(choices: Choices) -> dict[str, str | None]:
     """Return the link's parameters of one value, as the boxes word them; None for what the store does not know."""
     given = {name: value for name in _SINGLE if (value := st.query_params.get(name))}
-    listed = dict(choices.runs[:RUNS_LISTED])
-    points: dict[str, str] = {point: text for text, point in POINTS.items()}
     found: dict[str, str | None] = {}
     for name, value in given.items():
-        if name == "baseline_run" and point_of(value):
-            found[name] = points.get(value, value)
-        elif name in ("run", "baseline_run"):
-            run_id = resolve_run(value, choices)
-            found[name] = value if value == NEWEST else listed.get(run_id, run_id) if run_id else None
+        if name in _RUN_BOXES:
+            found[name] = _worded_run(value, name, choices)
         elif name == "rule":
             found[name] = next((text for rule, text in RULES.items() if value in (rule, text)), None)
         else:

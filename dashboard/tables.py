@@ -62,9 +62,13 @@ class Column:
     width: Literal["small", "medium", "large"] | int | None = None
     scale: float | None = None
     """What a stored number is multiplied by; None: the kind's own, as 1000 for milliseconds."""
+    hidden: bool = False
+    """Left out until the reader asks for it in the table's menu; the files have it."""
 
 
-def measured(name: str, label: str | None = None, note: str = "", width: int | None = None) -> Column:
+def measured(
+    name: str, label: str | None = None, note: str = "", width: int | None = None, *, hidden: bool = False
+) -> Column:
     """Return the column of a metric: label, unit and definition are the registry's.
 
     Args:
@@ -72,6 +76,7 @@ def measured(name: str, label: str | None = None, note: str = "", width: int | N
         label: shorter words for a narrow column; the unit is added.
         note: what the page adds to the definition.
         width: pixels.
+        hidden: left out until the reader asks for it.
     """
     known = metric(name)
     unit = known.display_unit or known.unit
@@ -79,7 +84,7 @@ def measured(name: str, label: str | None = None, note: str = "", width: int | N
     words = label or known.label
     header = words if not unit or kind == "ratio" else f"{words}, {unit}"
     told = " ".join(filter(None, (known.definition, note)))
-    return Column(header, kind, help=told, width=width, scale=known.scale)
+    return Column(header, kind, help=told, width=width, scale=known.scale, hidden=hidden)
 
 
 def show(
@@ -123,6 +128,7 @@ def show(
     state: Any = st.dataframe(
         _coloured(display(drawn, {name: columns[name] for name in shown}), columns),
         column_config={name: _config(columns[name]) for name in shown},
+        column_order=[name for name in shown if not columns[name].hidden],
         hide_index=True,
         placeholder=DASH,
         height="content" if whole else table_height(len(drawn)),

@@ -62,7 +62,8 @@ def test_a_line_of_the_attention_list_opens_its_page_with_both_runs_in_the_url(p
     in_address(page, {"b": ["22222222-bbbb"]}, others=True)
     page.reload()
     settled(page, "Compare")
-    in_address(page, {"a": ["11111111-aaaa"]}, others=True)
+    first = page.get_by_role("combobox", name="A: before")
+    expect(first).to_have_value("nightly · 2025-10-09 08:53 UTC · 11111111")
 
 
 def test_the_link_to_copy_opens_the_same_view(page, browser, demo_url):

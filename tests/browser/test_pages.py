@@ -42,6 +42,7 @@ def test_unknown_values_of_a_link_are_dropped_with_a_notice(page, demo_url):
     expect(notice).to_contain_text("nope")
     expect(notice).to_contain_text("gone")
     expect(origin(page)).to_contain_text("24 results of run nightly (newest)")
+    expect(page.get_by_test_id("stSidebar").get_by_role("combobox", name="Run")).to_have_value("Newest run")
     in_address(page, {"test": ["eval"]})
 
 

@@ -58,6 +58,12 @@ def shown(weeks, tmp_path_factory):
     return at
 
 
+def test_a_side_that_a_link_gives_by_id_stands_there_as_the_list_names_it(opened):
+    at = opened(a=LAST, b=BETWEEN)
+    between = "nightly · 2025-10-13 08:53 UTC · mid-run-"
+    assert [at.selectbox(key=key).value for key in ("a", "b")] == [LISTED, between]
+
+
 def test_the_answer_comes_first_with_what_is_sure(shown):
     words = text(shown)
     assert "4 newly failing](2 confirmed)" in words.replace("] (", "](")

@@ -232,3 +232,8 @@ def test_the_statement_beside_a_table_gives_its_rows(nights, con, name, only):
     copied = query.select(con, data.statement(name, chosen))
     assert len(shown) == len(copied)
     pd.testing.assert_frame_equal(shown, copied, check_dtype=False)
+
+
+def test_several_wrong_answers_are_said_in_the_plural(monkeypatch, review_store):
+    at = open_page(monkeypatch, review_store, run=["2af2f9b8"])
+    assert "**2 wrong answers** · " in at.button(key="to-wrong answer").label

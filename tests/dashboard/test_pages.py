@@ -164,6 +164,18 @@ def test_unknown_values_of_a_link_are_dropped_with_a_notice(monkeypatch, demo):
     assert "48 results" in text(at)
 
 
+def test_the_boxes_of_runs_show_the_run_that_is_shown(monkeypatch, demo):
+    """Not what a link calls it, and above all not a name that was ignored; the notice stays until the view changes."""
+    at = open_page(monkeypatch, demo, "speedup", run=["gone"], baseline_run=["gone too"])
+    assert [at.selectbox(key=key).value for key in ("run", "baseline_run")] == ["Newest run", "Same run"]
+    assert not {"run", "baseline_run"} & set(at.query_params)
+    assert "“gone”" in at.run().warning[0].value
+    assert not at.multiselect(key="test").set_value(["eval"]).run().warning
+    at = open_page(monkeypatch, demo, "speedup", run=["11111111"], baseline_run=["oldest"])
+    older = "nightly · 2025-10-09 08:53 UTC · 11111111"
+    assert [at.selectbox(key=key).value for key in ("run", "baseline_run")] == [older, "Oldest results"]
+
+
 def test_the_button_of_the_sidebar_clears_the_filters(monkeypatch, demo):
     at = open_page(monkeypatch, demo, "speedup", suite=["torchbench"], model=["alexnet"], test=["eval"])
     at.button(key="clear").click().run()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, filters, snapshot
+from dashboard import data, filters, picked, snapshot
 from dashboard.kept import Kept
 from dashboard.settings import KEPT_REVIEWS_BYTES
 from dashboard.words import escape
@@ -29,8 +29,8 @@ def chosen(view: View) -> tuple[Side, Side] | str:
     names = list(axes["name"]) if len(axes) else []
     runs = [text for _, text in data.choices(view.snapshot).runs[: filters.RUNS_LISTED]]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        first = _box("A: before", "a", [BEFORE, *runs, *names])
-        second = _box("B: after", "b", [SHOWN, *runs, *names])
+        first = _box(view, "A: before", "a", [BEFORE, *runs, *names])
+        second = _box(view, "B: after", "b", [SHOWN, *runs, *names])
     try:
         new = _side(view, second)
         old = _base(view, new) if first == BEFORE else _side(view, first)
@@ -73,8 +73,10 @@ def key(side: Side) -> tuple[str | None, ...]:
     return side.text, side.run_id, side.environment, side.variant
 
 
-def _box(label: str, name: str, options: list[str]) -> str:
-    return str(
+def _box(view: View, label: str, name: str, options: list[str]) -> str:
+    """Draw the box of a side; a run that is given by its id is drawn again as the list names it."""
+    picked.take(name)
+    text = str(
         st.selectbox(
             label,
             options,
@@ -86,6 +88,11 @@ def _box(label: str, name: str, options: list[str]) -> str:
         )
         or options[0]
     )
+    run = None if text in options else filters.resolve_run(text, data.choices(view.snapshot))
+    if run is not None and name_of(view, run) != text:
+        picked.leave(name, name_of(view, run))
+        st.rerun()
+    return text
 
 
 def _side(view: View, text: str) -> Side:

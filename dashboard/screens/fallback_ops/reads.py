@@ -30,15 +30,17 @@ def show(view: View, calls: pd.DataFrame) -> None:
     st.caption("Each waits for the device. Change the place that asks: there is nothing to lower.")
     listed = reads.assign(call_sites=[sites(found) for found in reads["call_sites"]])
     columns = {
-        "model": Column("Model", pinned=True),
+        "model": Column("Model", pinned=True, width=140),
         "suite": Column("Suite"),
-        "series": Column("Backend"),
-        "test": Column("Test"),
+        "series": Column("Backend", width=150),
+        "test": Column("Test", width=55),
         "accelerator": Column("Accelerator"),
-        "call_sites": Column("Asked for at", width="large", help="Place in the program, as found by one more process."),
-        "calls_per_iteration": Column("Reads per iteration", "decimal", help=metric("calls_per_iteration").definition),
-        "calls_compile": measured("calls_compile", "Reads while compiling"),
-        "time_share": measured("time_share", "Time"),
+        "call_sites": Column("Asked for at", width=310, help="Place in the program, as found by one more process."),
+        "calls_per_iteration": Column(
+            "Reads/iteration", "decimal", width=115, help=metric("calls_per_iteration").definition
+        ),
+        "calls_compile": measured("calls_compile", "While compiling", width=115),
+        "time_share": measured("time_share", "Time", width=70),
         "op": Column("Op"),
     }
     opening.table(
@@ -49,7 +51,7 @@ def show(view: View, calls: pd.DataFrame) -> None:
         alt="Values read on the host, with their call sites",
         file_name="host-reads",
         sql=data.statement("fallback_calls", view.selection, op=None, klass=_CLASS),
-        told_once=("suite", "accelerator"),
+        told_once=("suite", "accelerator", "op"),
     )
 
 

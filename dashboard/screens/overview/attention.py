@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _SLOWER = "slower than baseline"
 _PAGES = {"slower than baseline": "speedup"}
 """Finding → the page that shows it; else Runs."""
+_MANY = {"wrong answer": "wrong answers"}
+"""Finding → its words for more than one; the others are said of any number."""
 _NAMED = 3
 
 
@@ -33,7 +35,8 @@ def show(view: View, base: dict[str, Any] | None) -> None:
         for finding in dict.fromkeys(found["finding"]):
             part = found[found["finding"] == finding]
             states = _states(view) if finding == "failed" else ""
-            _line(view, _PAGES.get(finding, "runs"), finding, f"**{len(part)} {finding}**{states} · {_named(part)}")
+            said = count(len(part), finding, _MANY.get(finding, finding))
+            _line(view, _PAGES.get(finding, "runs"), finding, f"**{said}**{states} · {_named(part)}")
         _fallbacks(view)
         if base is not None:
             name = f"{escape(shortened(base['run_label'] or base['run_id'][:8]))} of {when(base['run_started'])}"
