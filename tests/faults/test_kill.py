@@ -16,13 +16,11 @@ import pytest
 from runner.schedule import processes
 from store.ingest import ingest
 from store.query import connect, current_snapshot
-from tests.tiers import first_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMES = 5
-"""How often `make test-all` kills each; `make test` kills each once."""
 GONE_WITHIN_S = 5.0
 PATIENCE_S = 120.0
 
@@ -117,7 +115,7 @@ def assert_whole(live: LiveRun, store: Path, statuses: dict[str, str]) -> None:
     assert [record["attempt"] for record in records if record["model"]["model_name"] == "fine"] == [1]
 
 
-@pytest.mark.parametrize("_", first_of(range(TIMES)))
+@pytest.mark.parametrize("_", range(TIMES))
 def test_scheduler_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
     """The unfinished experiment is measured again; the finished one is not."""
     live.scheduler.kill()
@@ -127,7 +125,7 @@ def test_scheduler_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
     assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
 
 
-@pytest.mark.parametrize("_", first_of(range(TIMES)))
+@pytest.mark.parametrize("_", range(TIMES))
 def test_scheduler_killed_while_the_child_is_stopped(live: LiveRun, tmp_path: Path, _: int) -> None:
     """A stopped child and its stopped grandchild do not outlive the scheduler."""
     for process in (live.grandchild, live.child):
@@ -139,7 +137,7 @@ def test_scheduler_killed_while_the_child_is_stopped(live: LiveRun, tmp_path: Pa
     assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
 
 
-@pytest.mark.parametrize("_", first_of(range(TIMES)))
+@pytest.mark.parametrize("_", range(TIMES))
 def test_fork_server_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
     """The server is started anew and the experiment, which is not to blame, is measured again."""
     live.server.kill()
@@ -149,7 +147,7 @@ def test_fork_server_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
     assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
 
 
-@pytest.mark.parametrize("_", first_of(range(TIMES)))
+@pytest.mark.parametrize("_", range(TIMES))
 def test_child_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
     """A crash is a record with its signal, and counts as finished."""
     live.child.kill()
@@ -160,7 +158,7 @@ def test_child_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
     assert [record["error"]["signal"] for record in live.records() if record["error"]] == [signal.SIGKILL]
 
 
-@pytest.mark.parametrize("_", first_of(range(TIMES)))
+@pytest.mark.parametrize("_", range(TIMES))
 def test_stopped_child_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
     """The stopped grandchild of a killed child is killed too."""
     for process in (live.grandchild, live.child):
