@@ -36,7 +36,17 @@ _OF_SERIES = tuple(name for name in FILTER_WORDS if name != "model")
 _OF_RESULTS = tuple(FILTER_WORDS)
 _PICKED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
-        ("attention", "failing", "fallback_ops", "graph_breaks", "operators", "results", "sides", "speedups"),
+        (
+            "attention",
+            "experiments",
+            "failing",
+            "fallback_ops",
+            "graph_breaks",
+            "operators",
+            "results",
+            "sides",
+            "speedups",
+        ),
         _OF_RESULTS,
     ),
     **dict.fromkeys(("counts", "geomean_changes", "geomeans", "memory_ratios", "trend_geomeans"), _OF_SERIES),
@@ -77,8 +87,13 @@ def geomeans(shown: str, selection: Selection) -> pd.DataFrame:
 
 
 def results(shown: str, selection: Selection) -> pd.DataFrame:
-    """Return the results of the shown run, without the records' text."""
+    """Return the results of the shown run with their compile numbers."""
     return rows(shown, "results", selection)
+
+
+def experiments(shown: str, selection: Selection) -> pd.DataFrame:
+    """Return the results of the shown run with how each was measured and is measured again."""
+    return rows(shown, "experiments", selection)
 
 
 def fallback_ops(shown: str, selection: Selection) -> pd.DataFrame:

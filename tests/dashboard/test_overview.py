@@ -214,7 +214,18 @@ def test_last_ingest_stands_under_the_filters(monkeypatch, demo):
     assert [caption.value for caption in at.sidebar.caption if caption.value.startswith("Last ingest 2")]
 
 
-QUERIES = ("results", "speedups", "geomeans", "counts", "attention", "fallback_ops", "graph_breaks", "memory_ratios")
+QUERIES = (
+    "results",
+    "experiments",
+    "sides",
+    "speedups",
+    "geomeans",
+    "counts",
+    "attention",
+    "fallback_ops",
+    "graph_breaks",
+    "memory_ratios",
+)
 
 
 @pytest.mark.parametrize("name", QUERIES)

@@ -29,7 +29,7 @@ def show(view: View, rows: pd.DataFrame) -> None:
         key="experiments",
         alt="Experiments of the run; select one to open it",
         file_name=view.file_name("run"),
-        sql=data.statement("results", view.selection),
+        sql=data.statement("experiments", view.selection),
         on_select="rerun",
     )
     again.offer(view, again.of_rows(rows), key="experiments")
