@@ -152,14 +152,15 @@ def test_a_rerun_of_one_side_alone_never_confirms(monkeypatch, home, day):
         assert "4 slower] (0 confirmed)" in said.replace("▼ ", "")
 
 
-def test_the_chosen_results_of_a_table_are_asked_for_with_their_baseline(monkeypatch, home, day):
+@pytest.mark.parametrize(("page", "key"), [("speedup", "speedup"), ("compile-time", "compile")])
+def test_the_chosen_results_of_a_table_are_asked_for_with_their_baseline(monkeypatch, home, day, page, key):
     day(1, FAST)
-    at = open_page(monkeypatch, ingested(home), "speedup")
-    at = opened(at, "speedup-again")
-    at.multiselect(key="speedup-results").set_value(["dummy eval openxla+dynamo"]).run()
+    at = open_page(monkeypatch, ingested(home), page)
+    at = opened(at, f"{key}-again")
+    at.multiselect(key=f"{key}-results").set_value(["dummy eval openxla+dynamo"]).run()
     assert "**2 experiments** to measure" in text(at)
-    at = signed(at, "speedup-name")
-    at.button(key="speedup-queue").click().run()
+    at = signed(at, f"{key}-name")
+    at.button(key=f"{key}-queue").click().run()
     assert not at.exception
     ((_, request),) = wishes(home)
     assert [(each.config["model_name"], each.config["dynamo"]) for each in request.plan.experiments] == [
