@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 
 import pytest
-from harness import ROOT, in_address, running_server, settled
+from harness import in_address, running_server, settled
 from playwright.sync_api import expect
+
+from tests.command import xlabench
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +71,7 @@ def test_a_review_goes_by_the_keyboard_and_ends_in_the_report_of_the_command(pag
 
 def _reported(home, form):
     runs = ["--run", "now-run-02", "--since", "last-run-0"]
-    command = [sys.executable, "-m", "xlabench", "report", "weekly", *runs, "--home", str(home), "--format", form]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
+    return xlabench("report", "weekly", *runs, "--home", home, "--format", form).stdout.encode()
 
 
 def test_two_clicked_points_of_trends_open_their_comparison(page, weeks_url):

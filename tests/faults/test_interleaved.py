@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from runner.environments.machine import detect
 from runner.schedule import processes
+from tests import warm
 from tests.command import xlabench
 from tests.faults.faulty_suite import FAILS_WHERE, LATE_CALLS
 
@@ -58,13 +58,13 @@ def test_four_backends_take_turns_twice(tmp_path: Path) -> None:
 
 def run(folder: Path, model: str, *words: str, names: tuple[str, ...] = ("one", "two")) -> list[dict]:
     """Measure a faulty model in environments that are the same interpreter, in turns."""
-    command = [sys.executable, "-m", "xlabench", "run", "--suite-name", "faulty", "--only", model, "--test", "eval"]
+    command = ["run", "--suite-name", "faulty", "--only", model, "--test", "eval"]
     command += ["--accelerator", "cpu", "--xla", "None", "--dynamo", "None", "--processes", "1", *words]
     command += [word for name in names for word in ("--env", f"{name}={sys.executable}")]
     command += ["--home", str(folder), "--output-dirname", str(folder / "run"), "--no-ingest"]
     environment = {**os.environ, "XLABENCH_SUITES": "tests.faults.faulty_suite:SUITE", "PYTHONPATH": str(ROOT)}
     environment[FAILS_WHERE] = str(folder / "fails")
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = warm.run("xlabench", command, env=environment)
     assert done.returncode == 0, done.stderr
     return read(folder / "run")
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from runner.schedule import processes
+from tests import warm
 from tests.faults.faulty_suite import NAMES
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
@@ -25,12 +24,12 @@ TIMEOUT_S = 4
 def records(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
     """One run over all faulty models: records by model."""
     home = tmp_path_factory.mktemp("faulty")
-    words = [sys.executable, "-m", "xlabench", "run", "--suite-name", "faulty", "--accelerator", "cpu"]
+    words = ["run", "--suite-name", "faulty", "--accelerator", "cpu"]
     words += ["--xla", "None", "--dynamo", "None", "--repeat", "6", "--subprocess-timeout", str(TIMEOUT_S)]
     words += ["--memory-limit", "500M", "--processes", "1"]
     words += ["--home", str(home), "--output-dirname", str(home / "run"), "--no-ingest"]
     environment = {**os.environ, "XLABENCH_SUITES": "tests.faults.faulty_suite:SUITE", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = warm.run("xlabench", words, env=environment)
     assert done.returncode == 0, done.stderr
     run_id = json.loads((home / "run" / "run.json").read_text())["run"]["run_id"]
     time.sleep(0.1)
@@ -64,12 +63,12 @@ def test_failure_is_a_record(records: dict[str, dict], model: str, status: str, 
 
 def test_an_error_while_compiling_is_one_of_the_compiler(tmp_path: Path) -> None:
     """The same step that fails while eager warms up fails in the compile phase of a compiler."""
-    words = [sys.executable, "-m", "xlabench", "run", "--suite-name", "faulty", "--accelerator", "cpu"]
+    words = ["run", "--suite-name", "faulty", "--accelerator", "cpu"]
     words += ["--only", "step_raises", "--xla", "None", "--dynamo", "inductor", "--test", "eval", "--strict"]
     words += ["--processes", "1"]
     words += ["--home", str(tmp_path), "--output-dirname", str(tmp_path / "run"), "--no-ingest"]
     environment = {**os.environ, "XLABENCH_SUITES": "tests.faults.faulty_suite:SUITE", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = warm.run("xlabench", words, env=environment)
     assert done.returncode == 1, done.stderr
     record = json.loads((tmp_path / "run" / "results.jsonl").read_text())
     assert (record["status"], record["error"]["phase"]) == ("compile_error", "compile")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from store.query import connect, current_snapshot
+from tests import warm
 from tests.faults.faulty_suite import FAILS_WHERE
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
@@ -20,13 +20,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def run(home: Path, name: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Measure the model that fails while a file is there."""
-    command = [sys.executable, "-m", "xlabench", "run", "--suite-name", "faulty", "--only", "fails_once", *words]
+    command = ["run", "--suite-name", "faulty", "--only", "fails_once", *words]
     command += ["--accelerator", "cpu", "--xla", "None", "--dynamo", "None", "--test", "eval", "--repeat", "3"]
     command += ["--processes", "1"]
     command += ["--home", str(home), "--output-dirname", str(home / "runs" / name)]
     environment = {**os.environ, "XLABENCH_SUITES": "tests.faults.faulty_suite:SUITE", "PYTHONPATH": str(ROOT)}
     environment[FAILS_WHERE] = str(home / "fails")
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    return warm.run("xlabench", command, env=environment)
 
 
 def records(home: Path, name: str) -> list[dict]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from runner.schedule import processes
+from tests import warm
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 
@@ -23,13 +22,10 @@ INDUCTOR = ("--xla", "None", "--dynamo", "inductor")
 
 def measured(folder: Path, names: tuple[str, ...], *words: str) -> dict[str, dict]:
     """Run the faulty models of these names; return records by model."""
-    command = [sys.executable, "-m", "xlabench", "run", "--suite-name", "wrong", "--accelerator", "cpu"]
-    command += ["--processes", "1"]
+    command = ["run", "--suite-name", "wrong", "--accelerator", "cpu", "--processes", "1", "--no-ingest"]
     command += ["--filter", f"^({'|'.join(names)})$", "--home", str(folder), "--output-dirname", str(folder / "run")]
     environment = {**os.environ, "XLABENCH_SUITES": "tests.faults.verification_suite:SUITE", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [*command, "--no-ingest", *words], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
+    done = warm.run("xlabench", [*command, *words], env=environment)
     assert done.returncode == 0, done.stderr
     assert processes.tagged(json.loads((folder / "run" / "run.json").read_text())["run"]["run_id"]) == []
     lines = (folder / "run" / "results.jsonl").read_text().splitlines()

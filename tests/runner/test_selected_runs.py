@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
+from tests import warm
 from tests.command import ROOT, xlabench
 
 pytestmark = pytest.mark.slow
@@ -58,7 +57,7 @@ def test_no_skip_measures_what_a_suite_skips(tmp_path, flag, status):
     words = ["run", "--suite-name", "faulty", "--only", "fine", "--test", "train", *EAGER, *flag]
     words += ["--home", str(tmp_path), "--output-dirname", str(tmp_path / "run")]
     environment = {**os.environ, "XLABENCH_SUITES": "tests.faults.faulty_suite:SUITE", "PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-m", "xlabench", *words], cwd=ROOT, env=environment, timeout=200, check=True)
+    warm.run("xlabench", words, env=environment, timeout=200).check_returncode()
     found = records(tmp_path / "run")["fine", "train"]
     assert found["status"] == status
     assert ("--no-skip" in found["reproduce"]) == bool(flag)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
+from tests import warm
 from tests.command import ROOT
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
 
@@ -17,9 +17,8 @@ def dynamo(
     *words: str | Path, code: int = 0, cwd: Path = ROOT, **environment: str | Path
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end and check its exit code; `environment` over the own one."""
-    command = [sys.executable, "-m", "runner.dynamo", *map(str, words)]
     variables = {**os.environ, "PYTHONPATH": str(ROOT), **{name: str(value) for name, value in environment.items()}}
-    done = subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, check=False)
+    done = warm.run("runner.dynamo", words, cwd=cwd, env=variables)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
@@ -17,7 +15,7 @@ from runner.messages import Settings
 from runner.peer_cli import configs, experiment_runner, growing
 from runner.schedule.run_folder import RunIdentity
 from store.run_file import read_run_file
-from tests.command import ROOT
+from tests import warm
 from tests.runner.runner_makers import ENVIRONMENT, entry, machine, plan
 
 HERE = machine()
@@ -111,9 +109,8 @@ def test_the_results_have_the_name_that_was_asked_for_too(tmp_path: Path) -> Non
 
 def runner(*words: str, code: int = 0) -> str:
     """Run the command to its end; return what it wrote to stderr."""
-    command = [sys.executable, "-m", "runner", "--suite-name=dummy", *words]
     environment = {name: value for name, value in os.environ.items() if name != "XLABENCH_HOME"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    done = warm.run("runner", ["--suite-name=dummy", *words], env=environment)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr

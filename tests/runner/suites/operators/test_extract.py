@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests import warm
 
 torch = pytest.importorskip("torch")
 ROOT = Path(__file__).resolve().parents[4]
 
 
 def xlabench(*words):
-    command = [sys.executable, "-m", "xlabench", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    return warm.run("xlabench", words)
 
 
 @pytest.mark.slow

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from runner.environments.machine import detect
 from runner.suites.operators.build import LEAST_BLOCK_S
+from tests import warm
 
 torch = pytest.importorskip("torch")
 ROOT = Path(__file__).resolve().parents[4]
@@ -26,8 +25,7 @@ def measured(tmp_path_factory):
         folder = home / f"run-{len(list(home.iterdir()))}"
         given = f"--accelerator cpu --no-ingest --processes 1 --repeat 4 --rounds 2 --twins 0 --output-dirname {folder}"
         given = [*given.split(), "--home", home, "--config", json.dumps(content)]
-        command = [sys.executable, "-m", "xlabench", "run", *map(str, given), *words]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+        done = warm.run("xlabench", ["run", *given, *words])
         assert done.returncode == 0, done.stdout + done.stderr
         return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
 

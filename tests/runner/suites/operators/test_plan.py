@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
-import sys
 
 import msgspec
 import pytest
@@ -13,6 +11,7 @@ import pytest
 from runner.messages import Settings
 from runner.schedule.reproduce import reproduce
 from store.record import PlanEntry
+from tests import warm
 
 
 @pytest.fixture
@@ -20,8 +19,7 @@ def planned():
     """Run `xlabench plan` and return its exit code, its JSON and what it says to stderr."""
 
     def plan(*words):
-        command = [sys.executable, "-m", "xlabench", "plan", "--format", "json", *map(str, words)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = warm.run("xlabench", ["plan", "--format", "json", *words])
         entries = json.loads(done.stdout)["plan"] if done.stdout else []
         return done.returncode, msgspec.convert(entries, list[PlanEntry]), done.stderr
 

@@ -1,0 +1,179 @@
+"""A process that has imported the rooms of the command, and forks one for each call: what a command costs is its work.
+
+A call is a process as a user's is, with arguments, folder, environment and exit code of its own; only its imports are
+done. Nothing here has imported torch, and nothing runs before the fork: neither DuckDB nor Arrow has a thread then. It
+does not take the interpreter down at its end: whole interpreters, from start to end, are in tests/test_interpreters.py.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import gc
+import importlib
+import json
+import os
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = (
+    "xlabench",
+    "pandas",
+    "pyarrow",
+    "duckdb",
+    "store.answer",
+    "store.compare",
+    "store.ingest",
+    "store.query",
+    "store.report",
+    "store.weekly.report",
+    "runner.dynamo.harness",
+    "runner.jobs.desk",
+    "runner.schedule.execute",
+)
+PATIENCE_S = 400.0
+_LIMIT_BYTES = 1 << 20
+
+
+class Call(NamedTuple):
+    """What one process is told."""
+
+    module: str
+    words: Sequence[str]
+    folder: str
+    variables: Mapping[str, str]
+
+
+def run(
+    module: str,
+    words: Sequence[str | Path],
+    *,
+    cwd: Path = ROOT,
+    env: Mapping[str, str] | None = None,
+    timeout: float = PATIENCE_S,
+) -> subprocess.CompletedProcess[str]:
+    """Run `python -m MODULE WORDS…` to its end, as `subprocess.run` would; keep what it said.
+
+    Raises:
+        subprocess.TimeoutExpired: it took longer; it is ended.
+    """
+    call = Call(module, [str(word) for word in words], str(cwd), dict(os.environ if env is None else env))
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        code = _asked(call, (out.fileno(), err.fileno()), timeout)
+        for said in (out, err):
+            said.seek(0)
+        return subprocess.CompletedProcess(call.words, code, out.read().decode(), err.read().decode())
+
+
+def _asked(call: Call, said: tuple[int, int], timeout: float) -> int:
+    """Have a call carried out; return its exit code, below 0 where a signal has ended it."""
+    control = _started()
+    with tempfile.TemporaryFile() as told:
+        told.write(json.dumps(call).encode())
+        told.seek(0)
+        socket.send_fds(control, [b"call"], [told.fileno(), *said])
+    pid = int(control.recv(_LIMIT_BYTES))
+    control.settimeout(timeout)
+    try:
+        return int(control.recv(_LIMIT_BYTES))
+    except TimeoutError:
+        os.kill(pid, signal.SIGKILL)
+        control.settimeout(None)
+        control.recv(_LIMIT_BYTES)
+        raise subprocess.TimeoutExpired(call.words, timeout) from None
+    finally:
+        control.settimeout(None)
+
+
+@functools.cache
+def _started() -> socket.socket:
+    """Start the process that forks, once; it ends with this one."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    command = [sys.executable, "-m", "tests.warm", str(theirs.fileno())]
+    with theirs:
+        popen = subprocess.Popen(command, cwd=ROOT, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL)
+
+    def end() -> None:
+        ours.close()
+        popen.wait()
+
+    atexit.register(end)
+    return ours
+
+
+def _serve(control: socket.socket) -> Call:
+    """Fork for each call; return, in the forked process, what it is to do."""
+    while True:
+        word, descriptors, _, _ = socket.recv_fds(control, _LIMIT_BYTES, 3)
+        if not word:
+            os._exit(0)
+        pid = os.fork()
+        if pid == 0:
+            control.close()
+            return _become(descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        control.send(str(pid).encode())
+        _, status = os.waitpid(pid, 0)
+        with contextlib.suppress(BrokenPipeError):
+            control.send(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def _become(descriptors: Sequence[int]) -> Call:
+    """Take the folder, the environment and the output of a call."""
+    told, *said = descriptors
+    with os.fdopen(told) as file:
+        call = Call(*json.load(file))
+    for number, descriptor in enumerate(said, start=1):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    os.environ.clear()
+    os.environ.update(call.variables)
+    os.chdir(call.folder)
+    sys.path[0] = call.folder
+    sys.path[1:1] = [each for each in call.variables.get("PYTHONPATH", "").split(os.pathsep) if each]
+    sys.argv[1:] = call.words
+    return call
+
+
+def main() -> None:
+    for room in ROOMS:
+        importlib.import_module(room)
+    gc.freeze()  # else each forked process would copy all of it when it looks for garbage
+    code = _code(_serve(socket.socket(fileno=int(sys.argv[1]))))
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _code(call: Call) -> int:
+    """Carry out a call; return its exit code as the interpreter would make it."""
+    try:
+        runpy.run_module(call.module, run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    except BaseException:  # noqa: BLE001 - as at the end of any interpreter
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    main()
