@@ -23,9 +23,6 @@ DENSE_ROW_PX = 9
 DENSE_FROM = 20
 """Number of models from which rows are dense."""
 
-CHROME_PX = 96
-"""Room for legend and axis: Streamlit fits a chart with both into its height."""
-
 GEOMEAN = "geomean"
 """Name of the row that holds the geometric means."""
 
@@ -44,10 +41,38 @@ _WIDE = 8
 
 
 def ratio_domain(values: Iterable[float]) -> tuple[float, float]:
-    """Return a domain that is symmetric around 1 on a log axis and holds every value; at least 0.8 to 1.25."""
+    """Return a domain that is symmetric around 1 on a log axis and holds every value; at least 0.8 to 1.25.
+
+    It ends at one of a few values, so that charts of similar data have the same axis.
+    """
     reach = max((abs(math.log(v)) for v in values if v and v > 0 and math.isfinite(v)), default=0.0)
-    limit = math.exp(max(reach * 1.08, math.log(1.25)))
-    return 1 / limit, limit
+    limit = math.exp(reach * 1.03)
+    end = next((each for each in _ENDS if limit <= each), limit)
+    return 1 / end, end
+
+
+_ENDS = (
+    1.25,
+    1.5,
+    2.0,
+    2.5,
+    3.0,
+    4.0,
+    5.0,
+    6.5,
+    8.0,
+    10.0,
+    13.0,
+    16.0,
+    20.0,
+    30.0,
+    40.0,
+    60.0,
+    100.0,
+    200.0,
+    400.0,
+    1e3,
+)
 
 
 def ratio_ticks(domain: tuple[float, float]) -> list[float]:
@@ -114,6 +139,17 @@ def log_domain(values: Iterable[float]) -> tuple[float, float]:
     return min(known) / 1.25, max(known) * 1.25
 
 
+def round_domain(values: Iterable[float]) -> tuple[float, float]:
+    """Return a domain that holds every value and ends at 1, 2 or 5 times powers of ten."""
+    low, high = log_domain(values)
+    return _step_at_most(low), 1 / _step_at_most(1 / high)
+
+
+def _step_at_most(value: float) -> float:
+    power = 10.0 ** math.floor(math.log10(value))
+    return max(step * power for step in (1, 2, 5) if step * power <= value * (1 + 1e-9))
+
+
 def log_ticks(domain: tuple[float, float]) -> list[float]:
     """Return ticks of a logarithmic axis: at 1, 2 and 5 times powers of ten, as far as there is room."""
     low, high = domain
@@ -124,9 +160,8 @@ def log_ticks(domain: tuple[float, float]) -> list[float]:
     return [tick for tick in ticks if low <= tick <= high]
 
 
-def log_axis(values: Iterable[float], title: str, labels: str = SECONDS) -> alt.X:
+def log_axis(domain: tuple[float, float], title: str, labels: str = SECONDS) -> alt.X:
     """Return a logarithmic x encoding of `value`; `labels` is SECONDS or NUMBERS."""
-    domain = log_domain(values)
     return alt.X("value:Q", scale=_log(domain), axis=_plain(domain, title, labels))
 
 
@@ -150,11 +185,11 @@ def pick() -> alt.Parameter:
     return alt.selection_point(name=PICKED, fields=MODEL_FIELDS, empty=False)
 
 
-def model_axis(models: list[str], label_px: int = LABEL_PX) -> alt.Y:
-    """Return a y encoding of `model` in the given order; long names end in an ellipsis, the tooltip has all."""
+def model_axis(label_px: int = LABEL_PX) -> alt.Y:
+    """Return a y encoding of `model` in the order of `place`; long names end in an ellipsis, the tooltip has all."""
     return alt.Y(
         "model:N",
-        sort=models,
+        sort=alt.EncodingSortField(field="place", op="min"),
         axis=alt.Axis(
             title=None,
             labelLimit=names_px(label_px),
@@ -165,13 +200,17 @@ def model_axis(models: list[str], label_px: int = LABEL_PX) -> alt.Y:
             domain=False,
             grid=True,
         ),
-        scale=alt.Scale(domain=models, paddingInner=0.25, paddingOuter=0.15),
+        scale=alt.Scale(paddingInner=0.25, paddingOuter=0.15),
     )
 
 
 def series(frame: pd.DataFrame) -> tuple[alt.Color, alt.Shape, alt.YOffset]:
-    """Return colour, shape and row of each variant."""
-    pairs = list(dict.fromkeys(zip(frame["variant"], frame["backend"], strict=True)))
+    """Return colour, shape and row of each variant of a frame."""
+    return looks(zip(frame["variant"], frame["backend"], strict=True))
+
+
+def looks(pairs: Iterable[tuple[str, str]]) -> tuple[alt.Color, alt.Shape, alt.YOffset]:
+    """Return colour, shape and row of each pair of variant and backend."""
     domain, colours, shapes = palette.scale(pairs)
     shown = legend(symbolSize=90, symbolFillColor=None)
     return (
@@ -191,7 +230,12 @@ def filled(test: str, colour: alt.Color) -> alt.FillValue:
     return alt.FillValue("transparent", condition={"test": test} | colour.to_dict())
 
 
-def height(models: int, variants: int) -> int:
-    """Return the height in pixels of a chart with one row per model and variant."""
+def row_px(models: int, variants: int) -> int:
+    """Return the height in pixels of the rows of one model, of a chart with one row per model and variant."""
     row = ROW_PX if models < DENSE_FROM else DENSE_ROW_PX
-    return CHROME_PX + max(40, models * max(row + 9, variants * row))
+    return max(row + 9, variants * row)
+
+
+def steps(px: int) -> alt.Step:
+    """Return a height of so many pixels for each model."""
+    return alt.Step(px, **{"for": "position"})

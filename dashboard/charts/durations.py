@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from dashboard.charts import axes
+from dashboard.charts import axes, drawing
+from dashboard.charts.drawing import Drawing
 from dashboard.charts.layering import layered
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
 
-def duration_dots(frame: pd.DataFrame, models: list[str], title: str, *, in_seconds: bool = True) -> alt.LayerChart:
+def duration_dots(frame: pd.DataFrame, models: Sequence[str], title: str, *, in_seconds: bool = True) -> Drawing:
     """Draw one dot per result.
 
     Args:
@@ -22,26 +26,35 @@ def duration_dots(frame: pd.DataFrame, models: list[str], title: str, *, in_seco
         title: the metric's name.
         in_seconds: what the values are; else they are counts.
     """
-    colour, shape, row = axes.series(frame)
-    base = alt.Chart(frame).encode(
-        x=axes.log_axis(
-            frame["value"],
-            f"{title} (log scale; left is better)",
-            axes.SECONDS if in_seconds else axes.NUMBERS,
-        ),
-        y=axes.model_axis(models),
-        yOffset=row,
-        color=colour,
+    pairs = drawing.pairs(frame)
+    row_px = axes.row_px(len(models), len(pairs))
+    spec = _spec(pairs, axes.round_domain(frame["value"]), row_px, title, in_seconds=in_seconds)
+    return Drawing(spec, drawing.placed(frame, models))
+
+
+@lru_cache(maxsize=256)
+def _spec(
+    pairs: tuple[tuple[str, str], ...], domain: tuple[float, float], row_px: int, title: str, *, in_seconds: bool
+) -> dict[str, Any]:
+    colour, shape, row = axes.looks(pairs)
+    labels = axes.SECONDS if in_seconds else axes.NUMBERS
+    dots = (
+        drawing.points()
+        .mark_point(size=75, strokeWidth=1.8, opacity=1)
+        .encode(
+            x=axes.log_axis(domain, f"{title} (log scale; left is better)", labels),
+            y=axes.model_axis(),
+            yOffset=row,
+            color=colour,
+            shape=shape,
+            fill=axes.filled("!datum.warm", colour),
+            tooltip=[
+                alt.Tooltip("model:N", title="Model"),
+                alt.Tooltip("variant:N", title="Variant"),
+                alt.Tooltip("label:N", title=title),
+                alt.Tooltip("graphs:N", title="Graphs"),
+                alt.Tooltip("cache:N", title="Cache"),
+            ],
+        )
     )
-    dots = base.mark_point(size=75, strokeWidth=1.8, opacity=1).encode(
-        shape=shape,
-        fill=axes.filled("!datum.warm", colour),
-        tooltip=[
-            alt.Tooltip("model:N", title="Model"),
-            alt.Tooltip("variant:N", title="Variant"),
-            alt.Tooltip("label:N", title=title),
-            alt.Tooltip("graphs:N", title="Graphs"),
-            alt.Tooltip("cache:N", title="Cache"),
-        ],
-    )
-    return layered(dots.add_params(axes.pick()), height=axes.height(len(models), frame["variant"].nunique()))
+    return drawing.specified(layered(dots.add_params(axes.pick()), height=axes.steps(row_px)))

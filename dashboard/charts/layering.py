@@ -20,12 +20,12 @@ class Layered(alt.LayerChart):  # type: ignore[misc]  # altair has no types of i
         core.TopLevelLayerSpec.__init__(self, **properties)
 
 
-def layered(*charts: alt.Chart, height: int, **more: Any) -> Layered:
+def layered(*charts: alt.Chart, height: int | alt.Step, **more: Any) -> Layered:
     """Lay charts over one another.
 
     Args:
         charts: the lowest first.
-        height: of all together, pixels.
+        height: of all together, pixels, or those of each row.
         more: further properties of a layered chart, as `resolve`.
     """
     return Layered(layer=list(charts), height=height, **more)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
 import altair as alt
 import pandas as pd
 
 from dashboard import palette
-from dashboard.charts import axes
+from dashboard.charts import axes, drawing
+from dashboard.charts.drawing import Drawing
 from dashboard.charts.layering import layered
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LABEL_PX = 330
 """Room for an operator with its arguments."""
 
 
-def dots(frame: pd.DataFrame, models: list[str]) -> alt.LayerChart:
+def dots(frame: pd.DataFrame, models: Sequence[str]) -> Drawing:
     """Draw one dot per result with the 95 % interval of its time; a hollow dot gets no verdict.
 
     Args:
@@ -21,9 +28,16 @@ def dots(frame: pd.DataFrame, models: list[str]) -> alt.LayerChart:
             not drawn), judged, time, floor_text, label, n.
         models: order of the rows.
     """
-    domain = axes.log_domain(pd.concat([frame[name] for name in ("value", "low", "high", "floor")]).dropna())
-    colour, shape, row = axes.series(frame)
-    base = alt.Chart(frame).encode(y=axes.model_axis(models, LABEL_PX), yOffset=row)
+    pairs = drawing.pairs(frame)
+    domain = axes.round_domain(pd.concat([frame[name] for name in ("value", "low", "high", "floor")]).dropna())
+    spec = _spec(pairs, domain, axes.row_px(len(models), len(pairs)))
+    return Drawing(spec, drawing.placed(frame, models))
+
+
+@lru_cache(maxsize=256)
+def _spec(pairs: tuple[tuple[str, str], ...], domain: tuple[float, float], row_px: int) -> dict[str, Any]:
+    colour, shape, row = axes.looks(pairs)
+    base = drawing.points().encode(y=axes.model_axis(LABEL_PX), yOffset=row)
     floors = (
         base.transform_filter("isValid(datum.floor)")
         .mark_tick(color=palette.NEUTRAL, thickness=2, size=11)
@@ -45,7 +59,7 @@ def dots(frame: pd.DataFrame, models: list[str]) -> alt.LayerChart:
         )
         .add_params(axes.pick())
     )
-    return layered(floors, intervals, marks, height=axes.height(len(models), int(frame["variant"].nunique())))
+    return drawing.specified(layered(floors, intervals, marks, height=axes.steps(row_px)))
 
 
 def _across(column: str, domain: tuple[float, float]) -> alt.X:

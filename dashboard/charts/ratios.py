@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
 import altair as alt
 import pandas as pd
 
 from dashboard import palette
-from dashboard.charts import axes
+from dashboard.charts import axes, drawing
+from dashboard.charts.drawing import Drawing
 from dashboard.charts.layering import layered
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def ratio_dots(frame: pd.DataFrame, models: list[str], baseline: str, first: str = "Model") -> alt.LayerChart:
+
+def ratio_dots(frame: pd.DataFrame, models: Sequence[str], baseline: str, first: str = "Model") -> Drawing:
     """Draw one dot per result with its 95 % interval; a hollow dot has no interval.
 
     Args:
@@ -20,32 +27,52 @@ def ratio_dots(frame: pd.DataFrame, models: list[str], baseline: str, first: str
         baseline: name of the baseline, for the axis title.
         first: what the rows are, for the tooltip.
     """
+    pairs = drawing.pairs(frame)
     domain = axes.ratio_domain(pd.concat([frame["value"], frame["low"], frame["high"]]).dropna())
+    known, opens = "latency_ms" in frame.columns, "suite" in frame.columns
+    spec = _spec(pairs, domain, axes.row_px(len(models), len(pairs)), baseline, first, known=known, opens=opens)
+    return Drawing(spec, drawing.placed(frame, models))
+
+
+@lru_cache(maxsize=256)
+def _spec(
+    pairs: tuple[tuple[str, str], ...],
+    domain: tuple[float, float],
+    row_px: int,
+    baseline: str,
+    first: str,
+    *,
+    known: bool,
+    opens: bool,
+) -> dict[str, Any]:
     title = f"Speedup over {baseline} (log scale; right of 1 is faster)"
-    colour, shape, row = axes.series(frame)
-    base = alt.Chart(frame)
-    place = {"y": axes.model_axis(models), "yOffset": row, "color": colour}
+    colour, shape, row = axes.looks(pairs)
+    place = {"y": axes.model_axis(), "yOffset": row, "color": colour}
     one = (
-        alt.Chart(pd.DataFrame({"value": [1.0]}))
+        drawing.single(1)
         .mark_rule(color=palette.NEUTRAL, strokeWidth=1.5)
         .encode(x=axes.ratio_axis("value", domain, title))
     )
     intervals = (
-        base.transform_filter("datum.certain")
+        drawing.points()
+        .transform_filter("datum.certain")
         .mark_bar(size=2)
         .encode(x=axes.ratio_axis("low", domain, title), x2="high:Q", **place)
     )
-    dots = base.mark_point(size=75, strokeWidth=1.8, opacity=1).encode(
-        x=axes.ratio_axis("value", domain, title),
-        **place,
-        shape=shape,
-        fill=axes.filled("datum.certain", colour),
-        tooltip=_tooltip(first, known="latency_ms" in frame.columns),
+    dots = (
+        drawing.points()
+        .mark_point(size=75, strokeWidth=1.8, opacity=1)
+        .encode(
+            x=axes.ratio_axis("value", domain, title),
+            **place,
+            shape=shape,
+            fill=axes.filled("datum.certain", colour),
+            tooltip=_tooltip(first, known=known),
+        )
     )
-    if "suite" in frame.columns:
+    if opens:
         dots = dots.add_params(axes.pick())
-    variants = frame["variant"].nunique()
-    return layered(one, intervals, dots, height=axes.height(len(models), variants))
+    return drawing.specified(layered(one, intervals, dots, height=axes.steps(row_px)))
 
 
 def _tooltip(first: str, *, known: bool) -> list[alt.Tooltip]:

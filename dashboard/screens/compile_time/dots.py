@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import answers
-from dashboard.charts import durations
+from dashboard.charts import drawing, durations
 from dashboard.rows import sections
 from dashboard.screens import opening
 from dashboard.screens.compile_time.measures import is_time
@@ -39,11 +39,10 @@ def _chart(view: View, keys: tuple[str, ...], part: pd.DataFrame, chosen: Metric
         st.caption(f"The {CHART_MODELS} with most of {count(len(models), 'model')}; the table has all.")
         models = models[:CHART_MODELS]
     points = _points(part[part["model"].isin(models)], chosen)
-    picked = st.altair_chart(
+    picked = drawing.selectable(
         durations.duration_dots(points, models, chosen.label, in_seconds=is_time(chosen)),
         key="durations-" + "-".join(keys),
-        on_select="rerun",
-        alt=f"{chosen.label} by model, {' '.join(keys)}",
+        text=f"{chosen.label} by model, {' '.join(keys)}",
     )
     opening.from_chart(view, picked)
     if points["warm"].any():

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import answers
 from dashboard.answers import SECTION
-from dashboard.charts import op_times
+from dashboard.charts import drawing, op_times
 from dashboard.rows import each, sections
 from dashboard.screens import choosing, opening
 from dashboard.settings import CHART_MODELS
@@ -49,11 +49,10 @@ def _chart(view: View, keys: tuple[str, ...], rows: pd.DataFrame, order: str, co
         st.caption(f"The first {CHART_MODELS} of {count(len(models), 'operator')} in this order; the table has all.")
     points = _points(drawn[drawn["model"].isin(models[:CHART_MODELS])], column)
     near = points["floor"] >= points["value"].min() / _FAR
-    picked = st.altair_chart(
+    picked = drawing.selectable(
         op_times.dots(points.assign(floor=points["floor"].where(near)), models[:CHART_MODELS]),
         key=f"times-{'-'.join(keys)}",
-        on_select="rerun",
-        alt=f"Time of one call by operator, {' '.join(keys)}, with the time of an empty sync",
+        text=f"Time of one call by operator, {' '.join(keys)}, with the time of an empty sync",
     )
     opening.from_chart(view, picked)
     st.caption(_told(points, view.selection.baseline))

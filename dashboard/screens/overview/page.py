@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import answers, data, empty, filters, frame
-from dashboard.charts import ratios
+from dashboard.charts import drawing, ratios
 from dashboard.rows import each, with_series
 from dashboard.screens import reported
 from dashboard.screens.overview import attention, recurring, rules, scoreboard
@@ -123,8 +123,8 @@ def _chart(means: pd.DataFrame, baseline: str) -> None:
             "n": [count(int(n), "model") for n in shown["n"]],
         }
     )
-    st.altair_chart(
+    drawing.draw(
         ratios.ratio_dots(points, sorted(set(places)), baseline, first="Suite"),
         key="geomeans",
-        alt=f"Geometric mean of speedups over {baseline} by suite and test",
+        text=f"Geometric mean of speedups over {baseline} by suite and test",
     )

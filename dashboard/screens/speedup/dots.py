@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import streamlit as st
 
 from dashboard import answers, data
-from dashboard.charts import ratios
+from dashboard.charts import drawing, ratios
 from dashboard.charts.axes import GEOMEAN
-from dashboard.rows import each, sections, with_series
+from dashboard.rows import each, with_series
 from dashboard.screens import opening
+from dashboard.screens.speedup import sides
 from dashboard.settings import CHART_MODELS
-from dashboard.words import count, interval, ratio
+from dashboard.words import count, interval, missing, ratio
 
 if TYPE_CHECKING:
     from dashboard.view import View
 
 _MS_PER_S = 1000
+_Parts = dict[tuple[str, str, str], list[Any]]
+"""Test, accelerator and suite → rows."""
 
 
-def show(view: View, drawn: pd.DataFrame, order: str) -> None:
-    """Draw one chart per test, accelerator and suite."""
+def show(view: View, ordered: pd.DataFrame) -> None:
+    """Draw one chart per test, accelerator and suite; models in the order of the rows."""
     baseline = view.selection.baseline
     means = with_series(answers.compared(data.geomeans(view.snapshot, view.selection), baseline))
-    for keys, part in sections(drawn, ["test", "accelerator", "suite"]):
-        mine = (means["test"] == keys[0]) & (means["accelerator"] == keys[1]) & (means["suite"] == keys[2])
-        _chart(view, keys, part, means[mine & means["geomean"].notna()], order)
+    tops = _parts([row for row in each(means) if not missing(row.geomean)])
+    for keys, part in sorted(_parts(sides.compared(ordered, baseline)).items()):
+        _chart(view, keys, part, tops.get(keys, []))
 
 
 def sorted_rows(rows: pd.DataFrame, order: str) -> pd.DataFrame:
@@ -45,20 +48,27 @@ _KEYS = {
 }
 
 
-def _chart(view: View, keys: tuple[str, ...], part: pd.DataFrame, means: pd.DataFrame, order: str) -> None:
+def _parts(rows: list[Any]) -> _Parts:
+    found: _Parts = {}
+    for row in rows:
+        found.setdefault((row.test, row.accelerator, row.suite), []).append(row)
+    return found
+
+
+def _chart(view: View, keys: tuple[str, ...], part: list[Any], means: list[Any]) -> None:
     """Draw one suite of one test and accelerator, the geometric mean on top."""
     baseline = view.selection.baseline
     st.subheader(answers.section_title(keys), anchor=False)
-    models = list(dict.fromkeys(sorted_rows(part, order)["model"]))
+    models = list(dict.fromkeys(row.model for row in part))
     if len(models) > CHART_MODELS:
         st.caption(f"The first {CHART_MODELS} of {count(len(models), 'model')} in this order; the table has all.")
         models = models[:CHART_MODELS]
-    points = pd.concat([_means(means), _points(part[part["model"].isin(models)])], ignore_index=True)
-    picked = st.altair_chart(
+    drawn = set(models)
+    points = pd.DataFrame([*map(_mean, means), *(_point(row) for row in part if row.model in drawn)], columns=_COLUMNS)
+    picked = drawing.selectable(
         ratios.ratio_dots(points, [GEOMEAN, *models], baseline),
         key="ratios-" + "-".join(keys),
-        on_select="rerun",
-        alt=f"Speedup over {baseline} by model, {' '.join(keys)}",
+        text=f"Speedup over {baseline} by model, {' '.join(keys)}",
     )
     opening.from_chart(view, picked)
     if not points["certain"].all():
@@ -68,43 +78,23 @@ def _chart(view: View, keys: tuple[str, ...], part: pd.DataFrame, means: pd.Data
         )
 
 
-def _points(part: pd.DataFrame) -> pd.DataFrame:
-    every = list(each(part))
-    return pd.DataFrame(
-        {
-            "model": [row.model for row in every],
-            "suite": [row.suite for row in every],
-            "test": [row.test for row in every],
-            "variant": [row.series for row in every],
-            "backend": [row.backend for row in every],
-            "value": [row.speedup for row in every],
-            "low": [row.speedup_low for row in every],
-            "high": [row.speedup_high for row in every],
-            "certain": [not pd.isna(row.speedup_low) for row in every],
-            "label": [_label(row.speedup, row.speedup_low, row.speedup_high) for row in every],
-            "latency_ms": [row.latency_s * _MS_PER_S for row in every],
-            "baseline_ms": [row.baseline_latency_s * _MS_PER_S for row in every],
-            "n": [f"{int(row.steady_n)} against {int(row.baseline_steady_n)} samples" for row in every],
-        }
-    )
+_COLUMNS = [
+    *("model", "variant", "backend", "value", "low", "high", "certain", "label", "n"),
+    *("suite", "test", "latency_ms", "baseline_ms"),
+]
 
 
-def _means(means: pd.DataFrame) -> pd.DataFrame:
-    every = list(each(means))
-    return pd.DataFrame(
-        {
-            "model": [GEOMEAN for _ in every],
-            "variant": [row.series for row in every],
-            "backend": [row.backend for row in every],
-            "value": [row.geomean for row in every],
-            "low": [row.geomean_low for row in every],
-            "high": [row.geomean_high for row in every],
-            "certain": [not pd.isna(row.geomean_low) for row in every],
-            "label": [_label(row.geomean, row.geomean_low, row.geomean_high) for row in every],
-            "n": [count(int(row.n), "model") for row in every],
-        }
-    )
+def _point(row: Any) -> tuple[Any, ...]:
+    n = f"{int(row.steady_n)} against {int(row.baseline_steady_n)} samples"
+    latencies = (row.latency_s * _MS_PER_S, row.baseline_latency_s * _MS_PER_S)
+    ends = (row.speedup, row.speedup_low, row.speedup_high)
+    return (row.model, row.series, row.backend, *_ratio(*ends), n, row.suite, row.test, *latencies)
 
 
-def _label(value: float, low: float, high: float) -> str:
-    return f"{ratio(value)} ({interval(low, high)})"
+def _mean(row: Any) -> tuple[Any, ...]:
+    ends = (row.geomean, row.geomean_low, row.geomean_high)
+    return (GEOMEAN, row.series, row.backend, *_ratio(*ends), count(int(row.n), "model"), None, None, None, None)
+
+
+def _ratio(value: float, low: float, high: float) -> tuple[float, float, float, bool, str]:
+    return value, low, high, not missing(low), f"{ratio(value)} ({interval(low, high)})"

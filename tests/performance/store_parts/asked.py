@@ -73,7 +73,7 @@ _TABLES = {
     "runs": "records",
 }
 _PAGE = (
-    *("attention", "counts", "geomeans", "record", "speedups", "speedup_sides", "speedup_curve", "against"),
+    *("attention", "counts", "geomeans", "record", "speedups", "speedup_curve", "against"),
     *("compile_medians", "blocks", "break_evens", "break_even_counts"),
     *("operators", "operator_totals", "operator_runs", "operator_fallbacks", "operator_newest_run"),
     *("fallback_coverage", "fallback_calls", "fallback_ranking", "known_ops", "op_history", "graph_break_reasons"),

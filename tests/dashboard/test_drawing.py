@@ -1,0 +1,90 @@
+"""Charts of one shape share their specification, whatever their data; axes end at round numbers that hold all of it."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from dashboard.charts import axes, durations, op_times, ratios
+
+
+def points(values, models=("b", "a"), variants=("eager",)):
+    rows = [
+        {
+            "model": model,
+            "suite": "s",
+            "test": "eval",
+            "variant": variant,
+            "backend": "eager",
+            "value": value,
+            "low": value * 0.99,
+            "high": value * 1.01,
+            "floor": None,
+            "latency_ms": 1.0,
+            "certain": True,
+            "warm": False,
+            "judged": True,
+            "label": "",
+            "n": "",
+            "graphs": "",
+            "cache": "",
+        }
+        for model, value in zip(models, values, strict=True)
+        for variant in variants
+    ]
+    return pd.DataFrame(rows).astype({"floor": float})
+
+
+def ratio(frame):
+    return ratios.ratio_dots(frame, ["b", "a"], "inductor")
+
+
+def duration(frame):
+    return durations.duration_dots(frame, ["b", "a"], "First iteration")
+
+
+def operator(frame):
+    return op_times.dots(frame, ["b", "a"])
+
+
+each_chart = pytest.mark.parametrize("chart", [ratio, duration, operator])
+
+
+@each_chart
+def test_other_data_of_the_same_shape_has_the_same_specification(chart):
+    first, second = chart(points([1.31, 1.42])), chart(points([1.33, 1.41]))
+    assert first.spec is second.spec
+    assert list(second.rows["value"]) == [1.33, 1.41]
+
+
+@each_chart
+def test_another_series_is_another_specification(chart):
+    assert chart(points([1.3, 1.4])).spec != chart(points([1.3, 1.4], variants=("eager", "eager x"))).spec
+
+
+@each_chart
+def test_the_rows_say_their_place_and_nothing_else_names_a_model(chart):
+    drawing = chart(points([1.3, 1.4]))
+    assert dict(zip(drawing.rows["model"], drawing.rows["place"], strict=True)) == {"b": 0, "a": 1}
+    text = json.dumps(drawing.spec)
+    assert '"sort": {"field": "place", "op": "min"}' in text
+    assert '"name": "points"' in text
+    assert '"b"' not in text
+
+
+@pytest.mark.parametrize("values", [[0.31, 4.2], [1.0], [0.012, 55.0], [1e-9, 3.0]])
+def test_a_ratio_axis_holds_every_value(values):
+    low, high = axes.ratio_domain(values)
+    assert low * high == pytest.approx(1)
+    assert low < min(values) <= max(values) < high
+
+
+@pytest.mark.parametrize("values", [[0.00031, 4.2], [1.0], [2.0, 5.0], [1e-7, 999.0]])
+def test_an_axis_of_seconds_ends_at_round_numbers_that_hold_every_value(values):
+    low, high = axes.round_domain(values)
+    assert low < min(values) <= max(values) < high
+    assert {f"{end:.0e}"[0] for end in (low, high)} <= {"1", "2", "5"}
+    assert low > min(values) / 5
+    assert high < max(values) * 5
