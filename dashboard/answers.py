@@ -56,7 +56,7 @@ def _sentence(row: Any, baseline: str) -> str:
     where = escape(f"{row.test} on {row.accelerator}, {row.suite}")
     where += "; cross-device, so no verdict" if row.cross_device else ""
     return (
-        f"**{escape(row.series)}** is **{ratio(row.geomean)}** {escape(baseline)} "
+        f"**{escape(row.series)}** is **{ratio(row.geomean)}** as fast as {escape(baseline)} "
         f"(geomean of {count(int(row.n), 'model')}{bounds}) in {where}"
     )
 

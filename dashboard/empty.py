@@ -35,8 +35,8 @@ def store(title: str, store_dir: Path, imports: int) -> None:
     with st.container(width=720):
         st.markdown("1. Measure the small models that need no download, under every backend this machine has:")
         st.code("make run", language="bash")
-        st.markdown("2. Measure a suite of your choice:")
-        st.code("xlabench run --suite-name torchbench", language="bash")
+        st.markdown("2. Measure models of your choice:")
+        st.code("xlabench run --suite-name timm_models --filter resnet18", language="bash")
         st.markdown(
             "3. Read results that exist already: run folders, or a `results.jsonl` of PyTorch/XLA's benchmark runner:"
         )

@@ -82,6 +82,6 @@ def _table(found: Preview) -> None:
         "accelerator": Column("Accelerator"),
         "variant": Column("Backend"),
         "environment": Column("Environment"),
-        "skip": Column("Why skipped", width=360),
+        "skip": Column("Why skipped"),
     }
     tables.show(frame, columns, key="new-experiments", alt="Experiments of the plan", file_name="xlabench-plan")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -48,10 +49,32 @@ def _names(columns: tuple[Column, ...]) -> list[str]:
     return names
 
 
+_SHORT = {
+    "variant": "Backend",
+    "Mean compilation": "Compiling",
+    "Mean execution": "Execution",
+    "Mean compression": "Memory",
+    "Absolute latency": "Latency",
+    "Compilation latency": "Compiling",
+    "Memory compression": "Memory",
+    "Eager latency": "Eager",
+}
+"""Title of a report's column → shorter words, where the table would be wider than the window."""
+
+
+def _label(title: str) -> str:
+    """Return the head of a column: a word that others use too, short, and beginning as other heads do."""
+    inner = title.removeprefix("Speedup(").removesuffix(")") if title.startswith("Speedup(") else title
+    short = _SHORT.get(inner, re.sub(r"(?i)^geomean vs ", "vs ", inner))
+    return short if len(short) == 1 or short.startswith("vs ") else short[:1].upper() + short[1:]
+
+
 def _column(column: Column, values: pd.Series) -> tables.Column:
-    label = f"{column.title}, {column.unit}" if column.unit not in ("", "x") else column.title
+    short = _label(column.title)
+    label = f"{short}, {column.unit}" if column.unit not in ("", "x") else short
+    told = column.definition if short == column.title else ": ".join(filter(None, (column.title, column.definition)))
     if not column.numeric:
         kind: tables.Kind = "time" if pd.api.types.is_datetime64_any_dtype(values) else "text"
-        return tables.Column(label, kind, help=column.definition or None)
+        return tables.Column(label, kind, help=told or None)
     kind = "ratio" if column.unit == "x" else "decimal"
-    return tables.Column(label, kind, help=column.definition or None, scale=1.0)
+    return tables.Column(label, kind, help=told or None, scale=1.0)

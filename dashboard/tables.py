@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 import streamlit as st
 
-from dashboard import downloads
+from dashboard import downloads, widths
 from dashboard.palette import status_colour
 from dashboard.settings import LAZY_ROWS
 from dashboard.verdicts import LOOKS
@@ -59,23 +59,22 @@ class Column:
     kind: Kind = "text"
     help: str | None = None
     pinned: bool = False
-    width: Literal["small", "medium", "large"] | int | None = None
+    width: int = 0
+    """Pixels that it has at least; what its values need is found by `widths`."""
     scale: float | None = None
     """What a stored number is multiplied by; None: the kind's own, as 1000 for milliseconds."""
     hidden: bool = False
     """Left out until the reader asks for it in the table's menu; the files have it."""
 
 
-def measured(
-    name: str, label: str | None = None, note: str = "", width: int | None = None, *, hidden: bool = False
-) -> Column:
+def measured(name: str, label: str | None = None, note: str = "", width: int = 0, *, hidden: bool = False) -> Column:
     """Return the column of a metric: label, unit and definition are the registry's.
 
     Args:
         name: the metric.
         label: shorter words for a narrow column; the unit is added.
         note: what the page adds to the definition.
-        width: pixels.
+        width: pixels that it has at least.
         hidden: left out until the reader asks for it.
     """
     known = metric(name)
@@ -125,10 +124,13 @@ def show(
     if len(drawn) < len(frame):
         st.caption(f"The first {LAZY_ROWS:,} of {count(len(frame), 'row')}; filter for others.")
     first: Any = {"selection": {"rows": [selected]}} if selects and selected is not None else None
+    seen = [name for name in shown if not columns[name].hidden]
+    displayed = display(drawn, {name: columns[name] for name in shown})
+    fit = _fitted(displayed, {name: columns[name] for name in seen}, selects=selects)
     state: Any = st.dataframe(
-        _coloured(display(drawn, {name: columns[name] for name in shown}), columns),
-        column_config={name: _config(columns[name]) for name in shown},
-        column_order=[name for name in shown if not columns[name].hidden],
+        _coloured(displayed, columns),
+        column_config={name: _config(columns[name], fit.get(name)) for name in shown},
+        column_order=seen,
         hide_index=True,
         placeholder=DASH,
         height="content" if whole else table_height(len(drawn)),
@@ -149,9 +151,10 @@ def show_statuses(frame: pd.DataFrame, columns: Mapping[str, Column], *, key: st
     shown = [name for name in columns if name in frame.columns]
     words = {word: status_colour(status) for status, word in STATUS_WORDS.items()}
     styled = frame[shown].style.map(lambda word: f"color: {words[word]}" if word in words and word != "ok" else "")
+    fit = _fitted(frame[shown], {name: columns[name] for name in shown}, selects=False)
     st.dataframe(
         styled,
-        column_config={name: _config(columns[name]) for name in shown},
+        column_config={name: _config(columns[name], fit[name]) for name in shown},
         hide_index=True,
         placeholder=DASH,
         height=table_height(len(frame)),
@@ -167,6 +170,8 @@ def display(frame: pd.DataFrame, columns: Mapping[str, Column]) -> pd.DataFrame:
         if column.kind in _FORMATS:
             factor = _SCALES.get(column.kind, 1) if column.scale is None else column.scale
             result[name] = pd.to_numeric(result[name]) * factor
+        elif column.kind in ("text", "verdict"):
+            result[name] = result[name].mask(result[name] == DASH)  # the table's own dash, which stands back
     return result
 
 
@@ -197,15 +202,20 @@ def _ink(text: object) -> str:
     return f"color: {LOOKS[found].colour}" + ("; font-weight: 600" if found in ("faster", "slower") else "")
 
 
-def _config(column: Column) -> ColumnConfig:
+def _fitted(displayed: pd.DataFrame, columns: Mapping[str, Column], *, selects: bool) -> dict[str, int]:
+    wishes = {name: widths.Wish(each.label, each.kind, each.pinned, each.width) for name, each in columns.items()}
+    return widths.fitted(displayed, wishes, _FORMATS, widths.ROOM_PX - widths.BOX_PX * selects)
+
+
+def _config(column: Column, width: int | None) -> ColumnConfig:
     if column.kind in _FORMATS:
         return st.column_config.NumberColumn(
-            column.label, help=column.help, format=_FORMATS[column.kind], pinned=column.pinned, width=column.width
+            column.label, help=column.help, format=_FORMATS[column.kind], pinned=column.pinned, width=width
         )
     if column.kind == "line":
-        return st.column_config.LineChartColumn(column.label, help=column.help, width=column.width)
+        return st.column_config.LineChartColumn(column.label, help=column.help, width=width)
     if column.kind == "time":
         return st.column_config.DatetimeColumn(
-            column.label, help=column.help, format="YYYY-MM-DD HH:mm", pinned=column.pinned, width=column.width
+            column.label, help=column.help, format="YYYY-MM-DD HH:mm", pinned=column.pinned, width=width
         )
-    return st.column_config.TextColumn(column.label, help=column.help, pinned=column.pinned, width=column.width)
+    return st.column_config.TextColumn(column.label, help=column.help, pinned=column.pinned, width=width)

@@ -68,7 +68,7 @@ def _refuse_old(con: Connection) -> None:
     applied = {str(name) for (name,) in con.execute("SELECT name FROM migrations").fetchall()}
     if migration_names() - applied or not has_our_views(con):
         raise StorageError(
-            "Another version of xlabench wrote the index. Run `xlabench ingest` once: it is brought to this one."
+            "Another version of xlabench wrote the index. Run `xlabench ingest` once: it brings it to this version."
         )
 
 

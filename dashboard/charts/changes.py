@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 ROW_PX = 24
 NAME_PX = 330
+CHROME_PX = 60
+LEAST_ROWS = 2
+"""A single mark needs the room of two, else axis and title cut it."""
 
 
 def change_dots(frame: pd.DataFrame, names: Sequence[str]) -> alt.LayerChart:
@@ -61,4 +64,9 @@ def change_dots(frame: pd.DataFrame, names: Sequence[str]) -> alt.LayerChart:
         tooltip=[alt.Tooltip("name:N", title="Finding"), alt.Tooltip("label:N", title="A / B")],
     )
     spans = base.mark_bar(size=2).encode(x=axes.ratio_axis("low", domain, title), x2="high:Q")
-    return layered(one.encode(x=axes.ratio_axis("value", domain, title)), spans, dots, height=60 + ROW_PX * len(names))
+    return layered(
+        one.encode(x=axes.ratio_axis("value", domain, title)),
+        spans,
+        dots,
+        height=CHROME_PX + ROW_PX * max(len(names), LEAST_ROWS),
+    )

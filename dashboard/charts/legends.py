@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-COLUMN_PX = 150
+COLUMN_PX = 140
 """What the longest name of a backend takes, with its mark."""
 
 

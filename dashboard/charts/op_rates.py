@@ -21,8 +21,10 @@ _UNITS = {
     "input_bytes": (
         "Bytes given to the call",
         (
-            "datum.value < 1048576 ? format(datum.value / 1024, ',.3~r') + ' KiB' "
-            ": format(datum.value / 1048576, ',.3~r') + ' MiB'"
+            "datum.value < 1e3 ? format(datum.value, ',.3~r') + ' B' "
+            ": datum.value < 1e6 ? format(datum.value / 1e3, ',.3~r') + ' kB' "
+            ": datum.value < 1e9 ? format(datum.value / 1e6, ',.3~r') + ' MB' "
+            ": format(datum.value / 1e9, ',.3~r') + ' GB'"
         ),
         "GB/s",
     ),

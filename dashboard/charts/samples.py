@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 
 from dashboard import palette
+from dashboard.charts import axes
 from dashboard.charts.layering import layered
 
 if TYPE_CHECKING:
@@ -29,7 +30,12 @@ def blocks(frame: pd.DataFrame, median_ms: float | None) -> alt.LayerChart:
     down = alt.Y(
         "ms:Q",
         scale=alt.Scale(type="log", nice=False, padding=12),
-        axis=alt.Axis(title="ms per iteration (log scale)", labelFontSize=12, format="~g"),
+        axis=alt.Axis(
+            title="ms per iteration (log scale)",
+            labelFontSize=12,
+            labelExpr=axes.NUMBERS,
+            values=axes.log_ticks(axes.log_domain(frame["ms"])),
+        ),
     )
     legend = alt.Legend(title=None, orient="top", labelFontSize=12)
     kinds = alt.Scale(domain=shown, range=[PHASES[kind][1] for kind in shown])

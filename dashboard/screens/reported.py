@@ -76,7 +76,7 @@ def _geomeans(shown: str) -> None:
         "geomean": measured("geomean", note="Of the published speedups."),
         "n": measured("n"),
         "published_geomean": measured("published_geomean"),
-        "note": Column("Note", width="large"),
+        "note": Column("Note"),
     }
     tables.show(
         means,

@@ -16,6 +16,11 @@ HOSTILE = (
 )
 LABEL = "<img src=x onerror=\"document.title='broken'\"> **night**"
 MESSAGE = "<script>document.title='broken'</script> <b>no room</b> [here](javascript:alert(1))"
+WIDE = 1440
+SCROLLED = """() => [...document.querySelectorAll('[data-testid=stMain] .dvn-scroller')]
+    .filter(table => table.scrollWidth > table.clientWidth + 1)
+    .map(table => table.scrollWidth)"""
+"""Widths of the tables that have to be scrolled sideways."""
 
 
 def _stands(page, path):
@@ -44,6 +49,7 @@ def test_browser_complains_about_nothing_and_the_window_holds_it(browser, review
         light = page.evaluate("getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor")
         assert (light == "rgb(255, 255, 255)") == (scheme == "light"), path
         assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= width, path
+        assert width < WIDE or page.evaluate(SCROLLED) == [], path
     assert found == []
     page.close()
 

@@ -1,31 +1,86 @@
-"""Wide tables fit into a window of 1440 pixels: what is seen at first has its place, the rest a table's menu."""
+"""Tables fit into a window of 1440 pixels: numbers and names whole, long texts cut, the rest in a table's menu."""
 
 import json
 
+import pandas as pd
 import pytest
 
+from dashboard import widths
+from dashboard.tables import Column, display
 from tests.dashboard.opened import open_page
 
-ROOM_PX = 1083
-"""Of a table beside the sidebar."""
-BOX_PX = 35
-"""Where a row is selected."""
 FALLBACKS = "e065a9cb-9d6c-4852-956d-b8d1b4592a62"
 MATRIX = "2af2f9b8-ad8b-4935-a560-fac9eedfb34c"
+NIGHTLY = "9f8ed5b7-d73d-4573-a4f0-ed97573cfbb4"
+FORMATS = {"ratio": "%.2f\N{MULTIPLICATION SIGN}", "decimal": "%.4g"}
+
+
+def fitted(frame, room=widths.ROOM_PX, **kinds):
+    wishes = {name: widths.Wish(name, kind, pinned=name == "model", at_least=0) for name, kind in kinds.items()}
+    return widths.fitted(frame, wishes, FORMATS, room)
+
+
+def test_a_name_is_as_wide_as_the_browser_draws_it():
+    """Measured in a picture: 107 pixels."""
+    assert widths.text_px("openxla+lazytensor") == pytest.approx(107, rel=0.05)
+
+
+def test_a_long_number_far_down_is_never_cut():
+    short, long = pd.DataFrame({"speedup": [1.0] * 50}), pd.DataFrame({"speedup": [1.0] * 50 + [12394.66]})
+    found = fitted(long, speedup="ratio")["speedup"] - fitted(short, speedup="ratio")["speedup"]
+    assert found > 0
+    assert fitted(long, room=10, speedup="ratio") == fitted(long, speedup="ratio")
+
+
+def test_texts_make_room_the_longest_first_and_names_last():
+    frame = pd.DataFrame({"model": ["m" * 20], "why": ["because " * 20], "test": ["eval"]})
+    whole = fitted(frame, room=5000, model="text", why="text", test="text")
+    tight = fitted(frame, room=500, model="text", why="text", test="text")
+    assert sum(tight.values()) <= 500
+    assert tight["why"] < whole["why"]
+    assert {name: tight[name] for name in ("model", "test")} == {name: whole[name] for name in ("model", "test")}
+    narrow = fitted(frame, room=10, model="text", why="text", test="text")
+    assert narrow["model"] == narrow["why"] == widths.SHORTEST_PX
+
+
+def test_a_column_without_values_has_room_for_its_head():
+    frame = pd.DataFrame({"model": [None], "speedup": [float("nan")]})
+    assert fitted(frame, model="text", speedup="ratio")["speedup"] >= widths.text_px("speedup")
+
+
+def test_a_dash_is_a_missing_value_to_the_table():
+    frame = pd.DataFrame({"interval": ["\N{EM DASH}", "1.00\N{EN DASH}2.00"]})
+    assert display(frame, {"interval": Column("95 %")})["interval"].isna().tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("page", "run"),
+    [
+        *(("fallback-ops", FALLBACKS), ("compile-time", MATRIX), ("speedup", MATRIX), ("runs", NIGHTLY)),
+        *(("overview", NIGHTLY), ("compare", NIGHTLY)),
+    ],
+)
+def test_no_table_needs_scrolling_sideways(monkeypatch, review_store, page, run):
+    found = [
+        (list(table.proto.column_order) or list(table.value), json.loads(table.proto.columns))
+        for table in open_page(monkeypatch, review_store, page, run=[run]).dataframe
+    ]
+    assert found
+    for seen, columns in found:
+        assert sum(columns[name]["width"] for name in seen) <= widths.ROOM_PX, seen
 
 
 @pytest.mark.parametrize(
     ("page", "run", "column", "hidden"),
     [
-        ("fallback-ops", FALLBACKS, "payoff_said", {"calls_compile", "results_n", "time_n", "blocked_models"}),
-        ("fallback-ops", FALLBACKS, "call_sites", set()),
+        (
+            *("fallback-ops", FALLBACKS, "payoff_said"),
+            {"ranked_by", "calls_compile", "results_n", "time_n", "blocked_models"},
+        ),
         ("compile-time", MATRIX, "runtime_start_s", {"compile_peer_s", "compiler_source", "runtime_start_s", "start"}),
     ],
 )
-def test_a_table_needs_no_scrolling_sideways(monkeypatch, review_store, page, run, column, hidden):
+def test_rare_columns_are_in_the_menu(monkeypatch, review_store, page, run, column, hidden):
     at = open_page(monkeypatch, review_store, page, run=[run])
     table = next(each for each in at.dataframe if column in each.value)
-    shown = list(table.proto.column_order)
-    assert set(table.value) - set(shown) == hidden
-    columns = json.loads(table.proto.columns)
-    assert BOX_PX + sum(columns[name]["width"] for name in shown) <= ROOM_PX
+    assert set(table.value) - set(table.proto.column_order) == hidden

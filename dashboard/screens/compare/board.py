@@ -11,7 +11,7 @@ import streamlit as st
 from dashboard import data, tables, triage, verdicts
 from dashboard.screens.compare import sources
 from dashboard.tables import Column
-from dashboard.words import interval, listed
+from dashboard.words import STATUS_WORDS, interval, listed
 from store.review import Finding, Review, by_evidence, by_time_lost
 from store.state.reviews import OPEN, Standing, Subject
 
@@ -116,6 +116,12 @@ def subject_of(finding: Finding) -> str:
     return f"{finding.op}: {listed(finding.models, _MODELS)}" if finding.op else finding.model
 
 
+def worded(why: str) -> str:
+    """Return a reason that begins with a status, as `oom (warmup): …`, with the word of the status that pages use."""
+    status, bracket, rest = why.partition(" (")
+    return STATUS_WORDS.get(status, status) + bracket + rest
+
+
 def _row(finding: Finding, standing: Standing) -> dict[str, Any]:
     return {
         "state": triage.word(standing),
@@ -129,7 +135,7 @@ def _row(finding: Finding, standing: Standing) -> dict[str, Any]:
         "environment": finding.environment or None,
         **_evidence(finding),
         "history": finding.state or None,
-        "why": finding.why,
+        "why": worded(finding.why),
         "assignee": standing.assignee,
         "note": standing.note,
     }
@@ -151,29 +157,28 @@ def _evidence(finding: Finding) -> dict[str, Any]:
 
 
 COLUMNS: dict[str, Column] = {
-    "state": Column("State", help="What somebody said of it; open until then.", pinned=True, width=85),
-    "finding": Column("Finding", pinned=True, width=140),
+    "state": Column("State", help="What somebody said of it; open until then.", pinned=True),
+    "finding": Column("Finding", "verdict", pinned=True),
     "certainty": Column(
         "Certainty",
         help="Confirmed: both sides were measured in turns, or a failure came again when retried. Else suspected.",
-        width=90,
     ),
-    "model": Column("Model", width=170),
-    "test": Column("Test", width=55),
-    "variant": Column("Backend", width=145),
-    "suite": Column("Suite"),
+    "model": Column("Model"),
+    "test": Column("Test"),
+    "variant": Column("Backend"),
+    "suite": Column("Suite", hidden=True),
     "place": Column("Accelerator"),
     "environment": Column("Environment"),
-    "ratio": Column(
-        "A / B", "ratio", help="Time of A over time of B: above 1 B is faster. Median over processes.", width=65
+    "ratio": Column("A / B", "ratio", help="Time of A over time of B: above 1 B is faster. Median over processes."),
+    "interval": Column("Interval", help="95 %, or wider where verdicts were asked for several times."),
+    "lost_s": Column("Lost, ms", "ms", help="What an iteration takes longer in B; below 0 it takes less."),
+    "old_s": Column("A, ms", "ms", help="Median over processes of their medians, per iteration.", hidden=True),
+    "new_s": Column("B, ms", "ms", help="Median over processes of their medians, per iteration.", hidden=True),
+    "processes": Column("n", "number", help="Processes on each side."),
+    "why": Column("Why"),
+    "history": Column(
+        "Last runs", help="The newest answer first: P passed, F failed, R passed on a retry.", hidden=True
     ),
-    "interval": Column("Interval", help="95 %, or wider where verdicts were asked for several times.", width=90),
-    "lost_s": Column("Lost, ms", "ms", help="What an iteration takes longer in B; below 0 it takes less.", width=75),
-    "old_s": Column("A, ms", "ms", help="Median over processes of their medians, per iteration.", width=75),
-    "new_s": Column("B, ms", "ms", help="Median over processes of their medians, per iteration.", width=75),
-    "processes": Column("n", "number", help="Processes on each side.", width=40),
-    "why": Column("Why", width=330),
-    "history": Column("Last runs", help="The newest answer first: P passed, F failed, R passed on a retry."),
-    "assignee": Column("Assignee", width=100),
-    "note": Column("Note", width=200),
+    "assignee": Column("Assignee"),
+    "note": Column("Note"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -9,7 +10,7 @@ import streamlit as st
 
 from dashboard import data, reports, tables, verdicts
 from dashboard.rows import each
-from dashboard.screens.compare import board, sources
+from dashboard.screens.compare import board, sides, sources
 from dashboard.screens.compare.panel import programs, structure
 from dashboard.tables import Column
 from dashboard.words import count, escape, interval
@@ -67,7 +68,7 @@ def show(view: View, found: Review) -> None:
         _settings(view, found)
     _cells(view, found, "Unchanged", "same")
     _consequences(view, found)
-    _alarms(found)
+    _alarms(view, found)
 
 
 def _kept(view: View, found: Review, word: str) -> list[Cell]:
@@ -119,12 +120,12 @@ def _cell(cell: Cell) -> dict[str, Any]:
 
 
 _CELL_COLUMNS = {
-    name: board.COLUMNS[name]
+    name: replace(board.COLUMNS[name], hidden=False)
     for name in ("model", "test", "variant", "suite", "environment", "ratio", "interval", "old_s", "new_s", "processes")
 } | {
     "needed": Column("Needed", "number", help="Processes that would settle the cell, as far as can be told."),
     "floor": Column("Floor, %", "decimal", help="Noise floor of this experiment on this machine."),
-    "q": Column("q", "decimal", help="p adjusted for all cells judged together (Benjamini-Hochberg)."),
+    "q": Column("q", "decimal", help="p adjusted for all cells judged together (Benjamini-Hochberg).", hidden=True),
     "why": board.COLUMNS["why"],
 }
 
@@ -138,10 +139,10 @@ def _not_comparable(view: View, found: Review) -> None:
         if not part.open:
             return
         frame = pd.DataFrame([_reasoned(cell) for cell in cells])
-        for reason, n in frame["why"].value_counts().head(8).items():
-            st.markdown(f"- {count(int(n), 'experiment')}: {escape(reason)}")
+        reasons = frame["why"].value_counts().head(8).items()
+        st.markdown("\n".join(f"- {count(int(n), 'experiment')}: {escape(reason)}" for reason, n in reasons))
         columns = {name: board.COLUMNS[name] for name in ("model", "test", "variant", "suite", "environment", "why")}
-        columns["differs"] = Column("Fields that differ", width=360, help="Field: A → B; unknown is never equal.")
+        columns["differs"] = Column("Fields that differ", help="Field: A → B; unknown is never equal.")
         tables.show(
             frame,
             columns,
@@ -156,7 +157,7 @@ def _reasoned(cell: Cell) -> dict[str, Any]:
     fields = [f"{each.field}: {_value(each.old)} → {_value(each.new)}" for each in cell.differs]
     names = ("suite", "model", "test", "variant", "environment")
     return {name: getattr(cell, name) for name in names} | {
-        "why": cell.verdict.reason,
+        "why": cell.verdict.reason.replace("old side:", "A:").replace("new side:", "B:"),
         "differs": ", ".join(fields) or None,
     }
 
@@ -177,10 +178,14 @@ def _listed(view: View, found: Review, word: str, title: str, every: Sequence[Fi
                 **{name: [getattr(each, name) for each in findings] for name in ("model", "test", "variant", "suite")},
                 "history": [finding.state or None for finding in findings],
                 "signature": [finding.signature or None for finding in findings],
-                "why": [finding.why or None for finding in findings],
+                "why": [board.worded(finding.why) or None for finding in findings],
             }
         )
-        columns = {**board.COLUMNS, "signature": Column("Cause, without names and numbers", width=300)}
+        columns = {
+            **board.COLUMNS,
+            "history": replace(board.COLUMNS["history"], hidden=False),
+            "signature": Column("Cause, without names and numbers", hidden=True),
+        }
         shown = {name: columns[name] for name in frame.columns if frame[name].notna().any()}
         tables.show(
             frame,
@@ -203,7 +208,7 @@ def _programs(view: View, found: Review) -> None:
             return
         told = frame.assign(difference=[programs(row).replace("\\", "") for row in each(frame)])
         columns = {name: board.COLUMNS[name] for name in ("model", "test", "variant", "suite")} | {
-            "difference": Column("A → B", width=460, help="Graphs, operations and fusions, by kind of program."),
+            "difference": Column("A → B", help="Graphs, operations and fusions, by kind of program."),
             "changed_n": Column("Other fingerprints", "number", help="Programs of B that A has not."),
         }
         tables.show(
@@ -263,12 +268,12 @@ def _settings(view: View, found: Review) -> None:
             "scope": Column("Of"),
             "environment": Column("Environment"),
             "field": Column("Field"),
-            "value_a": Column("A", width=320),
-            "value_b": Column("B", width=320),
+            "value_a": Column("A"),
+            "value_b": Column("B"),
         }
         tables.show(
             frame,
-            columns,
+            tables.without_constant(columns, frame, ["environment"]),
             key="settings",
             alt="Facts in which the two runs differ",
             file_name=view.file_name("what-differs"),
@@ -289,7 +294,7 @@ def _consequences(view: View, found: Review) -> None:
                 reports.show(report, key=f"table-{number}", file_name=view.file_name("compare"), sql=(sql,))
 
 
-def _alarms(found: Review) -> None:
+def _alarms(view: View, found: Review) -> None:
     """Say how often these runs' own rule calls equal things different."""
     for alarm in found.comparison.false_alarms:
-        st.caption(f"False alarms: {escape(alarm.sentence())}")
+        st.caption(f"False alarms: {escape(sides.with_names(view, alarm.sentence()))}")

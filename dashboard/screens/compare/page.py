@@ -66,10 +66,10 @@ def _head(view: View, found: Review, findings: Sequence[Finding]) -> None:
     sure = Counter(finding.word for finding in findings if finding.certainty == "confirmed")
     bad, good = ([_said(word, numbers[word], sure[word]) for word in words if numbers[word]] for words in (_BAD, _REST))
     st.markdown(f"#### {', '.join(bad) or 'Nothing got worse'}")
-    if good:
-        st.markdown(f"- {', '.join(good)}")
-    if rest := more.counted(view, found):
-        st.markdown(f"- The others: {rest}")
+    rest = more.counted(view, found)
+    lines = [*([", ".join(good)] if good else []), *([f"The others: {rest}"] if rest else [])]
+    if lines:
+        st.markdown("\n".join(f"- {line}" for line in lines))
     st.caption(" · ".join(_origin(view, found)))
 
 
@@ -83,15 +83,19 @@ def _said(word: str, number: int, sure: int) -> str:
 
 def _origin(view: View, found: Review) -> list[str]:
     """Say what is compared, and where the numbers come from."""
-    known = [row for row in each(data.runs(view.snapshot)) if row.run_id == found.new.run_id]
+    runs = {row.run_id: row for row in each(data.runs(view.snapshot))}
+    known = [runs[found.new.run_id]] if found.new.run_id in runs else []
     newest = " (newest)" if data.choices(view.snapshot).runs[0][0] == found.new.run_id else ""
     name = escape((known[0].run_label if known else None) or found.new.run_id[:8])
-    against = f"against {escape(found.old.text)}"
+    name = f"**{name}**{newest}" + "".join(f" of {when(row.run_started)}" for row in known)
+    old = runs.get(found.old.run_id)
+    against = f"against {escape(old.run_label or old.run_id[:8])} of {when(old.run_started)}" if old else ""
+    against = against or f"against {escape(found.old.text)}"
     if not found.across_runs:
         against = f"with A {escape(found.old.text)} and B {escape(found.new.text)}"
-    parts = [f"{count(len(found.comparison.cells), 'experiment')} of run **{name}**{newest} {against}"]
+    parts = [f"{count(len(found.comparison.cells), 'experiment')} of run {name} {against}"]
     for row in known:
-        parts += [when(row.run_started), f"torch {escape(row.torch or 'unknown')}", f"ingested {ago(row.ingested_at)}"]
+        parts += [f"torch {escape(row.torch or 'unknown')}", f"ingested {ago(row.ingested_at)}"]
     return parts
 
 

@@ -61,7 +61,7 @@ def _evidence(finding: Finding) -> None:
             f"noise floor {verdict.floor:.1%} on {count(cell.floor.pairs, 'A/A pair')}{default}",
         ]
         if finding.confirming_run:
-            parts.append(f"measured again, both sides in turns, in run {escape(finding.confirming_run)}")
+            parts.append(f"measured again, both sides in turns, in run {escape(finding.confirming_run[:8])}")
         st.markdown("\n".join(f"- {part}" for part in parts))
         return
     if finding.models:

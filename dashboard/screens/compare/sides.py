@@ -47,6 +47,13 @@ def name_of(view: View, run_id: str) -> str:
     return dict(data.choices(view.snapshot).runs).get(run_id, run_id)
 
 
+def with_names(view: View, text: str) -> str:
+    """Return a text with the runs that it names by their ids as the lists name them."""
+    for run_id, named in data.choices(view.snapshot).runs:
+        text = text.replace(run_id, named)
+    return text
+
+
 def compared(shown: str, old: tuple[str | None, ...], new: tuple[str | None, ...]) -> Review:
     """Return the review of two sides (`key`), made once per snapshot.
 

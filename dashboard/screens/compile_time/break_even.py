@@ -69,7 +69,7 @@ def words(row: Any) -> str:
         return ""
     if row.break_even == "after":
         return f"after {count(int(row.break_even_iterations), 'iteration')}"
-    return str(row.break_even)
+    return str(row.break_even).removeprefix("ahead ")
 
 
 def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
@@ -81,8 +81,8 @@ def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
         named = listed([escape(name) for name in row.never_models], _NAMED)
         parts.append(f"never on {int(row.never_n)} ({named})")
     return (
-        f"In {escape(f'{keys[0]} on {keys[1]}')} **{escape(row.series)}** has earned its compile time against "
-        f"{escape(baseline)}: {', '.join(parts)} of {count(int(row.known_n), 'model')}"
+        f"In {escape(f'{keys[0]} on {keys[1]}')} **{escape(row.series)}** is ahead of {escape(baseline)}, compiling "
+        f"included, on {int(row.ahead_n) + int(row.after_n)} of {count(int(row.known_n), 'model')}: {', '.join(parts)}"
     )
 
 
@@ -130,14 +130,14 @@ def _table(view: View, rows: pd.DataFrame) -> None:
         "suite": Column("Suite"),
         "test": Column("Test"),
         "accelerator": Column("Accelerator"),
-        "outcome": Column("Ahead of the baseline", width=190, help="The whole work, waiting included."),
-        "break_even_iterations": measured("break_even_iterations", "Iterations"),
-        "break_even_s": measured("break_even_s", "By then"),
+        "outcome": Column("Ahead", help="Of the baseline, with the whole work, waiting included."),
+        "break_even_iterations": measured("break_even_iterations", "Iterations", hidden=True),
+        "break_even_s": measured("break_even_s", "By then", hidden=True),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
         "interval": Column("95 %", help="Interval of the speedup; where it holds 1, the break-even is as uncertain."),
         "time_to_steady_s": measured("time_to_steady_s"),
-        "baseline_time_to_steady_s": measured("baseline_time_to_steady_s"),
-        "note": Column("Note", width="large", help="Why there is no outcome, or why to doubt it."),
+        "baseline_time_to_steady_s": measured("baseline_time_to_steady_s", "Baseline's"),
+        "note": Column("Note", help="Why there is no outcome, or why to doubt it."),
     }
     opening.table(
         view,

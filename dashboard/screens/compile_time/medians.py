@@ -26,7 +26,8 @@ def sentences(view: View, chosen: Metric) -> list[str]:
     known = found[found[chosen.name].notna()] if len(found) else found
     if known.empty:
         return [f"No result of this view has a value for “{chosen.label}”"]
-    how = "median over models" if is_time(chosen) else "most of any model"
+    beyond = "beyond a steady one, " if chosen.name == "first_iteration_s" else ""
+    how = f"{beyond}median over models" if is_time(chosen) else "most of any model"
     texts = []
     for keys, part in sections(known, SECTION):
         ordered = each(part.sort_values(chosen.name, ascending=False))
@@ -51,7 +52,7 @@ def show(view: View) -> None:
         "time_to_steady_n": Column("n, steady", "number", help="Models behind the median of the time to steady."),
         "graphs_number": measured("graphs_number", "Graphs (most)", note="Of the model with most."),
         "without_n": Column("Did not run", "number", help="Results without a number."),
-        "main_reason": Column("Most frequent reason", width=300),
+        "main_reason": Column("Most frequent reason"),
     }
     tables.show(
         rows,
@@ -73,4 +74,5 @@ def _value(row: Any, chosen: Metric) -> str:
         return f"{int(value)} (n = {int(row.graphs_n)})"
     number = getattr(row, f"{chosen.name.removesuffix('_s')}_n")
     warm = "" if missing(row.cache) or row.cache == "cold" or "cache=" in row.series else f" {escape(row.cache)}"
-    return f"{seconds(value)}{warm} (n = {int(number)})"
+    noise = "no more" if value <= 0 else seconds(value)
+    return f"{noise}{warm} (n = {int(number)})"

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from dashboard.view import View
 
 
-_WIDTHS = {"first_iteration_s": 105, "compiler_time_s": 105, "time_to_steady_s": 105, "graphs_number": 60}
-"""Pixels of the numbers that are seen at first: without them the table would be wider than a window of 1440."""
+_SEEN = ("first_iteration_s", "compiler_time_s", "time_to_steady_s", "graphs_number")
+"""Numbers that are seen at first: with all of them the table would be wider than a window of 1440."""
 
 
 def show(view: View, rows: pd.DataFrame) -> None:
@@ -37,7 +37,7 @@ def show(view: View, rows: pd.DataFrame) -> None:
         alt="Compile times of each result",
         file_name="compile-time",
         sql=data.statement("results", view.selection),
-        told_once=("accelerator", "suite", "start", "status"),
+        told_once=("accelerator", "suite", "cache", "start", "status"),
     )
     again.offer(view, again.of_rows(rows), key="compile")
 
@@ -54,18 +54,16 @@ def _why(row: Any) -> str | None:
 
 def _columns() -> dict[str, Column]:
     return {
-        "model": Column("Model", pinned=True, width=120),
-        "series": Column("Backend", pinned=True, width=140, help="Backend plus every setting in which rows differ."),
-        "suite": Column("Suite", width=95),
-        "test": Column("Test", width=50),
+        "model": Column("Model", pinned=True),
+        "series": Column("Backend", pinned=True, help="Backend plus every setting in which rows differ."),
+        "suite": Column("Suite"),
+        "test": Column("Test"),
         "accelerator": Column("Accelerator"),
-        **{name: measured(name, width=_WIDTHS.get(name), hidden=name not in _WIDTHS) for name in NAMES},
+        **{name: measured(name, hidden=name not in _SEEN) for name in NAMES},
         "compiler_source": Column("Reported by", help="Which compiler's clock the reported time is from.", hidden=True),
-        "cache": Column(
-            "Cache", width=60, help="cold: each compile cache was empty; warm: an earlier process had filled it."
-        ),
+        "cache": Column("Cache", help="cold: each compile cache was empty; warm: an earlier process had filled it."),
         "start": Column("Start", help="fork or interpreter: compile times of the two are not comparable.", hidden=True),
         "runtime_start_s": measured("runtime_start_s", hidden=True),
-        "status": Column("Status", width=60),
-        "why": Column("Why missing", width=120),
+        "status": Column("Status"),
+        "why": Column("Why missing"),
     }

@@ -28,13 +28,13 @@ def show(view: View) -> None:
         variants=[", ".join(names) for names in reasons["variants"]],
     )
     columns = {
-        "headline": Column("Reason", pinned=True, width="large", help="Its first line; the last column has all."),
+        "headline": Column("Reason", pinned=True, help="Its first line; the hidden column and the files have all."),
         "models_n": Column("Models", "number", help="Models in which dynamo split the graph for this reason."),
         "count": measured("count", "Breaks (most)", "Of the result with most."),
         "results_n": measured("results_n"),
         "variants": Column("Backends"),
-        "models": Column("In models", width="medium"),
-        "reason": Column("In full", width="large"),
+        "models": Column("In models"),
+        "reason": Column("In full", hidden=True),
     }
     tables.show(
         listed,
@@ -56,7 +56,7 @@ def _results(view: View) -> None:
         "test": Column("Test"),
         "accelerator": Column("Accelerator"),
         "count": measured("count"),
-        "reason": Column("Reason", width="large"),
+        "reason": Column("Reason"),
     }
     with st.expander(f"Each result, {count(len(breaks), 'row')}", key="each-break"):
         opening.table(

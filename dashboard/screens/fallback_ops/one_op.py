@@ -74,7 +74,7 @@ def _table(view: View, op: str, calls: pd.DataFrame) -> None:
         "time_share": measured("time_share", "Share of time"),
         "latency_s": measured("latency_s"),
         "alone": Column("The only op", help="Whether no other fallback op is called in steady iterations."),
-        "call_sites": Column("Called at", width="large", help="Place in the program, as found by one more process."),
+        "call_sites": Column("Called at", help="Place in the program, as found by one more process."),
     }
     opening.table(
         view,

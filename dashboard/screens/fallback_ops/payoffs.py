@@ -39,7 +39,7 @@ def of_op(row: Any) -> str:
         return f"{found} in {row.payoff_model}"
     if not missing(row.payoff_reason):
         return f"no payoff: {row.payoff_reason}"
-    return "nothing to lower" if row.klass == _HOST_READ else f"not measured: run --without-fallback {row.op}"
+    return "nothing to lower" if row.klass == _HOST_READ else "not measured"
 
 
 def proven(row: Any) -> str | None:
@@ -98,11 +98,11 @@ def _table(view: View, op: str, known: pd.DataFrame) -> None:
         "payoff_high": measured("payoff_high", "High"),
         "with_latency_s": measured("with_latency_s"),
         "without_latency_s": measured("without_latency_s"),
-        "by": Column("Replaced by", width="medium"),
-        "payoff_reason": Column("Why no payoff", width="large"),
+        "by": Column("Replaced by"),
+        "payoff_reason": Column("Why no payoff"),
         "newly": Column("Calls instead", help="Fallback ops that the model calls only since the op is replaced."),
         "replicas_ran_n": measured("replicas_ran_n"),
-        "run": Column("Measured by run", width="medium"),
+        "run": Column("Measured by run"),
     }
     opening.table(
         view,

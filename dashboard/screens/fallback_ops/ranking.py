@@ -34,7 +34,7 @@ def show(view: View) -> None:
         f"{count(len(ranked), 'op')} measured; the page of an op measures it). Proven gains stand first, ops whose "
         "replacement was slower last, and between them, by cost, what is not measured or not told apart. "
         f"Cost is the share of time where a profile knows it ({profiled} of {count(len(ranked), 'op')}), and calls per "
-        f"iteration elsewhere; the column says which. Host reads stand last: there is nothing to lower."
+        f"iteration elsewhere. Host reads stand last: there is nothing to lower."
     )
     shown = ranked.assign(
         **{
@@ -65,20 +65,20 @@ def _open(ops: list[str]) -> None:
 def _columns() -> dict[str, Column]:
     most = "Of the result with most; iterations of different models are never summed."
     return {
-        "op": Column("Op", pinned=True, width=150),
-        "class": Column("Class", width=110),
-        "payoff": measured("payoff", note="Of the result with the largest.", width=70),
-        "payoff_said": Column("How sure", width=160, help=payoffs.LIMITS),
-        "ranked_by": Column("Ranked by", width=85, help="time: share of time where it is most; calls: not profiled."),
-        "time_share": measured("time_share", "Time", f"{most} — where there was no profile pass.", width=70),
-        "calls_per_iteration": Column("Calls/iteration", "decimal", width=110, help=f"Calls per iteration. {most}"),
-        "steady_models_n": measured("steady_models_n", "Models", width=65),
-        "blocked_n": measured("blocked_n", "Alone blocks", width=95),
+        "op": Column("Op", pinned=True),
+        "class": Column("Class"),
+        "payoff": measured("payoff", note="Of the result with the largest."),
+        "payoff_said": Column("How sure", help=payoffs.LIMITS),
+        "ranked_by": Column(
+            "Ranked by", hidden=True, help="time: share of time where it is most; calls: not profiled."
+        ),
+        "time_share": measured("time_share", "Time", f"{most} — where there was no profile pass."),
+        "calls_per_iteration": Column("Calls/iteration", "decimal", help=f"Calls per iteration. {most}"),
+        "steady_models_n": measured("steady_models_n", "Models"),
+        "blocked_n": measured("blocked_n", "Alone blocks"),
         "calls_compile": measured("calls_compile", "Calls while compiling", most, hidden=True),
         "results_n": measured("results_n", hidden=True),
         "time_n": measured("time_n", hidden=True),
-        "blocked_models": Column(
-            "Blocked models", width="medium", help="Models that call no other fallback op.", hidden=True
-        ),
-        "models": Column("In models", width=130),
+        "blocked_models": Column("Blocked models", help="Models that call no other fallback op.", hidden=True),
+        "models": Column("In models"),
     }

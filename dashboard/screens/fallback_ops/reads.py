@@ -30,17 +30,15 @@ def show(view: View, calls: pd.DataFrame) -> None:
     st.caption("Each waits for the device. Change the place that asks: there is nothing to lower.")
     listed = reads.assign(call_sites=[sites(found) for found in reads["call_sites"]])
     columns = {
-        "model": Column("Model", pinned=True, width=140),
+        "model": Column("Model", pinned=True),
         "suite": Column("Suite"),
-        "series": Column("Backend", width=150),
-        "test": Column("Test", width=55),
+        "series": Column("Backend"),
+        "test": Column("Test"),
         "accelerator": Column("Accelerator"),
-        "call_sites": Column("Asked for at", width=310, help="Place in the program, as found by one more process."),
-        "calls_per_iteration": Column(
-            "Reads/iteration", "decimal", width=115, help=metric("calls_per_iteration").definition
-        ),
-        "calls_compile": measured("calls_compile", "While compiling", width=115),
-        "time_share": measured("time_share", "Time", width=70),
+        "call_sites": Column("Asked for at", help="Place in the program, as found by one more process."),
+        "calls_per_iteration": Column("Reads/iteration", "decimal", help=metric("calls_per_iteration").definition),
+        "calls_compile": measured("calls_compile", "While compiling"),
+        "time_share": measured("time_share", "Time"),
         "op": Column("Op"),
     }
     opening.table(

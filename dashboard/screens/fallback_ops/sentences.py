@@ -45,7 +45,7 @@ def cost(row: Any) -> str:
     if not missing(row.time_share):
         profiled = f"profiled in {count(int(row.time_n), 'result')}"
         if row.time_share > 1:
-            return f"under the profiler as long as a whole iteration without it ({row.time_share:.0%}; {profiled})"
+            return f"under the profiler {row.time_share:.3g} times as long as a whole iteration without it ({profiled})"
         return f"up to {row.time_share:.2%} of an iteration ({profiled})"
     if missing(row.calls_per_iteration):
         return "an unknown number of calls"

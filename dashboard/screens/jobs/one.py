@@ -131,7 +131,7 @@ def _history(job: Job) -> None:
         "at": Column("When (UTC)", "time"),
         "action": Column("What"),
         "who": Column("Who"),
-        "detail": Column("Why", width=420),
+        "detail": Column("Why"),
     }
     with st.expander(f"Who did what ({len(found)})", key="job-actions", on_change="rerun") as part:
         if part.open:

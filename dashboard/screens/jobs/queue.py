@@ -115,7 +115,6 @@ def _chosen(found: Sequence[Job]) -> Job | None:
             max_chars=12,
             width=240,
             placeholder="its number; or select one below",
-            label_visibility="collapsed",
         )
         or ""
     ).strip()
@@ -160,20 +159,18 @@ def _row(job: Job, places: Mapping[int, int]) -> dict[str, Any]:
 
 _ALWAYS = ("job", "state", "label", "asked", "who", "submitted")
 _COLUMNS: dict[str, Column] = {
-    "job": Column("Job", "number", pinned=True, width=55),
-    "state": Column("State", pinned=True, width=95),
-    "place": Column(
-        "Place", "number", help="In the queue, from 1; a job that waits for a device is overtaken.", width=60
-    ),
-    "came": Column("Records", help="Written so far, of those planned.", width=90),
-    "label": Column("Label", width=170),
-    "asked": Column("Asked for", width=230),
-    "who": Column("Who", width=140),
-    "why": Column("Why", width=180),
-    "said": Column("What is to say", width=260, help="Why it waits, failed or was lost."),
+    "job": Column("Job", "number", pinned=True),
+    "state": Column("State", pinned=True),
+    "place": Column("Place", "number", help="In the queue, from 1; a job that waits for a device is overtaken."),
+    "came": Column("Records", help="Written so far, of those planned."),
+    "label": Column("Label"),
+    "asked": Column("Asked for"),
+    "who": Column("Who"),
+    "why": Column("Why"),
+    "said": Column("What happened", help="Why it waits, failed or was lost."),
     "submitted": Column("Submitted (UTC)", "time"),
-    "started": Column("Started (UTC)", "time"),
-    "finished": Column("Finished (UTC)", "time"),
-    "spent_s": Column("Took, s", "seconds", help="All attempts that ended."),
-    "attempts": Column("Attempts", "number"),
+    "started": Column("Started (UTC)", "time", hidden=True),
+    "finished": Column("Finished (UTC)", "time", hidden=True),
+    "spent_s": Column("Took, s", "seconds", help="All attempts that ended.", hidden=True),
+    "attempts": Column("Attempts", "number", hidden=True),
 }

@@ -42,7 +42,7 @@ def _choose(view: View, models: pd.DataFrame) -> None:
         "results_n": Column("Results", "number", help=metric("results_n").definition),
         "ran_n": Column("Ran", "number", help=metric("ran_n").definition),
         "failed_n": Column("Failed", "number", help=metric("failed_n").definition),
-        "backends": Column("Backends", width="large"),
+        "backends": Column("Backends"),
     }
     picked = tables.show(
         models,

@@ -124,7 +124,7 @@ def _draw(view: View, kind: str, chosen: pd.Series) -> None:
 def _table(view: View, result: Result, listed: pd.DataFrame) -> None:
     columns = {
         "kind": Column("Kind"),
-        "file": Column("File", width="large"),
+        "file": Column("File"),
         "bytes": Column("Bytes", "number"),
         "repeat": Column("Block", "number", help="Of files that each instrumented block left."),
         "replica": Column("Process", "number"),

@@ -71,5 +71,5 @@ def _columns() -> dict[str, Column]:
         "fallback_ops_n": measured("fallback_ops_n"),
         "torch": Column("torch"),
         "torch_xla": Column("torch_xla"),
-        "reason": Column("Why no number", width=320),
+        "reason": Column("Why no number"),
     }

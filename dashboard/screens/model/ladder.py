@@ -118,9 +118,9 @@ def _columns() -> dict[str, Column]:
         "name": Column("Rung", pinned=True),
         "variant": Column("Backend"),
         "latency_s": measured("latency_s"),
-        "steady_n": Column("n", "number", help="Steady samples behind the latency.", width=50),
+        "steady_n": Column("n", "number", help="Steady samples behind the latency."),
         "change_s": Column("Change, ms", "ms", help="Its latency less that of the rung before."),
-        "step": Column("What the difference is", width=330),
+        "step": Column("What the difference is"),
         "trace_s": measured("trace_s", note="Part of the latency, beside the execution of the program."),
         "execute_s": Column(
             "Execution, ms",

@@ -29,7 +29,7 @@ def show(view: View, result: Result) -> None:
         return
     tables.show(
         breaks,
-        {"reason": Column("Reason", width="large"), "count": measured("count")},
+        {"reason": Column("Reason"), "count": measured("count")},
         key="breaks",
         alt="Graph breaks of the result",
         file_name=view.file_name("graph-breaks"),
@@ -81,8 +81,8 @@ def _columns(ops: pd.DataFrame) -> dict[str, Column]:
         "calls_compile": measured("calls_compile"),
         "time_s": measured("time_s"),
         "payoff": measured("payoff"),
-        "payoff_said": Column("Measured without it", width="medium"),
-        "call_site": Column("Called from", width="large"),
+        "payoff_said": Column("Measured without it"),
+        "call_site": Column("Called from"),
     }
     if ops["time_s"].isna().all():
         st.caption("No profile was taken, so the time of the ops is not known: --profile-cuda-cpu-individual-ops.")

@@ -30,12 +30,12 @@ def show(view: View, result: Result) -> None:
     listed = programs.assign(kind=[_KINDS.get(kind, kind) for kind in programs["kind"]])
     columns = {
         "kind": Column("Program", pinned=True),
-        "position": Column("No.", "number", width=50),
+        "position": Column("No.", "number"),
         "ops": Column("Operations", "number", help="Operations in the program."),
         "fusions": Column("Fusions", "number", help="Groups of operations that became one kernel."),
         "flops": Column("FLOPs", "decimal", help="Of one execution, as far as they are known."),
         "bytes_accessed": Column("Memory traffic, MiB", "MiB", help="Bytes read and written by one execution."),
-        "operations": Column("Which operations", width="large"),
+        "operations": Column("Which operations"),
         "fingerprint": Column("Fingerprint", help="Equal programs have equal fingerprints; names do not count."),
     }
     tables.show(

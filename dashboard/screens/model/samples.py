@@ -105,7 +105,7 @@ def _processes(view: View, result: Result) -> None:
         "first_iteration_s": measured("first_iteration_s"),
         "start": Column("Start", help="A fork of a warm server, or a new interpreter: compile times differ by it."),
         "finished_at": Column("Finished (UTC)", "time"),
-        "reason": Column("Why no number", width=320),
+        "reason": Column("Why no number"),
     }
     columns = tables.without_constant(columns, listed, ["reason", "start"])
     tables.show(

@@ -9,7 +9,7 @@ import streamlit as st
 from dashboard import again, data, tables
 from dashboard.rows import each
 from dashboard.tables import Column, measured
-from dashboard.words import DASH, STATUS_WORDS, escape, interval, missing, ratio, seconds
+from dashboard.words import STATUS_WORDS, escape, interval, missing, ratio, seconds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,7 @@ def _speedups(rows: pd.DataFrame, view: View) -> list[str]:
     baseline = view.selection.baseline
     known = rows[rows["speedup"].notna() & (rows["variant"] != baseline)].sort_values("speedup")
     return [
-        f"{escape(row.series)} is **{ratio(row.speedup)}** {escape(baseline)}"
+        f"{escape(row.series)} is **{ratio(row.speedup)}** as fast as {escape(baseline)}"
         + ("" if missing(row.speedup_low) else f" (95 % {interval(row.speedup_low, row.speedup_high)})")
         for row in each(known)
     ]
@@ -54,12 +54,13 @@ def show(view: View, rows: pd.DataFrame, selection: Selection) -> None:
     """Draw the table, and the reasons of what is missing in it."""
     st.subheader("Backends side by side", anchor=False)
     every = list(each(rows))
+    reasons: list[Any] = [_why(row) for row in every]
     listed = rows.assign(
         status=[STATUS_WORDS.get(row.status, row.status) for row in every],
         interval=[interval(row.speedup_low, row.speedup_high) for row in every],
-        why=[_why(row) for row in every],
+        why=reasons,
     )
-    columns = tables.without_constant(_columns(view), listed, ["dtype", "batch_size", "cache", "why"])
+    columns = tables.without_constant(_columns(view), listed, ["dtype", "batch_size", "cache", "status", "why"])
     tables.show(
         listed,
         columns,
@@ -72,30 +73,30 @@ def show(view: View, rows: pd.DataFrame, selection: Selection) -> None:
     again.offer(view, again.of_rows(rows), key="model")
 
 
-def _why(row: Any) -> str:
+def _why(row: Any) -> str | None:
     if not missing(row.speedup):
-        return DASH
-    return next((str(text) for text in (row.reason, row.speedup_reason) if not missing(text) and text), DASH)
+        return None
+    return next((str(text) for text in (row.reason, row.speedup_reason) if not missing(text) and text), None)
 
 
 def _columns(view: View) -> dict[str, Column]:
     return {
         "series": Column("Backend", pinned=True, help="Backend plus every setting in which rows differ."),
         "latency_s": measured("latency_s"),
-        "steady_n": Column("n", "number", help="Steady samples behind the latency.", width=50),
+        "steady_n": Column("n", "number", help="Steady samples behind the latency."),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
-        "interval": Column("95 %", width=80, help="Interval of the speedup; needs 6 samples on both sides."),
-        "status": Column("Status", width=75),
-        "why": Column("Why no speedup", width=240),
-        "verification_code": Column("Verification", width=90),
+        "interval": Column("95 %", help="Interval of the speedup; needs 6 samples on both sides."),
+        "status": Column("Status"),
+        "why": Column("Why no speedup"),
+        "verification_code": Column("Verification"),
         "throughput_per_s": measured("throughput_per_s"),
-        "first_iteration_s": measured("first_iteration_s", "First iter."),
+        "first_iteration_s": measured("first_iteration_s", "First iteration"),
         "compiler_time_s": measured("compiler_time_s", "Compiler"),
         "graphs_number": measured("graphs_number"),
         "peak_memory_bytes": measured("peak_memory_bytes", "Memory"),
-        "fallback_ops_n": measured("fallback_ops_n"),
-        "graph_breaks_n": measured("graph_breaks_n"),
-        "cache": Column("Cache"),
-        "dtype": Column("Dtype"),
-        "batch_size": measured("batch_size"),
+        "fallback_ops_n": measured("fallback_ops_n", "Fallbacks"),
+        "graph_breaks_n": measured("graph_breaks_n", "Breaks"),
+        "cache": Column("Cache", hidden=True),
+        "dtype": Column("Dtype", hidden=True),
+        "batch_size": measured("batch_size", hidden=True),
     }

@@ -85,7 +85,7 @@ def abreast(rows: pd.DataFrame) -> pd.DataFrame:
 def _columns(rows: pd.DataFrame) -> dict[str, Column]:
     columns = {
         "operator": Column("Operator", pinned=True),
-        "arguments": Column("Arguments", pinned=True, width=210),
+        "arguments": Column("Arguments", pinned=True),
         "accelerator": Column("Accelerator"),
         "calls": measured("calls"),
     }

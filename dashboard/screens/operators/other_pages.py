@@ -24,7 +24,8 @@ def none_here(view: View) -> None:
     with st.container(width=720):
         st.code("xlabench run --suite-name operators --config FILE\nxlabench run --ops-of huggingface/BertTiny")
     for row in each(data.rows(view.snapshot, "operator_newest_run", view.selection)):
-        label = f"{escape(row.run_label)} of {when(row.run_started)}: {count(int(row.operators_n), 'operator')}"
+        found = count(int(row.operators_n), "operator")
+        label = f"Show the newest run that did: {escape(row.run_label)} of {when(row.run_started)}, {found}"
         links.link(view, "operators", label, key="with-operators", icon=":material/function:", run=row.run_id)
 
 

@@ -12,7 +12,7 @@ from dashboard.rows import each
 from dashboard.screens import opening
 from dashboard.tables import Column, measured
 from dashboard.verdicts import LOOKS
-from dashboard.words import DASH, STATUS_WORDS, TIMES, count, interval, missing, ratio
+from dashboard.words import STATUS_WORDS, TIMES, count, interval, missing, ratio
 from store.metrics import metric
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ def _verdict(row: Any) -> str | None:
 def _abreast_columns(view: View, rows: pd.DataFrame) -> dict[str, Column]:
     columns = {
         "operator": Column("Operator", pinned=True),
-        "arguments": Column("Arguments", pinned=True, width=210),
-        "test": Column("Test", width=55),
+        "arguments": Column("Arguments", pinned=True),
+        "test": Column("Test"),
         "accelerator": Column("Accelerator"),
     }
     of_latency, of_speedup = metric("latency_s").definition, metric("speedup").definition
@@ -98,21 +98,22 @@ def _abreast_columns(view: View, rows: pd.DataFrame) -> dict[str, Column]:
     for series in every:
         if series != view.selection.baseline:
             told = f"{series}: {of_speedup} Baseline: {view.baseline_text}."
-            columns[f"speedup {series}"] = Column(f"{short(series)} {TIMES}", "verdict", help=told, width=105)
+            columns[f"speedup {series}"] = Column(f"{short(series)} {TIMES}", "verdict", help=told)
     return columns | {
         "steady_n": Column("n", "number", help=f"{metric('steady_n').definition} Of the backend with fewest."),
-        "note": Column("No verdict because", width="large"),
+        "note": Column("No verdict because"),
     }
 
 
 def _every(view: View, rows: pd.DataFrame, operator: str | None) -> None:
+    verdicts: list[Any] = [_in_words(row) for row in each(rows)]
     listed = rows.assign(
         status=[STATUS_WORDS.get(status, status) for status in rows["status"]],
-        verdict=[_in_words(row) for row in each(rows)],
+        verdict=verdicts,
         interval=[interval(row.speedup_low, row.speedup_high) for row in each(rows)],
         verdict_reason=[row.reason if missing(row.latency_s) else row.verdict_reason for row in each(rows)],
     )
-    with st.expander(f"Each result with all its numbers, {count(len(rows), 'row')}", key="each-operator"):
+    with st.expander(f"Each result, {count(len(rows), 'row')}", key="each-operator"):
         opening.table(
             view,
             listed,
@@ -125,36 +126,38 @@ def _every(view: View, rows: pd.DataFrame, operator: str | None) -> None:
         )
 
 
-def _in_words(row: Any) -> str:
+def _in_words(row: Any) -> str | None:
     if missing(row.verdict):
-        return DASH
+        return None
     return f"{LOOKS[row.verdict].sign} {'no difference seen' if row.verdict == 'same' else LOOKS[row.verdict].word}"
 
 
 def _every_column(view: View) -> dict[str, Column]:
     return {
         "operator": Column("Operator", pinned=True),
-        "arguments": Column("Arguments", pinned=True, width=220),
+        "arguments": Column("Arguments", pinned=True),
         "series": Column("Backend", pinned=True, help="Backend plus every setting in which rows differ."),
         "test": Column("Test"),
         "accelerator": Column("Accelerator"),
         "latency_s": micro("latency_s"),
         "steady_n": Column("n", "number", help=metric("steady_n").definition),
-        "floor_s": micro("floor_s"),
+        "floor_s": micro("floor_s", hidden=True),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
         "interval": Column("95 %", help="Interval of the speedup; needs 6 samples on both sides."),
         "verdict": Column("Verdict", "verdict"),
-        "verdict_reason": Column("Note", width=240, help="Why there is no verdict, or no time."),
-        "forward_s": micro("forward_s"),
-        "forward_speedup": measured("forward_speedup"),
-        "backward_s": micro("backward_s"),
-        "backward_speedup": measured("backward_speedup"),
-        "input_bytes": measured("input_bytes"),
-        "bytes_per_s": Column("Bytes given, GB/s", "decimal", help=metric("bytes_per_s").definition, scale=1e-9),
-        "flops": Column("MFLOP", "decimal", help=metric("flops").definition, scale=1e-6),
-        "flops_per_s": Column("GFLOP/s", "decimal", help=metric("flops_per_s").definition, scale=1e-9),
-        "status": Column("Status", width=95),
-        "dtype": Column("Dtype"),
+        "verdict_reason": Column("Note", help="Why there is no verdict, or no time."),
+        "forward_s": micro("forward_s", hidden=True),
+        "forward_speedup": measured("forward_speedup", hidden=True),
+        "backward_s": micro("backward_s", hidden=True),
+        "backward_speedup": measured("backward_speedup", hidden=True),
+        "input_bytes": measured("input_bytes", hidden=True),
+        "bytes_per_s": Column(
+            "Bytes given, GB/s", "decimal", help=metric("bytes_per_s").definition, scale=1e-9, hidden=True
+        ),
+        "flops": Column("MFLOP", "decimal", help=metric("flops").definition, scale=1e-6, hidden=True),
+        "flops_per_s": Column("GFLOP/s", "decimal", help=metric("flops_per_s").definition, scale=1e-9, hidden=True),
+        "status": Column("Status", hidden=True),
+        "dtype": Column("Dtype", hidden=True),
     }
 
 
@@ -163,7 +166,7 @@ def short(series: str) -> str:
     return series.removeprefix("openxla+")
 
 
-def micro(name: str) -> Column:
+def micro(name: str, *, hidden: bool = False) -> Column:
     """Return the column of a time of the registry in microseconds: an operator's is often below a millisecond."""
     known = metric(name)
-    return Column(f"{known.label}, µs", "decimal", help=known.definition, scale=_US)
+    return Column(f"{known.label}, µs", "decimal", help=known.definition, scale=_US, hidden=hidden)

@@ -86,16 +86,15 @@ def _states(view: View) -> str:
 
 
 def _fallbacks(view: View) -> None:
-    """Name the op that XLA does not lower and most models call."""
+    """Name the ops that XLA does not lower, those that most models call first."""
     ops = data.fallback_ops(view.snapshot, view.selection)
     lower = ops[(ops["klass"] != "host_read") & (ops["calls_per_iteration"] > 0)]
     if lower.empty:
         return
     models = lower.groupby("op")["model"].nunique().sort_values(ascending=False)
-    others = f" and {count(len(models) - 1, 'more op')}" if len(models) > 1 else ""
-    text = (
-        f"**{escape(shortened(models.index[0]))}** leaves the device in {count(int(models.iloc[0]), 'model')}{others}"
-    )
+    named = [f"{escape(shortened(op))} in {count(int(number), 'model')}" for op, number in models.head(_NAMED).items()]
+    others = f" and {len(models) - _NAMED} more" if len(models) > _NAMED else ""
+    text = f"**{count(len(models), 'op')} fell back to the CPU** · {', '.join(named)}{others}"
     _line(view, "fallback-ops", "fallbacks", text)
 
 
@@ -118,8 +117,8 @@ def _columns(view: View) -> dict[str, Column]:
         "accelerator": Column("Accelerator"),
         "variant": Column("Backend"),
         "environment": Column("Environment"),
-        "why": Column("Why", width=380),
+        "why": Column("Why"),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
         "interval": Column("95 %", help="Interval of the speedup; needs 6 samples on both sides."),
-        "failure_phase": Column("Phase", help="How far the experiment came."),
+        "failure_phase": Column("Phase", help="How far the experiment came.", hidden=True),
     }

@@ -71,7 +71,10 @@ def show(view: View, board: Board) -> None:
         costs = _cost_columns()
         if part["memory_ratio"].isna().all():
             costs = {name: column for name, column in costs.items() if not name.startswith("memory")}
-        st.caption("What it costs: compile time, memory, fallback ops")
+        st.caption(
+            "What it costs: compile time, memory, fallback ops. The first iteration is counted beyond a steady one, so "
+            "where nothing is compiled it lies around 0, and noise may put it below."
+        )
         _table(view, part, keys, costs, "costs", "counts")
 
 
@@ -108,9 +111,9 @@ def moved_sentence(board: Board) -> str | None:
 
 
 def _moved(row: Any) -> str:
-    place = escape(f"{row.series} in {row.test} on {row.accelerator}, {row.suite}")
+    series, place = escape(row.series), escape(f"in {row.test} on {row.accelerator}, {row.suite}")
     numbers = f"{row.geomean_before:.2f} → {row.geomean_after:.2f}{TIMES}, n = {int(row.change_n)}"
-    return f"{verdicts.coloured(row.verdict.word)} {place} ({numbers})"
+    return f"**{series}** {verdicts.coloured(row.verdict.word)} {place} ({numbers})"
 
 
 def _series_columns() -> dict[str, Column]:

@@ -28,7 +28,9 @@ def show(view: View, rows: pd.DataFrame) -> None:
     other = next(run_id for run_id, text in runs if text == chosen)
     found = data.rows(view.snapshot, "run_differs", view.selection, other=other)
     st.markdown(
-        f"**{count(len(found), 'fact')}** not the same." if len(found) else "Nothing differs, as far as it is known."
+        f"**{count(len(found), 'setting')}** of the two runs not the same."
+        if len(found)
+        else "Nothing differs, as far as it is known."
     )
     links.link(
         view,
@@ -44,8 +46,8 @@ def show(view: View, rows: pd.DataFrame) -> None:
             "scope": Column("Of", help="The environment, the settings of the measurement, or the run itself."),
             "environment": Column("Environment"),
             "field": Column("Field", pinned=True),
-            "value_a": Column("Other run", width=300),
-            "value_b": Column("Shown run", width=300),
+            "value_a": Column("Other run"),
+            "value_b": Column("Shown run"),
         }
         tables.show(
             found,

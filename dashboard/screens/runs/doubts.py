@@ -67,10 +67,10 @@ def _columns(text: str, label: str) -> dict[str, Column]:
         "accelerator": Column("Accelerator"),
         "variant": Column("Backend"),
         "environment": Column("Environment"),
-        text: Column(label, width=330),
+        text: Column(label),
         "processes_n": Column("Processes", "number", help=_PROCESSES),
     }
 
 
 def _next() -> dict[str, Column]:
-    return {"next_step": Column("What to do", width=330)}
+    return {"next_step": Column("What to do")}

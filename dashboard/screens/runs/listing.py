@@ -61,18 +61,20 @@ def _columns() -> dict[str, Column]:
         "not_run_n": "Not run",
     }
     return {
-        "run_label": Column("Run", pinned=True, width=150),
+        "run_label": Column("Run", pinned=True),
         "run_started": Column("Started (UTC)", "time"),
-        **{name: Column(word, "number", help=metric(name).definition, width=75) for name, word in numbers.items()},
+        **{name: Column(word, "number", help=metric(name).definition) for name, word in numbers.items()},
         "complete": Column("Complete", help="Every planned experiment has a result or a reason to be skipped."),
         "torch": Column("torch"),
         "torch_xla": Column("torch_xla"),
         "host": Column("Host"),
         "accelerator_model": Column("Device"),
-        "origin": Column("Origin", help="Who measured: xlabench, or another tool whose records were read."),
-        "last_finished": Column("Finished (UTC)", "time"),
-        "ingested_at": Column("Ingested (UTC)", "time"),
-        "run_id": Column("Run id"),
-        "path": Column("Folder"),
-        "command": Column("Command", width="large"),
+        "origin": Column(
+            "Origin", help="Who measured: xlabench, or another tool whose records were read.", hidden=True
+        ),
+        "last_finished": Column("Finished (UTC)", "time", hidden=True),
+        "ingested_at": Column("Ingested (UTC)", "time", hidden=True),
+        "run_id": Column("Run id", hidden=True),
+        "path": Column("Folder", hidden=True),
+        "command": Column("Command", hidden=True),
     }

@@ -79,8 +79,8 @@ def _columns() -> dict[str, Column]:
         "status": Column("Status"),
         "latency_s": measured("latency_s"),
         "steady_n": Column("n", "number", help="Steady samples behind the latency."),
-        "verification_code": Column("Verification"),
+        "verification_code": Column("Verification", hidden=True),
         "finished_at": Column("Finished (UTC)", "time"),
-        "reason": Column("Why no number", width=320),
-        "record_id": Column("Record id"),
+        "reason": Column("Why no number"),
+        "record_id": Column("Record id", hidden=True),
     }

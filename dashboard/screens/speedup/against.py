@@ -119,7 +119,7 @@ def _table(view: View, found: pd.DataFrame, a: str, b: str) -> None:
         "n_b": Column("n of B", "number", help=metric("steady_n").definition),
         "ratio": Column("A / B", "ratio", help="Latency of A over latency of B: above 1, B is faster."),
         "interval": Column("95 %", help="Interval of the ratio; needs 6 samples on both sides."),
-        "reason": Column("Why missing", width="large"),
+        "reason": Column("Why missing"),
     }
     opening.table(
         view,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from dashboard.view import View
 
-_BASELINE = "this is the baseline"
+_BASELINE = "the baseline"
 _CROSS = "cross-device: a ratio without interval and verdict"
 
 
@@ -64,10 +64,10 @@ def _columns(view: View) -> dict[str, Column]:
         "latency_s": measured("latency_s"),
         "steady_n": Column("n", "number", help=metric("steady_n").definition),
         "baseline_latency_s": measured("baseline_latency_s", "Baseline", f"Baseline: {view.baseline_text}."),
-        "baseline_steady_n": Column("n of it", "number", help=metric("baseline_steady_n").definition),
+        "baseline_steady_n": Column("n, baseline", "number", help=metric("baseline_steady_n").definition, hidden=True),
         "throughput_per_s": Column("Samples/s", "decimal", help=metric("throughput_per_s").definition),
-        "batch_size": Column("Batch size", "number", help=metric("batch_size").definition),
-        "status": Column("Status", width=95),
-        "speedup_reason": Column("Note", width=280, help="Why there is no speedup, or what to know about it."),
+        "batch_size": Column("Batch size", "number", help=metric("batch_size").definition, hidden=True),
+        "status": Column("Status", hidden=True),
+        "speedup_reason": Column("Note", help="Why there is no speedup, or what to know about it."),
         "dtype": Column("Dtype"),
     }

@@ -11,7 +11,7 @@ from dashboard import answers, data, links, tables
 from dashboard.charts import history
 from dashboard.rows import each
 from dashboard.tables import Column, measured
-from dashboard.words import count, interval, missing, ratio, share
+from dashboard.words import count, escape, interval, listed, missing, ratio, share
 
 if TYPE_CHECKING:
     from dashboard.view import View
@@ -50,7 +50,7 @@ def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], wanted: tuple[st
             bind="query-params",
             label_visibility="collapsed",
         )
-        _rate(view, part, rate or "Ran", events)
+        _rate(view, part, rate or "Ran", events, named=set(means["series"]))
     with right:
         _models(view, means, events)
     _table(view, part, wanted)
@@ -103,7 +103,8 @@ def _means(means: pd.DataFrame) -> pd.DataFrame:
     ).assign(low=means["geomean_low"].to_numpy(), high=means["geomean_high"].to_numpy())
 
 
-def _rate(view: View, part: pd.DataFrame, rate: str, events: pd.DataFrame) -> None:
+def _rate(view: View, part: pd.DataFrame, rate: str, events: pd.DataFrame, named: set[str]) -> None:
+    """Draw how many ran or passed; name those that the legend of the means has not."""
     over, of = RATES[rate]
     rows = part[(part[of] > 0) & ((rate == "Ran") | part["verify_asked"])]
     if rows.empty:
@@ -117,6 +118,8 @@ def _rate(view: View, part: pd.DataFrame, rate: str, events: pd.DataFrame) -> No
     points = history.points(rows, rows[over] / rows[of], labels)
     title = "Ran, of the plan" if rate == "Ran" else "Verified, of what answered"
     clicked(view, history.lines(points, title, events=events, share=True, legend=False), f"rate-{rate}", title)
+    if others := sorted(set(rows["series"]) - named):
+        st.caption(f"Only here, because without a speedup: {escape(listed(others))}.")
 
 
 def _models(view: View, means: pd.DataFrame, events: pd.DataFrame) -> None:

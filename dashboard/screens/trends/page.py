@@ -10,7 +10,7 @@ from dashboard import answers, data, empty, frame
 from dashboard.rows import each, with_series
 from dashboard.screens.overview.cells import KEYS
 from dashboard.screens.trends import changes, overall, runs, single
-from dashboard.words import count, escape, missing, ratio
+from dashboard.words import count, escape, missing, ratio, when
 
 _MOST = 3
 """Series that the answer names; charts and table have all."""
@@ -36,7 +36,8 @@ def show(view: View) -> None:
     mine = (rows["test"] == keys[0]) & (rows["accelerator"] == keys[1]) & (rows["suite"] == keys[2])
     part = with_series(rows[mine])
     with top:
-        frame.head("Trends", view, _said(view, part, keys, moved, wanted), int(rows["planned_n"].sum()), baseline=True)
+        shown = int(rows.loc[rows["run_id"] == view.selection.run_id, "planned_n"].sum())
+        frame.head("Trends", view, _said(view, part, keys, moved, wanted), shown, baseline=True)
     marks = data.rows(view.snapshot, "marks", view.selection)
     overall.show(view, part, keys, wanted, marks)
     single.show(view, keys, wanted, moved, marks)
@@ -57,9 +58,11 @@ def _said(
         return ["One run of this label: a trend needs two. Choose another label, or measure again"]
     inside = moved[moved["run_after"].isin(wanted)]
     slower = int((inside["change_ratio"] > 1).sum())
-    change = f"{count(len(inside), 'change')} of a latency confirmed in {count(len(wanted), 'run')}"
+    runs_n = count(len(wanted), "run")
+    change = f"{count(len(inside), 'confirmed change')} of a latency in {runs_n}"
+    change += f": {slower} slower, {len(inside) - slower} faster"
     said = [text for _, text in sorted(_moves(view, part, keys))]
-    return [*said[:_MOST], f"{change}: {slower} slower, {len(inside) - slower} faster"]
+    return [*said[:_MOST], change if len(inside) else f"No confirmed change of a latency in {runs_n}"]
 
 
 def _moves(view: View, part: pd.DataFrame, keys: tuple[str, ...]) -> list[tuple[tuple[bool, str], str]]:
@@ -75,11 +78,12 @@ def _moves(view: View, part: pd.DataFrame, keys: tuple[str, ...]) -> list[tuple[
         moved = _since(view, first)
         if first.run_id == view.selection.run_id or moved is None:
             continue
-        change = f"from **{ratio(moved.geomean_before)}** to **{ratio(moved.geomean_after)}**"
+        before, after = ratio(moved.geomean_before), ratio(moved.geomean_after)
+        change = f"stayed **{after}**" if before == after else f"went from **{before}** to **{after}**"
         where = escape(f"{keys[0]} on {keys[1]}, {keys[2]}")
-        over = f"over the same {count(int(moved.n), 'model')} as on {escape(f'{first.run_started:%Y-%m-%d}')}"
+        over = f"over the same {count(int(moved.n), 'model')} since {when(first.run_started)}"
         place = (first.backend == "eager", "" if first.backend.startswith("openxla") else str(name))
-        said = f"**{escape(name)}** went {change} {escape(view.selection.baseline)} in {where}, {over}"
+        said = f"**{escape(name)}** {change} as fast as {escape(view.selection.baseline)} in {where}, {over}"
         found.append((place, said))
     return found
 

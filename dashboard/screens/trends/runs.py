@@ -56,5 +56,5 @@ def section(sections: Sequence[tuple[str, str, str]]) -> tuple[str, str, str]:
     texts = {" · ".join(keys): keys for keys in sections}
     if len(texts) == 1:
         return sections[0]
-    picked = st.selectbox("Of", list(texts), key="section", bind="query-params")
+    picked = st.selectbox("Test, accelerator and suite", list(texts), key="section", bind="query-params")
     return texts.get(str(picked), sections[0])

@@ -1,0 +1,109 @@
+"""How wide the columns of a table are: numbers and names whole, long texts in what is left of the window.
+
+Left to itself, the table in the browser measures the first rows only: a longer number further down loses its digits on
+the left, and whatever is wider than the window is out of sight.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from dashboard.words import missing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROOM_PX = 1046
+"""Of a table beside the sidebar in a window of 1440 pixels, within a part that opens; wider ones are filled anyway."""
+BOX_PX = 35
+"""Where a row is selected."""
+LONGEST_PX = 460
+"""Of a text: what is longer is read in its cell, or in a file."""
+SHORTEST_PX = 90
+"""Of a text that has to make room."""
+_FONT_PX = 13.1
+_PADDING_PX = 19
+_BOLD = 1.06
+_ROWS = 1000
+"""What is measured of a long table, from its first row on."""
+_STEP_PX = 4
+_LINE_PX = 80
+_TIME_PX = 124
+_DIGITS = "0.0000"
+"""Numbers of four digits: neither the least nor the greatest need be the longest."""
+_EMS = {
+    **dict.fromkeys("ijlI'|", 0.25),
+    **dict.fromkeys(" ", 0.2),
+    **dict.fromkeys(".,:;!", 0.25),
+    **dict.fromkeys("()[]{}-frt/", 0.33),
+    **dict.fromkeys("csvxyz", 0.45),
+    **dict.fromkeys("mMwW%@", 0.83),
+    **dict.fromkeys("abdeghknopqu0123456789+=<>_", 0.53),
+}
+"""Width of a character of the page's font over its size, in groups; of all others `_OTHER_EMS`."""
+_OTHER_EMS = 0.64
+
+
+class Wish(NamedTuple):
+    """What one column needs."""
+
+    label: str
+    kind: str
+    """As of `tables.Column`."""
+    pinned: bool
+    at_least: int
+    """Pixels."""
+
+
+def fitted(shown: pd.DataFrame, wishes: Mapping[str, Wish], formats: Mapping[str, str], room: int) -> dict[str, int]:
+    """Return the width of each column in pixels; texts make room where all would not fit, pinned ones last.
+
+    Args:
+        shown: the values as they are displayed.
+        wishes: column → what it needs, in order.
+        formats: kind of a number → its format with `%`.
+        room: pixels for all of them.
+    """
+    widths = {name: _needed(shown[name], wish, formats) for name, wish in wishes.items()}
+    for pinned in (False, True):
+        texts = [name for name, wish in wishes.items() if wish.kind in ("text", "verdict") and wish.pinned == pinned]
+        widths |= _levelled(widths, texts, room, wishes)
+    return widths
+
+
+def text_px(text: str) -> float:
+    """Return how wide a text is in a table."""
+    return _FONT_PX * sum(_EMS.get(character, _OTHER_EMS) for character in text)
+
+
+def _needed(values: pd.Series, wish: Wish, formats: Mapping[str, str]) -> int:
+    longest = max([text_px(wish.label), *(text_px(text) for text in _texts(values, wish, formats))])
+    least = {"line": _LINE_PX, "time": _TIME_PX}.get(wish.kind, 0)
+    bold = _BOLD if wish.kind == "verdict" else 1
+    return int(max(min(longest * bold + _PADDING_PX, LONGEST_PX), least, wish.at_least))
+
+
+def _texts(values: pd.Series, wish: Wish, formats: Mapping[str, str]) -> list[str]:
+    """Return what may be the widest of a column."""
+    if wish.kind in ("line", "time"):
+        return []
+    if wish.kind in formats:
+        form, known = formats[wish.kind], pd.to_numeric(values).dropna()
+        digits = [_DIGITS] if form.endswith("g") else []
+        return digits + [form % end for end in (known.min(), known.max())] if len(known) else digits
+    every: list[Any] = values.head(_ROWS).tolist()
+    return sorted({str(text) for text in every if not missing(text)}, key=len)[-3:]
+
+
+def _levelled(widths: Mapping[str, int], texts: list[str], room: int, wishes: Mapping[str, Wish]) -> dict[str, int]:
+    """Return widths of texts, the longest cut to one level, so that all columns fit, as far as they can."""
+    room -= sum(width for name, width in widths.items() if name not in texts)
+    least = {name: max(SHORTEST_PX, int(text_px(wishes[name].label)) + _PADDING_PX) for name in texts}
+    found = {name: widths[name] for name in texts}
+    for level in range(LONGEST_PX, 0, -_STEP_PX):
+        if sum(found.values()) <= room:
+            break
+        found = {name: min(widths[name], max(least[name], level)) for name in texts}
+    return found
