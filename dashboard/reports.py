@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -36,7 +37,10 @@ def show(report: Report, *, key: str, file_name: str, sql: Sequence[str | Mappin
 def _table(table: Table, *, key: str, file_name: str, sql: str | Mapping[str, str]) -> None:
     names = _names(table.columns)
     frame = pd.DataFrame(list(table.rows), columns=names)
-    columns = {name: _column(column, frame[name]) for name, column in zip(names, table.columns, strict=True)}
+    columns = {
+        name: replace(_column(column, frame[name]), hidden=name in _RARE)
+        for name, column in zip(names, table.columns, strict=True)
+    }
     tables.show(frame, columns, key=key, alt=table.title, file_name=file_name, sql=sql)
 
 
@@ -49,6 +53,8 @@ def _names(columns: tuple[Column, ...]) -> list[str]:
     return names
 
 
+_RARE = ("Mean peak", "n of Mean peak")
+"""Names of columns that are in the menu of their table."""
 _SHORT = {
     "variant": "Backend",
     "Mean compilation": "Compiling",

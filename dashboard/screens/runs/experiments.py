@@ -55,6 +55,6 @@ def _columns() -> dict[str, Column]:
         "dtype": Column("Dtype"),
         "batch_size": Column("Batch size", "number", hidden=True),
         "replicas_n": measured("replicas_n"),
-        "attempt": measured("attempt"),
+        "attempt": measured("attempt", hidden=True),
         "reproduce": Column("Reproduce", hidden=True),
     }
