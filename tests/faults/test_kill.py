@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 import pytest
@@ -16,6 +17,10 @@ import pytest
 from runner.schedule import processes
 from store.ingest import ingest
 from store.query import connect, current_snapshot
+from tests import warm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 
@@ -31,7 +36,11 @@ class LiveRun:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.log = folder.parent / "stderr.txt"
-        self.start()
+        self.go_on()
+
+    def go_on(self, *words: str) -> None:
+        """Start the command, for the first time or once more, and catch the processes of the second model."""
+        self.start(*words)
         self._wait_for("slow eval eager on cpu: measuring")
         self.server = self._only(self.scheduler.children())
         self.child = self._only(self.server.children())
@@ -46,21 +55,16 @@ class LiveRun:
     def environment(self) -> dict[str, str]:
         return {**os.environ, "XLABENCH_SUITES": "tests.faults.faulty_suite:SUITE", "PYTHONPATH": str(ROOT)}
 
-    def start(self) -> None:
+    def start(self, *words: str) -> None:
+        command = [*self.command(), *words]
         with self.log.open("w") as sink:
-            popen = subprocess.Popen(self.command(), cwd=ROOT, env=self.environment(), stderr=sink, stdout=sink)
+            popen = subprocess.Popen(command, cwd=ROOT, env=self.environment(), stderr=sink, stdout=sink)
         self.popen, self.scheduler = popen, psutil.Process(popen.pid)
 
     def again(self) -> str:
-        done = subprocess.run(
-            self.command(),
-            cwd=ROOT,
-            env=self.environment(),
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
+        python, dash_m, module, *words = self.command()
+        assert (python, dash_m) == (sys.executable, "-m")
+        done = warm.run(module, words, env=self.environment(), timeout=PATIENCE_S)
         assert done.returncode == 0, done.stderr
         return done.stderr + done.stdout
 
@@ -115,25 +119,32 @@ def assert_whole(live: LiveRun, store: Path, statuses: dict[str, str]) -> None:
     assert [record["attempt"] for record in records if record["model"]["model_name"] == "fine"] == [1]
 
 
-@pytest.mark.parametrize("_", range(TIMES))
-def test_scheduler_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
-    """The unfinished experiment is measured again; the finished one is not."""
-    live.scheduler.kill()
-    live.popen.wait()
-    assert_none_left(live)
-    assert "finished before: faulty/fine" in live.again()
-    assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
-
-
-@pytest.mark.parametrize("_", range(TIMES))
-def test_scheduler_killed_while_the_child_is_stopped(live: LiveRun, tmp_path: Path, _: int) -> None:
-    """A stopped child and its stopped grandchild do not outlive the scheduler."""
+def stop_the_child(live: LiveRun) -> None:
     for process in (live.grandchild, live.child):
         process.send_signal(signal.SIGSTOP)
-    live.scheduler.kill()
-    live.popen.wait()
-    assert_none_left(live)
-    live.again()
+
+
+def do_nothing(live: LiveRun) -> None:
+    """Leave the child running."""
+
+
+BEFORE = pytest.mark.parametrize("before", [do_nothing, stop_the_child])
+"""What is done before a kill: a stopped child and its stopped grandchild outlive nobody, either."""
+
+
+@BEFORE
+def test_scheduler_killed(live: LiveRun, tmp_path: Path, before: Callable[[LiveRun], None]) -> None:
+    """Each time, the unfinished experiment is measured again by the next call; the finished one is not."""
+    for number in range(TIMES):
+        if number:
+            live.go_on()
+            assert "finished before: faulty/fine" in live.log.read_text()
+        before(live)
+        live.scheduler.kill()
+        live.popen.wait()
+        assert_none_left(live)
+        assert [record["model"]["model_name"] for record in live.records()] == ["fine"]
+    assert "finished before: faulty/fine" in live.again()
     assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
 
 
@@ -147,25 +158,19 @@ def test_fork_server_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
     assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
 
 
-@pytest.mark.parametrize("_", range(TIMES))
-def test_child_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
-    """A crash is a record with its signal, and counts as finished."""
-    live.child.kill()
-    assert live.popen.wait(PATIENCE_S) == 0
-    assert_none_left(live)
+@BEFORE
+def test_child_killed(live: LiveRun, tmp_path: Path, before: Callable[[LiveRun], None]) -> None:
+    """A crash is a record with its signal, and counts as finished unless failures are asked for again."""
+    for number in range(TIMES):
+        if number:
+            live.go_on("--retry-failed")
+        before(live)
+        live.child.kill()
+        assert live.popen.wait(PATIENCE_S) == 0
+        assert_none_left(live)
+        signals = [record["error"]["signal"] for record in live.records() if record["error"]]
+        assert signals == [signal.SIGKILL] * (number + 1)
     assert "Measured 0 experiments" in live.again()
-    assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "crashed"})
-    assert [record["error"]["signal"] for record in live.records() if record["error"]] == [signal.SIGKILL]
-
-
-@pytest.mark.parametrize("_", range(TIMES))
-def test_stopped_child_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
-    """The stopped grandchild of a killed child is killed too."""
-    for process in (live.grandchild, live.child):
-        process.send_signal(signal.SIGSTOP)
-    live.child.kill()
-    assert live.popen.wait(PATIENCE_S) == 0
-    assert_none_left(live)
     assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "crashed"})
 
 
