@@ -5,12 +5,19 @@ from __future__ import annotations
 import os
 import time
 
+import pytest
 from runner_makers import config, settings
 
 from runner import instrument
 from runner.backends import backend_of
+from runner.environments.machine import detect
 from runner.messages import Exactly, Finish, Instrument, Load
 
+NEEDS = [
+    pytest.mark.slow,
+    # Asked of the packages' metadata: to import it here takes each worker seconds, whether or not it has such a test.
+    pytest.mark.skipif("torch_xla" not in detect().packages, reason="torch_xla is needed"),
+]
 PATIENCE_S = 300
 BLOCKS = 8
 

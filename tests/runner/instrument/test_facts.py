@@ -1,10 +1,9 @@
 """Graph facts and call sites of real timed processes."""
 
 import pytest
-from real import measured
+from real import NEEDS, measured
 
-pytest.importorskip("torch_xla")
-pytestmark = pytest.mark.slow
+pytestmark = NEEDS
 
 
 def hlo_of(report):

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from real import NEEDS
 
 from tests.command import xlabench
 
-pytest.importorskip("torch_xla")
-pytestmark = pytest.mark.slow
+pytestmark = NEEDS
 
 FLAGS = (
     "--dump-hlo", "--save-output", "--dump-pytorch-profiles", "--profile-cuda-cpu", "--memory-snapshot",
