@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.command import xlabench
+from tests.tiers import first_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +49,7 @@ def test_none_of_it_is_a_result(paid: tuple[Path, str]) -> None:
         assert sql(home, f"SELECT count(*) AS n FROM {view}") == [{"n": 0}], view
 
 
-@pytest.mark.parametrize("test", ["eval", "train"])
+@pytest.mark.parametrize("test", first_of(["eval", "train"]))
 def test_a_program_that_dynamo_cannot_compile_without_the_op_is_an_outcome(tmp_path: Path, test: str) -> None:
     """PyTorch/XLA's nonzero on request has a size that its bridge cannot read: no payoff, and the words of why."""
     chosen = ("--only", "dummy/dummy_nonzero", "--test", test, "--accelerator", "cpu", "--xla", "PJRT")
