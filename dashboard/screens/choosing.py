@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 _LONGEST_SHOWN = 60
+_MOST_SHOWN = 3
 
 
 def segments(label: str, options: Sequence[str], key: str) -> str:
@@ -69,8 +70,14 @@ def _none(key: str) -> None:
 
 
 def notice_unknown(label: str, options: Sequence[str], key: str) -> None:
-    """Say that a link asks for a choice which there is not; Streamlit drops it from the address."""
-    given = st.query_params.get(key)
-    if given and given not in options:
-        named = f"**{escape(label)}** = “{escape(given[:_LONGEST_SHOWN])}”"
-        st.warning(f"Ignored, because there is no such choice: {named}.", icon=":material/link_off:")
+    """Say that a link asks for a choice which there is not; Streamlit drops it from the address.
+
+    Of a link only: a choice that goes because the reader changed another one needs no word.
+    """
+    if key in st.session_state:
+        return
+    unknown = [given for given in st.query_params.get_all(key) if given and given not in options]
+    if unknown:
+        named = ", ".join(f"“{escape(given[:_LONGEST_SHOWN])}”" for given in unknown[:_MOST_SHOWN])
+        text = f"Ignored, because there is no such choice: **{escape(label)}** = {named}."
+        st.warning(text, icon=":material/link_off:")

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data, tables, triage, verdicts
+from dashboard.screens import choosing
 from dashboard.screens.compare import sources
 from dashboard.tables import Column
 from dashboard.words import STATUS_WORDS, interval, listed
@@ -40,6 +41,8 @@ def filtered(view: View, findings: Iterable[Finding]) -> list[Finding]:
 
 def controls() -> tuple[list[str], str, bool]:
     """Draw what to show; return the groups (none: all), the order and whether only open findings are wanted."""
+    choosing.notice_unknown("Findings", GROUPS, "findings")
+    choosing.notice_unknown("Order", list(ORDERS), "by")
     with st.container(horizontal=True, vertical_alignment="center"):
         groups = st.pills(
             "Findings",

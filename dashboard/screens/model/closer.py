@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dashboard import access, again, drafts
+from dashboard.screens import choosing
 from dashboard.screens.model import files, history, identity, metrics, ops, programs, samples, verification
 from dashboard.screens.model.result import Result
 
@@ -33,6 +34,8 @@ def show(view: View, rows: pd.DataFrame) -> None:
     """Let the reader choose a result and a part, both in the URL; draw what was chosen."""
     st.subheader("One result", anchor=False)
     names = list(rows["series"])
+    choosing.notice_unknown("Result", names, "result")
+    choosing.notice_unknown("Part", list(PARTS), "part")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
             "Result",

@@ -9,6 +9,7 @@ import streamlit as st
 from dashboard import data, tables
 from dashboard.charts import samples as chart
 from dashboard.rows import each
+from dashboard.screens import choosing
 from dashboard.tables import Column, measured
 from dashboard.words import STATUS_WORDS, count, escape, missing, seconds
 from store import advice
@@ -51,9 +52,11 @@ def _chart(blocks: pd.DataFrame, result: Result) -> None:
     processes = sorted(blocks["replica"].unique())
     chosen = _EVERY
     if len(processes) > 1:
+        options = [_EVERY, *(str(int(each)) for each in processes)]
+        choosing.notice_unknown("Process", options, "process")
         chosen = st.segmented_control(
             "Process",
-            [_EVERY, *(str(int(each)) for each in processes)],
+            options,
             default=_EVERY,
             required=True,
             key="process",
@@ -95,7 +98,7 @@ def _processes(view: View, result: Result) -> None:
     processes = data.rows(view.snapshot, "model_processes", view.selection, **result.keys)
     listed = processes.assign(status=[STATUS_WORDS.get(status, status) for status in processes["status"]])
     columns: dict[str, Column] = {
-        "replica": Column("Process", "number", pinned=True),
+        "replica": Column("Process", "number", pinned=True, help="Measuring processes of the result, from 0."),
         "status": Column("Status"),
         "latency_s": measured("latency_s"),
         "latency_low_s": measured("latency_low_s"),
@@ -120,16 +123,16 @@ def _processes(view: View, result: Result) -> None:
 
 def _table(view: View, result: Result, blocks: pd.DataFrame) -> None:
     columns: dict[str, Any] = {
-        "replica": Column("Process", "number"),
-        "block": Column("Block", "number"),
+        "replica": Column("Process", "number", help="Measuring process, from 0."),
+        "block": Column("Block", "number", help="Timed blocks in order, from 0."),
         "kind": Column("Phase"),
-        "round": Column("Turn", "number"),
-        "per_iter_s": Column("Per iteration, ms", "ms"),
+        "round": Column("Turn", "number", help="Of the turns that processes take, from 0."),
+        "per_iter_s": Column("Per iteration, ms", "ms", help="Wall time of the block over its iterations."),
         "trace_s": Column("Tracing, ms", "ms", help="Host time per iteration spent tracing lazy tensors."),
         "compile_s": Column("Compiling, s", "seconds", help="That PyTorch/XLA counts, of the block."),
         "execute_s": Column("Executing, ms", "ms", help="That PyTorch/XLA counts, of the block."),
-        "compiles": Column("Compilations", "number"),
-        "executions": Column("Executions", "number"),
+        "compiles": Column("Compilations", "number", help="Programs that were compiled in the block."),
+        "executions": Column("Executions", "number", help="Programs that were executed in the block."),
     }
     tables.show(
         blocks,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dashboard import data, filters, links, tables
+from dashboard.screens import choosing
 from dashboard.tables import Column
 from dashboard.words import count
 
@@ -24,6 +25,7 @@ def show(view: View, rows: pd.DataFrame) -> None:
         st.caption("There is no other run to compare with.")
         return
     texts = [text for _, text in runs[: filters.RUNS_LISTED]]
+    choosing.notice_unknown("Other run", texts, "with_run")
     chosen = st.selectbox("Other run", texts, index=_before(view, runs), key="with_run", bind="query-params", width=520)
     other = next(run_id for run_id, text in runs if text == chosen)
     found = data.rows(view.snapshot, "run_differs", view.selection, other=other)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from dashboard import data
 from dashboard.rows import each
+from dashboard.screens import choosing
 from dashboard.words import escape
 
 if TYPE_CHECKING:
@@ -26,10 +27,13 @@ def chosen(view: View) -> tuple[str, ...]:
     """Draw the boxes; return the ids of the runs, the oldest first."""
     known = data.runs(view.snapshot)
     labels = [str(label) for label in dict.fromkeys(known["run_label"].dropna())]
+    offered = [SAME_LABEL, EVERY_LABEL, *labels]
+    choosing.notice_unknown("Runs of", offered, "label")
+    choosing.notice_unknown("Newest", LENGTHS, "last")
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     label = left.selectbox(
         "Runs of",
-        [SAME_LABEL, EVERY_LABEL, *labels],
+        offered,
         key="label",
         bind="query-params",
         help="Runs of one label measure the same thing again and again. None is newer than the shown run.",
@@ -54,6 +58,7 @@ def _ids(view: View, known: pd.DataFrame, label: str, most: int) -> tuple[str, .
 def section(sections: Sequence[tuple[str, str, str]]) -> tuple[str, str, str]:
     """Draw the choice of test, accelerator and suite where there are several; return it."""
     texts = {" · ".join(keys): keys for keys in sections}
+    choosing.notice_unknown("Of", list(texts), "section")
     if len(texts) == 1:
         return sections[0]
     picked = st.selectbox("Test, accelerator and suite", list(texts), key="section", bind="query-params")
