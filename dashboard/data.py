@@ -49,7 +49,9 @@ _PICKED: dict[str, tuple[str, ...]] = {
         ),
         _OF_RESULTS,
     ),
-    **dict.fromkeys(("counts", "geomean_changes", "geomeans", "memory_ratios", "trend_geomeans"), _OF_SERIES),
+    **dict.fromkeys(
+        ("cost_changes", "counts", "geomean_changes", "geomeans", "memory_ratios", "trend_geomeans"), _OF_SERIES
+    ),
 }
 """Query → the filters that only choose among its rows: it is asked for all of them once, and another choice costs no
 query. Its statement has them, and gives the same rows."""
@@ -107,7 +109,7 @@ def graph_breaks(shown: str, selection: Selection) -> pd.DataFrame:
 
 
 def rows(shown: str, name: str, selection: Selection, **more: Any) -> pd.DataFrame:
-    """Return the rows of a query of `queries/`.
+    """Return the rows of a query of `queries/`, or of `store/queries/`.
 
     Args:
         shown: the snapshot.
@@ -195,7 +197,9 @@ def sql(name: str, *, only: bool = False) -> str:
 
 
 def _read(name: str) -> str:
-    return (_FOLDER / f"{name}.sql").read_text(encoding="utf-8").rstrip()
+    """Return a query of ours; of the store, where a page and a report ask the same."""
+    path = _FOLDER / f"{name}.sql"
+    return (path.read_text(encoding="utf-8") if path.is_file() else query.marked(name)).rstrip()
 
 
 def _named_runs(known: pd.DataFrame) -> tuple[tuple[str, str], ...]:

@@ -95,8 +95,13 @@ def fetch(con: Connection, sql: str, params: Mapping[str, Any] | None = None) ->
 @cache
 def named(name: str) -> str:
     """Return the text of a query in `store/queries`; the conditions of `Filters` stand where it marks their place."""
-    text = (files("store.queries") / f"{name}.sql").read_text(encoding="utf-8")
+    text = marked(name)
     return text.replace(FILTERS, named("filters").rstrip()) if FILTERS in text else text
+
+
+def marked(name: str) -> str:
+    """Return the text of a query in `store/queries` as it stands there, with its marks."""
+    return (files("store.queries") / f"{name}.sql").read_text(encoding="utf-8")
 
 
 def looks(con: Connection, runs: Iterable[str]) -> int:

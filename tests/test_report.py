@@ -151,7 +151,10 @@ def test_a_picture_is_written(report, peer_file, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["nothing"], "nothing is no report (speedup, latest, latest-grouped, histogram, payoffs, weekly) and no file"),
+        (
+            ["nothing"],
+            "nothing is no report (speedup, latest, latest-grouped, histogram, payoffs, fallbacks, weekly) and no file",
+        ),
         (["latest", "--rule", "paired"], "belong to --rule peer"),
         (["latest", "--baseline", "same"], "oldest or latest"),
         (["weekly", "--baseline", "latest"], "compares with --since"),
@@ -161,6 +164,8 @@ def test_a_picture_is_written(report, peer_file, tmp_path):
         (["weekly", "--format", "png"], "draws with --format html"),
         (["payoffs", "--rule", "hud"], "The report payoffs has its own rule and no baseline"),
         (["payoffs", "--baseline", "oldest"], "The report payoffs has its own rule and no baseline"),
+        (["fallbacks", "--rule", "hud"], "The report fallbacks has its own rule and no baseline"),
+        (["fallbacks", "--format", "svg", "--output", "x.svg"], "The report fallbacks has no picture"),
         (["--since", "2026-01-01"], "belong to the report weekly"),
         (["latest", "--run", "a"], "leave --run away"),
         (["latest", "--test", "eval", "--test", "training"], "one test at a time"),

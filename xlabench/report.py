@@ -8,7 +8,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from xlabench.command import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, say, state_of, store_of, verb
-from xlabench.report_flags import PICTURES, POINTS, add_flags, tests_of, words_of, wrong
+from xlabench.report_flags import OF_OPS, OWN_KINDS, PICTURES, POINTS, add_flags, tests_of, words_of, wrong
 
 if TYPE_CHECKING:
     import argparse
@@ -29,6 +29,7 @@ def add(verbs: Verbs) -> None:
         "Print speedups over a baseline, and their geometric means with n. Without --run, of the newest run; of FILEs, "
         "if some are named, instead of the store. Under --rule peer, the numbers of PyTorch/XLA's aggregate.py. "
         "`payoffs` is what models gain without their fallback ops, where `run --without-fallback` measured it. "
+        "`fallbacks` ranks the ops that XLA did not lower, the one to lower first on top. "
         "`weekly` is the review of a week: what passes, fails, got slower or faster since, and why.",
     )
     add_flags(parser)
@@ -37,7 +38,7 @@ def add(verbs: Verbs) -> None:
 def _report(parsed: argparse.Namespace) -> int:
     kind, files = words_of(parsed.what)
     parsed.kind = kind.replace("-", "_")
-    parsed.peer = parsed.rule == "peer" or (parsed.rule is None and parsed.kind not in ("speedup", "payoffs", "weekly"))
+    parsed.peer = parsed.rule == "peer" or (parsed.rule is None and parsed.kind not in OWN_KINDS)
     parsed.format = parsed.format or ("markdown" if kind == "weekly" else "text")
     if sentence := wrong(parsed, files):
         return say(sentence, EXIT_USAGE)
@@ -92,7 +93,7 @@ def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
     from store.compare import resolve
     from store.filters import Filters
     from store.query import DEFAULT_BASELINE
-    from store.report import hud_report, paired_report, payoffs_report
+    from store.report import fallbacks_report, hud_report, paired_report, payoffs_report
 
     filters = Filters(
         suite=tuple(parsed.suite_name),
@@ -102,8 +103,8 @@ def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
         accelerator=(parsed.accelerator,) if parsed.accelerator else (),
         run=tuple(parsed.run),
     )
-    if parsed.kind == "payoffs":
-        return payoffs_report(con, filters)
+    if parsed.kind in OF_OPS:
+        return {"payoffs": payoffs_report, "fallbacks": fallbacks_report}[parsed.kind](con, filters)
     backend = parsed.backends[0] if parsed.backends else DEFAULT_BASELINE
     named = parsed.baseline not in (*POINTS, "same")
     at = resolve(con, parsed.baseline).run_id if named else parsed.baseline

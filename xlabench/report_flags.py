@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
     from xlabench.command import Parser
 
-KINDS = ("speedup", "latest", "latest-grouped", "histogram", "payoffs", "weekly")
+KINDS = ("speedup", "latest", "latest-grouped", "histogram", "payoffs", "fallbacks", "weekly")
+OF_OPS = ("payoffs", "fallbacks")
+"""Reports that rank fallback ops: they have a rule of their own."""
+OWN_KINDS = ("speedup", *OF_OPS, "weekly")
+"""Those of no rule of the peer's."""
 PICTURES = ("png", "svg")
 POINTS = (None, "oldest", "latest")
 _TESTS = {"inference": "eval", "training": "train"}
@@ -94,16 +98,17 @@ def words_of(words: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
 def wrong(parsed: argparse.Namespace, files: Sequence[Path]) -> str | None:
     """Say in one sentence which flags do not go together."""
     peer, weekly = parsed.peer, parsed.kind == "weekly"
-    of_peer = parsed.metric != "exec" or parsed.kind not in ("speedup", "payoffs", "weekly")
-    payoffs = parsed.kind == "payoffs"
+    of_peer = parsed.metric != "exec" or parsed.kind not in OWN_KINDS
+    of_ops = parsed.kind in OF_OPS
     picture = parsed.format in PICTURES
     narrowed = [*parsed.suite_name, *parsed.test, *parsed.filter, *parsed.exclude] or parsed.accelerator
     swallowed = [name for name in parsed.backends if name.endswith(_SUFFIXES)]
     rules = {
         "The weekly report has its own rule; leave --rule away.": weekly and parsed.rule,
-        "The report payoffs has its own rule and no baseline; leave --rule and --baseline away.": (
-            payoffs and (parsed.rule or parsed.baseline)
+        f"The report {parsed.kind} has its own rule and no baseline; leave --rule and --baseline away.": (
+            of_ops and (parsed.rule or parsed.baseline)
         ),
+        "The report fallbacks has no picture; the page Fallback ops draws it.": picture and parsed.kind == "fallbacks",
         "latest, latest-grouped, histogram and --metric belong to --rule peer.": of_peer and not peer,
         "Under the peer rule --baseline is oldest or latest.": peer and parsed.baseline not in POINTS,
         "The weekly report is of whole runs: name them with --run, and leave what narrows them away.": (

@@ -10,6 +10,8 @@ SELECT
     count(*) FILTER (status = 'never_steady') AS never_steady_n,
     count(*) FILTER (status = 'not_run') AS not_run_n,
     count(*) FILTER (NOT ran AND status NOT IN ('skipped', 'verify_only', 'never_steady', 'not_run')) AS failed_n,
+    count(*) FILTER (verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN')) AS checked_n,
+    count(*) FILTER (verification_code = 'PASS') AS right_n,
     median(first_iteration_s) AS first_iteration_s,
     count(first_iteration_s) AS first_iteration_n,
     median(compiler_time_s) AS compiler_time_s,

@@ -1,4 +1,4 @@
--- Grain: one row per op that XLA did not lower in the filtered results of the shown run; as view fallback_by_op, but over
+-- Grain: one row per op that XLA did not lower in the filtered results of a run; as view fallback_by_op, but over
 -- all backends, tests and environments that the filters leave. The payoff is that of the result with the largest. Host
 -- reads last: nothing to lower. $order `payoff`: proven gains first, the largest on top, and last the ops of which every
 -- measurement lies below 1; between them what is not measured or not told apart, by its cost.

@@ -1,5 +1,6 @@
 """Reports over a snapshot: tables as data, and how to print them."""
 
+from store.report.fallbacks import fallbacks_report
 from store.report.floors import floors_report
 from store.report.hud import hud_report
 from store.report.paired import paired_report
@@ -14,6 +15,7 @@ __all__ = [
     "PeerOptions",
     "Report",
     "Table",
+    "fallbacks_report",
     "floors_report",
     "hud_report",
     "paired_report",

@@ -38,7 +38,7 @@ def paired_report(
     Raises:
         UsageError: nothing fits the filters.
     """
-    chosen = filters if filters.run else msgspec.structs.replace(filters, run=(_newest_run(con, filters),))
+    chosen = filters if filters.run else msgspec.structs.replace(filters, run=(newest_run(con, filters),))
     parameters = with_baseline(chosen, baseline_backend, baseline_run)
     rows = fetch(con, named("speedups"), parameters)
     if not rows:
@@ -97,8 +97,12 @@ def point_text(baseline_run: str | None) -> str:
     return points.get(baseline_run, f" of run {baseline_run}")
 
 
-def _newest_run(con: Connection, filters: Filters) -> str:
-    """Return the newest run that has a result which fits."""
+def newest_run(con: Connection, filters: Filters) -> str:
+    """Return the newest run that has a result which fits.
+
+    Raises:
+        UsageError: no run has one.
+    """
     rows = fetch(con, named("results"), filters.parameters())
     if not rows:
         raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")

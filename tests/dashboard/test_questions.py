@@ -95,7 +95,7 @@ def test_what_changed_between_two_runs_and_is_it_real(monkeypatch, review_store,
             assert sure.loc[key, column] == pytest.approx(medians[(*key, side)] * 1000), key
 
 
-def test_which_op_to_lower_first(monkeypatch, review_store, ask):
+def test_which_op_to_lower_first(monkeypatch, review_store, ask, told):
     at = open_page(monkeypatch, review_store, "fallback-ops", run=[FALLBACKS])
     shown = table_with(at, "op", "time_share", "calls_per_iteration")
     ops = ask(
@@ -109,6 +109,10 @@ def test_which_op_to_lower_first(monkeypatch, review_store, ask):
     assert list(shown["time_share"]) == pytest.approx(list(100 * ops["time_share"]))
     assert list(shown["calls_per_iteration"]) == list(ops["calls"])
     assert f"**{escape(ops['op'][0])}** is the op to lower first" in text(at)
+    reported = told("report", "fallbacks", "--run", FALLBACKS)["Fallback ops"]
+    assert [row[0] for row in reported] == list(shown["op"])
+    assert [row[6] for row in reported] == pytest.approx(list(shown["time_share"]))
+    assert [row[8] for row in reported] == list(shown["calls_per_iteration"])
 
 
 def test_what_lowering_an_op_would_pay(monkeypatch, review_store, ask, told):
