@@ -96,8 +96,74 @@ def test_last_run_draws_the_means_of_the_runs_before_it(monkeypatch, nights):
 
 def test_ran_shows_where_it_moved(monkeypatch, nights):
     ran = board(open_page(monkeypatch, nights, accelerator=["cpu"]))["ran"]
-    assert ran["eager"] == "4/4 → 3/4"
+    assert ran["eager"] == "▼ fewer, 4/4 → 3/4"
     assert ran["inductor"] == "4/4"
+
+
+@pytest.fixture(scope="module")
+def costlier(factory, tmp_path_factory):
+    """Two nights: under openxla+dynamo compiling takes half as long again, memory halves, an op and a FAIL are new."""
+    from store.ingest import ingest
+    from store.record import FallbackOp
+
+    home = tmp_path_factory.mktemp("costlier")
+    op = FallbackOp(op="nonzero", klass="opt_in_lowering", calls_per_iteration=2.0, calls_compile=4)
+    for night, run in enumerate(("11111111-old", "22222222-new")):
+        records = [
+            factory.make_record(
+                model=model,
+                backend=backend,
+                run_id=run,
+                timestamp=factory.RUN_START + night * factory.DAY,
+                first=(5.0 + place / 10) * (1.5 if night and backend == "openxla+dynamo" else 1.0),
+                verification_code="FAIL" if night and (model, backend) == ("dcgan", "openxla+dynamo") else "PASS",
+                fallback_ops=[op] if night and (model, backend) == ("vgg16", "openxla+dynamo") else (),
+                metrics={"peak_memory_bytes": [2e9 / (1 + (night if backend == "openxla+dynamo" else 0))]},
+            )
+            for place, model in enumerate(MODELS)
+            for backend in ("eager", "inductor", "openxla+dynamo")
+        ]
+        factory.write_run(home / "runs" / run, records)
+    ingest([home], home / "store")
+    return home / "store"
+
+
+def test_each_number_has_what_it_was_before_and_a_verdict(monkeypatch, costlier):
+    moved = tables(open_page(monkeypatch, costlier))[2].set_index("series")
+    dynamo, inductor = moved.loc["openxla+dynamo"], moved.loc["inductor"]
+    assert dynamo["first_iteration_s_move"] == "▼ slower, 5.14 s → 7.71 s, n = 4"
+    assert dynamo["first_iteration_s_better"] == pytest.approx(1 / 1.5, rel=0.01)
+    assert dynamo["memory_ratio_move"] == f"▲ less memory, 1.00{TIMES} → 2.00{TIMES}, n = 4"
+    assert dynamo["verified_move"] == "▼ fewer, 4/4 → 3/4"
+    assert dynamo["fallback_move"] == "▼ more, 0/4 → 1/4"
+    assert inductor["verified_move"] == "≈ unchanged, 4/4"
+    assert inductor["first_iteration_s_move"] == "≈ unchanged, 5.14 s → 5.14 s, n = 4"
+    assert inductor["fallback_move"] == "—"
+    assert moved.loc["eager", "memory_ratio_move"] == "—"
+
+
+def test_the_costs_of_a_row_have_the_memory_ratio_of_the_store(monkeypatch, costlier):
+    costs = tables(open_page(monkeypatch, costlier))[1].set_index("series")
+    with query.connect(query.current_snapshot(costlier)) as con:
+        sql = """SELECT exp(avg(ln(memory_ratio))) AS ratio, count(*) AS n FROM memory
+            WHERE run_id = '22222222-new' AND variant = 'openxla+dynamo'"""
+        [expected] = query.fetch(con, sql)
+    assert (costs.loc["openxla+dynamo", "memory_ratio"], expected["ratio"]) == (pytest.approx(2), pytest.approx(2))
+    assert costs.loc["openxla+dynamo", "memory_n"] == expected["n"] == 4
+
+
+def test_the_models_behind_a_mean_are_listed_and_those_that_are_in_none(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, test=["eval"], backend=["openxla+dynamo"])
+    assert not [table for table in tables(at) if "what" in table], "asked for by a click"
+    at.session_state["pairing"] = True
+    lists = next(table for table in tables(at.run()) if "what" in table).set_index("what")
+    assert not at.exception
+    with query.connect(query.current_snapshot(demo)) as con:
+        sql = """SELECT * FROM pair_lists('inductor', '22222222-bbbb')
+            WHERE run_id = '22222222-bbbb' AND test = 'eval' AND variant = 'openxla+dynamo'"""
+        [expected] = query.fetch(con, sql)
+    assert lists.loc["in the mean", ["n", "models"]].to_list() == [expected["n"], ", ".join(expected["paired"])]
+    assert lists.loc["failed here", "models"] == ", ".join(expected["failed_left"]) == "resnet50"
 
 
 def test_attention_is_a_short_list_of_links(monkeypatch, nights):
@@ -226,6 +292,7 @@ QUERIES = (
     "fallback_ops",
     "graph_breaks",
     "memory_ratios",
+    "pairing",
 )
 
 

@@ -120,5 +120,7 @@ def _columns(view: View) -> dict[str, Column]:
         "why": Column("Why"),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
         "interval": Column("95 %", help="Interval of the speedup; needs 6 samples on both sides."),
+        "steady_n": measured("steady_n", "n", width=40),
+        "baseline_steady_n": measured("baseline_steady_n", "n of it", width=60),
         "failure_phase": Column("Phase", help="How far the experiment came.", hidden=True),
     }

@@ -53,18 +53,22 @@ def with_trends(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) ->
     """Add the geometric means of the last runs, from the oldest on; none of the baseline, which is 1 by definition."""
     if base is None:
         return cells.assign(trend=None)
-    earlier = data.earlier_runs(view.snapshot, view.selection)
-    runs = [view.selection.run_id, *earlier["run_id"]]
-    point = view.selection.parameters()["baseline_point"]
-    past = data.rows(view.snapshot, "trend_geomeans", view.selection, runs=runs, point=point)
+    past = data.rows(view.snapshot, "trend_geomeans", view.selection, **last_runs(view))
     past = past[past["geomean"].notna()]
     lines = {
         tuple(None if missing(key) else key for key in keys): [round(value, 4) for value in part["geomean"]]
         for keys, part in past.groupby(KEYS, dropna=False)
     }
-    keys = [() if _is_baseline(row, view) else _key(row) for row in each(cells)]
+    keys = [() if _is_baseline(row, view) else key_of(row) for row in each(cells)]
     drawn = [line if len(line := lines.get(key, [])) > 1 else None for key in keys]
     return cells.assign(trend=pd.Series(drawn, index=cells.index, dtype=object))
+
+
+def last_runs(view: View) -> dict[str, Any]:
+    """Return what the query of the trends takes: the shown run and those before it, and whose baseline."""
+    earlier = data.earlier_runs(view.snapshot, view.selection)
+    point = view.selection.parameters()["baseline_point"]
+    return {"runs": [view.selection.run_id, *earlier["run_id"]], "point": point}
 
 
 def with_words(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) -> pd.DataFrame:
@@ -88,19 +92,29 @@ def _before(view: View, base: dict[str, Any] | None) -> dict[tuple[Any, ...], tu
     if base is None:
         return {}
     known = data.rows(view.snapshot, "counts", replace(view.selection, run_id=base["run_id"]))
-    return {_key(row): (int(row.measured_n), int(row.results_n)) for row in each(known)}
+    return {key_of(row): (int(row.measured_n), int(row.results_n)) for row in each(known)}
 
 
-def _key(row: Any) -> tuple[Any, ...]:
+def key_of(row: Any) -> tuple[Any, ...]:
+    """Return what names a row: a series without its model."""
     return tuple(None if missing(value) else value for value in (getattr(row, name) for name in KEYS))
 
 
 def _ran(row: Any, before: dict[tuple[Any, ...], tuple[int, int]]) -> str:
     """Return `k/n`; with the base run's before it where as many were planned and another number ran."""
     ran, planned = int(row.ran_n), int(row.planned_n)
-    then = before.get(_key(row), (ran, planned))
-    now = share(ran, planned)
-    return f"{share(*then)} → {now}" if then[1] == planned and then[0] != ran else now
+    then = before.get(key_of(row), (ran, planned))
+    same = then[1] == planned and then[0] != ran
+    return moved_share(then, (ran, planned)) if same else share(ran, planned)
+
+
+def moved_share(then: tuple[int, int], now: tuple[int, int], *, less_is_better: bool = False) -> str:
+    """Return sign, word and both shares; one share with the word for no change where it is the same."""
+    change = now[0] / now[1] - then[0] / then[1]
+    if not change:
+        return f"{verdicts.look('same').text}, {share(*now)}"
+    sign = verdicts.look("faster" if (change > 0) != less_is_better else "slower").sign
+    return f"{sign} {'more' if change > 0 else 'fewer'}, {share(*then)} → {share(*now)}"
 
 
 def _change(row: Any) -> str:

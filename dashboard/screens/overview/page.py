@@ -11,7 +11,7 @@ from dashboard import answers, data, empty, filters, frame
 from dashboard.charts import drawing, ratios
 from dashboard.rows import each, with_series
 from dashboard.screens import reported
-from dashboard.screens.overview import attention, recurring, rules, scoreboard
+from dashboard.screens.overview import attention, pairing, recurring, rules, scoreboard
 from dashboard.selection import RULES
 from dashboard.words import count, escape, interval, ratio, when
 
@@ -46,6 +46,7 @@ def show(view: View) -> None:
     if view.selection.rule == "paired":
         _chart(board.means, view.selection.baseline)
         scoreboard.show(view, board)
+        pairing.show(view)
     else:
         rules.show(view)
     attention.table(view)

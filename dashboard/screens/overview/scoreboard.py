@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -11,12 +11,15 @@ from dashboard import answers, data, tables, verdicts
 from dashboard.answers import SECTION
 from dashboard.rows import each, sections, with_series
 from dashboard.screens.overview import cells as cells_of
+from dashboard.screens.overview import moves
 from dashboard.screens.overview.cells import KEYS
 from dashboard.tables import Column, measured
 from dashboard.words import TIMES, escape, listed, shortened, when
 from store.metrics import metric
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
 
     from dashboard.view import View
@@ -65,21 +68,47 @@ def show(view: View, board: Board) -> None:
     """Draw two tables per test and accelerator, each as wide as the window: how fast, and at which cost."""
     for keys, part in sections(board.cells, SECTION):
         st.subheader(answers.section_title(keys), anchor=False)
-        _table(view, part, keys, _speed_columns(view, board), "overview", "geomeans")
-        if part["first_iteration_n"].sum() == 0:
-            continue
-        costs = _cost_columns()
-        if part["memory_ratio"].isna().all():
-            costs = {name: column for name, column in costs.items() if not name.startswith("memory")}
-        st.caption(
-            "What it costs: compile time, memory, fallback ops. The first iteration is counted beyond a steady one, so "
-            "where nothing is compiled it lies around 0, and noise may put it below."
-        )
-        _table(view, part, keys, costs, "costs", "counts")
+        _table(view, part, keys, _speed_columns(view, board), "overview", _behind(_of(view, keys), board))
+        if part["first_iteration_n"].sum():
+            _costs(view, part, keys)
+        if board.base is not None:
+            moves.show(view, part, keys, board.base, board.base_name)
+
+
+def _costs(view: View, part: pd.DataFrame, keys: tuple[str, ...]) -> None:
+    columns = _cost_columns()
+    if part["memory_ratio"].isna().all():
+        columns = {name: column for name, column in columns.items() if not name.startswith("memory")}
+    st.caption(
+        "What it costs: compile time, memory, fallback ops. The first iteration is counted beyond a steady one, so "
+        "where nothing is compiled it lies around 0, and noise may put it below."
+    )
+    behind = {what: data.statement(query, _of(view, keys).selection) for what, query in _COSTS.items()}
+    _table(view, part, keys, columns, "costs", behind)
+
+
+_COSTS = {"Counts and medians": "counts", "Memory": "memory_ratios"}
+"""What the costs of a row are → the query."""
+
+
+def _of(view: View, keys: tuple[str, ...]) -> View:
+    """Return the view of one test and accelerator: what stands under its tables gives their rows."""
+    return replace(view, selection=replace(view.selection, test=(keys[0],), accelerator=(keys[1],)))
+
+
+def _behind(view: View, board: Board) -> dict[str, str]:
+    """Return the statements behind the table of speedups, by what they give."""
+    made = {"Geometric means": data.statement("geomeans", view.selection)}
+    made["How many ran, and why others did not"] = data.statement("counts", view.selection)
+    if board.base is not None:
+        before = {"before": board.base["run_id"]}
+        made["Since the run before"] = data.statement("geomean_changes", view.selection, **before)
+        made["Last runs"] = data.statement("trend_geomeans", view.selection, **cells_of.last_runs(view))
+    return made
 
 
 def _table(
-    view: View, part: pd.DataFrame, keys: tuple[str, ...], columns: dict[str, Column], what: str, query: str
+    view: View, part: pd.DataFrame, keys: tuple[str, ...], columns: dict[str, Column], what: str, sql: Mapping[str, str]
 ) -> None:
     tables.show(
         part,
@@ -87,7 +116,7 @@ def _table(
         key=f"{what}-{'-'.join(keys)}",
         alt=f"Results by suite and backend ({what}), {keys[0]} on {keys[1]}",
         file_name=view.file_name(what),
-        sql=data.statement(query, view.selection),
+        sql=sql,
         whole=True,
     )
 
@@ -124,9 +153,13 @@ def _series_columns() -> dict[str, Column]:
 
 
 def _speed_columns(view: View, board: Board) -> dict[str, Column]:
+    moved = board.cells["ran"].str.contains("→").any()
     columns = _series_columns() | {
         "ran": Column(
-            "Ran", width=70, help="Experiments with steady samples, of those planned; where it moved, before → now."
+            "Ran",
+            "verdict",
+            width=125 if moved else 70,
+            help="Experiments with steady samples, of those planned; where it moved, before → now.",
         ),
         "verified": Column(
             "Verified", width=75, help="Results whose outputs agreed with the reference, of those that ran."
@@ -139,6 +172,8 @@ def _speed_columns(view: View, board: Board) -> dict[str, Column]:
     }
     if board.base:
         columns |= {
+            "by_baseline": measured("by_baseline", hidden=True),
+            "change_n": Column("n of the change", "number", help="Models with a speedup in both runs.", hidden=True),
             "change": Column(
                 "Since the run before",
                 "verdict",
@@ -148,7 +183,9 @@ def _speed_columns(view: View, board: Board) -> dict[str, Column]:
             ),
             "trend": Column("Last runs", "line", width=80, help="Geomean speedup of up to 13 runs of these series."),
         }
-    note = Column("Without a number", width=200, help="How many experiments of the row gave no number, and why.")
+    note = Column(
+        "Without a number", width=140 if moved else 200, help="How many experiments of the row gave no number, and why."
+    )
     return columns | {"note": note}
 
 

@@ -73,7 +73,7 @@ _TABLES = {
     "runs": "records",
 }
 _PAGE = (
-    *("attention", "counts", "geomeans", "record", "speedups", "speedup_curve", "against"),
+    *("attention", "cost_changes", "counts", "pairing", "geomeans", "record", "speedups", "speedup_curve", "against"),
     *("compile_medians", "blocks", "break_evens", "break_even_counts"),
     *("operators", "operator_totals", "operator_runs", "operator_fallbacks", "operator_newest_run"),
     *("fallback_coverage", "fallback_calls", "fallback_ranking", "known_ops", "op_history", "graph_break_reasons"),
@@ -109,7 +109,7 @@ def _facts(con: Connection) -> dict[str, Any]:
 def _page(facts: dict[str, Any]) -> dict[str, Any]:
     """Return what a page without filters passes."""
     chosen: dict[str, Any] = {name: [] for name in ("suite", "model", "backend", "test", "accelerator", "dtype")}
-    shown = {name: facts[name] for name in ("run", "experiment", "environment")}
+    shown = {name: facts[name] for name in ("run", "before", "experiment", "environment")}
     baseline = {"baseline_backend": "inductor", "baseline_run": facts["run"], "baseline_accelerator": None}
     of_model = {"of_suite": facts["suite"], "of_model": facts["model"], "of_test": facts["test"], "most_blocks": 10}
     of_ops = {"op": facts["op"], "klass": None, "order": "cost", "most_runs": 60, "named": None}
