@@ -63,6 +63,29 @@ def test_the_other_run_is_at_first_the_one_before_of_the_same_label(monkeypatch,
     assert at.selectbox(key="with_run").value.endswith("run-0")
 
 
+def test_a_run_has_its_label_host_versions_and_counts_in_the_list(monkeypatch, store):
+    runs = tables(open_page(monkeypatch, store[0], "runs"))[0].set_index("run_label")
+    assert runs.loc["before", ["torch", "torch_xla", "host", "planned_n", "ran_n"]].to_list() == [
+        *("2.8.0", "2.9.0", "bench-1", 1, 1)
+    ]
+
+
+def test_a_selected_experiment_is_called_as_page_model_calls_it(factory):
+    """By the environment where the results of its model differ in it; other models of the run do not count."""
+    import pandas as pd
+
+    from dashboard.screens.runs.experiments import _named
+
+    facts = {"suite": "dummy", "test": "eval", "accelerator": "cpu", "variant": "inductor", "dtype": "float32"}
+    rows = pd.DataFrame(
+        [
+            facts | {"model": model, "environment": name, "series": "as in the run"}
+            for model, name in (("a", "old"), ("a", "new"), ("b", "new"))
+        ]
+    )
+    assert [_named(rows, rows.iloc[place]) for place in range(3)] == ["inductor · old", "inductor · new", "inductor"]
+
+
 def test_every_record_can_be_read_as_it_was(monkeypatch, store):
     at = open_page(monkeypatch, store[0], "runs", section=["Records"], record=[store[1][2]])
     assert list(tables(at)[2]["replica"]) == [0, 1, 2]

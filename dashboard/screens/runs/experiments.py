@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dashboard import again, data, links, tables
+from dashboard.screens.model import named
 from dashboard.tables import Column, measured
 from dashboard.words import STATUS_WORDS
 
@@ -36,7 +37,14 @@ def show(view: View, rows: pd.DataFrame) -> None:
     if position is not None and position < len(rows):
         row = rows.iloc[position]
         chosen = {name: str(row[name]) for name in ("suite", "model", "test")}
-        links.go(view, "model", **chosen, result=str(row["variant"]))
+        links.go(view, "model", **chosen, result=_named(rows, row))
+
+
+def _named(rows: pd.DataFrame, row: pd.Series) -> str:
+    """Return what page Model calls the result: by the settings in which those of its model differ."""
+    same = (rows["suite"] == row["suite"]) & (rows["model"] == row["model"]) & (rows["test"] == row["test"])
+    names = named(rows[same].drop(columns="series").sort_values(["accelerator", "variant", "environment"]))
+    return str(names["series"].to_dict()[row.name])
 
 
 def _columns() -> dict[str, Column]:
@@ -53,7 +61,7 @@ def _columns() -> dict[str, Column]:
         "steady_n": Column("n", "number", help="Steady samples behind the latency."),
         "verification_code": Column("Verification", hidden=True),
         "dtype": Column("Dtype"),
-        "batch_size": Column("Batch size", "number", hidden=True),
+        "batch_size": measured("batch_size", hidden=True),
         "replicas_n": measured("replicas_n"),
         "attempt": measured("attempt", hidden=True),
         "reproduce": Column("Reproduce", hidden=True),
