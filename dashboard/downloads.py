@@ -74,7 +74,7 @@ def _statements(sql: str | Mapping[str, str]) -> None:
         st.code(sql, language="sql", height=320)
         return
     st.caption(
-        "These rows are computed, as docs/measurement.md says, from what these statements give. "
+        "These rows are made, as docs/measurement.md says, from what these statements give. "
         "`xlabench sql` and any DuckDB client run each of them."
     )
     for what, statement in sql.items():

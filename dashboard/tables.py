@@ -45,6 +45,8 @@ _KINDS: dict[str, Kind] = {
 """Unit that a metric is shown in → kind of its column; else it is a count."""
 _SCALES: dict[str, float] = {"ms": 1000.0, "MiB": 2.0**-20, "percent": 100.0}
 """What a stored value (seconds, bytes, share) is multiplied by to be shown."""
+_NO_REASON = "no value"
+"""Of a metric whose entry says no more of a missing value: the row's own column of reasons does."""
 _STYLED_ROWS = 2000
 """Most rows whose verdicts are coloured: a style is sent cell by cell."""
 _ROWS_WHOLE = 15
@@ -82,7 +84,8 @@ def measured(name: str, label: str | None = None, note: str = "", width: int = 0
     kind = "decimal" if unit == known.unit == "%" else _KINDS.get(unit, "number")
     words = label or known.label
     header = words if not unit or kind == "ratio" else f"{words}, {unit}"
-    told = " ".join(filter(None, (known.definition, note)))
+    why = "" if known.failure == _NO_REASON else f"A dash: {known.failure}."
+    told = " ".join(filter(None, (known.definition, note, why)))
     return Column(header, kind, help=told, width=width, scale=known.scale, hidden=hidden)
 
 
@@ -146,8 +149,10 @@ def show(
     return int(picked[0]) if picked else None
 
 
-def show_statuses(frame: pd.DataFrame, columns: Mapping[str, Column], *, key: str, alt: str) -> None:
-    """Draw a matrix of statuses in the colours of palette."""
+def show_statuses(
+    frame: pd.DataFrame, columns: Mapping[str, Column], *, key: str, alt: str, file_name: str, sql: str
+) -> None:
+    """Draw a matrix of statuses in the colours of palette; the arguments are those of `show`."""
     shown = [name for name in columns if name in frame.columns]
     words = {word: status_colour(status) for status, word in STATUS_WORDS.items()}
     styled = frame[shown].style.map(lambda word: f"color: {words[word]}" if word in words and word != "ok" else "")
@@ -161,6 +166,7 @@ def show_statuses(frame: pd.DataFrame, columns: Mapping[str, Column], *, key: st
         key=key,
         alt=alt,
     )
+    downloads.below(frame[shown], key, file_name, {"Results, one row each": sql})
 
 
 def display(frame: pd.DataFrame, columns: Mapping[str, Column]) -> pd.DataFrame:

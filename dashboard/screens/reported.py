@@ -42,7 +42,7 @@ def show(shown: str) -> None:
         "source": Column("Form"),
         "origin": Column("Published in"),
         "run_started": Column("Dated (UTC)", "time"),
-        "records_n": Column("Records", "number"),
+        "records_n": Column("Records", "number", help="Lines or cells that were read of it."),
         "models_n": measured("models_n"),
         "tests": Column("Tests"),
         "backends": Column("Backends"),

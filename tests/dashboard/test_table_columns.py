@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from dashboard import data
+from dashboard import data, tables
 from dashboard.rows import with_series
 from dashboard.screens.compile_time import table as compile_time
 from dashboard.screens.model import sides
@@ -31,3 +33,18 @@ def test_a_query_has_every_column_of_its_table(demo, name):
     shown = str(query.current_snapshot(demo))
     found = with_series(data.rows(shown, name, Selection(run_id=None, baseline="inductor")))
     assert set(columns) - made <= set(found.columns)
+
+
+NUMBERS = {"ratio", "ms", "seconds", "number", "decimal", "MiB", "percent"}
+
+
+def test_every_number_of_a_table_says_what_it_is():
+    """Columns of the registry have its definition; of the others each has its own."""
+    root, silent = Path(tables.__file__).parent, []
+    for path in sorted(root.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Column", "tables.Column"):
+                given = [part.value for part in node.args if isinstance(part, ast.Constant)]
+                if NUMBERS & set(given[1:]) and "help" not in {word.arg for word in node.keywords}:
+                    silent.append(f"{path.relative_to(root)}: {given[0]}")
+    assert silent == []

@@ -241,7 +241,7 @@ def _dropped(view: View) -> None:
         columns = {name: board.COLUMNS[name] for name in ("model", "test", "variant", "suite", "environment")} | {
             "run_label": Column("Label"),
             "last_started": Column("Last run of it", "time", help="UTC"),
-            "missing_n": Column("Runs without it", "number"),
+            "missing_n": Column("Runs without it", "number", help="Newer runs of the label that do not plan it."),
             "last_status": Column("Last status"),
         }
         tables.show(

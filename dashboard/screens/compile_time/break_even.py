@@ -135,6 +135,8 @@ def _table(view: View, rows: pd.DataFrame) -> None:
         "break_even_s": measured("break_even_s", "By then", hidden=True),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
         "interval": Column("95 %", help="Interval of the speedup; where it holds 1, the break-even is as uncertain."),
+        "steady_n": measured("steady_n", "n", width=40),
+        "baseline_steady_n": measured("baseline_steady_n", "n of it", width=60),
         "time_to_steady_s": measured("time_to_steady_s"),
         "baseline_time_to_steady_s": measured("baseline_time_to_steady_s", "Baseline's"),
         "note": Column("Note", help="Why there is no outcome, or why to doubt it."),

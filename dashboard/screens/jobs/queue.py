@@ -159,7 +159,7 @@ def _row(job: Job, places: Mapping[int, int]) -> dict[str, Any]:
 
 _ALWAYS = ("job", "state", "label", "asked", "who", "submitted")
 _COLUMNS: dict[str, Column] = {
-    "job": Column("Job", "number", pinned=True),
+    "job": Column("Job", "number", help="Its number in the queue of this home.", pinned=True),
     "state": Column("State", pinned=True),
     "place": Column("Place", "number", help="In the queue, from 1; a job that waits for a device is overtaken."),
     "came": Column("Records", help="Written so far, of those planned."),
@@ -172,5 +172,5 @@ _COLUMNS: dict[str, Column] = {
     "started": Column("Started (UTC)", "time", hidden=True),
     "finished": Column("Finished (UTC)", "time", hidden=True),
     "spent_s": Column("Took, s", "seconds", help="All attempts that ended.", hidden=True),
-    "attempts": Column("Attempts", "number", hidden=True),
+    "attempts": Column("Attempts", "number", help="How often it was begun.", hidden=True),
 }

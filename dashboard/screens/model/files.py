@@ -13,6 +13,7 @@ import streamlit as st
 from dashboard import artifacts, data, settings, snapshot, tables
 from dashboard.routes.artifact import PATH
 from dashboard.rows import each
+from dashboard.screens import choosing
 from dashboard.screens.model import viewers
 from dashboard.tables import Column
 from dashboard.viewers.text import last_lines
@@ -54,6 +55,7 @@ def show(view: View, result: Result) -> None:
         )
         return
     kinds = _kinds(listed)
+    choosing.notice_unknown("Kind", list(kinds), "kind")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.segmented_control(
             "Kind", list(kinds), default=next(iter(kinds)), required=True, key="kind", bind="query-params"
@@ -61,6 +63,7 @@ def show(view: View, result: Result) -> None:
     kind = kinds[chosen or next(iter(kinds))]
     some = listed[listed["kind"] == kind].reset_index(drop=True)
     names = _names(some)
+    choosing.notice_unknown("File", names, "file")
     name = st.selectbox("File", names, key="file", bind="query-params", index=_first(some))
     _draw(view, kind, some.iloc[names.index(name)])
     with st.expander(f"All {count(len(listed), 'file')} of this result"):
@@ -125,10 +128,10 @@ def _table(view: View, result: Result, listed: pd.DataFrame) -> None:
     columns = {
         "kind": Column("Kind"),
         "file": Column("File"),
-        "bytes": Column("Bytes", "number"),
+        "bytes": Column("Bytes", "number", help="Of the file as it lies in the run folder."),
         "repeat": Column("Block", "number", help="Of files that each instrumented block left."),
-        "replica": Column("Process", "number"),
-        "attempt": Column("Attempt", "number"),
+        "replica": Column("Process", "number", help="Measuring process that left it, from 0."),
+        "attempt": Column("Attempt", "number", help="Which try of the experiment left it, from 1."),
         "note": Column("Note"),
         "path": Column("Path in the run folder"),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -40,9 +41,13 @@ def show(view: View, result: Result) -> None:
         alt="Every metric of the result",
         height=560,
     )
-    downloads.below(
-        rows, "metrics", view.file_name("metrics"), data.statement("model_metrics", view.selection, **result.keys)
-    )
+    suite, model, test = (str(row[name]) for name in ("suite", "model", "test"))
+    of = replace(view.selection, suite=(suite,), model=(model,), test=(test,))
+    behind = {
+        "Results of the model": data.statement("sides", of),
+        "Numbers that have no column": data.statement("model_metrics", view.selection, **result.keys),
+    }
+    downloads.below(rows, "metrics", view.file_name("metrics"), behind)
 
 
 def _known(name: str, value: Any) -> tuple[str, str, str, str, str]:

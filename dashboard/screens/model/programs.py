@@ -30,7 +30,7 @@ def show(view: View, result: Result) -> None:
     listed = programs.assign(kind=[_KINDS.get(kind, kind) for kind in programs["kind"]])
     columns = {
         "kind": Column("Program", pinned=True),
-        "position": Column("No.", "number"),
+        "position": Column("No.", "number", help="In the order of the record, from 0."),
         "ops": Column("Operations", "number", help="Operations in the program."),
         "fusions": Column("Fusions", "number", help="Groups of operations that became one kernel."),
         "flops": Column("FLOPs", "decimal", help="Of one execution, as far as they are known."),

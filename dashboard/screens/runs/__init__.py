@@ -66,7 +66,8 @@ def _runs(view: View, runs: pd.DataFrame, rows: pd.DataFrame) -> None:
     if rows.empty:
         empty.no_rows(view.selection, "results")
     else:
-        matrix.show(rows)
+        matrix.show(view, rows)
+        choosing.notice_unknown("Look at", list(SECTIONS), "section")
         section = st.segmented_control(
             "Look at", list(SECTIONS), default="Experiments", required=True, key="section", bind="query-params"
         )

@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import tables
+from dashboard import data, tables
 from dashboard.tables import Column
 from dashboard.words import STATUS_WORDS, count
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dashboard.view import View
+
 MOST_CELLS = 12_000
 _KEYS = ("suite", "model", "test", "accelerator")
 
 
-def show(rows: pd.DataFrame) -> None:
+def show(view: View, rows: pd.DataFrame) -> None:
     """Draw the matrix; each cell is a status."""
     st.markdown("**Status by model and backend**")
     if len(rows) > MOST_CELLS:
@@ -39,4 +41,11 @@ def show(rows: pd.DataFrame) -> None:
     }
     columns = tables.without_constant(columns, wide, ["suite", "accelerator"])
     columns |= {name: Column(name) for name in wide.columns if name not in _KEYS}
-    tables.show_statuses(wide, columns, key="matrix", alt="Status by model and backend")
+    tables.show_statuses(
+        wide,
+        columns,
+        key="matrix",
+        alt="Status by model and backend",
+        file_name=view.file_name("statuses"),
+        sql=data.statement("experiments", view.selection),
+    )

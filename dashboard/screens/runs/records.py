@@ -73,7 +73,7 @@ def _columns() -> dict[str, Column]:
         "variant": Column("Backend"),
         "environment": Column("Environment"),
         "purpose": Column("Purpose", help="benchmark, calibration, confirmation, payoff, reported by another tool."),
-        "replica": Column("Process", "number"),
+        "replica": Column("Process", "number", help="Measuring process of the experiment, from 0."),
         "attempt": measured("attempt"),
         "twin_of": Column("Twin of", help="A hidden A/A twin: it is in no rate."),
         "status": Column("Status"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -10,6 +11,7 @@ import streamlit as st
 from dashboard import answers, data, links, tables
 from dashboard.charts import history
 from dashboard.rows import each
+from dashboard.screens import choosing
 from dashboard.tables import Column, measured
 from dashboard.words import count, escape, interval, listed, missing, ratio, share
 
@@ -41,6 +43,7 @@ def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], wanted: tuple[st
         else:
             st.info("No speedup: only the baseline was measured, or nothing can be paired.")
     with middle:
+        choosing.notice_unknown("Rate", list(RATES), "rate")
         rate = st.segmented_control(
             "Rate",
             list(RATES),
@@ -53,7 +56,8 @@ def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], wanted: tuple[st
         _rate(view, part, rate or "Ran", events, named=set(means["series"]))
     with right:
         _models(view, means, events)
-    _table(view, part, wanted)
+    of = replace(view.selection, test=(keys[0],), accelerator=(keys[1],), suite=(keys[2],))
+    _table(view, part, data.statement("trend_geomeans", of, **bound(view, wanted)))
 
 
 def clicked(view: View, chart: Any, key: str, alt: str) -> None:
@@ -136,7 +140,7 @@ def _models(view: View, means: pd.DataFrame, events: pd.DataFrame) -> None:
     )
 
 
-def _table(view: View, part: pd.DataFrame, wanted: tuple[str, ...]) -> None:
+def _table(view: View, part: pd.DataFrame, sql: str) -> None:
     with st.expander(f"The numbers ({len(part)})", key="part-numbers"):
         every = list(each(part))
         listed = part.iloc[::-1].assign(
@@ -163,5 +167,5 @@ def _table(view: View, part: pd.DataFrame, wanted: tuple[str, ...]) -> None:
             key="trend-numbers",
             alt="Geometric means, rates and models of each run",
             file_name=view.file_name("trends"),
-            sql=data.statement("trend_geomeans", view.selection, **bound(view, wanted)),
+            sql=sql,
         )

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import data
+from dashboard import data, downloads
 from dashboard.charts import history
 from dashboard.rows import each, with_series
+from dashboard.screens import choosing
 from dashboard.screens.trends import overall
 from dashboard.words import STATUS_WORDS, TIMES, count, escape, missing
 from store.metrics import metric
@@ -46,9 +47,13 @@ def show(view: View, keys: tuple[str, ...], wanted: tuple[str, ...], moved: pd.D
         overall.clicked(view, chart, f"model-{name}", f"{metric(name).label} of {model} over the runs")
         st.caption(f"{metric(name).definition} Dashed lines: confirmed changes. Whole lines: marks of people.")
     _without(rows, name)
+    sql = data.statement("trend_history", view.selection, of_model=model, **of)
+    downloads.below(rows, "model-numbers", view.file_name("trend-of-model"), sql)
 
 
 def _boxes(models: list[str]) -> tuple[str, str]:
+    choosing.notice_unknown("Model", models, "of_model")
+    choosing.notice_unknown("Number", list(MEASURES), "number")
     left, right = st.columns([2, 3], vertical_alignment="bottom")
     model = left.selectbox("Model", models, key="of_model", bind="query-params", label_visibility="collapsed")
     with right:

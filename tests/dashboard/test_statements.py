@@ -1,0 +1,72 @@
+"""The SQL that stands under each table of each page, copied and run: it gives the rows and the numbers of the table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from dashboard import downloads
+from store import query
+from tests.dashboard.opened import open_page
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MATRIX = "2af2f9b8-ad8b-4935-a560-fac9eedfb34c"
+FALLBACKS, NIGHTLY = "e065a9cb-9d6c-4852-956d-b8d1b4592a62", "3c8dcd8d-5463-4b62-972f-1ab8e6356e96"
+ONE = {"run": MATRIX, "suite": "timm_models", "model": "test_vit2", "test": "eval", "result": "openxla+dynamo"}
+VIEWS = [
+    ("overview", {"run": NIGHTLY}),
+    ("speedup", {"run": MATRIX, "chart": "Distribution", "test": "eval"}),
+    ("speedup", {"run": MATRIX, "chart": "A against B", "backend": "openxla+dynamo"}),
+    ("compile-time", {"run": MATRIX, "chart": "First blocks", "suite": "torchbench"}),
+    ("compile-time", {"run": MATRIX, "chart": "Break-even", "only": "no graph breaks"}),
+    ("fallback-ops", {"run": FALLBACKS}),
+    ("fallback-ops", {"run": FALLBACKS, "op": "nonzero"}),
+    ("trends", {"run": NIGHTLY}),
+    *(("model", ONE | {"part": part}) for part in ("Samples", "Metrics", "Programs", "History")),
+    *(("runs", {"run": NIGHTLY, "section": section}) for section in ("Doubts", "What differs", "Records")),
+]
+OPENED = ("pairing",)
+"""Parts that are drawn when they are opened."""
+
+
+@pytest.fixture(scope="module")
+def con(review_store):
+    with query.connect(query.current_snapshot(review_store)) as connection:
+        yield connection
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Every table with files under it: its name → its rows and its SQL."""
+    found = {}
+    monkeypatch.setattr(downloads, "below", lambda frame, key, _, sql: found.update({key: (frame, sql)}))
+    return found
+
+
+@pytest.mark.parametrize(("page", "given"), VIEWS, ids=lambda part: part if isinstance(part, str) else "")
+def test_the_sql_under_a_table_gives_its_rows_and_numbers(monkeypatch, review_store, con, drawn, page, given):
+    at = open_page(monkeypatch, review_store, page, **{name: [value] for name, value in given.items()})
+    for key in OPENED if page == "overview" else ():
+        at.session_state[key] = True
+        at.run()
+    assert not at.exception
+    assert len(drawn) >= len(at.dataframe) - 4, "the facts of one record come from no query"
+    for key, (frame, sql) in drawn.items():
+        assert sql, key
+        if isinstance(sql, str):
+            same(key, frame, query.select(con, sql))
+        else:
+            given_rows = [len(query.select(con, part)) for part in sql.values()]
+            assert not key.startswith(("overview-", "costs-", "moves-")) or given_rows[0] == len(frame), key
+
+
+def same(key: str, frame: pd.DataFrame, given: pd.DataFrame) -> None:
+    """Compare the number of rows, and each column of numbers that the page has not put into words, in any order."""
+    assert len(frame) == len(given), key
+    for name in set(frame.select_dtypes("number").columns) & set(given.select_dtypes("number").columns):
+        sides = (np.sort(each[name].to_numpy(float)) for each in (frame, given))
+        assert np.allclose(*sides, equal_nan=True, rtol=1e-12), (key, name)
