@@ -116,6 +116,78 @@ def test_versions_link_to_the_commits_between(shown):
     assert "https://github.com/pytorch/xla/compare/aaaaaaaaaaaa...bbbbbbbbbbbb" in words
 
 
+def test_versions_of_model_packages_link_to_their_commits_too(monkeypatch, factory, tmp_path):
+    pins = (
+        {"transformers": "4.56.0", "torchbench_commit": "a" * 40},
+        {"transformers": "4.57.1", "torchbench_commit": "b" * 40},
+    )
+    for day, packages in enumerate(pins):
+        environment = factory.make_environment(**packages)
+        record = factory.make_record(
+            run_id=f"run-{day}", timestamp=factory.RUN_START + day * factory.DAY, environment=environment
+        )
+        factory.write_run(tmp_path / "runs" / f"run-{day}", [record])
+    ingest([tmp_path], tmp_path / "store")
+    words = text(open_page(monkeypatch, tmp_path / "store", "compare"))
+    assert "https://github.com/huggingface/transformers/compare/v4.56.0...v4.57.1" in words
+    assert f"https://github.com/pytorch/benchmark/compare/{'a' * 12}...{'b' * 12}" in words
+
+
+def unfolded(at, part):
+    """Open a folded part as a click does; return the tables that the page has more by it."""
+    before = len(tables(at))
+    at.session_state[part] = True
+    found = tables(at.run())
+    assert not at.exception
+    assert len(found) > before, f"{part} is folded until somebody opens it"
+    return found
+
+
+def test_ambiguous_cells_are_counted_and_folded_away(opened, weeks):
+    with query.connect(query.current_snapshot(weeks)) as con:
+        cells = review(con, resolve(con, LAST), resolve(con, NOW)).cells("ambiguous")
+    at = opened(a=LAST, b=NOW)
+    assert f"{len(cells)} ambiguous" in text(at)
+    assert f"shown ({len(cells)})" in " ".join(part.label for part in at.expander)
+    listed = next(each for each in unfolded(at, "part-ambiguous") if "needed" in each or "floor" in each)
+    assert sorted(listed["model"]) == sorted(cell.model for cell in cells)
+
+
+def test_what_cannot_be_compared_names_the_field_that_differs(monkeypatch, factory, tmp_path):
+    for day, threads in enumerate((4, 8)):
+        environment = factory.make_environment(threads=threads)
+        record = factory.make_record(
+            run_id=f"run-{day}", timestamp=factory.RUN_START + day * factory.DAY, environment=environment
+        )
+        factory.write_run(tmp_path / "runs" / f"run-{day}", [record])
+    ingest([tmp_path], tmp_path / "store")
+    at = open_page(monkeypatch, tmp_path / "store", "compare")
+    assert "1 not comparable" in text(at)
+    listed = next(each for each in unfolded(at, "part-not-comparable") if "differs" in each)
+    assert list(listed["differs"]) == ["threads: 4 → 8"]
+
+
+def test_what_the_newest_run_no_longer_plans_is_listed_as_dropped(monkeypatch, factory, tmp_path):
+    for day, models in enumerate((("alexnet", "vgg16"), ("alexnet", "vgg16"), ("alexnet",))):
+        records = [
+            factory.make_record(model=model, run_id=f"run-{day}", timestamp=factory.RUN_START + day * factory.DAY)
+            for model in models
+        ]
+        factory.write_run(tmp_path / "runs" / f"run-{day}", records)
+    ingest([tmp_path], tmp_path / "store")
+    at = open_page(monkeypatch, tmp_path / "store", "compare")
+    listed = next(each for each in unfolded(at, "part-dropped") if "missing_n" in each)
+    assert listed[["model", "missing_n"]].to_numpy().tolist() == [["vgg16", 1]]
+
+
+def test_a_change_of_a_speedup_says_whose_doing_it_is(opened, weeks):
+    with query.connect(query.current_snapshot(weeks)) as con:
+        table = compare(con, resolve(con, LAST), resolve(con, NOW)).speedup_changes
+    at = opened(a=LAST, b=NOW)
+    assert f"{table.title} ({len(table.rows)})" in [part.label.replace("\\", "") for part in at.expander]
+    assert len(unfolded(at, "part-table-0")[-1]) == len(table.rows)
+
+
 @pytest.mark.parametrize(
     ("sides", "sentence"),
     [
@@ -260,7 +332,8 @@ def test_what_is_said_is_kept_with_name_and_time(opened, tmp_path):
     assert (entry.assignee, entry.note, entry.subject.run_id) == ("bob", "<i>a</i> driver", NOW)
     assert entry.what == "newly failing: torchbench resnet50 eval openxla+dynamo on Example CPU"
     words = text(at)
-    assert "ann (unverified): filed as \\#7; assigned to bob; “\\<i\\>a\\</i\\> driver”" in words
+    said = f"{entry.created_at:%Y-%m-%d %H:%M} UTC, ann (unverified)"
+    assert f"{said}: filed as \\#7; assigned to bob; “\\<i\\>a\\</i\\> driver”" in words
     row = tables(opened(a=LAST, b=NOW))[0].iloc[0]
     assert (row["state"], row["assignee"], row["note"]) == ("● filed as #7", "bob", "<i>a</i> driver")
 

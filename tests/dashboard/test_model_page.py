@@ -8,6 +8,7 @@ import json
 import pytest
 
 from tests.dashboard.opened import open_page, tables, text
+from tests.dashboard.test_viewers import PROFILE, REPORT
 
 PARTS = ("Samples", "Verification", "Metrics", "Fallback ops", "Programs", "History", "Files", "Identity and record")
 ONE = {"suite": ["torchbench"], "model": ["resnet18"], "test": ["eval"]}
@@ -142,6 +143,9 @@ def filed(factory, tmp_path_factory):
         "artifacts/a/hlo/kernels.tar.gz": "packed",
         "artifacts/a/attempt-1-timed.log": "a line of the log\n",
         "artifacts/a/0/dynamo-counters.json": json.dumps({"stats": {"unique_graphs": 3}}),
+        "artifacts/a/0/metrics-report.txt": REPORT,
+        "artifacts/a/0/profile-table.txt": PROFILE,
+        "artifacts/a/inductor/output_code.py": "import torch\ndef call(args):\n    return args\n",
     }
     for name, content in files.items():
         (run / name).parent.mkdir(parents=True, exist_ok=True)
@@ -150,6 +154,7 @@ def filed(factory, tmp_path_factory):
     trace = run / "artifacts" / "a" / "0" / "trace.json.gz"
     trace.write_bytes(gzip.compress(json.dumps({"traceEvents": [event]}).encode()))
     kinds = {"hlo": "hlo", "kernels": "hlo", "timed": "log", "counters": "dynamo_counters", "trace": "chrome_trace"}
+    kinds |= {"metrics": "pytorch_xla_metrics", "profile": "pytorch_profile", "inductor": "inductor"}
     records[-1].artifacts = [
         Artifact(kind=next(kind for word, kind in kinds.items() if word in path), path=path, bytes=len(content))
         for path, content in (*files.items(), ("artifacts/a/0/trace.json.gz", "x"), ("artifacts/a/gone.log.timed", ""))
@@ -198,11 +203,30 @@ def test_a_program_is_shown_in_place_and_can_be_searched(monkeypatch, filed):
     assert any(code.value.splitlines()[-1] == "      5    ROOT %t = tuple(add)" for code in at.code)
 
 
+def test_a_kind_and_a_file_that_there_are_not_are_dropped_with_a_notice(monkeypatch, filed):
+    for given in ({"kind": ["nope"]}, {"kind": ["HLO"], "file": ["nope"]}):
+        at = opened(monkeypatch, filed, part=["Files"], **given)
+        assert ["nope" in warning.value for warning in at.warning] == [True]
+    at.session_state["kind"] = "Logs"  # its files are others: no word of the one that was chosen before
+    assert not at.run().warning
+
+
 def test_counters_and_traces_are_tables(monkeypatch, filed):
     at = opened(monkeypatch, filed, part=["Files"], kind=["Dynamo counters"])
     assert tables(at)[-2].to_numpy().tolist() == [["stats", "unique_graphs", 3]]
     at = opened(monkeypatch, filed, part=["Files"], kind=["Trace"])
     assert tables(at)[-2][["name", "calls_n", "self_s"]].to_numpy().tolist() == [["aten::add", 1, 2.0]]
+
+
+def test_reports_are_tables_in_units_and_code_is_code(monkeypatch, filed):
+    report = tables(opened(monkeypatch, filed, part=["Files"], kind=["XLA metrics"]))[-2].set_index("name")
+    assert report.loc["CompileTime", ["samples_n", "total_s"]].to_list() == [2, pytest.approx(62.0035)]
+    assert report.loc["aten::nonzero", ["kind", "total"]].to_list() == ["counter", 3]
+    profile = tables(opened(monkeypatch, filed, part=["Files"], kind=["Profile"]))[-2].set_index("Name")
+    assert profile.loc["aten::copy_", "Self CPU, ms"] == pytest.approx(1.5)
+    at = opened(monkeypatch, filed, part=["Files"], kind=["Inductor"])
+    [code] = [block for block in at.code if block.value.startswith("import torch\ndef call")]
+    assert code.language == "python"
 
 
 def test_programs_are_listed_with_their_operations(monkeypatch, factory, tmp_path):

@@ -148,6 +148,13 @@ def test_baseline_of_another_run_changes_the_ratio(monkeypatch, demo, given, sai
     assert not at.warning
 
 
+def test_the_latest_baseline_may_be_newer_than_the_shown_run(monkeypatch, demo):
+    query = {"model": ["resnet18"], "test": ["eval"], "run": ["11111111"], "baseline_run": ["latest"]}
+    at = open_page(monkeypatch, demo, "speedup", **query)
+    assert tables(at)[0].set_index("series").loc["inductor", "speedup"] == pytest.approx(0.9)
+    assert "baseline inductor, latest result of each series" in text(at)
+
+
 def test_run_of_the_url_is_shown(monkeypatch, demo):
     for given in ("11111111-aaaa", "11111111", "nightly · 2025-10-09 08:53 UTC · 11111111"):
         assert "2025-10-09 08:53 UTC" in text(open_page(monkeypatch, demo, run=[given])), given

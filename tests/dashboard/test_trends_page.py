@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
 
 import pandas as pd
 import pytest
+from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 
 from dashboard import settings
 from dashboard.charts import history
@@ -74,6 +76,34 @@ def test_the_answer_is_over_models_that_both_runs_have(opened):
 def test_models_of_the_filter_are_the_models_of_the_mean(opened):
     rows = numbers(opened(model="vgg16"))
     assert set(rows["n"]) == {1}
+
+
+def drawn(at):
+    """Return each chart of the page: its specification, and what is drawn."""
+    charts = [chart.proto for chart in at.get("vega_lite_chart")]
+    return [(json.loads(chart.spec), [_rows(each.data) for each in chart.datasets]) for chart in charts]
+
+
+def _rows(sent):
+    return convert_arrow_bytes_to_pandas_df(sent.data)
+
+
+def values(chart, name):
+    return {value for rows in chart[1] if name in rows for value in rows[name].dropna()}
+
+
+def test_means_rates_and_numbers_of_models_are_drawn_and_lines_where_one_changed(opened):
+    means, rates, models, single = drawn(opened(rate="Verified"))
+    assert min(values(means, "value")) == pytest.approx(0.78, abs=0.01)
+    assert values(rates, "value") <= {0.75, 1.0}
+    assert values(models, "value") == {3.0, 4.0}
+    assert values(single, "kind") == {"change"}
+    assert {"rule", "point", "line"} <= {layer["mark"]["type"] for layer in single[0]["layer"]}
+    for spec, _ in (means, rates, models, single):
+        [picked] = [one for layer in spec["layer"] for one in layer.get("params", ())]
+        assert (picked["name"], picked["select"]["fields"]) == ("picked", ["run_id"])
+    marked = drawn(opened(of_model="alexnet"))[-1]
+    assert values(marked, "short") == {"new <b>driver</b>"}
 
 
 def test_a_confirmed_change_is_drawn_and_listed(opened):
