@@ -1,0 +1,80 @@
+"""What a reader does with tables and charts by hand: sort, search, hide columns, select a row or a point."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from harness import choose_row, in_address, mark, settled
+from playwright.sync_api import expect
+
+MATRIX = "run=2af2f9b8-ad8b-4935-a560-fac9eedfb34c&test=eval&suite=torchbench"
+TABLE = "Compile times of each result"
+SIDES = "Backends side by side"
+
+
+@pytest.fixture
+def table(page, review_url):
+    """The table of all results of page Compile time."""
+    page.goto(f"{review_url}/compile-time?{MATRIX}&chart=Break-even")
+    settled(page, "Compile time")
+    found = page.get_by_test_id("stDataFrame").last
+    found.scroll_into_view_if_needed()
+    return found
+
+
+def cell(table, row, column):
+    """Return a cell of what readers who cannot see the table are told, counted from 1."""
+    return table.locator(f"canvas tr[aria-rowindex='{row + 1}'] td[aria-colindex='{column}']")
+
+
+def tool(page, table, name):
+    table.hover()
+    return page.get_by_role("button", name=f"{name}: {TABLE}")
+
+
+def test_a_row_of_a_sorted_table_opens_its_own_model(page, table):
+    first = cell(table, 1, 1)
+    expect(first).to_have_text("alexnet")
+    for last in ("alexnet", "squeezenet1_1"):  # upwards, then downwards
+        table.click(position={"x": 100, "y": 17})
+        expect(first).to_have_text(last)
+    choose_row(page, table, 0, page.get_by_text(SIDES))
+    settled(page, "Model")
+    in_address(page, {"model": ["squeezenet1_1"], "test": ["eval"]}, others=True)
+
+
+def test_a_table_is_searched_and_its_columns_are_hidden(page, table):
+    hidden = table.locator("canvas [role=columnheader]", has_text="Cache")
+    expect(hidden).to_have_count(1)
+    tool(page, table, "Show/hide columns").click()
+    page.get_by_role("checkbox", name="Cache").first.dispatch_event("click")
+    page.keyboard.press("Escape")
+    expect(hidden).to_have_count(0)
+    tool(page, table, "Search").click()
+    page.keyboard.type("soft_actor")
+    expect(page.get_by_text(re.compile(r"\d+ of \d+ results?|\d+ results?")).last).to_be_visible()
+
+
+def test_a_row_is_opened_by_the_keyboard_alone(page, table):
+    table.locator("canvas").first.focus()
+    for key in ("ArrowDown", "ArrowDown", "Shift+Space"):
+        page.keyboard.press(key)
+    expect(page.get_by_text(SIDES)).to_be_visible()
+    in_address(page, {"model": ["alexnet"]}, others=True)
+
+
+@pytest.mark.parametrize(
+    ("page_of", "title", "chart"),
+    [
+        ("speedup", "Speedup", "Models"),
+        ("speedup", "Speedup", "A+against+B"),
+        ("compile-time", "Compile time", "Break-even"),
+    ],
+)
+def test_a_selected_point_opens_its_model(page, review_url, page_of, title, chart):
+    page.goto(f"{review_url}/{page_of}?{MATRIX}&chart={chart}")
+    settled(page, title)
+    mark(page.get_by_test_id("stVegaLiteChart").first, "Model: dcgan").click(force=True)
+    expect(page.get_by_text(SIDES)).to_be_visible()
+    in_address(page, {"model": ["dcgan"], "suite": ["torchbench"], "test": ["eval"]}, others=True)
