@@ -126,8 +126,8 @@ def _share(row: Any, name: str) -> tuple[int, int] | None:
 def _columns(told: list[str]) -> dict[str, Column]:
     over = "Geometric means over the models that have it in both runs."
     columns = {
-        "suite": Column("Suite", pinned=True, width=105),
-        "series": Column("Backend", pinned=True, width=150, help="Backend plus every setting in which rows differ."),
+        "suite": Column("Suite", pinned=True),
+        "series": Column("Backend", pinned=True, help="Backend plus every setting in which rows differ."),
     }
     helps = {
         "verified": "Results that agreed with the reference, of those that were compared.",
@@ -135,14 +135,14 @@ def _columns(told: list[str]) -> dict[str, Column]:
     }
     for name in told:
         if name in _COUNTS:
-            columns[f"{name}_move"] = Column(_COUNTS[name], "verdict", width=120, help=helps[name])
+            columns[f"{name}_move"] = Column(_COUNTS[name], "verdict", help=helps[name])
             continue
         measure = MEASURES[name]
         told_why = (
             f"{over} {measure.better.capitalize()} and {measure.worse}: the interval over models is clear of 1 and the "
             f"change above {measure.floor:.0%}; suspected, as two runs take no turns."
         )
-        columns[f"{name}_move"] = Column(measure.label, "verdict", width=185, help=told_why)
+        columns[f"{name}_move"] = Column(measure.label, "verdict", help=told_why)
         for number, label, kind in (
             ("better", "change", "ratio"),
             ("better_low", "low", "ratio"),

@@ -35,13 +35,13 @@ def _table(view: View) -> None:
     rows = with_series(data.rows(view.snapshot, "pairing", view.selection))
     st.caption(f"Paired with {view.baseline_text}. {metric('n').definition}")
     columns = {
-        "test": Column("Test", width=55),
+        "test": Column("Test"),
         "accelerator": Column("Accelerator"),
         "suite": Column("Suite"),
         "series": Column("Backend", help="Backend plus every setting in which rows differ."),
-        "what": Column("What they are", width=250),
+        "what": Column("What they are"),
         "n": Column("n", "number", help="Models of the list."),
-        "models": Column("Models", width="large"),
+        "models": Column("Models"),
     }
     shown = rows.assign(
         what=[WORDS[row.why] for row in each(rows)], models=[", ".join(names) for names in rows["models"]]
