@@ -106,7 +106,7 @@ def test_groups_and_filters_narrow_the_findings(opened):
 
 def test_without_a_choice_the_shown_run_is_compared_with_the_one_before(opened):
     words = text(opened())
-    assert "against nightly · 2025\\-10\\-13" in words
+    assert "against nightly of 2025-10-13 " in words
     assert BETWEEN[:8] in words.replace("\\", "")
 
 

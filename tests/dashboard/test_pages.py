@@ -88,7 +88,7 @@ def test_overview_counts_the_plan_and_states_the_geomean(monkeypatch, demo):
     at = open_page(monkeypatch, demo)
     words = text(at)
     assert "is not complete: 40 of 48 planned experiments ran, 4 failed, 1 never steady, 1 skipped, 2 not run" in words
-    assert f"**openxla\\+dynamo** is **{ratio(0.857)}** inductor (geomean of 4 models, 95 % " in words
+    assert f"**openxla\\+dynamo** is **{ratio(0.857)}** as fast as inductor (geomean of 4 models, 95 % " in words
     assert f"{interval(0.857, 0.857)}) in eval on cpu, torchbench" in words
     table = tables(at)[0].set_index("series")
     assert table.loc["openxla+dynamo", "ran"] == "4/6"

@@ -37,7 +37,7 @@ def show(view: View, rows: pd.DataFrame) -> None:
         alt="Compile times of each result",
         file_name="compile-time",
         sql=data.statement("results", view.selection),
-        told_once=("accelerator", "suite", "cache", "start", "status"),
+        told_once=("accelerator", "suite", "start", "status"),
     )
     again.offer(view, again.of_rows(rows), key="compile")
 
