@@ -45,10 +45,10 @@ def test_a_row_of_a_sorted_table_opens_its_own_model(page, table):
 
 
 def test_a_table_is_searched_and_its_columns_are_hidden(page, table):
-    hidden = table.locator("canvas [role=columnheader]", has_text="Cache")
+    hidden = table.locator("canvas [role=columnheader]", has_text="Graphs")
     expect(hidden).to_have_count(1)
     tool(page, table, "Show/hide columns").click()
-    page.get_by_role("checkbox", name="Cache").first.dispatch_event("click")
+    page.get_by_role("checkbox", name="Graphs").first.dispatch_event("click")
     page.keyboard.press("Escape")
     expect(hidden).to_have_count(0)
     tool(page, table, "Search").click()
