@@ -51,8 +51,10 @@ def section_title(keys: Iterable[Any]) -> str:
 
 
 def _sentence(row: Any, baseline: str) -> str:
-    """Return variant, geometric mean, n, interval and place as one sentence of markdown."""
+    """Return variant, geometric mean, n, interval, whether that holds 1, and place as one sentence of markdown."""
     bounds = "" if missing(row.geomean_low) else f", 95 % {interval(row.geomean_low, row.geomean_high)}"
+    if bounds and row.geomean_low <= 1 <= row.geomean_high:
+        bounds += ": no difference shown"
     where = escape(f"{row.test} on {row.accelerator}, {row.suite}")
     where += "; cross-device, so no verdict" if row.cross_device else ""
     return (
