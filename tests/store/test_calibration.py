@@ -196,8 +196,8 @@ def test_a_calibration_is_told_by_its_floors(opened):
     assert "5.0" in text  # 2 % as the scatter, times the quantile of six pairs: 2.447 → 5.0 %
 
 
-_APART = {"runs": "EXCLUDE (ingested_at)", "results": "EXCLUDE (record)"}
-"""When it was ingested, and how its line is spelled."""
+_APART = {"runs": "EXCLUDE (ingested_at)", "results": "EXCLUDE (record)", "comparable": "EXCLUDE (place)"}
+"""When it was ingested, how its line is spelled, and where its row stands among those of all files."""
 
 
 def _rows(con, view):
