@@ -165,9 +165,8 @@ def log_axis(domain: tuple[float, float], title: str, labels: str = SECONDS) -> 
     return alt.X("value:Q", scale=_log(domain), axis=_plain(domain, title, labels))
 
 
-def log_height(column: str, values: Iterable[float], title: str, labels: str = SECONDS) -> alt.Y:
+def log_height(column: str, domain: tuple[float, float], title: str, labels: str = SECONDS) -> alt.Y:
     """Return a logarithmic y encoding of a column; `labels` is SECONDS or NUMBERS."""
-    domain = log_domain(values)
     return alt.Y(f"{column}:Q", scale=_log(domain), axis=_plain(domain, title, labels))
 
 

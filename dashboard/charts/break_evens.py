@@ -2,33 +2,47 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
 import altair as alt
-import pandas as pd
 
 from dashboard import palette
-from dashboard.charts import axes
+from dashboard.charts import axes, drawing
+from dashboard.charts.drawing import Drawing
 from dashboard.charts.layering import layered
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 HEIGHT_PX = 400
 
 
-def scatter(frame: pd.DataFrame, baseline: str) -> alt.LayerChart:
+def scatter(frame: pd.DataFrame, baseline: str) -> Drawing:
     """Draw one mark per result; a hollow one never earns its compile time.
 
     Args:
         frame: columns model, suite, test, variant, backend, speedup, wait (seconds, > 0), pays, outcome, label, waits.
         baseline: name of the baseline, for the axis title.
     """
-    domain = axes.ratio_domain(frame["speedup"])
-    across = axes.ratio_axis("speedup", domain, f"Speedup over {baseline} (log scale; right of 1 is faster)")
-    up = axes.log_height("wait", frame["wait"], "Time to steady (log scale; lower is better)")
-    colour, shape, _ = axes.series(frame)
-    one = alt.Chart(pd.DataFrame({"speedup": [1.0]})).mark_rule(color=palette.NEUTRAL, strokeWidth=1.5).encode(x=across)
+    spec = _spec(drawing.pairs(frame), axes.ratio_domain(frame["speedup"]), axes.round_domain(frame["wait"]), baseline)
+    return Drawing(spec, frame)
+
+
+@lru_cache(maxsize=256)
+def _spec(
+    pairs: tuple[tuple[str, str], ...], ratios: tuple[float, float], waits: tuple[float, float], baseline: str
+) -> dict[str, Any]:
+    across = axes.ratio_axis("value", ratios, f"Speedup over {baseline} (log scale; right of 1 is faster)")
+    speedup = axes.ratio_axis("speedup", ratios, f"Speedup over {baseline} (log scale; right of 1 is faster)")
+    up = axes.log_height("wait", waits, "Time to steady (log scale; lower is better)")
+    colour, shape, _ = axes.looks(pairs)
+    one = drawing.single(1).mark_rule(color=palette.NEUTRAL, strokeWidth=1.5).encode(x=across)
     marks = (
-        alt.Chart(frame)
+        drawing.points()
         .mark_point(size=85, strokeWidth=1.8, opacity=1)
         .encode(
-            x=across,
+            x=speedup,
             y=up,
             color=colour,
             shape=shape,
@@ -37,7 +51,7 @@ def scatter(frame: pd.DataFrame, baseline: str) -> alt.LayerChart:
         )
         .add_params(axes.pick())
     )
-    return layered(one, marks, height=HEIGHT_PX)
+    return drawing.specified(layered(one, marks, height=HEIGHT_PX))
 
 
 def _tooltip(baseline: str) -> list[alt.Tooltip]:

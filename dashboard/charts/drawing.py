@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _POINTS = "points"
+_EVENTS = "events"
 
 
 class Drawing(NamedTuple):
@@ -24,11 +25,18 @@ class Drawing(NamedTuple):
 
     spec: Mapping[str, Any]
     rows: pd.DataFrame
+    events: pd.DataFrame | None = None
+    """Those of layers over `events`, if it has such."""
 
 
 def points() -> alt.Chart:
     """Return a chart over the rows of its drawing, to be given marks and encodings."""
     return alt.Chart(alt.NamedData(_POINTS))
+
+
+def events() -> alt.Chart:
+    """Return a chart over the events of its drawing."""
+    return alt.Chart(alt.NamedData(_EVENTS))
 
 
 def single(value: int) -> alt.Chart:
@@ -37,10 +45,14 @@ def single(value: int) -> alt.Chart:
 
 
 def specified(chart: alt.TopLevelMixin) -> dict[str, Any]:
-    """Return the specification of a chart as wide as its place, and as high as its steps or its number of pixels."""
+    """Return the specification of a chart as wide as its place, and as high as its steps or its number of pixels.
+
+    With steps the axes come to the height, in pixels they are within it.
+    """
     spec: dict[str, Any] = chart.to_dict()
     spec.pop("config", None)  # altair's own theme; the dashboard's is added where it is drawn
-    return spec | {"autosize": {"type": "fit-x", "contains": "padding"}}
+    kind = "fit" if isinstance(spec["height"], int) else "fit-x"
+    return spec | {"autosize": {"type": kind, "contains": "padding"}}
 
 
 def draw(drawing: Drawing, *, key: str, text: str) -> None:
@@ -71,4 +83,5 @@ def placed(frame: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
 
 
 def _with_rows(drawing: Drawing) -> dict[str, Any]:
-    return {**drawing.spec, "datasets": {_POINTS: drawing.rows}}
+    events = {} if drawing.events is None else {_EVENTS: drawing.events}
+    return {**drawing.spec, "datasets": {_POINTS: drawing.rows, **events}}

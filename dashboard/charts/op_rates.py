@@ -53,7 +53,7 @@ def scatter(frame: pd.DataFrame, column: Literal["input_bytes", "flops"]) -> alt
         scale=alt.Scale(type="log", domain=list(across), nice=False),
         axis=alt.Axis(title=f"{title} (log scale)", labelExpr=labels, values=axes.log_ticks(across), **_FONTS),
     )
-    y = axes.log_height("value", frame["value"], "Time of one call (log scale; lower is faster)", axes.SHORT_SECONDS)
+    y = axes.log_height("value", up, "Time of one call (log scale; lower is faster)", axes.SHORT_SECONDS)
     lines, names = _equal_rates(across, up, unit)
     diagonals = (
         alt.Chart(lines)

@@ -7,7 +7,7 @@ import json
 import pandas as pd
 import pytest
 
-from dashboard.charts import axes, durations, op_times, ratios
+from dashboard.charts import axes, break_evens, curves, durations, history, op_times, ratios
 
 
 def points(values, models=("b", "a"), variants=("eager",)):
@@ -49,7 +49,21 @@ def operator(frame):
     return op_times.dots(frame, ["b", "a"])
 
 
-each_chart = pytest.mark.parametrize("chart", [ratio, duration, operator])
+def break_even(frame):
+    return break_evens.scatter(frame.assign(speedup=frame["value"], wait=frame["value"], pays=True), "inductor")
+
+
+def curve(frame):
+    return curves.speedup_curve(frame.assign(share=0.5), "inductor")
+
+
+def line(frame):
+    runs = frame.assign(run_id="r", run="r", started=pd.Timestamp("2026-11-01"))
+    return history.lines(runs, "Speedup", kind="ratio")
+
+
+each_chart = pytest.mark.parametrize("chart", [ratio, duration, operator, break_even, curve, line])
+with_models_down = pytest.mark.parametrize("chart", [ratio, duration, operator])
 
 
 @each_chart
@@ -64,7 +78,7 @@ def test_another_series_is_another_specification(chart):
     assert chart(points([1.3, 1.4])).spec != chart(points([1.3, 1.4], variants=("eager", "eager x"))).spec
 
 
-@each_chart
+@with_models_down
 def test_the_rows_say_their_place_and_nothing_else_names_a_model(chart):
     drawing = chart(points([1.3, 1.4]))
     assert dict(zip(drawing.rows["model"], drawing.rows["place"], strict=True)) == {"b": 0, "a": 1}
@@ -72,6 +86,19 @@ def test_the_rows_say_their_place_and_nothing_else_names_a_model(chart):
     assert '"sort": {"field": "place", "op": "min"}' in text
     assert '"name": "points"' in text
     assert '"b"' not in text
+
+
+def test_events_are_data_and_their_kinds_are_of_the_shape():
+    frame = points([1.0, 1.1]).assign(run_id="r", run="r", started=pd.Timestamp("2026-11-01"))
+    at = pd.Timestamp("2026-11-02")
+    events = pd.DataFrame({"at": [at], "kind": ["mark"], "text": ["new driver (ann)"], "short": ["new driver"]})
+    plain, marked = (history.lines(frame, "Latency, ms", events=each) for each in (events.iloc[:0], events))
+    other = history.lines(frame, "Latency, ms", events=events.assign(text="another", short="another"))
+    assert plain.events is None
+    assert marked.spec is other.spec
+    assert len(marked.spec["layer"]) == len(plain.spec["layer"]) + 2
+    assert "driver" not in json.dumps(marked.spec)
+    assert list(marked.events["short"]) == ["new driver"]
 
 
 @pytest.mark.parametrize("values", [[0.31, 4.2], [1.0], [0.012, 55.0], [1e-9, 3.0]])

@@ -135,9 +135,9 @@ def test_changes_and_marks_stand_as_upright_lines_within_the_time_that_is_drawn(
     events = events_of(marks, rows, moved)
     assert list(events["short"]) == ["of all", "of it", "slower"]
     points = rows.assign(run_id="r", run="r", started=first, variant="v", backend="v", value=1.0, label="")
-    drawn = history.lines(points, "Latency (ms)", events=events).to_dict()
-    assert [layer["mark"]["type"] for layer in drawn["layer"]].count("rule") == 2
-    assert f"slower by 1.30{TIMES} (1.20" in str(drawn["datasets"])
+    drawing = history.lines(points, "Latency (ms)", events=events)
+    assert [layer["mark"]["type"] for layer in drawing.spec["layer"]].count("rule") == 2
+    assert f"slower by 1.30{TIMES} (1.20" in list(drawing.events["text"])[-1]
 
 
 def test_a_mark_is_listed_as_text(opened):

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data
-from dashboard.charts import changes, history
+from dashboard.charts import changes, drawing, history
 from dashboard.rows import each
 from dashboard.words import interval, ratio, seconds
 
@@ -31,10 +31,10 @@ def small(view: View, finding: Finding) -> None:
     rows = rows[rows["latency_s"].notna()]
     if len(rows) <= 2:  # noqa: PLR2004 - two points are the comparison itself
         return
-    st.altair_chart(
+    drawing.draw(
         history.lines(_points(rows), "Latency, ms", height=history.SMALL_PX, legend=False),
         key="finding-history",
-        alt=f"Latency of {finding.model} over its last runs",
+        text=f"Latency of {finding.model} over its last runs",
     )
 
 

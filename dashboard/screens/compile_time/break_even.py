@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import answers, data
 from dashboard.answers import SECTION
-from dashboard.charts import break_evens
+from dashboard.charts import break_evens, drawing
 from dashboard.rows import each, sections, with_series
 from dashboard.screens import opening, places
 from dashboard.tables import Column, measured
@@ -54,11 +54,10 @@ def show(view: View) -> None:
 def _chart(view: View, keys: tuple[str, ...], part: pd.DataFrame) -> None:
     baseline = view.selection.baseline
     st.subheader(answers.section_title(keys), anchor=False)
-    picked = st.altair_chart(
+    picked = drawing.selectable(
         break_evens.scatter(_points(part), baseline),
         key="break-even-" + "-".join(keys),
-        on_select="rerun",
-        alt=f"Time to steady against speedup over {baseline}, {' '.join(keys)}",
+        text=f"Time to steady against speedup over {baseline}, {' '.join(keys)}",
     )
     opening.from_chart(view, picked)
 

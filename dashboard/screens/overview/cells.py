@@ -55,10 +55,9 @@ def with_trends(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) ->
         return cells.assign(trend=None)
     past = data.rows(view.snapshot, "trend_geomeans", view.selection, **last_runs(view))
     past = past[past["geomean"].notna()]
-    lines = {
-        tuple(None if missing(key) else key for key in keys): [round(value, 4) for value in part["geomean"]]
-        for keys, part in past.groupby(KEYS, dropna=False)
-    }
+    lines: dict[tuple[Any, ...], list[float]] = {}
+    for row in each(past):
+        lines.setdefault(key_of(row), []).append(round(row.geomean, 4))
     keys = [() if _is_baseline(row, view) else key_of(row) for row in each(cells)]
     drawn = [line if len(line := lines.get(key, [])) > 1 else None for key in keys]
     return cells.assign(trend=pd.Series(drawn, index=cells.index, dtype=object))

@@ -42,17 +42,16 @@ _COUNTS = {"verified": "Verified", "fallback": "Fallback"}
 _LESS_IS_BETTER = ("fallback",)
 
 
-def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], base: dict[str, Any], base_name: str) -> None:
+def show(view: View, moved: pd.DataFrame, keys: tuple[str, ...], base: dict[str, Any], base_name: str) -> None:
     """Draw the rows of one test and accelerator.
 
     Args:
         view: what is shown.
-        part: cells of Overview.
+        moved: cells of Overview, with what `since` adds.
         keys: test and accelerator.
         base: the run before.
         base_name: its label and time, escaped for markdown.
     """
-    moved = since(part, view, base)
     told = [name for name in (*_COUNTS, *MEASURES) if (moved[f"{name}_move"] != DASH).any()]
     if not told:
         return

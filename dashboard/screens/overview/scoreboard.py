@@ -65,8 +65,9 @@ def read(view: View, counts: pd.DataFrame) -> Board:
 
 
 def show(view: View, board: Board) -> None:
-    """Draw two tables per test and accelerator, each as wide as the window: how fast, and at which cost."""
-    for keys, part in sections(board.cells, SECTION):
+    """Draw tables per test and accelerator, each as wide as the window: how fast, at which cost, and what moved."""
+    cells = board.cells if board.base is None else moves.since(board.cells, view, board.base)
+    for keys, part in sections(cells, SECTION):
         st.subheader(answers.section_title(keys), anchor=False)
         _table(view, part, keys, _speed_columns(view, board), "overview", _behind(_of(view, keys), board))
         if part["first_iteration_n"].sum():

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import answers, data, downloads
 from dashboard.answers import SECTION
-from dashboard.charts import curves
+from dashboard.charts import curves, drawing
 from dashboard.rows import each, sections, with_series
 from dashboard.screens import opening, places
 from dashboard.words import count, interval, ratio
@@ -34,11 +34,10 @@ def show(view: View) -> None:
 
 def _chart(view: View, keys: tuple[str, ...], part: pd.DataFrame) -> None:
     st.subheader(answers.section_title(keys), anchor=False)
-    picked = st.altair_chart(
+    picked = drawing.selectable(
         curves.speedup_curve(_points(part), view.selection.baseline),
         key="curve-" + "-".join(keys),
-        on_select="rerun",
-        alt=f"Distribution of speedups over {view.selection.baseline}, {' '.join(keys)}",
+        text=f"Distribution of speedups over {view.selection.baseline}, {' '.join(keys)}",
     )
     opening.from_chart(view, picked)
 

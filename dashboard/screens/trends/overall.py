@@ -9,13 +9,14 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import answers, data, links, tables
-from dashboard.charts import history
+from dashboard.charts import drawing, history
 from dashboard.rows import each
 from dashboard.screens import choosing
 from dashboard.tables import Column, measured
 from dashboard.words import count, escape, interval, listed, missing, ratio, share
 
 if TYPE_CHECKING:
+    from dashboard.charts.drawing import Drawing
     from dashboard.view import View
 
 RATES = {"Ran": ("ran_n", "planned_n"), "Verified": ("verified_n", "answered_n")}
@@ -39,7 +40,8 @@ def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], wanted: tuple[st
     with left:
         if len(means):
             title = f"Speedup over {baseline} (log scale)"
-            clicked(view, history.lines(_means(means), title, events=events, ratio=True), "means", "Geometric means")
+            lines = history.lines(_means(means), title, events=events, kind="ratio")
+            clicked(view, lines, "means", "Geometric means")
         else:
             st.info("No speedup: only the baseline was measured, or nothing can be paired.")
     with middle:
@@ -60,9 +62,9 @@ def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], wanted: tuple[st
     _table(view, part, data.statement("trend_geomeans", of, **bound(view, wanted)))
 
 
-def clicked(view: View, chart: Any, key: str, alt: str) -> None:
+def clicked(view: View, lines: Drawing, key: str, alt: str) -> None:
     """Draw a chart; two points of different runs that were clicked open the page that compares those runs."""
-    state: Any = st.altair_chart(chart, key=key, alt=alt, on_select="rerun", selection_mode=history.PICKED)
+    state = drawing.selectable(lines, key=key, text=alt)
     runs = dict.fromkeys(str(point["run_id"]) for point in state["selection"].get(history.PICKED, []))
     if len(runs) == 1:
         st.caption("One run is chosen; click a point of another one.")
@@ -121,7 +123,7 @@ def _rate(view: View, part: pd.DataFrame, rate: str, events: pd.DataFrame, named
     ]
     points = history.points(rows, rows[over] / rows[of], labels)
     title = "Ran, of the plan" if rate == "Ran" else "Verified, of what answered"
-    clicked(view, history.lines(points, title, events=events, share=True, legend=False), f"rate-{rate}", title)
+    clicked(view, history.lines(points, title, events=events, kind="share", legend=False), f"rate-{rate}", title)
     if others := sorted(set(rows["series"]) - named):
         st.caption(f"Only here, because without a speedup: {escape(listed(others))}.")
 
@@ -132,12 +134,8 @@ def _models(view: View, means: pd.DataFrame, events: pd.DataFrame) -> None:
         return
     st.caption("Models behind the means")
     points = history.points(means, means["n"].astype(float), [count(int(n), "model") for n in means["n"]])
-    clicked(
-        view,
-        history.lines(points, "Models", events=events, whole=True, legend=False),
-        "models",
-        "Models behind the means",
-    )
+    lines = history.lines(points, "Models", events=events, kind="whole", legend=False)
+    clicked(view, lines, "models", "Models behind the means")
 
 
 def _table(view: View, part: pd.DataFrame, sql: str) -> None:

@@ -8,9 +8,9 @@ import streamlit as st
 
 from dashboard import answers, data, empty, frame
 from dashboard.rows import each, with_series
-from dashboard.screens.overview.cells import KEYS
+from dashboard.screens.overview.cells import key_of
 from dashboard.screens.trends import changes, overall, runs, single
-from dashboard.words import count, escape, missing, ratio, when
+from dashboard.words import count, escape, ratio, when
 
 _MOST = 3
 """Series that the answer names; charts and table have all."""
@@ -75,7 +75,7 @@ def _moves(view: View, part: pd.DataFrame, keys: tuple[str, ...]) -> list[tuple[
     found = []
     for name, rows in known.groupby("series"):
         first = next(each(rows.sort_values("run_started")))
-        moved = _since(view, first)
+        moved = _since(view, first.run_id).get(key_of(first))
         if first.run_id == view.selection.run_id or moved is None:
             continue
         before, after = ratio(moved.geomean_before), ratio(moved.geomean_after)
@@ -88,11 +88,7 @@ def _moves(view: View, part: pd.DataFrame, keys: tuple[str, ...]) -> list[tuple[
     return found
 
 
-def _since(view: View, first: Any) -> Any | None:
-    """Return how the mean of a series moved from its first run to the shown one; None where no model has both."""
-    moved = data.rows(view.snapshot, "geomean_changes", view.selection, before=first.run_id)
-    for name in KEYS:
-        value = getattr(first, name)
-        moved = moved[moved[name].isna() if missing(value) else moved[name] == value]
-    rows = [row for row in each(moved) if row.n]
-    return rows[0] if rows else None
+def _since(view: View, run: str) -> dict[tuple[Any, ...], Any]:
+    """Return how the mean of each series moved from a run to the shown one, where any model has both."""
+    moved = data.rows(view.snapshot, "geomean_changes", view.selection, before=run)
+    return {key_of(row): row for row in each(moved) if row.n}
