@@ -67,6 +67,8 @@ class Column:
     """What a stored number is multiplied by; None: the kind's own, as 1000 for milliseconds."""
     hidden: bool = False
     """Left out until the reader asks for it in the table's menu; the files have it."""
+    filed: bool = False
+    """In the files only: each column of a table costs time, seen or not."""
 
 
 def measured(name: str, label: str | None = None, note: str = "", width: int = 0, *, hidden: bool = False) -> Column:
@@ -127,12 +129,13 @@ def show(
     if len(drawn) < len(frame):
         st.caption(f"The first {LAZY_ROWS:,} of {count(len(frame), 'row')}; filter for others.")
     first: Any = {"selection": {"rows": [selected]}} if selects and selected is not None else None
-    seen = [name for name in shown if not columns[name].hidden]
-    displayed = display(drawn, {name: columns[name] for name in shown})
+    offered = [name for name in shown if not columns[name].filed]
+    seen = [name for name in offered if not columns[name].hidden]
+    displayed = display(drawn, {name: columns[name] for name in offered})
     fit = _fitted(displayed, {name: columns[name] for name in seen}, selects=selects)
     state: Any = st.dataframe(
         _coloured(displayed, columns),
-        column_config={name: _config(columns[name], fit.get(name)) for name in shown},
+        column_config={name: _config(columns[name], fit.get(name)) for name in offered},
         column_order=seen,
         hide_index=True,
         placeholder=DASH,

@@ -149,5 +149,5 @@ def _columns(told: list[str]) -> dict[str, Column]:
             ("n", "n", "number"),
         ):
             text = "Above 1 is better." if kind == "ratio" else "Models that have it in both runs."
-            columns[f"{name}_{number}"] = Column(f"{measure.label}, {label}", kind, help=text, hidden=True)  # type: ignore[arg-type]
+            columns[f"{name}_{number}"] = Column(f"{measure.label}, {label}", kind, help=text, filed=True)  # type: ignore[arg-type]
     return columns

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import answers, data, empty, frame
+from dashboard import ahead, answers, data, empty, frame
 from dashboard.rows import each, with_series
 from dashboard.screens.overview.cells import key_of
 from dashboard.screens.trends import changes, overall, runs, single
@@ -25,6 +25,7 @@ def show(view: View) -> None:
     """Draw the page."""
     top = st.container()
     wanted = runs.chosen(view)
+    ahead.begin(view.snapshot, view.selection, _later(wanted))
     rows = data.rows(view.snapshot, "trend_geomeans", view.selection, **overall.bound(view, wanted))
     moved = data.rows(view.snapshot, "changes", view.selection)
     if rows.empty:
@@ -42,6 +43,12 @@ def show(view: View) -> None:
     overall.show(view, part, keys, wanted, marks)
     single.show(view, keys, wanted, moved, marks)
     changes.show(view, moved, marks)
+
+
+def _later(wanted: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """Return what is read after the means: query → its parameters."""
+    since = {"geomean_changes": {"before": wanted[0]}} if wanted else {}
+    return {**since, "changes": {}, "marks": {}}
 
 
 def _sections(rows: pd.DataFrame) -> list[tuple[str, str, str]]:
