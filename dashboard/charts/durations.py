@@ -50,7 +50,7 @@ def _spec(
             fill=axes.filled("!datum.warm", colour),
             tooltip=[
                 alt.Tooltip("model:N", title="Model"),
-                alt.Tooltip("variant:N", title="Variant"),
+                alt.Tooltip("variant:N", title="Backend"),
                 alt.Tooltip("label:N", title=title),
                 alt.Tooltip("graphs:N", title="Graphs"),
                 alt.Tooltip("cache:N", title="Cache"),

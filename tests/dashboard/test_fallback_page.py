@@ -138,6 +138,16 @@ def test_the_page_of_an_op_has_its_models_and_its_history(monkeypatch, factory, 
     assert history["calls_per_iteration"].iloc[0] == 3.0
 
 
+def test_the_latencies_of_an_op_say_over_how_many_samples(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "fallback-ops", op=["nonzero"])
+    models = next(table for table in tables(at) if "steady_n" in table)
+    with query.connect(query.current_snapshot(demo)) as con:
+        sql = """SELECT r.model, r.steady_n FROM fallback_calls AS c JOIN result_rows AS r USING (record_id)
+            WHERE c.run_id = '22222222-bbbb' AND c.op = 'nonzero'"""
+        expected = {row["model"]: row["steady_n"] for row in query.fetch(con, sql)}
+    assert dict(zip(models["model"], models["steady_n"], strict=True)) == expected != {}
+
+
 def test_all_ops_is_one_click_from_an_op(monkeypatch, demo):
     at = open_page(monkeypatch, demo, "fallback-ops", op=["nonzero"])
     at.button(key="all-ops").click().run()

@@ -73,6 +73,7 @@ def _table(view: View, op: str, calls: pd.DataFrame) -> None:
         "time_s": measured("time_s"),
         "time_share": measured("time_share", "Share of time"),
         "latency_s": measured("latency_s"),
+        "steady_n": Column("n", "number", help="Steady samples behind the latency."),
         "alone": Column("The only op", help="Whether no other fallback op is called in steady iterations."),
         "call_sites": Column("Called at", help="Place in the program, as found by one more process."),
     }
