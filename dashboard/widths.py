@@ -58,7 +58,7 @@ class Wish(NamedTuple):
 
 
 def fitted(shown: pd.DataFrame, wishes: Mapping[str, Wish], formats: Mapping[str, str], room: int) -> dict[str, int]:
-    """Return the width of each column in pixels; texts make room where all would not fit, pinned ones last.
+    """Return the width of each column in pixels; texts make room where not all fit, then verdicts, last pinned ones.
 
     Args:
         shown: the values as they are displayed.
@@ -67,8 +67,8 @@ def fitted(shown: pd.DataFrame, wishes: Mapping[str, Wish], formats: Mapping[str
         room: pixels for all of them.
     """
     widths = {name: _needed(shown[name], wish, formats) for name, wish in wishes.items()}
-    for pinned in (False, True):
-        texts = [name for name, wish in wishes.items() if wish.kind in ("text", "verdict") and wish.pinned == pinned]
+    for pinned, kinds in ((False, ("text",)), (False, ("verdict",)), (True, ("text", "verdict"))):
+        texts = [name for name, wish in wishes.items() if wish.kind in kinds and wish.pinned == pinned]
         widths |= _levelled(widths, texts, room, wishes)
     return widths
 

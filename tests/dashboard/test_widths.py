@@ -43,6 +43,14 @@ def test_texts_make_room_the_longest_first_and_names_last():
     assert narrow["model"] == narrow["why"] == widths.SHORTEST_PX
 
 
+def test_a_verdict_with_its_numbers_is_cut_after_every_text():
+    frame = pd.DataFrame({"moved": ["~ unchanged, 0.60 -> 0.60 times"], "why": ["because " * 4]})
+    whole = fitted(frame, room=5000, moved="verdict", why="text")
+    tight = fitted(frame, room=whole["moved"] + 100, moved="verdict", why="text")
+    assert tight["moved"] == whole["moved"]
+    assert tight["why"] < whole["why"]
+
+
 def test_a_column_without_values_has_room_for_its_head():
     frame = pd.DataFrame({"model": [None], "speedup": [float("nan")]})
     assert fitted(frame, model="text", speedup="ratio")["speedup"] >= widths.text_px("speedup")
