@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from streamlit.elements.lib.column_types import ColumnConfig
 
 Kind = Literal["text", "ratio", "ms", "seconds", "number", "decimal", "MiB", "percent", "time", "verdict", "line"]
-"""`verdict`: text that begins with the sign of one (`verdicts.text`); `line`: a list of numbers."""
+"""`verdict`: text that begins with the sign of one (`verdicts.text`), never pinned, as the browser draws pinned columns
+pale; `line`: a list of numbers."""
 
 _FORMATS: dict[str, str] = {
     "ratio": f"%.2f{TIMES}",

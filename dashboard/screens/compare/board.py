@@ -161,7 +161,7 @@ def _evidence(finding: Finding) -> dict[str, Any]:
 
 COLUMNS: dict[str, Column] = {
     "state": Column("State", help="What somebody said of it; open until then.", pinned=True),
-    "finding": Column("Finding", "verdict", pinned=True),
+    "finding": Column("Finding", "verdict"),
     "certainty": Column(
         "Certainty",
         help="Confirmed: both sides were measured in turns, or a failure came again when retried. Else suspected.",

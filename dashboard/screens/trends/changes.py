@@ -55,7 +55,7 @@ def _changes(view: View, moved: pd.DataFrame) -> None:
     columns = tables.without_constant(
         {
             "started_after": Column("Since", "time", help="UTC; start of the first run after the change.", pinned=True),
-            "verdict": Column("Verdict", pinned=True),
+            "verdict": Column("Verdict", "verdict"),
             "model": Column("Model"),
             "test": Column("Test"),
             "series": Column("Backend", help="Backend plus every setting in which rows differ."),
