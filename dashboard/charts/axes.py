@@ -150,11 +150,23 @@ def _step_at_most(value: float) -> float:
     return max(step * power for step in (1, 2, 5) if step * power <= value * (1 + 1e-9))
 
 
-def log_ticks(domain: tuple[float, float]) -> list[float]:
-    """Return ticks of a logarithmic axis: at 1, 2 and 5 times powers of ten, as far as there is room."""
+def is_wide(domain: tuple[float, float]) -> bool:
+    """Say whether ticks at 1, 2 and 5 times powers of ten are enough."""
     low, high = domain
+    return high / low > _WIDE
+
+
+def log_ticks(domain: tuple[float, float], *, wide: bool | None = None) -> list[float]:
+    """Return ticks of a logarithmic axis: at 1, 2 and 5 times powers of ten, as far as there is room.
+
+    Args:
+        domain: what they lie in.
+        wide: whether these are enough, where the axis is another one than the domain.
+    """
+    low, high = domain
+    few = is_wide(domain) if wide is None else wide
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    ticks = [step * 10.0**power for power in powers for step in ((1, 2, 5) if high / low > _WIDE else range(1, 10))]
+    ticks = [step * 10.0**power for power in powers for step in ((1, 2, 5) if few else range(1, 10))]
     if high / low > 10**4:
         ticks = [10.0**power for power in powers]
     return [tick for tick in ticks if low <= tick <= high]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
 from dashboard import palette
-from dashboard.charts import axes
+from dashboard.charts import axes, drawing
+from dashboard.charts.drawing import Drawing
 from dashboard.charts.layering import layered
 
 if TYPE_CHECKING:
@@ -18,30 +20,35 @@ PHASES = {"first": ("triangle-up", "#D2492A"), "warmup": ("square", "#B09A00"), 
 """Kind of a block → its mark; shapes repeat what colours say."""
 
 
-def blocks(frame: pd.DataFrame, median_ms: float | None) -> alt.LayerChart:
-    """Draw one mark per block, a rule at the result's latency, and a tick under each block that compiled.
+def blocks(frame: pd.DataFrame, median_ms: float | None) -> Drawing:
+    """Draw one mark per block, a rule at the result's latency, and a dashed one at each block that compiled.
 
     Args:
         frame: columns block, process, kind, ms (per iteration, > 0), compiles, executions, trace_ms, round.
         median_ms: the result's latency, None where it has none.
     """
-    shown = [kind for kind in PHASES if (frame["kind"] == kind).any()]
+    shown = tuple(kind for kind in PHASES if (frame["kind"] == kind).any())
+    low, high = axes.log_domain(frame["ms"])
+    # The axis ends at the data, its ticks are those of a wider one: data of about the same size has the same.
+    ticks = tuple(axes.log_ticks(axes.round_domain(frame["ms"]), wide=axes.is_wide((low, high))))
+    return Drawing(_spec(shown, ticks, ruled=bool(median_ms)), frame.assign(latency=median_ms))
+
+
+@lru_cache(maxsize=256)
+def _spec(shown: tuple[str, ...], ticks: tuple[float, ...], *, ruled: bool) -> dict[str, Any]:
     across = alt.X("block:Q", axis=alt.Axis(title="Timed block, in order", tickMinStep=1, labelFontSize=12))
     down = alt.Y(
         "ms:Q",
         scale=alt.Scale(type="log", nice=False, padding=12),
         axis=alt.Axis(
-            title="ms per iteration (log scale)",
-            labelFontSize=12,
-            labelExpr=axes.NUMBERS,
-            values=axes.log_ticks(axes.log_domain(frame["ms"])),
+            title="ms per iteration (log scale)", labelFontSize=12, labelExpr=axes.NUMBERS, values=list(ticks)
         ),
     )
     legend = alt.Legend(title=None, orient="top", labelFontSize=12)
-    kinds = alt.Scale(domain=shown, range=[PHASES[kind][1] for kind in shown])
-    forms = alt.Scale(domain=shown, range=[PHASES[kind][0] for kind in shown])
+    kinds = alt.Scale(domain=list(shown), range=[PHASES[kind][1] for kind in shown])
+    forms = alt.Scale(domain=list(shown), range=[PHASES[kind][0] for kind in shown])
     marks = (
-        alt.Chart(frame)
+        drawing.points()
         .mark_point(size=55, strokeWidth=1.6, opacity=0.9)
         .encode(
             x=across,
@@ -52,16 +59,16 @@ def blocks(frame: pd.DataFrame, median_ms: float | None) -> alt.LayerChart:
         )
     )
     compiled = (
-        alt.Chart(frame)
+        drawing.points()
         .transform_filter("datum.compiles > 0")
         .mark_rule(color=palette.FAILED_COLOUR, strokeDash=[3, 3], opacity=0.6)
         .encode(x=across, tooltip=_tooltip())
     )
     layers = [compiled, marks]
-    if median_ms:
-        rule = alt.Chart(frame.head(1).assign(latency=median_ms)).mark_rule(color=palette.NEUTRAL, strokeWidth=1.5)
-        layers.insert(0, rule.encode(y=alt.Y("latency:Q", title="")))
-    return layered(*layers, height=HEIGHT_PX)
+    if ruled:
+        rule = drawing.points().mark_rule(color=palette.NEUTRAL, strokeWidth=1.5)
+        layers.insert(0, rule.encode(y=alt.Y("latency:Q", aggregate="max", title="")))
+    return drawing.specified(layered(*layers, height=HEIGHT_PX))
 
 
 def _tooltip() -> list[alt.Tooltip]:

@@ -7,7 +7,7 @@ import json
 import pandas as pd
 import pytest
 
-from dashboard.charts import axes, break_evens, curves, durations, history, op_times, ratios
+from dashboard.charts import axes, break_evens, curves, durations, history, op_times, ratios, samples
 
 
 def points(values, models=("b", "a"), variants=("eager",)):
@@ -62,7 +62,12 @@ def line(frame):
     return history.lines(runs, "Speedup", kind="ratio")
 
 
-each_chart = pytest.mark.parametrize("chart", [ratio, duration, operator, break_even, curve, line])
+def sample(frame):
+    return samples.blocks(frame.assign(ms=frame["value"], kind="steady"), 1.3)
+
+
+each_chart = pytest.mark.parametrize("chart", [ratio, duration, operator, break_even, curve, line, sample])
+series_apart = pytest.mark.parametrize("chart", [ratio, duration, operator, break_even, curve, line])
 with_models_down = pytest.mark.parametrize("chart", [ratio, duration, operator])
 
 
@@ -73,7 +78,7 @@ def test_other_data_of_the_same_shape_has_the_same_specification(chart):
     assert list(second.rows["value"]) == [1.33, 1.41]
 
 
-@each_chart
+@series_apart
 def test_another_series_is_another_specification(chart):
     assert chart(points([1.3, 1.4])).spec != chart(points([1.3, 1.4], variants=("eager", "eager x"))).spec
 
@@ -99,6 +104,14 @@ def test_events_are_data_and_their_kinds_are_of_the_shape():
     assert len(marked.spec["layer"]) == len(plain.spec["layer"]) + 2
     assert "driver" not in json.dumps(marked.spec)
     assert list(marked.events["short"]) == ["new driver"]
+
+
+def test_the_latency_of_blocks_is_data():
+    frame = points([1.0, 1.1]).assign(ms=[1.0, 1.1], kind="steady")
+    first, second = samples.blocks(frame, 1.04), samples.blocks(frame, 1.05)
+    assert first.spec is second.spec
+    assert set(second.rows["latency"]) == {1.05}
+    assert len(samples.blocks(frame, None).spec["layer"]) == len(first.spec["layer"]) - 1
 
 
 @pytest.mark.parametrize("values", [[0.31, 4.2], [1.0], [0.012, 55.0], [1e-9, 3.0]])

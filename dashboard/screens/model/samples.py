@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dashboard import data, tables
+from dashboard.charts import drawing
 from dashboard.charts import samples as chart
 from dashboard.rows import each
 from dashboard.screens import choosing
@@ -32,8 +33,9 @@ def show(view: View, result: Result) -> None:
         return
     _chart(blocks, result)
     _processes(view, result)
-    with st.expander("Blocks as a table"):
-        _table(view, result, blocks)
+    with st.expander("Blocks as a table", key="blocks-as-table", on_change="rerun") as part:
+        if part.open:
+            _table(view, result, blocks)
 
 
 def _findings(view: View, result: Result) -> None:
@@ -64,10 +66,10 @@ def _chart(blocks: pd.DataFrame, result: Result) -> None:
         )
     drawn = blocks if chosen in (None, _EVERY) else blocks[blocks["replica"] == int(chosen)]
     latency = result.row["latency_s"]
-    st.altair_chart(
+    drawing.draw(
         chart.blocks(_points(drawn), None if missing(latency) else float(latency) * 1e3),
         key="blocks",
-        alt="Time per iteration of each timed block, with its phase and what it compiled",
+        text="Time per iteration of each timed block, with its phase and what it compiled",
     )
 
 
