@@ -28,10 +28,18 @@ def blocks(frame: pd.DataFrame, median_ms: float | None) -> Drawing:
         median_ms: the result's latency, None where it has none.
     """
     shown = tuple(kind for kind in PHASES if (frame["kind"] == kind).any())
-    low, high = axes.log_domain(frame["ms"])
-    # The axis ends at the data, its ticks are those of a wider one: data of about the same size has the same.
-    ticks = tuple(axes.log_ticks(axes.round_domain(frame["ms"]), wide=axes.is_wide((low, high))))
-    return Drawing(_spec(shown, ticks, ruled=bool(median_ms)), frame.assign(latency=median_ms))
+    return Drawing(_spec(shown, _ticks(frame["ms"]), ruled=bool(median_ms)), frame.assign(latency=median_ms))
+
+
+def _ticks(ms: pd.Series) -> tuple[float, ...]:
+    """Return ticks of a wider axis than that of the data, so that data of about the same size has the same.
+
+    None where no such tick lies within the data: then the browser finds finer ones.
+    """
+    if ms.empty:
+        return ()
+    ticks = axes.log_ticks(axes.round_domain(ms), wide=axes.is_wide(axes.log_domain(ms)))
+    return tuple(ticks) if any(ms.min() <= tick <= ms.max() for tick in ticks) else ()
 
 
 @lru_cache(maxsize=256)
@@ -41,7 +49,10 @@ def _spec(shown: tuple[str, ...], ticks: tuple[float, ...], *, ruled: bool) -> d
         "ms:Q",
         scale=alt.Scale(type="log", nice=False, padding=12),
         axis=alt.Axis(
-            title="ms per iteration (log scale)", labelFontSize=12, labelExpr=axes.NUMBERS, values=list(ticks)
+            title="ms per iteration (log scale)",
+            labelFontSize=12,
+            labelExpr=axes.NUMBERS,
+            values=list(ticks) or alt.Undefined,
         ),
     )
     legend = alt.Legend(title=None, orient="top", labelFontSize=12)

@@ -114,6 +114,20 @@ def test_the_latency_of_blocks_is_data():
     assert len(samples.blocks(frame, None).spec["layer"]) == len(first.spec["layer"]) - 1
 
 
+@pytest.mark.parametrize(
+    ("ms", "ticks"), [([1.02, 1.08], None), ([1.5, 3.2], [1, 2, 3, 4, 5]), ([1.0, 40.0], [1, 2, 5])]
+)
+def test_an_axis_of_blocks_is_never_without_a_tick(ms, ticks):
+    frame = points(ms).assign(ms=ms, kind="steady")
+    [axis] = [
+        layer["encoding"]["y"]["axis"]
+        for layer in samples.blocks(frame, None).spec["layer"]
+        if "y" in layer["encoding"]
+    ]
+    assert ("values" in axis) == (ticks is not None)
+    assert ticks is None or set(ticks) <= set(axis["values"])
+
+
 @pytest.mark.parametrize("values", [[0.31, 4.2], [1.0], [0.012, 55.0], [1e-9, 3.0]])
 def test_a_ratio_axis_holds_every_value(values):
     low, high = axes.ratio_domain(values)
