@@ -228,6 +228,7 @@ async def _life(app: object) -> AsyncIterator[None]:
     if isinstance(server, uvicorn.Server):
         server.config.timeout_graceful_shutdown = GRACE_S
     yield
+    warm.end()
 
 
 def _trust_own_pages() -> None:

@@ -20,6 +20,11 @@ def begin() -> None:
     threading.Thread(target=_all, name="warm-up", daemon=True).start()
 
 
+def end() -> None:
+    """Give back to the last garbage collection what `_settle` kept out: else DuckDB reports it all as lost."""
+    gc.unfreeze()
+
+
 def _all() -> None:
     for name in _MODULES:
         importlib.import_module(name)
