@@ -40,8 +40,11 @@ FORMS: dict[str, tuple[Callable[[pd.DataFrame], bytes], str, str]] = {
 """Label → how the bytes are made, the suffix and the type."""
 
 
+@st.fragment
 def below(frame: pd.DataFrame, key: str, file_name: str, sql: str | Mapping[str, str] | None) -> None:
-    """Draw the row of buttons; a file is made when it is asked for.
+    """Draw how many rows there are, on a button that opens them as files and the SQL behind them.
+
+    What it opens is made when it is opened, and alone: of a page with six tables that was half of all elements.
 
     Args:
         frame: the rows.
@@ -49,8 +52,18 @@ def below(frame: pd.DataFrame, key: str, file_name: str, sql: str | Mapping[str,
         file_name: without a suffix.
         sql: the statement behind the rows; several by what they give, where the rows are computed from theirs.
     """
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}-files"):
-        st.caption(count(len(frame), "row"), width="content")
+    label = f"{count(len(frame), 'row')} · {'files, SQL' if sql else 'files'}"
+    with st.popover(
+        label, icon=":material/download:", type="tertiary", key=f"{key}-files", width="content", on_change="rerun"
+    ) as part:
+        if part.open:
+            _files(frame, key, file_name)
+            if sql:
+                _statements(sql)
+
+
+def _files(frame: pd.DataFrame, key: str, file_name: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for label, (_, suffix, kind) in FORMS.items():
             st.download_button(
                 label,
@@ -63,9 +76,6 @@ def below(frame: pd.DataFrame, key: str, file_name: str, sql: str | Mapping[str,
                 type="tertiary",
                 help="These rows with the store's column names, in seconds and bytes, with every digit.",
             )
-        if sql:
-            with st.popover("SQL", icon=":material/code:", type="tertiary", key=f"{key}-sql", width="content"):
-                _statements(sql)
 
 
 def _statements(sql: str | Mapping[str, str]) -> None:

@@ -55,7 +55,7 @@ def _outcomes(a: str, b: str, present: set[str]) -> tuple[alt.Color, alt.Shape]:
     }
     domain = [outcome for outcome in looks if outcome in present]
     colours, shapes = ([looks[outcome][part] for outcome in domain] for part in (0, 1))
-    shown = legend(symbolSize=90)
+    shown = legend(domain, symbolSize=90)
     return (
         alt.Color("outcome:N", scale=alt.Scale(domain=domain, range=colours), legend=shown),
         alt.Shape(

@@ -223,7 +223,7 @@ def series(frame: pd.DataFrame) -> tuple[alt.Color, alt.Shape, alt.YOffset]:
 def looks(pairs: Iterable[tuple[str, str]]) -> tuple[alt.Color, alt.Shape, alt.YOffset]:
     """Return colour, shape and row of each pair of variant and backend."""
     domain, colours, shapes = palette.scale(pairs)
-    shown = legend(symbolSize=90, symbolFillColor=None)
+    shown = legend(domain, symbolSize=90, symbolFillColor=None)
     return (
         alt.Color("variant:N", scale=alt.Scale(domain=domain, range=colours), legend=shown),
         alt.Shape("variant:N", scale=alt.Scale(domain=domain, range=shapes), legend=shown),

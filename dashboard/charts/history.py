@@ -137,7 +137,7 @@ def _spec(of: _Shape) -> dict[str, Any]:
 
 def _series(of: _Shape) -> tuple[alt.Color, alt.Shape]:
     domain, colours, shapes = palette.scale(of.pairs)
-    shown = legends.legend(symbolSize=90) if of.legend else None
+    shown = legends.legend(domain, symbolSize=90) if of.legend else None
     return (
         alt.Color("variant:N", scale=alt.Scale(domain=domain, range=colours), legend=shown),
         alt.Shape("variant:N", scale=alt.Scale(domain=domain, range=shapes), legend=shown),

@@ -140,9 +140,13 @@ def becomes(page, expected):
 
 def _files_hold_the_rows(page, folder):
     """Download the first table that is seen in each form: the same rows, as many as the table has."""
-    row = page.locator("[class*='-files']:visible").first
-    number = int(re.search(r"([\d,]+) row", row.inner_text()).group(1).replace(",", ""))
-    frames = {label: _downloaded(page, row, label, folder) for label in READ}
+    button = page.get_by_role("button", name=re.compile("rows? · files")).first
+    number = int(re.search(r"([\d,]+) row", button.inner_text()).group(1).replace(",", ""))
+    button.click()
+    opened = page.get_by_test_id("stPopoverBody")
+    frames = {label: _downloaded(page, opened, label, folder) for label in READ}
+    page.keyboard.press("Escape")
+    opened.wait_for(state="detached")
     for frame in frames.values():
         assert len(frame) == number
         assert list(frame.columns) == list(frames["Parquet"].columns)
@@ -152,9 +156,9 @@ def _files_hold_the_rows(page, folder):
         assert np.allclose(values[1], values[2], equal_nan=True, rtol=1e-12), name
 
 
-def _downloaded(page, row, label, folder):
+def _downloaded(page, opened, label, folder):
     with page.expect_download() as started:
-        row.get_by_role("button", name=label, exact=True).click()
+        opened.get_by_role("button", name=label, exact=True).click()
     path = folder / started.value.suggested_filename
     started.value.save_as(path)
     return READ[label](path)

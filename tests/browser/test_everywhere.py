@@ -80,7 +80,7 @@ def test_the_link_to_copy_opens_the_same_view(page, browser, demo_url):
 
 def test_sql_beside_a_table_is_shown_with_its_values(page, demo_url):
     opened(page, demo_url + "/?test=eval")
-    page.get_by_role("button", name="SQL").first.click()
+    page.get_by_role("button", name="files, SQL").first.click()
     code = page.get_by_test_id("stCode").filter(has_text="SELECT").first
     expect(code).to_contain_text("geomeans(")
     expect(code).to_contain_text("['eval']")

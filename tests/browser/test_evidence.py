@@ -89,8 +89,9 @@ def test_a_cell_of_the_heat_map_opens_its_op(page, demo_url):
 def test_the_file_of_the_ranking_holds_the_rows_that_are_shown(page, demo_url):
     page.goto(demo_url + "/fallback-ops?backend=openxla%2Blazytensor")
     settled(page, "Fallback ops")
+    page.get_by_role("button", name="files, SQL").first.click()
     with page.expect_download() as waiting:
-        page.get_by_test_id("stDownloadButton").get_by_role("button", name="CSV").first.click()
+        page.get_by_test_id("stPopoverBody").get_by_role("button", name="CSV").click()
     with open(waiting.value.path(), newline="") as file:  # noqa: PTH123 - playwright's path is a text on some systems
         rows = list(csv.DictReader(file))
     assert [row["op"] for row in rows] == ["nonzero", "upsample_bicubic2d", "_local_scalar_dense"]

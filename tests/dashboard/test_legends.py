@@ -1,0 +1,34 @@
+"""A legend has as many columns as its longest name leaves room for."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dashboard.charts.legends import legend
+
+CHART_PX = 860
+"""Of a chart beside a sidebar in a window of 1440."""
+
+
+def columns(names, width=CHART_PX):
+    """What the browser makes of the expression."""
+    (wide,) = re.fullmatch(r"max\(1, floor\(width / (\d+)\)\)", legend(names).columns.expr).groups()
+    return max(1, width // int(wide))
+
+
+@pytest.mark.parametrize(
+    ("longest", "px"),
+    [("openxla+lazytensor", 140), ("openxla+lazytensor · bfloat16", 211), ("x" * 400, 350)],
+    ids=["backend", "with a dtype", "cut"],
+)
+def test_columns_fit_beside_each_other(longest, px):
+    """The widths are those that a browser drew, with the mark."""
+    assert columns(["eager", longest]) * px <= CHART_PX
+    assert columns(["eager", longest]) == CHART_PX // px
+
+
+def test_a_narrow_chart_has_one_column():
+    assert columns(["openxla+lazytensor · bfloat16"], width=200) == 1
+    assert columns([]) >= 1
