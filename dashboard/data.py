@@ -52,7 +52,16 @@ _PICKED: dict[str, tuple[str, ...]] = {
         _OF_RESULTS,
     ),
     **dict.fromkeys(
-        ("cost_changes", "counts", "geomean_changes", "geomeans", "memory_ratios", "trend_geomeans"), _OF_SERIES
+        (
+            "cost_changes",
+            "counts",
+            "geomean_changes",
+            "geomeans",
+            "last_geomeans",
+            "memory_ratios",
+            "trend_geomeans",
+        ),
+        _OF_SERIES,
     ),
 }
 """Query → the filters that only choose among its rows: it is asked for all of them once, and another choice costs no

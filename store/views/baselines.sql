@@ -1,14 +1,15 @@
--- Grain of baselines(backend, point, device, runs): one row per result that may be the baseline of others, as comparable.
--- `point`: NULL or 'same' the own run (then `runs` narrows), 'latest' or 'oldest' the newest or oldest valid result of each
+-- Grain of baselines(backend, point, device, runs, models): one row per result that may be the baseline of others, as comparable.
+-- `models`: NULL, or those that are asked for. `point`: NULL or 'same' the own run (then `runs` narrows), 'latest' or 'oldest' the newest or oldest valid result of each
 -- series, else a run_id. `device`: NULL, or the accelerator or accelerator model that it has to be of. `run_key` is what
 -- a result joins it by: the run_id where that is the point, else the word.
-CREATE OR REPLACE MACRO baselines(backend_name, point, device, runs) AS TABLE
+CREATE OR REPLACE MACRO baselines(backend_name, point, device, runs, models := NULL) AS TABLE
 SELECT *, run_id AS run_key
 FROM comparable
 WHERE variant IN (backend_name, backend_name || ' cudagraphs')
     AND (device IS NULL OR device IN (accelerator, accelerator_model_key))
     AND CASE WHEN coalesce(point, 'same') = 'same' THEN runs IS NULL OR run_id IN (SELECT unnest(runs::VARCHAR[]))
         ELSE run_id = point END
+    AND (models IS NULL OR list_contains(models::VARCHAR[], model))
 UNION ALL
 SELECT c.*, point
 FROM comparable AS c
@@ -21,5 +22,6 @@ JOIN (
     WHERE point IN ('latest', 'oldest')
         AND variant IN (backend_name, backend_name || ' cudagraphs')
         AND (device IS NULL OR device IN (accelerator, accelerator_model_key))
+        AND (models IS NULL OR list_contains(models::VARCHAR[], model))
     GROUP BY series_id
 ) AS chosen USING (place);

@@ -17,7 +17,8 @@ WITH unclean AS (
 sides AS (
     SELECT *
     FROM speedups(
-        baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := [before, after]
+        baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := [before, after],
+        models := models
     )
     WHERE speedup > 0
 ),
@@ -32,7 +33,6 @@ per_series AS (
             AS by_baseline
     FROM sides
     ANTI JOIN unclean USING (suite, model, test)
-    WHERE models IS NULL OR list_contains(models::VARCHAR[], model)
     GROUP BY ALL
 ),
 grouped AS (

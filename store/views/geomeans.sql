@@ -34,9 +34,10 @@ per_model AS (
         count(*) FILTER (ran OR status = 'verify_only') AS answered_n,
         count(*) FILTER ((ran OR status = 'verify_only') AND verification_code = 'PASS') AS verified_n,
         coalesce(bool_or(verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN')), false) AS verify_asked
-    FROM speedups(baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs)
+    FROM speedups(
+        baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models
+    )
     ANTI JOIN unclean USING (run_id, suite, model, test)
-    WHERE models IS NULL OR list_contains(models::VARCHAR[], model)
     GROUP BY
         run_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
         optimizer, loss, matmul_precision, workload, backend, variant, model
@@ -73,8 +74,8 @@ baselines AS (
     SELECT
         run_key, suite, test, accelerator, environment, dtype, requested_batch_size, optimizer, loss, matmul_precision,
         workload, list(DISTINCT model ORDER BY model) AS baseline_models
-    FROM baselines(baseline_backend, baseline_run, NULL, runs)
-    WHERE valid AND (models IS NULL OR list_contains(models::VARCHAR[], model))
+    FROM baselines(baseline_backend, baseline_run, NULL, runs, models := models)
+    WHERE valid
     GROUP BY
         run_key, suite, test, accelerator, environment, dtype, requested_batch_size, optimizer, loss, matmul_precision, workload
 )

@@ -1,11 +1,11 @@
--- Grain of speedups(baseline_backend, baseline_run, baseline_accelerator, runs): one row per row of results (of `runs`;
--- NULL: all), with its baseline: the result of the variant `baseline_backend` at the point `baseline_run` (NULL or 'same':
+-- Grain of speedups(baseline_backend, baseline_run, baseline_accelerator, runs, models): one row per row of results (of `runs`
+-- and `models`; NULL: all), with its baseline: the result of the variant `baseline_backend` at the point `baseline_run` (NULL or 'same':
 -- its own run, 'latest', 'oldest', or a run_id: macro baselines) for the same model, test and accelerator that agrees in
 -- most requested settings; where a preset has CUDA graphs on, that variant with them. `speedup` is baseline latency /
 -- latency, with the 95 % interval of Zou and Donner (2008) on the log scale; where it is NULL, `speedup_reason` says why.
 -- With `baseline_accelerator` the baseline may be of another device: such a pair is `cross_device` and has no interval,
 -- hence no verdict; nor has one of which a side is below three times the time of an empty sync (`near_floor`).
-CREATE OR REPLACE MACRO pairs(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL) AS TABLE
+CREATE OR REPLACE MACRO pairs(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL) AS TABLE
 WITH near AS (
     SELECT DISTINCT (r.run_id, r.experiment_id, coalesce(r.environment, '')) AS measured
     FROM record_findings AS f
@@ -54,13 +54,14 @@ candidates AS (
             differs('instrumentation', o.instrumented_key, b.instrumented_key, o.run_id = b.run_id)
         ], lambda x: x IS NOT NULL) AS measured_diffs
     FROM comparable AS o
-    LEFT JOIN baselines(baseline_backend, baseline_run, baseline_accelerator, runs) AS b
+    LEFT JOIN baselines(baseline_backend, baseline_run, baseline_accelerator, runs, models := models) AS b
         ON b.run_key = coalesce(nullif(baseline_run, 'same'), o.run_id)
         AND b.suite = o.suite
         AND b.model = o.model
         AND b.test = o.test
         AND (b.accelerator = o.accelerator OR baseline_accelerator IS NOT NULL)
-    WHERE runs IS NULL OR o.run_id IN (SELECT unnest(runs::VARCHAR[]))
+    WHERE (runs IS NULL OR o.run_id IN (SELECT unnest(runs::VARCHAR[])))
+        AND (models IS NULL OR list_contains(models::VARCHAR[], o.model))
 ),
 -- The best candidate of each result. An aggregate, as a window over as many columns took half of the whole time; its keys
 -- stand outside of the struct, so that a condition on the run goes down to the scans.
@@ -92,7 +93,7 @@ SELECT
     END AS speedup_reason
 FROM chosen;
 
-CREATE OR REPLACE MACRO speedups(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL) AS TABLE
+CREATE OR REPLACE MACRO speedups(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL) AS TABLE
 SELECT
     r.*,
     baseline_backend AS baseline_backend,
@@ -119,6 +120,13 @@ SELECT
             + pow(ln(r.latency_s / nullif(r.latency_low_s, 0)), 2)))
     END AS speedup_high,
     p.speedup_reason
-FROM (SELECT * FROM result_rows WHERE runs IS NULL OR run_id IN (SELECT unnest(runs::VARCHAR[]))) AS r
-JOIN pairs(baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs) AS p
+FROM (
+    SELECT *
+    FROM result_rows
+    WHERE (runs IS NULL OR run_id IN (SELECT unnest(runs::VARCHAR[])))
+        AND (models IS NULL OR list_contains(models::VARCHAR[], model))
+) AS r
+JOIN pairs(
+    baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models
+) AS p
     ON p.run_id = r.run_id AND p.experiment_id = r.experiment_id AND p.environment IS NOT DISTINCT FROM r.environment;

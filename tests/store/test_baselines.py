@@ -75,6 +75,19 @@ def test_only_the_runs_that_are_asked_for_are_compared(stored_runs):
         assert con.execute(sql, {"point": point}).fetchall() == [("run-2",)]
 
 
+@pytest.mark.parametrize("point", [None, "latest", "oldest", "run-1"])
+@pytest.mark.parametrize("models", [["resnet18"], ["resnet18", "BERT"], ["nobody"]])
+def test_the_models_that_are_asked_for_are_those_of_all(stored_runs, point, models):
+    """What narrows the search for baselines changes no row, whichever run the baseline is of."""
+    more = [later(model="BERT", per_iter=[0.03] * 8), later(model="BERT", backend="eager", per_iter=[0.06] * 8)]
+    con = stored_runs([*day(0.01), *more], [*day(0.04), *more], day(0.02))
+    rows = "SELECT * FROM speedups('inductor', $point, models := {}) WHERE list_contains($models, model) ORDER BY ALL"
+    values = {"point": point, "models": models}
+    every, asked = (query.fetch(con, rows.format(text), values) for text in ("NULL", "$models"))
+    assert every == asked
+    assert {row["model"] for row in asked} == set(models) - {"nobody"}
+
+
 def test_the_paired_rule_tells_what_it_leaves_on_either_side(stored):
     def both(model, left=None, right=None):
         return [make_record(model=model, backend="eager", **(left or {})), make_record(model=model, **(right or {}))]

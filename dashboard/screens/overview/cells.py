@@ -49,14 +49,16 @@ def _verdict(row: Any, view: View, base: dict[str, Any]) -> Verdict | None:
     return judge_mean(float(row.geomean_change), low, high, int(row.change_n), floor.floor)
 
 
-def with_trends(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) -> pd.DataFrame:
-    """Add the geometric means of the last runs, from the oldest on; none of the baseline, which is 1 by definition."""
-    if base is None:
-        return cells.assign(trend=None)
-    past = data.rows(view.snapshot, "trend_geomeans", view.selection, **last_runs(view))
-    past = past[past["geomean"].notna()]
+def with_trends(cells: pd.DataFrame, view: View, means: pd.DataFrame) -> pd.DataFrame:
+    """Add the geometric means of the last runs, from the oldest on; none of the baseline, which is 1 by definition.
+
+    Args:
+        cells: a row per series without its model.
+        view: what is shown.
+        means: rows of `last_geomeans`.
+    """
     lines: dict[tuple[Any, ...], list[float]] = {}
-    for row in each(past):
+    for row in each(means[means["geomean"].notna()]):
         lines.setdefault(key_of(row), []).append(round(row.geomean, 4))
     keys = [() if _is_baseline(row, view) else key_of(row) for row in each(cells)]
     drawn = [line if len(line := lines.get(key, [])) > 1 else None for key in keys]
@@ -64,7 +66,7 @@ def with_trends(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) ->
 
 
 def last_runs(view: View) -> dict[str, Any]:
-    """Return what the query of the trends takes: the shown run and those before it, and whose baseline."""
+    """Return what query `last_geomeans` takes: the shown run and those before it, and whose baseline."""
     earlier = data.earlier_runs(view.snapshot, view.selection)
     point = view.selection.parameters()["baseline_point"]
     return {"runs": [view.selection.run_id, *earlier["run_id"]], "point": point}

@@ -55,12 +55,13 @@ class Board:
 def read(view: View, counts: pd.DataFrame) -> Board:
     """Read what the tables show from the store."""
     base = data.base_run(view.snapshot, view.selection)
-    means = data.geomeans(view.snapshot, view.selection)
+    last = data.rows(view.snapshot, "last_geomeans", view.selection, **cells_of.last_runs(view))
+    means = last[last["run_id"] == view.selection.run_id].reset_index(drop=True)
     cells = means.merge(counts, on=KEYS, how="left")
     memory = data.rows(view.snapshot, "memory_ratios", view.selection)
     cells = cells.merge(memory, on=KEYS, how="left") if len(memory) else cells.assign(memory_ratio=None, memory_n=0)
     cells = cells_of.with_changes(with_series(cells), view, base)
-    cells = cells_of.with_trends(cells, view, base)
+    cells = cells_of.with_trends(cells, view, last)
     return Board(means=means, cells=cells_of.with_words(cells, view, base), base=base)
 
 
@@ -104,7 +105,7 @@ def _behind(view: View, board: Board) -> dict[str, str]:
     if board.base is not None:
         before = {"before": board.base["run_id"]}
         made["Since the run before"] = data.statement("geomean_changes", view.selection, **before)
-        made["Last runs"] = data.statement("trend_geomeans", view.selection, **cells_of.last_runs(view))
+        made["Last runs"] = data.statement("last_geomeans", view.selection, **cells_of.last_runs(view))
     return made
 
 
