@@ -5,7 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
+import pytest
+
 from store import query
+from store.errors import StorageError
 from tests.store.factory import make_record, write_lines
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -41,3 +45,25 @@ def test_rejected_lines_are_named_up_to_a_limit_and_the_exit_code_is_3(tmp_path)
     assert (ended.returncode, "25 rejected" in out) == (3, True)
     assert f"{path}, line 2 (byte 5): not JSON" in said
     assert said.rstrip().endswith("… and 5 more; table rejected_lines has all of them.")
+
+
+def test_an_index_of_another_version_is_brought_to_this_one_where_its_files_are_elsewhere(tmp_path):
+    """What a page then asks for, `xlabench ingest` without a path, in a home that has no runs of its own."""
+    write_lines(tmp_path / "elsewhere.jsonl", [make_record()])
+    home = tmp_path / "home"
+    nothing = start("--home", home)
+    assert "does not exist. Name a run folder" in nothing.communicate(timeout=60)[1]
+    assert nothing.returncode == 2
+    assert start(tmp_path / "elsewhere.jsonl", "--home", home).wait(timeout=60) == 0
+    _make_old(query.current_snapshot(home / "store"), home / "store" / "work.duckdb")
+    with pytest.raises(StorageError, match="Run `xlabench ingest` once"):
+        query.connect(query.current_snapshot(home / "store"))
+    assert start("--home", home).wait(timeout=60) == 0
+    with query.connect(query.current_snapshot(home / "store")) as con:
+        assert con.execute("SELECT count(*) FROM results").fetchone() == (1,)
+
+
+def _make_old(*indexes):
+    for index in indexes:
+        with duckdb.connect(str(index)) as con:
+            con.execute("UPDATE index_facts SET value = 'older' WHERE name = 'views'")

@@ -81,13 +81,21 @@ def _ingest(parsed: argparse.Namespace) -> int:
 def _ingested(parsed: argparse.Namespace) -> int:
     from store.ingest import ingest
 
-    asked = parsed.paths or [home_of(parsed) / "runs"]
+    asked = parsed.paths or _own_runs(parsed)
     paths = _here(asked, home_of(parsed))
     _write_facts(parsed, paths)
     report = ingest(paths, store_of(parsed), rebuild=parsed.rebuild)
     _tell(report)
     _after(report, parsed)
     return _watch(asked, parsed) if parsed.watch else report.exit_code
+
+
+def _own_runs(parsed: argparse.Namespace) -> list[Path]:
+    """Return the home's runs; nothing where there is only an index of files from elsewhere."""
+    from store import query
+
+    runs = home_of(parsed) / "runs"
+    return [] if not runs.exists() and query.current_snapshot(store_of(parsed)) else [runs]
 
 
 def _after(report: IngestReport, parsed: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ import altair as alt
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MARK_PX, LETTER_PX = 30, 6.2
+MARK_PX, LETTER_PX = 38, 5.4
 """What an entry takes beside its name, and for each letter of it, at this size of letters."""
 LONGEST_PX = 320
 
