@@ -28,7 +28,7 @@ logger.set_log_level("ERROR")  # it would warn that its caches have no server he
 from dashboard.pages import PAGES  # noqa: E402 - the repository's own packages come first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from playwright.sync_api import Locator, WebSocket
 
@@ -83,11 +83,16 @@ def start_server(store: Path, port: int) -> subprocess.Popen[str]:
     )
 
 
-@contextlib.contextmanager
-def running_server(store: Path) -> Iterator[str]:
+def running_server(store: Path) -> contextlib.AbstractContextManager[str]:
     """Yield the URL of a healthy server; stop it afterwards."""
+    return serving(lambda port: start_server(store, port))
+
+
+@contextlib.contextmanager
+def serving(start: Callable[[int], subprocess.Popen[str]]) -> Iterator[str]:
+    """Yield the URL of what listens on the port that it is started with; stop it afterwards."""
     port = free_port()
-    process = start_server(store, port)
+    process = start(port)
     url = f"http://127.0.0.1:{port}"
     try:
         _await_health(process, url)
