@@ -188,6 +188,7 @@ def peer_report(shown: str, options: PeerOptions) -> Report:
     return peer.peer_report(snapshot.connection(shown), options)
 
 
+@st.cache_data(max_entries=50, max_size=KEPT_ROWS_BYTES, show_spinner=False)
 def record(shown: str, run_id: str, experiment_id: str, environment: str | None) -> dict[str, Any] | None:
     """Return one record as it was read, or None for an experiment without a record."""
     params = {"run": run_id, "experiment": experiment_id, "environment": environment}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
 from dashboard import palette
-from dashboard.charts import axes
+from dashboard.charts import axes, drawing
+from dashboard.charts.drawing import Drawing
 from dashboard.charts.layering import layered
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ ROOM = 1.4
 LABEL_PX = 190
 
 
-def bars(frame: pd.DataFrame) -> alt.LayerChart:
+def bars(frame: pd.DataFrame) -> Drawing:
     """Draw the rungs in their order.
 
     Args:
@@ -32,32 +34,37 @@ def bars(frame: pd.DataFrame) -> alt.LayerChart:
         high=frame["latency_high_s"] * 1e3,
         execution=frame["execute_s"] * 1e3,
     )
-    order = list(frame["name"])
-    base = alt.Chart(ms).encode(
-        y=alt.Y("name:N", sort=order, axis=alt.Axis(title=None, labelLimit=axes.names_px(LABEL_PX), labelFontSize=12)),
-        tooltip=[
-            alt.Tooltip("name:N", title="Rung"),
-            alt.Tooltip("variant:N", title="Backend"),
-            alt.Tooltip("latency:Q", title="Latency, ms", format=",.3~f"),
-            alt.Tooltip("low:Q", title="95 % low, ms", format=",.3~f"),
-            alt.Tooltip("high:Q", title="95 % high, ms", format=",.3~f"),
-            alt.Tooltip("execution:Q", title="Execution, ms", format=",.3~f"),
-            alt.Tooltip("step:N", title="Against the rung before"),
-        ],
-    )
+    return Drawing(_spec(tuple(frame["name"]), float(ms["latency"].max())), ms)
+
+
+@lru_cache(maxsize=256)
+def _spec(order: tuple[str, ...], longest: float) -> dict[str, Any]:
+    names = alt.Axis(title=None, labelLimit=axes.names_px(LABEL_PX), labelFontSize=12)
+    base = drawing.points().encode(y=alt.Y("name:N", sort=list(order), axis=names), tooltip=_tooltip())
     axis = alt.Axis(title="Latency, ms per iteration (dark: execution)", labelFontSize=12)
     # One interval that outliers stretch must not squeeze the bars: it leaves the picture, the tooltip has its end.
-    reach = alt.Scale(domain=[0, float(ms["latency"].max()) * ROOM], nice=False)
-    whole = base.mark_bar(color=palette.colour("openxla+lazytensor"), opacity=0.45, height=18).encode(
-        x=alt.X("latency:Q", axis=axis, scale=reach)
-    )
-    inner = base.transform_filter("isValid(datum.execution)").mark_bar(
-        color=palette.colour("openxla+lazytensor"), height=18
-    )
+    reach = alt.Scale(domain=[0, longest * ROOM], nice=False)
+    colour = palette.colour("openxla+lazytensor")
+    whole = base.mark_bar(color=colour, opacity=0.45, height=18).encode(x=alt.X("latency:Q", axis=axis, scale=reach))
+    inner = base.transform_filter("isValid(datum.execution)").mark_bar(color=colour, height=18)
     ends = base.transform_filter("isValid(datum.low)").mark_rule(color=palette.NEUTRAL, strokeWidth=2, clip=True)
-    return layered(
-        whole,
-        inner.encode(x=alt.X("execution:Q", axis=axis, scale=reach)),
-        ends.encode(x=alt.X("low:Q", axis=axis, scale=reach), x2="high:Q"),
-        height=CHROME_PX + ROW_PX * len(order),
+    return drawing.specified(
+        layered(
+            whole,
+            inner.encode(x=alt.X("execution:Q", axis=axis, scale=reach)),
+            ends.encode(x=alt.X("low:Q", axis=axis, scale=reach), x2="high:Q"),
+            height=CHROME_PX + ROW_PX * len(order),
+        )
     )
+
+
+def _tooltip() -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("name:N", title="Rung"),
+        alt.Tooltip("variant:N", title="Backend"),
+        alt.Tooltip("latency:Q", title="Latency, ms", format=",.3~f"),
+        alt.Tooltip("low:Q", title="95 % low, ms", format=",.3~f"),
+        alt.Tooltip("high:Q", title="95 % high, ms", format=",.3~f"),
+        alt.Tooltip("execution:Q", title="Execution, ms", format=",.3~f"),
+        alt.Tooltip("step:N", title="Against the rung before"),
+    ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dashboard import data, tables
+from dashboard.charts import drawing
 from dashboard.charts import ladder as chart
 from dashboard.rows import each, sections
 from dashboard.tables import Column, measured
@@ -61,7 +62,7 @@ def _one(view: View, key: str, part: pd.DataFrame, sql: str, *, several: bool) -
     st.markdown("\n".join(f"- {sentence}" for sentence in sentences(part)))
     every = list(each(part))
     listed = part.assign(name=[name_of(row) for row in every], step=[_step(row) for row in every])
-    st.altair_chart(chart.bars(listed), key=f"ladder-chart-{key}", alt="Latency of each rung of the overhead ladder")
+    drawing.draw(chart.bars(listed), key=f"ladder-chart-{key}", text="Latency of each rung of the overhead ladder")
     tables.show(
         listed,
         _columns(),
