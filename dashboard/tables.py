@@ -175,14 +175,17 @@ def show_statuses(
 
 def display(frame: pd.DataFrame, columns: Mapping[str, Column]) -> pd.DataFrame:
     """Return the frame in the units that are shown, as milliseconds for seconds and MiB for bytes."""
-    result = frame[list(columns)].copy()
-    for name, column in columns.items():
-        if column.kind in _FORMATS:
-            factor = _SCALES.get(column.kind, 1) if column.scale is None else column.scale
-            result[name] = pd.to_numeric(result[name]) * factor
-        elif column.kind in ("text", "verdict"):
-            result[name] = result[name].mask(result[name] == DASH)  # the table's own dash, which stands back
-    return result
+    return pd.DataFrame({name: _displayed(frame[name], column) for name, column in columns.items()}, index=frame.index)
+
+
+def _displayed(values: pd.Series, column: Column) -> pd.Series:
+    if column.kind in _FORMATS:
+        factor = _SCALES.get(column.kind, 1) if column.scale is None else column.scale
+        numbers: pd.Series = pd.to_numeric(values)
+        return numbers if factor == 1 else numbers * factor
+    if column.kind in ("text", "verdict") and DASH in values.tolist():
+        return values.mask(values == DASH)  # the table's own dash, which stands back
+    return values
 
 
 def table_height(rows: int) -> int | Literal["content"]:

@@ -6,6 +6,7 @@ the left, and whatever is wider than the window is out of sight.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
@@ -73,6 +74,7 @@ def fitted(shown: pd.DataFrame, wishes: Mapping[str, Wish], formats: Mapping[str
     return widths
 
 
+@lru_cache(maxsize=8192)
 def text_px(text: str) -> float:
     """Return how wide a text is in a table."""
     return _FONT_PX * sum(_EMS.get(character, _OTHER_EMS) for character in text)
