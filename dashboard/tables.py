@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
@@ -101,6 +101,7 @@ def show(
     file_name: str,
     sql: str | Mapping[str, str] | None = None,
     whole: bool = False,
+    room: int = widths.ROOM_PX,
     on_select: Callable[[], None] | Literal["rerun", "ignore"] = "ignore",
     selected: int | None = None,
     identity: str = "",
@@ -119,6 +120,7 @@ def show(
         sql: statement behind the rows, with its values written out (`data.statement`); of rows that are computed, what
             they are computed from.
         whole: show every row at once, however many.
+        room: pixels that its columns are fitted to.
         on_select: what a selected row does; by default none can be selected.
         selected: position of the row that is selected until the reader selects another.
         identity: of the rows. A selection is a position: where the rows may change under it, other rows need another
@@ -133,7 +135,7 @@ def show(
     offered = [name for name in shown if not columns[name].filed]
     seen = [name for name in offered if not columns[name].hidden]
     displayed = display(drawn, {name: columns[name] for name in offered})
-    fit = _fitted(displayed, {name: columns[name] for name in seen}, selects=selects)
+    fit = _fitted(displayed, {name: columns[name] for name in seen}, room - widths.BOX_PX * selects)
     state: Any = st.dataframe(
         _coloured(displayed, columns),
         column_config={name: _config(columns[name], fit.get(name)) for name in offered},
@@ -159,11 +161,12 @@ def show_statuses(
     """Draw a matrix of statuses in the colours of palette; the arguments are those of `show`."""
     shown = [name for name in columns if name in frame.columns]
     words = {word: status_colour(status) for status, word in STATUS_WORDS.items()}
-    styled = frame[shown].style.map(lambda word: f"color: {words[word]}" if word in words and word != "ok" else "")
-    fit = _fitted(frame[shown], {name: columns[name] for name in shown}, selects=False)
+    seen = [name for name in shown if not columns[name].filed]
+    styled = frame[seen].style.map(lambda word: f"color: {words[word]}" if word in words and word != "ok" else "")
+    fit = _fitted(frame[seen], {name: columns[name] for name in seen}, widths.ROOM_PX)
     st.dataframe(
         styled,
-        column_config={name: _config(columns[name], fit[name]) for name in shown},
+        column_config={name: _config(columns[name], fit[name]) for name in seen},
         hide_index=True,
         placeholder=DASH,
         height=table_height(len(frame)),
@@ -194,9 +197,9 @@ def table_height(rows: int) -> int | Literal["content"]:
 
 
 def without_constant(columns: Mapping[str, Column], frame: pd.DataFrame, names: Sequence[str]) -> dict[str, Column]:
-    """Drop those of the named columns that say the same in every row."""
+    """Leave those of the named columns that say the same in every row to the files, which have no page around them."""
     same = {name for name in names if name in frame.columns and len(frame[name].unique()) <= 1}
-    return {name: column for name, column in columns.items() if name not in same}
+    return {name: replace(column, filed=True) if name in same else column for name, column in columns.items()}
 
 
 def _coloured(frame: pd.DataFrame, columns: Mapping[str, Column]) -> Any:
@@ -215,9 +218,9 @@ def _ink(text: object) -> str:
     return f"color: {LOOKS[found].colour}" + ("; font-weight: 600" if found in ("faster", "slower") else "")
 
 
-def _fitted(displayed: pd.DataFrame, columns: Mapping[str, Column], *, selects: bool) -> dict[str, int]:
+def _fitted(displayed: pd.DataFrame, columns: Mapping[str, Column], room: int) -> dict[str, int]:
     wishes = {name: widths.Wish(each.label, each.kind, each.pinned, each.width) for name, each in columns.items()}
-    return widths.fitted(displayed, wishes, _FORMATS, widths.ROOM_PX - widths.BOX_PX * selects)
+    return widths.fitted(displayed, wishes, _FORMATS, room)
 
 
 def _config(column: Column, width: int | None) -> ColumnConfig:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 ROOM_PX = 1046
 """Of a table beside the sidebar in a window of 1440 pixels, within a part that opens; wider ones are filled anyway."""
+PAGE_PX = 1080
+"""Of a table that no part which opens is around."""
 BOX_PX = 35
 """Where a row is selected."""
 LONGEST_PX = 460

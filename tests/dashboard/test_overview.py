@@ -148,7 +148,7 @@ def test_the_files_of_what_moved_have_the_numbers_and_their_intervals(monkeypatc
         downloads, "below", lambda frame, key, *more: filed.update({key: frame}) or below(frame, key, *more)
     )
     shown = tables(open_page(monkeypatch, costlier))[2]
-    row = filed["moves-eval-cpu"].set_index("series").loc["openxla+dynamo"]
+    row = filed["moves"].set_index("series").loc["openxla+dynamo"]
     assert row["first_iteration_s_better"] == pytest.approx(1 / 1.5, rel=0.01)
     assert (
         row["first_iteration_s_better_low"] <= row["first_iteration_s_better"] <= row["first_iteration_s_better_high"]

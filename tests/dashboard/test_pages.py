@@ -84,24 +84,29 @@ def test_a_run_that_failed_as_a_whole_shows_reasons_and_no_number(monkeypatch, f
     assert "0.00" not in text(at)
 
 
+def _of_eval(table):
+    """Return the rows of a table of Overview that are of inference, by series."""
+    return table[table["test"] == "eval"].set_index("series")
+
+
 def test_overview_counts_the_plan_and_states_the_geomean(monkeypatch, demo):
     at = open_page(monkeypatch, demo)
     words = text(at)
     assert "is not complete: 40 of 48 planned experiments ran, 4 failed, 1 never steady, 1 skipped, 2 not run" in words
     assert f"**openxla\\+dynamo** is **{ratio(0.857)}** as fast as inductor (geomean of 4 models, 95 % " in words
     assert f"{interval(0.857, 0.857)}) in eval on cpu, torchbench" in words
-    table = tables(at)[0].set_index("series")
+    table = _of_eval(tables(at)[0])
     assert table.loc["openxla+dynamo", "ran"] == "4/6"
     assert table.loc["openxla+dynamo", "verified"] == "4/4"
     assert table.loc["openxla+dynamo", "n"] == 4
     assert table.loc["openxla+dynamo", "note"] == "1 failed, 1 skipped"
-    costs = tables(at)[1].set_index("series")
+    costs = _of_eval(tables(at)[1])
     assert costs.loc["openxla+dynamo", "fallback"] == "2/4"
     assert costs.loc[["eager", "inductor"], "fallback"].isna().all()
 
 
 def test_overview_has_the_time_that_compilers_report_beside_what_one_waits(monkeypatch, demo):
-    costs = tables(open_page(monkeypatch, demo))[1].set_index("series")
+    costs = _of_eval(tables(open_page(monkeypatch, demo))[1])
     with query.connect(query.current_snapshot(demo)) as con:
         sql = """SELECT median(compiler_time_s) AS seconds, count(compiler_time_s) AS n
             FROM result_rows WHERE run_id = (SELECT arg_max(run_id, run_started) FROM runs) AND test = 'eval'

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, tables, verdicts
+from dashboard import data, tables, verdicts, widths
 from dashboard.rows import each
 from dashboard.screens.overview.cells import key_of, moved_share
 from dashboard.tables import Column
@@ -42,34 +42,48 @@ _COUNTS = {"verified": "Verified", "fallback": "Fallback"}
 _LESS_IS_BETTER = ("fallback",)
 
 
-def show(view: View, moved: pd.DataFrame, keys: tuple[str, ...], base: dict[str, Any], base_name: str) -> None:
-    """Draw the rows of one test and accelerator.
+PLACE = ("test", "accelerator", "suite")
+"""Columns that say which results a row is about, each left out where all rows agree in it."""
+
+
+def place_columns() -> dict[str, Column]:
+    """Return the columns that name a row of Overview's tables; they stay in sight."""
+    return {
+        "test": Column("Test", pinned=True, width=55),
+        "accelerator": Column("Accelerator", pinned=True, width=95),
+        "suite": Column("Suite", pinned=True, width=105),
+        "series": Column("Backend", pinned=True, width=150, help="Backend plus every setting in which rows differ."),
+    }
+
+
+def show(view: View, moved: pd.DataFrame, base: dict[str, Any], base_name: str) -> None:
+    """Draw the table.
 
     Args:
         view: what is shown.
         moved: cells of Overview, with what `since` adds.
-        keys: test and accelerator.
         base: the run before.
         base_name: its label and time, escaped for markdown.
     """
     told = [name for name in (*_COUNTS, *MEASURES) if (moved[f"{name}_move"] != DASH).any()]
     if not told:
         return
-    of = replace(view.selection, test=(keys[0],), accelerator=(keys[1],))
-    before = replace(of, run_id=base["run_id"])
+    before = {"before": base["run_id"]}
+    st.subheader("What moved", anchor=False)
     st.caption(f"Each number since {base_name}: before → now")
     tables.show(
         moved,
-        tables.without_constant(_columns(told), moved, ["suite"]),
-        key=f"moves-{'-'.join(keys)}",
-        alt=f"What moved since the run before, {keys[0]} on {keys[1]}",
+        tables.without_constant(_columns(told), moved, PLACE),
+        key="moves",
+        alt="What moved since the run before",
         file_name=view.file_name("moves"),
         sql={
-            "Counts of the shown run": data.statement("counts", of),
-            "Counts of the run before": data.statement("counts", before),
-            "Times and memory": data.statement("cost_changes", of, before=base["run_id"]),
+            "Counts of the shown run": data.statement("counts", view.selection),
+            "Counts of the run before": data.statement("counts", replace(view.selection, run_id=base["run_id"])),
+            "Times and memory": data.statement("cost_changes", view.selection, **before),
         },
         whole=True,
+        room=widths.PAGE_PX,
     )
 
 
@@ -124,10 +138,7 @@ def _share(row: Any, name: str) -> tuple[int, int] | None:
 
 def _columns(told: list[str]) -> dict[str, Column]:
     over = "Geometric means over the models that have it in both runs."
-    columns = {
-        "suite": Column("Suite", pinned=True),
-        "series": Column("Backend", pinned=True, help="Backend plus every setting in which rows differ."),
-    }
+    columns = place_columns()
     helps = {
         "verified": "Results that agreed with the reference, of those that were compared.",
         "fallback": "Models that called an op that XLA did not lower, of those counted.",

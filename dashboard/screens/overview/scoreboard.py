@@ -1,15 +1,14 @@
-"""The tables of Overview: a row per suite and backend, one table per test and accelerator."""
+"""The tables of Overview: how fast, at which cost, and what moved; a row per test, accelerator, suite and backend."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import answers, data, tables, verdicts
-from dashboard.answers import SECTION
-from dashboard.rows import each, sections, with_series
+from dashboard import data, tables, verdicts, widths
+from dashboard.rows import each, with_series
 from dashboard.screens.overview import cells as cells_of
 from dashboard.screens.overview import moves
 from dashboard.screens.overview.cells import KEYS
@@ -61,41 +60,34 @@ def read(view: View, counts: pd.DataFrame) -> Board:
     memory = data.rows(view.snapshot, "memory_ratios", view.selection)
     cells = cells.merge(memory, on=KEYS, how="left") if len(memory) else cells.assign(memory_ratio=None, memory_n=0)
     cells = cells_of.with_changes(with_series(cells), view, base)
-    cells = cells_of.with_trends(cells, view, last)
-    return Board(means=means, cells=cells_of.with_words(cells, view, base), base=base)
+    cells = cells_of.with_words(cells_of.with_trends(cells, view, last), view, base)
+    return Board(means=means, cells=cells if base is None else moves.since(cells, view, base), base=base)
 
 
 def show(view: View, board: Board) -> None:
-    """Draw tables per test and accelerator, each as wide as the window: how fast, at which cost, and what moved."""
-    cells = board.cells if board.base is None else moves.since(board.cells, view, board.base)
-    for keys, part in sections(cells, SECTION):
-        st.subheader(answers.section_title(keys), anchor=False)
-        _table(view, part, keys, _speed_columns(view, board), "overview", _behind(_of(view, keys), board))
-        if part["first_iteration_n"].sum():
-            _costs(view, part, keys)
-        if board.base is not None:
-            moves.show(view, part, keys, board.base, board.base_name)
+    """Draw the tables, each as wide as the window: how fast, at which cost, and what moved."""
+    _table(view, board.cells, _speed_columns(view, board), "overview", _behind(view, board))
+    if board.cells["first_iteration_n"].sum():
+        _costs(view, board.cells)
+    if board.base is not None:
+        moves.show(view, board.cells, board.base, board.base_name)
 
 
-def _costs(view: View, part: pd.DataFrame, keys: tuple[str, ...]) -> None:
+def _costs(view: View, cells: pd.DataFrame) -> None:
     columns = _cost_columns()
-    if part["memory_ratio"].isna().all():
+    if cells["memory_ratio"].isna().all():
         columns = {name: column for name, column in columns.items() if not name.startswith("memory")}
+    st.subheader("What it costs", anchor=False)
     st.caption(
-        "What it costs: compile time, memory, fallback ops. The first iteration is counted beyond a steady one, so "
-        "where nothing is compiled it lies around 0, and noise may put it below."
+        "Compile time, memory, fallback ops. The first iteration is counted beyond a steady one, so where nothing is "
+        "compiled it lies around 0, and noise may put it below."
     )
-    behind = {what: data.statement(query, _of(view, keys).selection) for what, query in _COSTS.items()}
-    _table(view, part, keys, columns, "costs", behind)
+    behind = {what: data.statement(query, view.selection) for what, query in _COSTS.items()}
+    _table(view, cells, columns, "costs", behind)
 
 
 _COSTS = {"Counts and medians": "counts", "Memory": "memory_ratios"}
 """What the costs of a row are → the query."""
-
-
-def _of(view: View, keys: tuple[str, ...]) -> View:
-    """Return the view of one test and accelerator: what stands under its tables gives their rows."""
-    return replace(view, selection=replace(view.selection, test=(keys[0],), accelerator=(keys[1],)))
 
 
 def _behind(view: View, board: Board) -> dict[str, str]:
@@ -109,17 +101,16 @@ def _behind(view: View, board: Board) -> dict[str, str]:
     return made
 
 
-def _table(
-    view: View, part: pd.DataFrame, keys: tuple[str, ...], columns: dict[str, Column], what: str, sql: Mapping[str, str]
-) -> None:
+def _table(view: View, cells: pd.DataFrame, columns: dict[str, Column], what: str, sql: Mapping[str, str]) -> None:
     tables.show(
-        part,
-        tables.without_constant(columns, part, ["suite"]),
-        key=f"{what}-{'-'.join(keys)}",
-        alt=f"Results by suite and backend ({what}), {keys[0]} on {keys[1]}",
+        cells,
+        tables.without_constant(columns, cells, moves.PLACE),
+        key=what,
+        alt=f"Results by test, suite and backend ({what})",
         file_name=view.file_name(what),
         sql=sql,
         whole=True,
+        room=widths.PAGE_PX,
     )
 
 
@@ -147,16 +138,9 @@ def _moved(row: Any) -> str:
     return f"**{series}** {verdicts.coloured(row.verdict.word)} {place} ({numbers})"
 
 
-def _series_columns() -> dict[str, Column]:
-    return {
-        "suite": Column("Suite", pinned=True, width=105),
-        "series": Column("Backend", pinned=True, width=150, help="Backend plus every setting in which rows differ."),
-    }
-
-
 def _speed_columns(view: View, board: Board) -> dict[str, Column]:
     moved = board.cells["ran"].str.contains("→").any()
-    columns = _series_columns() | {
+    columns = moves.place_columns() | {
         "ran": Column(
             "Ran",
             "verdict",
@@ -186,14 +170,14 @@ def _speed_columns(view: View, board: Board) -> dict[str, Column]:
             "trend": Column("Last runs", "line", width=80, help="Geomean speedup of up to 13 runs of these series."),
         }
     note = Column(
-        "Without a number", width=140 if moved else 200, help="How many experiments of the row gave no number, and why."
+        "No number", width=90 if moved else 200, help="How many experiments of the row gave no number, and why."
     )
     return columns | {"note": note}
 
 
 def _cost_columns() -> dict[str, Column]:
     over = "Median over models."
-    return _series_columns() | {
+    return moves.place_columns() | {
         "first_iteration_s": measured("first_iteration_s", "First iteration", over, 120),
         "first_iteration_n": Column("n", "number", width=40, help="Models behind the median of the first iteration."),
         "compiler_time_s": measured("compiler_time_s", "Compiler says", over, 120),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dashboard import data
@@ -77,7 +78,10 @@ _PAGE = (
     *("compile_medians", "blocks", "break_evens", "break_even_counts"),
     *("operators", "operator_totals", "operator_runs", "operator_fallbacks", "operator_newest_run"),
     *("fallback_coverage", "fallback_calls", "fallback_ranking", "known_ops", "op_history", "graph_break_reasons"),
+    *("last_geomeans", "trend_geomeans"),
 )
+_LAST = 13
+"""The shown run and the twelve before it: what Overview draws, and Trends where nothing is chosen in a few runs."""
 _QUERIES = ("results", "speedups", "geomeans", "compile_times", "fallback_ops", "graph_breaks", "run_status", "facets")
 
 
@@ -90,27 +94,49 @@ def asks(con: Connection) -> list[Ask]:
     filters = query.with_baseline(Filters(run=(facts["run"],)), "inductor", None)
     found += [Ask(f"query: {name}", _TABLES.get(name, "result_rows"), query.named(name), filters) for name in _QUERIES]
     return [
-        ask._replace(params={key: value for key, value in ask.params.items() if f"${key}" in ask.sql}) for ask in found
+        ask._replace(params={key: value for key, value in ask.params.items() if re.search(rf"\${key}\b", ask.sql)})
+        for ask in found
     ]
 
 
 def _facts(con: Connection) -> dict[str, Any]:
-    """Return the newest run, the one before, and a result of the newest."""
-    runs = [row[0] for row in con.execute("SELECT run_id FROM runs ORDER BY run_started DESC LIMIT 2").fetchall()]
+    """Return the newest runs, the one before the newest, and a result of the newest."""
+    runs = [
+        row[0]
+        for row in con.execute("SELECT run_id FROM runs ORDER BY run_started DESC LIMIT $n", {"n": _LAST}).fetchall()
+    ]
     sql = """SELECT experiment_id, environment, series_id, suite, model, test
         FROM result_rows WHERE run_id = $run AND ran LIMIT 1"""
     [(experiment, environment, series, suite, model, test)] = con.execute(sql, {"run": runs[0]}).fetchall()
     op = con.execute("SELECT op FROM fallback_by_op WHERE run_id = $run LIMIT 1", {"run": runs[0]}).fetchone()
-    facts = {"run": runs[0], "before": runs[-1], "experiment": experiment, "environment": environment}
-    found = {"series": series, "suite": suite, "model": model, "test": test, "op": op and op[0]}
+    facts = {
+        "run": runs[0],
+        "before": runs[min(1, len(runs) - 1)],
+        "runs": runs,
+        "experiment": experiment,
+        "environment": environment,
+    }
+    found = {
+        "series": series,
+        "suite": suite,
+        "model": model,
+        "test": test,
+        "environment": environment,
+        "op": op and op[0],
+    }
     return facts | found
 
 
 def _page(facts: dict[str, Any]) -> dict[str, Any]:
     """Return what a page without filters passes."""
     chosen: dict[str, Any] = {name: [] for name in ("suite", "model", "backend", "test", "accelerator", "dtype")}
-    shown = {name: facts[name] for name in ("run", "before", "experiment", "environment")}
-    baseline = {"baseline_backend": "inductor", "baseline_run": facts["run"], "baseline_accelerator": None}
+    shown = {name: facts[name] for name in ("run", "runs", "before", "experiment", "environment")}
+    baseline = {
+        "baseline_backend": "inductor",
+        "baseline_run": facts["run"],
+        "baseline_accelerator": None,
+        "point": "same",
+    }
     of_model = {"of_suite": facts["suite"], "of_model": facts["model"], "of_test": facts["test"], "most_blocks": 10}
     of_ops = {"op": facts["op"], "klass": None, "order": "cost", "most_runs": 60, "named": None}
     pair = {"series_a": "inductor", "series_b": "openxla+dynamo"}
