@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 SECTION = ["test", "accelerator"]
 """Columns that part a page: numbers of two tests or two accelerators never share an aggregate."""
+SUITES = "Test, accelerator and suite"
+"""What names the charts of models: those of two suites never share one."""
 
 _FIRST = ("openxla+dynamo", "openxla+lazytensor")
 _LAST = ("eager",)

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 _LONGEST_SHOWN = 60
+_SECTION_PX = 300
 _MOST_SHOWN = 3
+EVERY = "All, one below the other"
 
 
 def segments(label: str, options: Sequence[str], key: str) -> str:
@@ -27,6 +29,38 @@ def segments(label: str, options: Sequence[str], key: str) -> str:
     notice_unknown(label, options, key)
     chosen = st.segmented_control(label, options, default=options[0], required=True, key=key, bind="query-params")
     return str(chosen or options[0])
+
+
+def section(label: str, parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Draw the choice of a part of the results where there are several; return it, by default the first.
+
+    Args:
+        label: what names a part, as `Test, accelerator and suite`.
+        parts: their names, at least one.
+    """
+    return _sections(label, parts, [])[0]
+
+
+def charts_of(label: str, parts: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Draw the choice of the part that is charted, or of all; return what is chosen.
+
+    One is charted by default: a chart takes the browser as long as a table, and a window has room for one of them.
+
+    Args:
+        label: what names a part.
+        parts: their names, at least one.
+    """
+    return _sections(label, parts, [EVERY])
+
+
+def _sections(label: str, parts: Sequence[tuple[str, ...]], more: Sequence[str]) -> list[tuple[str, ...]]:
+    texts = {" · ".join(each): each for each in parts}
+    offered = [*texts, *more]
+    notice_unknown("Of", offered, "section")
+    if len(texts) == 1:
+        return list(parts)
+    chosen = str(st.selectbox(label, offered, key="section", bind="query-params", width=_SECTION_PX))
+    return list(parts) if chosen in more else [texts.get(chosen, parts[0])]
 
 
 def asked(known: Collection[str], key: str, why_not: str) -> str | None:

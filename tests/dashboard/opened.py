@@ -12,12 +12,14 @@ from dashboard import settings
 APP = Path(settings.__file__).with_name("app.py")
 
 
-def open_page(monkeypatch, store, page="overview", **query):
-    """Run the page once; keyword arguments are parameters of its URL."""
+def open_page(monkeypatch, store, page="overview", *, unfolded=(), **query):
+    """Run the page once; keyword arguments are parameters of its URL, `unfolded` the keys of parts that stand open."""
     monkeypatch.setenv(settings.STORE_VARIABLE, str(store))
     at = AppTest.from_file(str(APP), default_timeout=60)
     at.query_params.update(query)
     at._page_hash = calc_hash("" if page == "overview" else page)
+    for key in unfolded:
+        at.session_state[key] = True
     return at.run()
 
 

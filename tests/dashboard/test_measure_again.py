@@ -203,8 +203,7 @@ def test_one_result_of_the_model_page_is_one_click(monkeypatch, home, day):
 
 def test_all_failed_are_chosen_by_one_word(monkeypatch, home, day):
     day(1, FAST, statuses=("ok", "oom"))
-    at = open_page(monkeypatch, ingested(home), "overview")
-    at = opened(at, "attention-again")
+    at = opened(open_page(monkeypatch, ingested(home), "overview", unfolded=["findings"]), "attention-again")
     at.pills(key="attention-kinds").set_value(["all failed (2)"])
     at = opened(at, "attention-again")
     at.text_input(key="attention-name").set_value("ann")

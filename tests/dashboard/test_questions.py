@@ -156,7 +156,7 @@ def test_which_model_pays_its_compile_time_back_and_when(monkeypatch, review_sto
 
 
 def test_what_failed_and_why(monkeypatch, review_store, ask, told):
-    at = open_page(monkeypatch, review_store, run=[NIGHTLY], baseline=["eager"])
+    at = open_page(monkeypatch, review_store, run=[NIGHTLY], baseline=["eager"], unfolded=["findings"])
     shown = table_with(at, "finding", "why").set_index(["model", "test", "variant"])
     failed = ask(
         """SELECT model, test, variant, status, reason FROM results

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from dashboard.screens.choosing import EVERY
 from dashboard.words import ratio
 from store import query
 from tests.dashboard.opened import open_page, tables, text
@@ -122,3 +123,18 @@ def test_a_baseline_on_another_device_gives_ratios_and_no_interval(monkeypatch, 
     assert pd.isna(row["interval"])
     assert row["speedup_reason"].startswith("cross-device")
     assert "cross-device" in text(at).replace("\\", "")
+
+
+@pytest.mark.parametrize("page", ["speedup", "compile-time", "fallback-ops"])
+def test_one_part_is_charted_until_another_or_all_are_asked_for(monkeypatch, review_store, page):
+    run = "e065a9cb-9d6c-4852-956d-b8d1b4592a62" if page == "fallback-ops" else "2af2f9b8-ad8b-4935-a560-fac9eedfb34c"
+    at = open_page(monkeypatch, review_store, page, run=[run])
+    [offered] = [box.options for box in at.selectbox if box.key == "section"]
+    assert len(offered) > 2
+    for section in (offered[0], offered[1], EVERY):
+        shown = open_page(monkeypatch, review_store, page, run=[run], section=[section])
+        titles = {each.value.strip("*").replace("\\", "") for each in [*shown.subheader, *shown.markdown]}
+        charted = [name for name in offered[:-1] if name in titles]
+        assert charted == (offered[:-1] if section == EVERY else [section])
+        assert len(shown.get("vega_lite_chart")) == len(charted)
+    assert open_page(monkeypatch, review_store, page, run=[run], section=["nope"]).warning

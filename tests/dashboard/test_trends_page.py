@@ -12,7 +12,7 @@ from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from dashboard import settings
 from dashboard.charts import history
 from dashboard.screens.trends.overall import events_of
-from dashboard.words import TIMES
+from dashboard.words import TIMES, ratio
 from store import query
 from store.filters import Filters
 from tests.dashboard.nightly_runs import CHANGED_AT, RUNS, store_of_nights
@@ -29,7 +29,8 @@ def opened(monkeypatch, nights):
     monkeypatch.delenv(settings.HOME_VARIABLE, raising=False)
 
     def make(**params):
-        at = open_page(monkeypatch, nights, "trends", **{name: [value] for name, value in params.items()})
+        given = {name: [value] for name, value in params.items()}
+        at = open_page(monkeypatch, nights, "trends", unfolded=["part-numbers"], **given)
         assert not at.exception
         return at
 
@@ -76,6 +77,22 @@ def test_the_answer_is_over_models_that_both_runs_have(opened):
 def test_models_of_the_filter_are_the_models_of_the_mean(opened):
     rows = numbers(opened(model="vgg16"))
     assert set(rows["n"]) == {1}
+
+
+def test_a_mean_over_all_models_of_the_filter_moved_as_the_store_says(opened, nights):
+    """The store is not asked then: both means are over the same models."""
+    words = text(opened(model="vgg16"))
+    with query.connect(query.current_snapshot(nights)) as con:
+        sql = """SELECT geomean_before, geomean_after
+            FROM geomean_changes('inductor', NULL, 'night-00', $run, models := ['vgg16'])
+            WHERE variant = 'openxla+dynamo'"""
+        [moved] = query.fetch(con, sql, {"run": f"night-{RUNS - 1:02}"})
+    before, after = ratio(moved["geomean_before"]), ratio(moved["geomean_after"])
+    assert before != after
+    assert (
+        f"from **{before}** to **{after}** as fast as inductor in eval on cpu, torchbench, over the same 1 model"
+        in words
+    )
 
 
 def drawn(at):

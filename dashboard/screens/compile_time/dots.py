@@ -16,15 +16,22 @@ from dashboard.settings import CHART_MODELS
 from dashboard.words import count, seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dashboard.view import View
     from store.metrics import Metric
 
 
-def show(view: View, rows: pd.DataFrame, chosen: Metric) -> None:
-    """Draw one chart per test, accelerator and suite."""
+def parts(rows: pd.DataFrame, chosen: Metric) -> dict[tuple[str, ...], pd.DataFrame]:
+    """Return the rows that have a place on a log axis by test, accelerator and suite, those with most first."""
+    found = dict(sections(rows[rows[chosen.name] > 0], ["test", "accelerator", "suite"]))
+    return dict(sorted(found.items(), key=lambda part: (-len(part[1]), part[0])))
+
+
+def show(view: View, rows: pd.DataFrame, chosen: Metric, charted: Mapping[tuple[str, ...], pd.DataFrame]) -> None:
+    """Draw one chart per test, accelerator and suite, of those that are asked for."""
     st.caption(chosen.definition)
-    drawn = rows[rows[chosen.name] > 0]
-    for keys, part in sections(drawn, ["test", "accelerator", "suite"]):
+    for keys, part in charted.items():
         _chart(view, keys, part, chosen)
     unseen = int((rows[chosen.name] <= 0).sum())
     if unseen:

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, empty, frame
+from dashboard import answers, data, empty, frame
 from dashboard.rows import with_series
 from dashboard.screens import choosing
 from dashboard.screens.compile_time import break_even, dots, medians, table, timeline
 from dashboard.screens.compile_time.measures import MEASURES, metric_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dashboard.view import View
 
 CHARTS = ("Models", "First blocks", "Break-even")
@@ -32,23 +34,25 @@ def show(view: View) -> None:
         empty.no_rows(view.selection, "results")
         return
     medians.show(view)
-    chart = _controls()
+    parts = dots.parts(rows, chosen)
+    chart, charted = _controls(list(parts))
     if chart == CHARTS[1]:
         timeline.show(view)
     elif chart == CHARTS[2]:
         break_even.show(view)
     else:
-        dots.show(view, rows, chosen)
+        dots.show(view, rows, chosen, {keys: parts[keys] for keys in charted})
     table.show(view, rows)
 
 
-def _controls() -> str:
-    """Draw the choice of a chart, and of a measure where the chart has one."""
+def _controls(parts: Sequence[tuple[str, ...]]) -> tuple[str, list[tuple[str, ...]]]:
+    """Draw the choice of a chart, and where it has them of a measure and of the part that is charted; return both."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chart = choosing.segments("Chart", CHARTS, "chart")
-        if chart == CHARTS[0]:
-            choosing.segments("Measure", list(MEASURES), "measure")
-    return chart
+        if chart != CHARTS[0]:
+            return chart, []
+        choosing.segments("Measure", list(MEASURES), "measure")
+        return chart, choosing.charts_of(answers.SUITES, parts) if parts else []
 
 
 def _mixed(said: list[str], earned: list[str]) -> list[str]:

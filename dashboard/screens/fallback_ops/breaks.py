@@ -13,6 +13,8 @@ from dashboard.tables import Column, measured
 from dashboard.words import count
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from dashboard.view import View
 
 
@@ -49,6 +51,13 @@ def show(view: View) -> None:
 
 def _results(view: View) -> None:
     breaks = with_series(data.graph_breaks(view.snapshot, view.selection))
+    title = f"Each result, {count(len(breaks), 'row')}"
+    with st.expander(title, key="each-break", on_change="rerun") as part:
+        if part.open:
+            _each(view, breaks)
+
+
+def _each(view: View, breaks: pd.DataFrame) -> None:
     columns = {
         "model": Column("Model", pinned=True),
         "suite": Column("Suite"),
@@ -58,14 +67,13 @@ def _results(view: View) -> None:
         "count": measured("count"),
         "reason": Column("Reason"),
     }
-    with st.expander(f"Each result, {count(len(breaks), 'row')}", key="each-break"):
-        opening.table(
-            view,
-            breaks,
-            columns,
-            key="breaks",
-            alt="Graph breaks of each result",
-            file_name="graph-breaks",
-            sql=data.statement("graph_breaks", view.selection),
-            told_once=("suite", "accelerator"),
-        )
+    opening.table(
+        view,
+        breaks,
+        columns,
+        key="breaks",
+        alt="Graph breaks of each result",
+        file_name="graph-breaks",
+        sql=data.statement("graph_breaks", view.selection),
+        told_once=("suite", "accelerator"),
+    )

@@ -29,16 +29,18 @@ _MODELS_ABREAST = 8
 def show(view: View, calls: pd.DataFrame) -> None:
     """Draw what the colour means, and the maps."""
     st.subheader("Ops by model", anchor=False)
-    column = SHOWN[choosing.segments("Colour", list(SHOWN), "colour")]
+    parts = dict(sections(calls, ["series", "test", "accelerator"]))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        column = SHOWN[choosing.segments("Colour", list(SHOWN), "colour")]
+        charted = choosing.charts_of("Backend, test and accelerator", list(parts))
     unknown = int(calls[column].isna().sum())
     if unknown:
         why = "without a profile pass" if column == "time_share" else "that never reached a steady state"
         st.caption(f"{count(unknown, 'cell')} {why} are left empty of a number.")
-    parts = list(sections(calls, ["series", "test", "accelerator"]))
     most = 2 if calls["model"].nunique() <= _MODELS_ABREAST else 1
-    for place, (keys, cells) in places.abreast(parts, most):
+    for place, keys in places.abreast(charted, most):
         with place:
-            _map(keys, cells, column)
+            _map(keys, parts[keys], column)
     sql = data.statement("fallback_calls", view.selection, op=None, klass=None)
     downloads.below(calls, "calls", view.file_name("fallback-calls"), sql)
 

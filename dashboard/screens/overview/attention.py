@@ -44,28 +44,34 @@ def show(view: View, base: dict[str, Any] | None) -> None:
 
 
 def table(view: View) -> None:
-    """Draw each finding with its reason, the gravest first; a selected row opens the model."""
+    """Draw each finding with its reason, asked for by a click, the gravest first; a selected row opens the model."""
     found = data.rows(view.snapshot, "attention", view.selection)
     if found.empty:
         return
+    title = f"Each of the {count(len(found), 'finding')}"
+    with st.expander(title, key="findings", on_change="rerun", icon=":material/checklist:") as part:
+        if part.open:
+            _table(view, found)
+
+
+def _table(view: View, found: pd.DataFrame) -> None:
     every = list(each(found))
     rows = found.assign(
         finding=[_finding(row) for row in every],
         interval=[interval(row.speedup_low, row.speedup_high) for row in every],
         why=[_why(row) for row in every],
     )
-    with st.expander(f"Each of the {count(len(found), 'finding')}", icon=":material/checklist:"):
-        opening.table(
-            view,
-            rows,
-            _columns(view),
-            key="attention",
-            alt="What needs attention",
-            file_name="attention",
-            sql=data.statement("attention", view.selection),
-            told_once=("environment", "accelerator", "suite"),
-        )
-        again.offer(view, again.of_rows(found, "finding"), key="attention")
+    opening.table(
+        view,
+        rows,
+        _columns(view),
+        key="attention",
+        alt="What needs attention",
+        file_name="attention",
+        sql=data.statement("attention", view.selection),
+        told_once=("environment", "accelerator", "suite"),
+    )
+    again.offer(view, again.of_rows(found, "finding"), key="attention")
 
 
 def _line(view: View, page: str, key: str, label: str, **params: object) -> None:

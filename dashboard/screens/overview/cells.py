@@ -33,20 +33,22 @@ def with_changes(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) -
     if changes.empty:
         return cells.assign(change_n=0, by_baseline=None, **dict.fromkeys(names), verdict=None)
     merged = cells.merge(changes, on=KEYS, how="left")
-    verdicts_of = [_verdict(row, view, base) for row in each(merged)]
+    machines = [None if missing(machine) else str(machine) for machine in merged["machine_id"]]
+    two = (base["run_id"], view.selection.run_id)
+    floors = {machine: data.noise_floor(view.snapshot, two, machine).floor for machine in set(machines)}
+    rows = zip(each(merged), machines, strict=True)
+    verdicts_of = [_verdict(row, view, floors[machine]) for row, machine in rows]
     return merged.assign(verdict=pd.Series(verdicts_of, index=merged.index, dtype=object))
 
 
-def _verdict(row: Any, view: View, base: dict[str, Any]) -> Verdict | None:
+def _verdict(row: Any, view: View, floor: float) -> Verdict | None:
     """Return None for the baseline itself, for what the base run has not, and across devices."""
     if _is_baseline(row, view) or missing(row.change_n) or not row.change_n or row.cross_device:
         return None
-    machine = None if missing(row.machine_id) else str(row.machine_id)
-    floor = data.noise_floor(view.snapshot, (base["run_id"], view.selection.run_id), machine)
     low, high = (
         None if missing(value) else float(value) for value in (row.geomean_change_low, row.geomean_change_high)
     )
-    return judge_mean(float(row.geomean_change), low, high, int(row.change_n), floor.floor)
+    return judge_mean(float(row.geomean_change), low, high, int(row.change_n), floor)
 
 
 def with_trends(cells: pd.DataFrame, view: View, means: pd.DataFrame) -> pd.DataFrame:

@@ -33,7 +33,7 @@ class Board:
     means: pd.DataFrame
     """Rows of `geomeans`."""
     cells: pd.DataFrame
-    """Those with counts, memory, change and trend beside them."""
+    """Those with counts, change and trend beside them."""
     base: dict[str, Any] | None
     """The run that changes are since."""
 
@@ -52,16 +52,18 @@ class Board:
 
 
 def read(view: View, counts: pd.DataFrame) -> Board:
-    """Read what the tables show from the store."""
+    """Read the means and how they moved, and bring what is known of a series into one row.
+
+    Args:
+        view: what is shown.
+        counts: rows of `counts`.
+    """
     base = data.base_run(view.snapshot, view.selection)
     last = data.rows(view.snapshot, "last_geomeans", view.selection, **cells_of.last_runs(view))
     means = last[last["run_id"] == view.selection.run_id].reset_index(drop=True)
-    cells = means.merge(counts, on=KEYS, how="left")
-    memory = data.rows(view.snapshot, "memory_ratios", view.selection)
-    cells = cells.merge(memory, on=KEYS, how="left") if len(memory) else cells.assign(memory_ratio=None, memory_n=0)
-    cells = cells_of.with_changes(with_series(cells), view, base)
-    cells = cells_of.with_words(cells_of.with_trends(cells, view, last), view, base)
-    return Board(means=means, cells=cells if base is None else moves.since(cells, view, base), base=base)
+    cells = with_series(means.merge(counts, on=KEYS, how="left"))
+    cells = cells_of.with_trends(cells_of.with_changes(cells, view, base), view, last)
+    return Board(means=means, cells=cells_of.with_words(cells, view, base), base=base)
 
 
 def show(view: View, board: Board) -> None:
@@ -70,12 +72,15 @@ def show(view: View, board: Board) -> None:
     if board.cells["first_iteration_n"].sum():
         _costs(view, board.cells)
     if board.base is not None:
-        moves.show(view, board.cells, board.base, board.base_name)
+        moves.show(view, moves.since(board.cells, view, board.base), board.base, board.base_name)
 
 
 def _costs(view: View, cells: pd.DataFrame) -> None:
+    memory = data.rows(view.snapshot, "memory_ratios", view.selection)
     columns = _cost_columns()
-    if cells["memory_ratio"].isna().all():
+    if len(memory):
+        cells = cells.merge(memory, on=KEYS, how="left")
+    else:
         columns = {name: column for name, column in columns.items() if not name.startswith("memory")}
     st.subheader("What it costs", anchor=False)
     st.caption(

@@ -17,20 +17,21 @@ from dashboard.settings import CHART_MODELS
 from dashboard.words import count, interval, missing, ratio
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dashboard.view import View
 
 _MS_PER_S = 1000
-_Parts = dict[tuple[str, str, str], list[Any]]
-"""Test, accelerator and suite → rows."""
 
 
-def show(view: View, ordered: pd.DataFrame) -> None:
-    """Draw one chart per test, accelerator and suite; models in the order of the rows."""
+def show(view: View, ordered: pd.DataFrame, charted: Sequence[tuple[str, ...]]) -> None:
+    """Draw one chart per test, accelerator and suite, of those that are asked for; models in the order of the rows."""
     baseline = view.selection.baseline
     means = with_series(answers.compared(data.geomeans(view.snapshot, view.selection), baseline))
-    tops = _parts([row for row in each(means) if not missing(row.geomean)])
-    for keys, part in sorted(_parts(sides.compared(ordered, baseline)).items()):
-        _chart(view, keys, part, tops.get(keys, []))
+    tops = parts([row for row in each(means) if not missing(row.geomean)])
+    every = parts(sides.compared(ordered, baseline))
+    for keys in charted:
+        _chart(view, keys, every[keys], tops.get(keys, []))
 
 
 def sorted_rows(rows: pd.DataFrame, order: str) -> pd.DataFrame:
@@ -48,11 +49,12 @@ _KEYS = {
 }
 
 
-def _parts(rows: list[Any]) -> _Parts:
-    found: _Parts = {}
+def parts(rows: list[Any]) -> dict[tuple[str, ...], list[Any]]:
+    """Return rows by test, accelerator and suite, those with most first."""
+    found: dict[tuple[str, ...], list[Any]] = {}
     for row in rows:
         found.setdefault((row.test, row.accelerator, row.suite), []).append(row)
-    return found
+    return dict(sorted(found.items(), key=lambda part: (-len(part[1]), part[0])))
 
 
 def _chart(view: View, keys: tuple[str, ...], part: list[Any], means: list[Any]) -> None:

@@ -12,6 +12,8 @@ from dashboard.screens import choosing
 from dashboard.screens.speedup import against, curve, dots, sides, table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
     from dashboard.view import View
@@ -27,10 +29,11 @@ def show(view: View) -> None:
     if rows.empty:
         empty.no_rows(view.selection, "results")
         return
-    chart, order = _controls() if sides.compared(rows, view.selection.baseline) else ("", ORDERS[0])
+    parts = dots.parts(sides.compared(rows, view.selection.baseline))
+    chart, order, charted = _controls(list(parts)) if parts else ("", ORDERS[0], [])
     ordered = dots.sorted_rows(rows, order)
     if chart == CHARTS[0]:
-        dots.show(view, ordered)
+        dots.show(view, ordered, charted)
     elif chart == CHARTS[1]:
         curve.show(view)
     elif chart == CHARTS[2]:
@@ -38,10 +41,14 @@ def show(view: View) -> None:
     table.show(view, ordered)
 
 
-def _controls() -> tuple[str, str]:
-    """Draw what chooses the chart and the order of models; return both."""
+def _controls(parts: Sequence[tuple[str, ...]]) -> tuple[str, str, list[tuple[str, ...]]]:
+    """Draw what chooses the chart, the order of models and the part that is charted; return them."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        return choosing.segments("Chart", CHARTS, "chart"), choosing.segments("Order of models", ORDERS, "order")
+        chart, order = (
+            choosing.segments("Chart", CHARTS, "chart"),
+            choosing.segments("Order of models", ORDERS, "order"),
+        )
+        return chart, order, choosing.charts_of(answers.SUITES, parts) if chart == CHARTS[0] else []
 
 
 def _said(view: View, rows: pd.DataFrame) -> list[str]:

@@ -139,7 +139,9 @@ def _models(view: View, means: pd.DataFrame, events: pd.DataFrame) -> None:
 
 
 def _table(view: View, part: pd.DataFrame, sql: str) -> None:
-    with st.expander(f"The numbers ({len(part)})", key="part-numbers"):
+    with st.expander(f"The numbers ({len(part)})", key="part-numbers", on_change="rerun") as opened:
+        if not opened.open:
+            return
         every = list(each(part))
         listed = part.iloc[::-1].assign(
             interval=[interval(row.geomean_low, row.geomean_high) for row in reversed(every)],

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
 
-from dashboard import ahead, answers, data, empty, frame
+from dashboard import answers, data, empty, frame
 from dashboard.rows import each, with_series
+from dashboard.screens import choosing
 from dashboard.screens.overview.cells import key_of
 from dashboard.screens.trends import changes, overall, runs, single
 from dashboard.words import count, escape, ratio, when
@@ -25,7 +26,6 @@ def show(view: View) -> None:
     """Draw the page."""
     top = st.container()
     wanted = runs.chosen(view)
-    ahead.begin(view.snapshot, view.selection, _later(wanted))
     rows = data.rows(view.snapshot, "trend_geomeans", view.selection, **overall.bound(view, wanted))
     moved = data.rows(view.snapshot, "changes", view.selection)
     if rows.empty:
@@ -33,7 +33,7 @@ def show(view: View) -> None:
             frame.head("Trends", view, [], 0, baseline=True)
         empty.no_rows(view.selection, "results")
         return
-    keys = runs.section(_sections(rows))
+    keys = choosing.section(answers.SUITES, _sections(rows))
     mine = (rows["test"] == keys[0]) & (rows["accelerator"] == keys[1]) & (rows["suite"] == keys[2])
     part = with_series(rows[mine])
     with top:
@@ -45,13 +45,7 @@ def show(view: View) -> None:
     changes.show(view, moved, marks)
 
 
-def _later(wanted: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-    """Return what is read after the means: query → its parameters."""
-    since = {"geomean_changes": {"before": wanted[0]}} if wanted else {}
-    return {**since, "changes": {}, "marks": {}}
-
-
-def _sections(rows: pd.DataFrame) -> list[tuple[str, str, str]]:
+def _sections(rows: pd.DataFrame) -> list[tuple[str, ...]]:
     """Return test, accelerator and suite of all rows, those with most pairs first."""
     most = rows.groupby(["test", "accelerator", "suite"])["n"].max().sort_values(ascending=False, kind="stable")
     return [(str(test), str(accelerator), str(suite)) for test, accelerator, suite in most.index]
@@ -81,21 +75,39 @@ def _moves(view: View, part: pd.DataFrame, keys: tuple[str, ...]) -> list[tuple[
     known = answers.compared(part[part["geomean"].notna()], view.selection.baseline)
     found = []
     for name, rows in known.groupby("series"):
-        first = next(each(rows.sort_values("run_started")))
-        moved = _since(view, first.run_id).get(key_of(first))
-        if first.run_id == view.selection.run_id or moved is None:
+        ordered = list(each(rows.sort_values("run_started")))
+        moved = _moved(view, ordered[0], ordered[-1])
+        if moved is None:
             continue
-        before, after = ratio(moved.geomean_before), ratio(moved.geomean_after)
+        before, after = ratio(moved.before), ratio(moved.after)
         change = f"stayed **{after}**" if before == after else f"went from **{before}** to **{after}**"
         where = escape(f"{keys[0]} on {keys[1]}, {keys[2]}")
-        over = f"over the same {count(int(moved.n), 'model')} since {when(first.run_started)}"
-        place = (first.backend == "eager", "" if first.backend.startswith("openxla") else str(name))
+        over = f"over the same {count(moved.n, 'model')} since {when(ordered[0].run_started)}"
+        backend = ordered[0].backend
+        place = (backend == "eager", "" if backend.startswith("openxla") else str(name))
         said = f"**{escape(name)}** {change} as fast as {escape(view.selection.baseline)} in {where}, {over}"
         found.append((place, said))
     return found
 
 
-def _since(view: View, run: str) -> dict[tuple[Any, ...], Any]:
-    """Return how the mean of each series moved from a run to the shown one, where any model has both."""
-    moved = data.rows(view.snapshot, "geomean_changes", view.selection, before=run)
-    return {key_of(row): row for row in each(moved) if row.n}
+class _Moved(NamedTuple):
+    """A mean over the same models in two runs."""
+
+    before: float
+    after: float
+    n: int
+
+
+def _moved(view: View, first: Any, last: Any) -> _Moved | None:
+    """Return how a mean went from a run to the shown one, None where no model has both.
+
+    The store is asked only where the two may be over different models: not where each is over all that are chosen.
+    """
+    shown = view.selection.run_id
+    if first.run_id == shown:
+        return None
+    if last.run_id == shown and first.n == last.n == len(view.selection.model):
+        return _Moved(first.geomean, last.geomean, int(first.n))
+    moved = data.rows(view.snapshot, "geomean_changes", view.selection, before=first.run_id)
+    row = next((row for row in each(moved) if row.n and key_of(row) == key_of(first)), None)
+    return None if row is None else _Moved(row.geomean_before, row.geomean_after, int(row.n))

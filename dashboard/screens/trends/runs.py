@@ -12,8 +12,6 @@ from dashboard.screens import choosing
 from dashboard.words import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
 
     from dashboard.view import View
@@ -53,13 +51,3 @@ def _ids(view: View, known: pd.DataFrame, label: str, most: int) -> tuple[str, .
         st.caption(f"No earlier run has the label **{escape(wanted or 'unnamed')}**: runs of all labels are shown.")
         rows = upto
     return tuple(reversed([str(row.run_id) for row in rows[:most]]))
-
-
-def section(sections: Sequence[tuple[str, str, str]]) -> tuple[str, str, str]:
-    """Draw the choice of test, accelerator and suite where there are several; return it."""
-    texts = {" · ".join(keys): keys for keys in sections}
-    choosing.notice_unknown("Of", list(texts), "section")
-    if len(texts) == 1:
-        return sections[0]
-    picked = st.selectbox("Test, accelerator and suite", list(texts), key="section", bind="query-params")
-    return texts.get(str(picked), sections[0])
