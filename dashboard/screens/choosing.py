@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 _LONGEST_SHOWN = 60
-_SECTION_PX = 300
+_SECTION_PX = 280
 _MOST_SHOWN = 3
 EVERY = "All, one below the other"
 
