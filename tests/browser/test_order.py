@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import quote
 
 from harness import settled
+
+from dashboard.screens.choosing import EVERY
 
 CHARTS = "[...document.querySelectorAll('.stVegaLiteChart svg')]"
 LABELS = f"""() => {CHARTS}.map(chart => [...chart.querySelectorAll('.role-axis-label text')]
@@ -14,7 +17,7 @@ RUN = "run=2af2f9b8-ad8b-4935-a560-fac9eedfb34c"
 
 
 def test_models_stand_in_the_chosen_order_before_and_after_a_change(page, review_url):
-    page.goto(f"{review_url}/speedup?{RUN}&test=eval&order=Model+name")
+    page.goto(f"{review_url}/speedup?{RUN}&test=eval&order=Model+name&section={quote(EVERY)}")
     settled(page, "Speedup")
     page.wait_for_function(f"() => ({LABELS})().length > 1 && ({LABELS})().every(names => names.length > 1)")
     before = page.evaluate(LABELS)
