@@ -20,13 +20,15 @@ _WATCH = """() => {
     const act = () => { Object.assign(clock, {acted: performance.now(), began: 0, ended: 0}); };
     window.addEventListener('keydown', event => { if (event.key === 'Enter') act(); }, true);
     window.addEventListener('pointerdown', act, true);
-    new MutationObserver(() => {
+    new MutationObserver(changes => {
         const state = app.dataset.testScriptState;
-        if (state === 'running' && !clock.began) clock.began = performance.now();
+        // A short run may be over before it is told of.
+        const ran = state === 'running' || changes.some(change => change.oldValue === 'running');
+        if (ran && !clock.began) clock.began = performance.now();
         if (state === 'notRunning' && clock.began) {
             requestAnimationFrame(() => requestAnimationFrame(() => { clock.ended = performance.now(); }));
         }
-    }).observe(app, {attributes: true, attributeFilter: ['data-test-script-state']});
+    }).observe(app, {attributes: true, attributeFilter: ['data-test-script-state'], attributeOldValue: true});
 }"""
 _ENDED = "() => window.__clock.ended > window.__clock.acted && window.__clock.began > window.__clock.acted"
 _PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"
