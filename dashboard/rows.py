@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import namedtuple
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence, Sized
+
+K = TypeVar("K", bound=tuple[str, ...])
+V = TypeVar("V", bound="Sized")
 
 
 def each(frame: pd.DataFrame) -> Iterator[Any]:
@@ -28,6 +31,11 @@ def sections(frame: pd.DataFrame, keys: Sequence[str]) -> Iterator[tuple[tuple[s
     """Yield the parts of a frame that agree in the key columns, sorted by them."""
     for values, part in frame.groupby(list(keys), sort=True):
         yield tuple(str(value) for value in values), part
+
+
+def most_first(parts: Mapping[K, V]) -> dict[K, V]:
+    """Return parts in the order of their number of rows, the largest first, then of their names."""
+    return dict(sorted(parts.items(), key=lambda part: (-len(part[1]), part[0])))
 
 
 SERIES = (

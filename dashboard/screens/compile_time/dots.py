@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import answers
 from dashboard.charts import drawing, durations
-from dashboard.rows import sections
+from dashboard.rows import most_first, sections
 from dashboard.screens import opening
 from dashboard.screens.compile_time.measures import is_time
 from dashboard.settings import CHART_MODELS
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 def parts(rows: pd.DataFrame, chosen: Metric) -> dict[tuple[str, ...], pd.DataFrame]:
     """Return the rows that have a place on a log axis by test, accelerator and suite, those with most first."""
-    found = dict(sections(rows[rows[chosen.name] > 0], ["test", "accelerator", "suite"]))
-    return dict(sorted(found.items(), key=lambda part: (-len(part[1]), part[0])))
+    return most_first(dict(sections(rows[rows[chosen.name] > 0], ["test", "accelerator", "suite"])))
 
 
 def show(view: View, rows: pd.DataFrame, chosen: Metric, charted: Mapping[tuple[str, ...], pd.DataFrame]) -> None:

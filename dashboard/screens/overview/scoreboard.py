@@ -78,9 +78,8 @@ def show(view: View, board: Board) -> None:
 def _costs(view: View, cells: pd.DataFrame) -> None:
     memory = data.rows(view.snapshot, "memory_ratios", view.selection)
     columns = _cost_columns()
-    if len(memory):
-        cells = cells.merge(memory, on=KEYS, how="left")
-    else:
+    cells = cells.merge(memory, on=KEYS, how="left") if len(memory) else cells.assign(memory_ratio=None)
+    if cells["memory_ratio"].isna().all():
         columns = {name: column for name, column in columns.items() if not name.startswith("memory")}
     st.subheader("What it costs", anchor=False)
     st.caption(

@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard import answers, data
 from dashboard.charts import drawing, ratios
 from dashboard.charts.axes import GEOMEAN
-from dashboard.rows import each, with_series
+from dashboard.rows import each, most_first, with_series
 from dashboard.screens import opening
 from dashboard.screens.speedup import sides
 from dashboard.settings import CHART_MODELS
@@ -54,7 +54,7 @@ def parts(rows: list[Any]) -> dict[tuple[str, ...], list[Any]]:
     found: dict[tuple[str, ...], list[Any]] = {}
     for row in rows:
         found.setdefault((row.test, row.accelerator, row.suite), []).append(row)
-    return dict(sorted(found.items(), key=lambda part: (-len(part[1]), part[0])))
+    return most_first(found)
 
 
 def _chart(view: View, keys: tuple[str, ...], part: list[Any], means: list[Any]) -> None:
