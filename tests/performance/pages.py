@@ -2,9 +2,10 @@
 
 For each page: the first paint and the time until it stands whole, of runs that nobody asked for before; the time that a
 change of a filter takes, and the server's CPU time for it; beside them, in the same run, the page's main query through
-a connection of its own. The first line is the reference: a page of Streamlit's alone (`page_parts/bare.py`) with about
-as many elements as Overview, which reads and computes nothing: what it takes is Streamlit's and the browser's. Then the
-memory of the server, and twenty readers who click while a run is ingested. Ends with 1 where an aim is missed.
+a connection of its own. The reference is a page of Streamlit's alone (`page_parts/bare.py`) with about as many elements
+as Overview, which reads and computes nothing: what it takes is Streamlit's and the browser's. It is changed in turns
+with each page, as machines are not equally fast for ten minutes. Then the memory of the server, and twenty readers who
+click while a run is ingested. Ends with 1 where an aim is missed.
 `python tests/performance/pages.py --home DIR [--records N] [--runs R] [--only PATH] [--no-crowd]`
 """
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import psutil
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
     from store.query import Connection
 
@@ -45,8 +46,8 @@ CHANGES = (
 )
 OF_MODEL = (("Backend", "inductor"), ("Backend", "eager"), ("Backend", "openxla+dynamo"))
 """The page of one model has its suite, model and test chosen."""
-ROUNDS = 3
-"""Times that all changes are made, each time on another run."""
+CHANGED = 24
+"""Changes of each page, made in rounds, each on another run."""
 FIRST_AIM_S, CHANGE_AIM_S, MEMORY_AIM = 2.0, 0.5, 700e6
 RESULTS = "SELECT * FROM result_rows WHERE run_id = $run"
 SPEEDUPS = "SELECT * FROM speedups('inductor', $run) WHERE run_id = $run"
@@ -63,55 +64,70 @@ VIEWED = {"/model": "suite=torchbench&model=model_0001&test=eval"}
 """Path of a page → what its link has to name beside the run."""
 
 
-class Figures(NamedTuple):
-    """Seconds of one page: medians of its openings, quantiles of its changes."""
+class Figures:
+    """What was measured of one page, in seconds."""
 
-    painted: float
-    whole: float
-    change: float
-    change_p95: float
-    server: float
-    """CPU time of the server for one change."""
+    def __init__(self) -> None:
+        self.painted: list[float] = []
+        self.whole: list[float] = []
+        self.changed: list[float] = []
+        self.worked: list[float] = []
+        """CPU time of the server for a change, one number a round."""
+
+    @property
+    def change(self) -> float:
+        """Median of the changes."""
+        return statistics.median(self.changed)
+
+    @property
+    def change_p95(self) -> float:
+        """Of the changes."""
+        return statistics.quantiles(self.changed, n=20, method="inclusive")[-1]
+
+    def opened(self, browser: Browser, address: str) -> Page:
+        """Open the page; return it."""
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        painted, whole = clock.first_paint(page, address)
+        self.painted.append(painted)
+        self.whole.append(whole)
+        return page
+
+    def change_all(self, page: Page, made: Sequence[tuple[str, str]], process: psutil.Process) -> None:
+        """Make each change."""
+        clock.watch(page)
+        before = sum(process.cpu_times()[:2])
+        found = [clock.choose(page, *each) if each[0] else clock.press(page, each[1]) for each in made]
+        self.changed += [seconds for seconds in found if seconds is not None]
+        self.worked.append((sum(process.cpu_times()[:2]) - before) / len(made))
 
     def line(self, name: str, process: psutil.Process) -> str:
         """Return the line of a page of a server."""
-        times = f"{self.painted:8.2f} {self.whole:8.2f} {1e3 * self.change:10.0f} {1e3 * self.change_p95:8.0f}"
-        return f"{name:14} {times} {1e3 * self.server:8.0f} {process.memory_info().rss / 1e6:6.0f}"
+        times = f"{statistics.median(self.painted):8.2f} {statistics.median(self.whole):8.2f} {1e3 * self.change:10.0f}"
+        worked = 1e3 * statistics.median(self.worked)
+        held = process.memory_info().rss / 1e6
+        return f"{name:14} {times} {1e3 * self.change_p95:8.0f} {len(self.changed):3} {worked:8.0f} {held:6.0f}"
 
 
-def figures(
-    browser: Browser, addresses: Sequence[str], made: Sequence[tuple[str, str]], process: psutil.Process
-) -> Figures:
-    """Open a page at each address and change its filters at the first ones."""
-    opened, changed, worked = [], [], []
+class Side(NamedTuple):
+    """A server, and where it is."""
+
+    url: str
+    process: psutil.Process
+
+
+def figures(browser: Browser, addresses: Sequence[str], side: Side, bare: Side, path: str) -> tuple[Figures, Figures]:
+    """Open a page at each address and change its filters, in turns with the bare page; return what both took."""
+    made = OF_MODEL if path in VIEWED else CHANGES
+    found, reference = Figures(), Figures()
     for turn, address in enumerate(addresses):
-        page = browser.new_page(viewport={"width": 1440, "height": 900})
-        opened.append(clock.first_paint(page, address))
-        if turn < ROUNDS:
-            clock.watch(page)
-            before = sum(process.cpu_times()[:2])
-            changed += [clock.choose(page, *each) if each[0] else clock.press(page, each[1]) for each in made]
-            worked.append((sum(process.cpu_times()[:2]) - before) / len(made))
+        page = found.opened(browser, address)
+        if turn * len(made) < CHANGED:
+            found.change_all(page, made, side.process)
+            beside = reference.opened(browser, bare.url)
+            reference.change_all(beside, CHANGES[: len(made)], bare.process)
+            beside.close()
         page.close()
-    painted, whole = zip(*opened, strict=True)
-    return Figures(
-        painted=statistics.median(painted),
-        whole=statistics.median(whole),
-        change=statistics.median(changed),
-        change_p95=statistics.quantiles(changed, n=20, method="inclusive")[-1],
-        server=statistics.median(worked),
-    )
-
-
-def reference(browser: Browser) -> Figures:
-    """Print the line of the bare page; return its figures."""
-    print(f"{'page':14}  paint s  whole s  change ms   p95 ms   CPU ms     MB  query ms  change / bare")
-    with harness.serving(_bare_server) as url:
-        process = harness.process_of(url)
-        _warm(browser, url)
-        found = figures(browser, [url] * OPENED, CHANGES, process)
-        print(found.line("bare", process), flush=True)
-    return found
+    return found, reference
 
 
 def _bare_server(port: int) -> subprocess.Popen[str]:
@@ -120,22 +136,26 @@ def _bare_server(port: int) -> subprocess.Popen[str]:
     return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
 
 
-def report(
-    browser: Browser, url: str, paths: list[str], con: Connection, process: psutil.Process, alone: Figures
-) -> int:
+def report(browser: Browser, side: Side, bare: Side, paths: list[str], con: Connection) -> int:
     """Print one line per page; return how many aims were missed."""
     newest = iter(query.runs(con)["run_id"])
-    _warm(browser, f"{url}/?run={next(newest)}")
+    _warm(browser, f"{side.url}/?run={next(newest)}")
+    _warm(browser, bare.url)
+    columns = "paint s  whole s  change ms   p95 ms   n   CPU ms     MB  query ms  bare ms  p95 ms   n  change / bare"
+    print(f"{'page':14}  {columns}")
     missed = 0
     for path in paths:
-        runs = [next(newest) for _ in range(OPENED)]
-        addresses = [f"{url}{path}?run={run}&{VIEWED.get(path, '')}" for run in runs]
-        found = figures(browser, addresses, OF_MODEL if path in VIEWED else CHANGES, process)
-        held = process.memory_info().rss
-        over = [found.painted > FIRST_AIM_S, found.change_p95 > CHANGE_AIM_S, held > MEMORY_AIM]
+        opened = max(OPENED, -(-CHANGED // len(OF_MODEL if path in VIEWED else CHANGES)))
+        runs = [next(newest) for _ in range(opened)]
+        addresses = [f"{side.url}{path}?run={run}&{VIEWED.get(path, '')}" for run in runs]
+        found, alone = figures(browser, addresses, side, bare, path)
+        held = side.process.memory_info().rss
+        over = [statistics.median(found.painted) > FIRST_AIM_S, found.change_p95 > CHANGE_AIM_S, held > MEMORY_AIM]
         missed += sum(over)
-        beside = f"{1e3 * _asked(con, path, runs):9.0f} {found.change / alone.change:14.2f}"
-        print(f"{found.line(path, process)} {beside}{'  over' if any(over) else ''}", flush=True)
+        reference = f"{1e3 * alone.change:8.0f} {1e3 * alone.change_p95:7.0f} {len(alone.changed):3}"
+        reference += f" {found.change / alone.change:14.2f}"
+        beside = f"{1e3 * _asked(con, path, runs):9.0f} {reference}"
+        print(f"{found.line(path, side.process)} {beside}{'  over' if any(over) else ''}", flush=True)
     return missed
 
 
@@ -184,11 +204,11 @@ def main() -> int:
 
 def _measured(browser: Browser, store: Path, paths: list[str], parsed: argparse.Namespace) -> int:
     """Print all lines; return how many aims were missed."""
-    alone = reference(browser)
     with harness.running_server(store) as url:
         process = harness.process_of(url)
-        with query.connect(query.current_snapshot(store) or store) as con:
-            missed = report(browser, url, paths, con, process, alone)
+        with query.connect(query.current_snapshot(store) or store) as con, harness.serving(_bare_server) as alone:
+            bare = Side(alone, harness.process_of(alone))
+            missed = report(browser, Side(url, process), bare, paths, con)
         if not parsed.no_crowd:
             fresh = records.write(parsed.home / "fresh", 1000, runs=1, seed=int(time.time()))
             wrong = crowd.troubles(browser, url, paths, fresh[0], store)

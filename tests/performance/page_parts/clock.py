@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from playwright.sync_api import TimeoutError  # noqa: A004 - playwright's own
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 WAIT_MS = 120_000
+UNSEEN_MS = 5_000
+"""After which a change that the page never told of is taken as too short to be seen."""
 _WHOLE = """() => {
     const app = document.querySelector('[data-testid=stApp]');
     return app?.dataset.testScriptState === 'notRunning' && document.querySelector('h1') !== null
@@ -31,6 +35,7 @@ _WATCH = """() => {
     }).observe(app, {attributes: true, attributeFilter: ['data-test-script-state'], attributeOldValue: true});
 }"""
 _ENDED = "() => window.__clock.ended > window.__clock.acted && window.__clock.began > window.__clock.acted"
+_BEGAN = "() => window.__clock.began > window.__clock.acted"
 _PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"
 
 
@@ -52,8 +57,8 @@ def watch(page: Page) -> None:
     page.evaluate(_WATCH)
 
 
-def choose(page: Page, label: str, value: str) -> float:
-    """Add a value to a filter of the sidebar by the keyboard; return the seconds until the page showed it."""
+def choose(page: Page, label: str, value: str) -> float | None:
+    """Add a value to a filter of the sidebar by the keyboard; return what `answered` returns."""
     box = page.get_by_test_id("stSidebar").get_by_role("combobox", name=re.compile(rf"^{label}|\b{label}$"))
     box.first.click()
     box.first.fill(value)
@@ -64,14 +69,22 @@ def choose(page: Page, label: str, value: str) -> float:
     return seconds
 
 
-def press(page: Page, name: str) -> float:
-    """Press a button of the sidebar; return the seconds until the page had answered."""
+def press(page: Page, name: str) -> float | None:
+    """Press a button of the sidebar; return what `answered` returns."""
     page.get_by_test_id("stSidebar").get_by_role("button", name=name).click()
     return answered(page)
 
 
-def answered(page: Page) -> float:
-    """Wait for the answer to the last action; return how long it took, in seconds."""
+def answered(page: Page) -> float | None:
+    """Wait for the answer to the last action; return how long it took, in seconds.
+
+    None where begin and end of the run came to the page as one, which the page then never shows as running.
+    """
+    try:
+        page.wait_for_function(_BEGAN, timeout=UNSEEN_MS, polling="raf")
+    except TimeoutError:
+        stands(page)
+        return None
     page.wait_for_function(_ENDED, timeout=WAIT_MS, polling="raf")
     times = page.evaluate("() => window.__clock")
     return float(times["ended"] - times["acted"]) / 1e3
