@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import literals, snapshot
+from dashboard import excerpts, literals, snapshot
 from dashboard.filters import Choices, run_text
 from dashboard.rows import each
 from dashboard.selection import FILTER_WORDS, Selection
@@ -24,7 +24,7 @@ from store.report import hud, peer
 from store.report.peer_data import PeerOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from store.report.table import Report
     from store.stats.floors import Floor
@@ -40,8 +40,10 @@ _PICKED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         (
             "attention",
+            "changes",
             "experiments",
             "failing",
+            "fallback_calls",
             "fallback_ops",
             "graph_breaks",
             "operators",
@@ -63,6 +65,9 @@ _PICKED: dict[str, tuple[str, ...]] = {
         ),
         _OF_SERIES,
     ),
+    "fallback_coverage": ("backend",),
+    "trend_history": ("backend", "dtype"),
+    "trend_models": ("model",),
 }
 """Query → the filters that only choose among its rows: it is asked for all of them once, and another choice costs no
 query. Its statement has them, and gives the same rows."""
@@ -131,17 +136,36 @@ def rows(shown: str, name: str, selection: Selection, **more: Any) -> pd.DataFra
     outside = _PICKED.get(name, ())
     asked = selection.without(outside)
     text = sql(name, only=bool(selection.only))
-    found = _rows(shown, text, _bound(text, asked, more))
-    wanted = {column: values for column in outside if (values := getattr(selection, column))}
+    found = _rows(shown, text, _bound(text, asked, more), _excerpt(name, asked, more))
+    return picked(found, selection, outside)
+
+
+def picked(found: pd.DataFrame, selection: Selection, names: Iterable[str]) -> pd.DataFrame:
+    """Return the rows that pass these filters of a selection."""
+    wanted = {name: values for name in names if (values := getattr(selection, name))}
     for column, values in wanted.items():
         found = found[found[column].isin(values)]
     return found.reset_index(drop=True) if wanted else found
 
 
 @st.cache_data(max_entries=200, max_size=KEPT_ROWS_BYTES, show_spinner="Reading the store…")
-def _rows(shown: str, text: str, bound: dict[str, Any]) -> pd.DataFrame:
-    """Return the rows of a statement: asked again only where a parameter that it names has changed."""
+def _rows(shown: str, text: str, bound: dict[str, Any], among: tuple[str, dict[str, Any]] | None) -> pd.DataFrame:
+    """Return the rows of a statement: asked again only where a parameter that it names has changed.
+
+    Args:
+        shown: the snapshot.
+        text: the statement.
+        bound: its parameters.
+        among: the excerpt that it is asked of, with its parameters; None for the snapshot.
+    """
+    if among is not None:
+        return excerpts.get(shown, *among).select(text, bound)
     return query.select(snapshot.connection(shown), text, bound)
+
+
+def _excerpt(name: str, selection: Selection, more: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    excerpt = excerpts.of(name)
+    return None if excerpt is None else (excerpt, _bound(excerpts.text(excerpt), selection, more))
 
 
 def statement(name: str, selection: Selection, **more: Any) -> str:
@@ -186,14 +210,6 @@ def hud_report(shown: str, selection: Selection) -> Report:
 def peer_report(shown: str, options: PeerOptions) -> Report:
     """Return one of the reports under the rule of PyTorch/XLA's aggregator."""
     return peer.peer_report(snapshot.connection(shown), options)
-
-
-@st.cache_data(max_entries=50, max_size=KEPT_ROWS_BYTES, show_spinner=False)
-def record(shown: str, run_id: str, experiment_id: str, environment: str | None) -> dict[str, Any] | None:
-    """Return one record as it was read, or None for an experiment without a record."""
-    params = {"run": run_id, "experiment": experiment_id, "environment": environment}
-    found = query.select(snapshot.connection(shown), sql("record"), params)
-    return None if found.empty else {str(name): value for name, value in found.iloc[0].items()}
 
 
 @cache

@@ -6,13 +6,13 @@ chart of the same axes and series with other rows, and making the specification 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import altair as alt
 import streamlit as st
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
 
@@ -66,9 +66,18 @@ def draw(drawing: Drawing, *, key: str, text: str) -> None:
     st.vega_lite_chart(spec=_with_rows(drawing), key=key, alt=text)
 
 
-def selectable(drawing: Drawing, *, key: str, text: str) -> Any:
-    """Draw it with points that can be selected; return the selection. Arguments as of `draw`."""
-    return st.vega_lite_chart(spec=_with_rows(drawing), key=key, alt=text, on_select="rerun")
+def selectable(
+    drawing: Drawing, *, key: str, text: str, on_select: Callable[[], None] | Literal["rerun"] = "rerun"
+) -> Any:
+    """Draw it with points that can be selected; return the selection.
+
+    Args:
+        drawing: what.
+        key: of the element, unique on the page.
+        text: what a reader who cannot see it is told.
+        on_select: what a selection does beside drawing the page anew.
+    """
+    return st.vega_lite_chart(spec=_with_rows(drawing), key=key, alt=text, on_select=on_select)
 
 
 def pairs(frame: pd.DataFrame) -> tuple[tuple[str, str], ...]:

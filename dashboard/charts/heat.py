@@ -5,21 +5,23 @@ Each class has a colour of its own, so that ops to lower and host reads are neve
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from dashboard.charts import axes
+from dashboard.charts import axes, drawing
 from dashboard.charts.axes import PICKED
+from dashboard.charts.drawing import Drawing
 from dashboard.charts.layering import layered
 from dashboard.words import CLASSES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
 CELL_PX = 26
-CHROME_PX = 195
-"""Room for legends and slanted names: Streamlit fits a chart with both into its height."""
 NUMBERS_UP_TO = 300
 """Most cells that also carry their number as text."""
 
@@ -31,7 +33,7 @@ _SCHEMES = {
 _LIGHT_UNTIL = 0.55
 
 
-def fallback_heat(frame: pd.DataFrame, ops: list[str], models: list[str], *, as_share: bool = False) -> alt.LayerChart:
+def fallback_heat(frame: pd.DataFrame, ops: Sequence[str], models: Sequence[str], *, as_share: bool = False) -> Drawing:
     """Draw one cell per op and model; no cell means that the model did not call the op on the host.
 
     Args:
@@ -40,39 +42,57 @@ def fallback_heat(frame: pd.DataFrame, ops: list[str], models: list[str], *, as_
         models: order of the columns.
         as_share: whether the values are shares of time.
     """
+    present = tuple(name for name in CLASSES if (frame["klass"] == name).any())
+    strongest = {klass: _strongest(frame.loc[frame["klass"] == klass, "value"], as_share=as_share) for klass in present}
+    rows = frame.assign(
+        down=_places(frame["op"], ops),
+        across=_places(frame["model"], models),
+        dark=frame["value"] > frame["klass"].map(strongest) * _LIGHT_UNTIL,
+    )
+    return Drawing(_spec(present, numbered=len(frame) <= NUMBERS_UP_TO, as_share=as_share), rows)
+
+
+def _strongest(values: pd.Series, *, as_share: bool) -> float:
+    """Return the value of the strongest colour, as the scale of `_colour` has it."""
+    most = values.max()
+    return max(float(most), _least(as_share=as_share)) if most == most else _least(as_share=as_share)  # noqa: PLR0124 - NaN
+
+
+def _least(*, as_share: bool) -> float:
+    """Return the least value that the strongest colour may stand for: one call, or a ten-thousandth of the time."""
+    return 1e-4 if as_share else 1.0
+
+
+def _places(names: pd.Series, order: Sequence[str]) -> pd.Series:
+    return names.map({name: place for place, name in enumerate(order)})
+
+
+@lru_cache(maxsize=16)
+def _spec(present: tuple[str, ...], *, numbered: bool, as_share: bool) -> dict[str, Any]:
     title = "Share of the iteration's time" if as_share else "Calls per iteration"
     layers: list[alt.Chart] = []
-    for klass in [name for name in CLASSES if (frame["klass"] == name).any()]:
-        part = frame[frame["klass"] == klass]
-        top = _top(part, as_share=as_share)
-        base = alt.Chart(part.assign(dark=part["value"] > top * _LIGHT_UNTIL)).encode(x=_across(models), y=_down(ops))
+    for klass in present:
+        base = drawing.points().transform_filter(f"datum.klass === '{klass}'").encode(x=_across(), y=_down())
         cells = base.mark_rect(cornerRadius=2, cursor="pointer").encode(
-            color=_colour(klass, top, as_share=as_share), tooltip=_tooltip(title)
+            color=_colour(klass, as_share=as_share), tooltip=_tooltip(title)
         )
         layers.append(cells if layers else cells.add_params(_pick()))
-        if len(frame) <= NUMBERS_UP_TO:
+        if numbered:
             ink = alt.condition("datum.dark", alt.value("white"), alt.value("#222222"))
             layers.append(base.mark_text(fontSize=11).encode(text="label:N", color=ink))
     apart = alt.Resolve(scale={"color": "independent"})
-    return layered(*layers, height=CHROME_PX + CELL_PX * len(ops), resolve=apart)
-
-
-def _top(part: pd.DataFrame, *, as_share: bool) -> float:
-    """Return the value of the strongest colour; without a known value any."""
-    known = part["value"].dropna()
-    most = float(known.max()) if len(known) else 0.0
-    return most or 1.0 if as_share else max(most, 1.0)
+    return drawing.specified(layered(*layers, height=axes.steps(CELL_PX), resolve=apart))
 
 
 def _pick() -> alt.Parameter:
     return alt.selection_point(name=PICKED, fields=["op", "model"], empty=False)
 
 
-def _across(models: list[str]) -> alt.X:
+def _across() -> alt.X:
     return alt.X(
         "model:N",
-        sort=models,
-        scale=alt.Scale(domain=models, paddingInner=0.06),
+        sort=alt.EncodingSortField(field="across", op="min"),
+        scale=alt.Scale(paddingInner=0.06),
         axis=alt.Axis(
             title=None,
             labelAngle=-35,
@@ -85,11 +105,11 @@ def _across(models: list[str]) -> alt.X:
     )
 
 
-def _down(ops: list[str]) -> alt.Y:
+def _down() -> alt.Y:
     return alt.Y(
         "op:N",
-        sort=ops,
-        scale=alt.Scale(domain=ops, paddingInner=0.06),
+        sort=alt.EncodingSortField(field="down", op="min"),
+        scale=alt.Scale(paddingInner=0.06),
         axis=alt.Axis(
             title=None,
             labelLimit=axes.names_px(180),
@@ -102,10 +122,12 @@ def _down(ops: list[str]) -> alt.Y:
     )
 
 
-def _colour(klass: str, top: float, *, as_share: bool) -> alt.Color:
+def _colour(klass: str, *, as_share: bool) -> alt.Color:
+    """Return the colours of a class, from 0 to the largest of its values that are drawn."""
+    ends = alt.DomainUnionWith(unionWith=[0, _least(as_share=as_share)])
     return alt.Color(
         "value:Q",
-        scale=alt.Scale(type="linear", range=list(_SCHEMES[klass]), domain=[0, top]),
+        scale=alt.Scale(type="linear", range=list(_SCHEMES[klass]), domain=ends, nice=False),
         legend=alt.Legend(
             title=CLASSES[klass][0],
             orient="top",

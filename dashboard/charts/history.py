@@ -40,13 +40,12 @@ def points(rows: pd.DataFrame, values: Iterable[float | None], labels: Iterable[
         values: of the points.
         labels: what is told of each.
     """
+    runs = rows.drop_duplicates("run_id")
+    named = zip(runs["run_id"], runs["run_label"], runs["run_started"], strict=True)
     return pd.DataFrame(
         {
             "run_id": rows["run_id"],
-            "run": [
-                f"{label} · {started:%Y-%m-%d %H:%M}"
-                for label, started in zip(rows["run_label"], rows["run_started"], strict=True)
-            ],
+            "run": rows["run_id"].map({run: f"{label} · {started:%Y-%m-%d %H:%M}" for run, label, started in named}),
             "started": rows["run_started"],
             "variant": rows["series"] if "series" in rows.columns else rows["variant"],
             "backend": rows["backend"],

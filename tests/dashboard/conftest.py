@@ -54,6 +54,15 @@ def demo(factory, tmp_path_factory):
     return factory.demo_store(tmp_path_factory.mktemp("demo"))
 
 
+@pytest.fixture(scope="module")
+def review_con(review_store):
+    """A connection to the store of the real runs in tests/data/review."""
+    from store import query
+
+    with query.connect(query.current_snapshot(review_store)) as connection:
+        yield connection
+
+
 @pytest.fixture
 def empty(tmp_path):
     return tmp_path / "store"

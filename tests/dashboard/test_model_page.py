@@ -177,7 +177,7 @@ def opened(monkeypatch, filed, **query):
 
 
 def test_the_ladder_says_what_each_step_costs(monkeypatch, filed):
-    at = opened(monkeypatch, filed)
+    at = opened(monkeypatch, filed, unfolded=["rungs-1"])
     ladder = tables(at)[1]
     assert list(ladder["variant"]) == [
         *("eager", "openxla+lazytensor", "torchxla_trivial", "torchxla_trace_once", "torchxla_trace_once")

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from dashboard import data, downloads
+from dashboard.screens.overview import moves
 from dashboard.selection import Selection
 from dashboard.words import TIMES
 from store import query
@@ -129,7 +130,7 @@ def costlier(factory, tmp_path_factory):
 
 
 def test_each_number_has_what_it_was_before_and_a_verdict(monkeypatch, costlier):
-    moved = tables(open_page(monkeypatch, costlier))[2].set_index("series")
+    moved = tables(open_page(monkeypatch, costlier, unfolded=["moved"]))[2].set_index("series")
     dynamo, inductor = moved.loc["openxla+dynamo"], moved.loc["inductor"]
     assert dynamo["first_iteration_s_move"] == "▼ slower, 5.14 s → 7.71 s, n = 4"
     assert dynamo["memory_ratio_move"] == f"▲ less memory, 1.00{TIMES} → 2.00{TIMES}, n = 4"
@@ -141,13 +142,30 @@ def test_each_number_has_what_it_was_before_and_a_verdict(monkeypatch, costlier)
     assert pd.isna(moved.loc["eager", "memory_ratio_move"])
 
 
+def test_how_many_costs_moved_and_which_got_worse_is_said_before_the_table_is_opened(monkeypatch, costlier):
+    at = open_page(monkeypatch, costlier)
+    [title] = [part.label for part in at.expander if part.label.startswith("Costs since")]
+    of = r"openxla\+dynamo in eval cpu torchbench"
+    worse = f"Verified of {of}, Fallback of {of} and 1 more"
+    assert title.endswith(f": :green[▲ 1 better], :red[▼ 3 worse] ({worse}), 7 unchanged or ambiguous")
+    assert len(tables(at)) == 2
+
+
+def test_costs_of_two_accelerators_are_counted_apart():
+    """Rows that differ in nothing but where they ran."""
+    rows = pd.DataFrame({"series": "eager", "test": "eval", "suite": "torchbench", "accelerator": ["cpu", "cuda"]})
+    title = moves._title(rows.assign(verified_move="▼ fewer, 4/4 → 3/4"), ["verified"], "nightly")
+    named = "Verified of eager in eval cpu torchbench, Verified of eager in eval cuda torchbench"
+    assert title == f"Costs since nightly: :red[▼ 2 worse] ({named}), 0 unchanged or ambiguous"
+
+
 def test_the_files_of_what_moved_have_the_numbers_and_their_intervals(monkeypatch, costlier):
     filed = {}
     below = downloads.below
     monkeypatch.setattr(
         downloads, "below", lambda frame, key, *more: filed.update({key: frame}) or below(frame, key, *more)
     )
-    shown = tables(open_page(monkeypatch, costlier))[2]
+    shown = tables(open_page(monkeypatch, costlier, unfolded=["moved"]))[2]
     row = filed["moves"].set_index("series").loc["openxla+dynamo"]
     assert row["first_iteration_s_better"] == pytest.approx(1 / 1.5, rel=0.01)
     assert (

@@ -25,18 +25,19 @@ VIEWS = [
     ("compile-time", {"run": MATRIX, "chart": "Break-even", "only": "no graph breaks"}),
     ("fallback-ops", {"run": FALLBACKS}),
     ("fallback-ops", {"run": FALLBACKS, "op": "nonzero"}),
+    ("fallback-ops", {"run": FALLBACKS, "backend": "openxla+dynamo", "test": "eval"}),
     ("trends", {"run": NIGHTLY}),
+    ("trends", {"run": NIGHTLY, "backend": "openxla+dynamo", "test": "eval"}),
     *(("model", ONE | {"part": part}) for part in ("Samples", "Metrics", "Programs", "History")),
     *(("runs", {"run": NIGHTLY, "section": section}) for section in ("Doubts", "What differs", "Records")),
 ]
-UNFOLDED = {"overview": ("pairing", "findings"), "fallback-ops": ("each-break",), "trends": ("part-numbers",)}
+UNFOLDED = {
+    "overview": ("moved", "pairing", "findings"),
+    "fallback-ops": ("each-break",),
+    "trends": ("part-numbers", "one-model"),
+    "model": ("rungs-1", "processes-of-result", "blocks-as-table"),
+}
 """Parts that are drawn when they are opened."""
-
-
-@pytest.fixture(scope="module")
-def con(review_store):
-    with query.connect(query.current_snapshot(review_store)) as connection:
-        yield connection
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def drawn(monkeypatch):
 
 
 @pytest.mark.parametrize(("page", "given"), VIEWS, ids=lambda part: part if isinstance(part, str) else "")
-def test_the_sql_under_a_table_gives_its_rows_and_numbers(monkeypatch, review_store, con, drawn, page, given):
+def test_the_sql_under_a_table_gives_its_rows_and_numbers(monkeypatch, review_store, review_con, drawn, page, given):
     asked = {name: [value] for name, value in given.items()}
     at = open_page(monkeypatch, review_store, page, unfolded=UNFOLDED.get(page, ()), **asked)
     assert not at.exception
@@ -56,9 +57,9 @@ def test_the_sql_under_a_table_gives_its_rows_and_numbers(monkeypatch, review_st
     for key, (frame, sql) in drawn.items():
         assert sql, key
         if isinstance(sql, str):
-            same(key, frame, query.select(con, sql))
+            same(key, frame, query.select(review_con, sql))
         else:
-            given_rows = [len(query.select(con, part)) for part in sql.values()]
+            given_rows = [len(query.select(review_con, part)) for part in sql.values()]
             assert key not in ("overview", "costs", "moves") or given_rows[0] == len(frame), key
 
 

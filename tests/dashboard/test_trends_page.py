@@ -30,7 +30,7 @@ def opened(monkeypatch, nights):
 
     def make(**params):
         given = {name: [value] for name, value in params.items()}
-        at = open_page(monkeypatch, nights, "trends", unfolded=["part-numbers"], **given)
+        at = open_page(monkeypatch, nights, "trends", unfolded=["part-numbers", "one-model"], **given)
         assert not at.exception
         return at
 
@@ -46,6 +46,18 @@ def test_the_answer_says_from_where_to_where_and_over_how_many_models(opened):
     change = f"from **0.83{TIMES}** to **0.78{TIMES}** as fast as inductor in eval on cpu, torchbench"
     assert f"**openxla\\+dynamo** went {change}, over the same 4 models since 2025-10-09" in words
     assert f"1 confirmed change of a latency in {RUNS} runs: 1 slower, 0 faster" in words
+
+
+def test_one_model_is_drawn_when_it_is_asked_for(monkeypatch, nights):
+    def charts(**given):
+        at = open_page(monkeypatch, nights, "trends", **{name: [value] for name, value in given.items()})
+        assert not at.exception
+        [title] = [part.label for part in at.expander if part.label.startswith("One model")]
+        assert title == "One model over the runs · 1 model with a confirmed change"
+        return len(at.get("vega_lite_chart"))
+
+    shut = charts()
+    assert charts(of_model="alexnet") == charts(number="Peak memory") == shut + 1
 
 
 def test_numbers_are_those_of_the_store(opened, nights):

@@ -32,6 +32,12 @@ def test_seconds_are_shown_in_the_unit_that_fits(value, text):
     assert words.seconds(value) == text
 
 
+def test_an_error_keeps_the_code_that_it_quotes_and_shows_all_else_as_it_is():
+    assert words.error_text("Run `xlabench ingest` once: *it* is `<b>`") == (
+        r"Run `xlabench ingest` once\: \*it\* is \`\<b\>\`"
+    )
+
+
 def test_escaped_text_has_no_markup_left():
     assert words.escape("**a** <b> [c](d) $e$ :f: a_b\n# g") == (
         "\\*\\*a\\*\\* \\<b\\> \\[c\\]\\(d\\) \\$e\\$ \\:f\\: a\\_b \\# g"

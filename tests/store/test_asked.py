@@ -17,6 +17,7 @@ MAY_BE_EMPTY = {
     "operators",
     "operator_speedups",
     "operator_totals",
+    "page: model_findings",
     "page: operators",
     "page: operator_totals",
     "page: operator_runs",

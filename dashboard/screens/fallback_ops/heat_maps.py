@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dashboard import answers, data, downloads, picked
-from dashboard.charts import heat
+from dashboard.charts import drawing, heat
 from dashboard.charts.axes import PICKED
 from dashboard.rows import sections
 from dashboard.screens import choosing, places
@@ -54,11 +54,11 @@ def _map(keys: tuple[str, ...], cells: pd.DataFrame, column: str) -> None:
     key = "heat-" + "-".join(keys)
     as_share = column == "time_share"
     labels = [_label(value, as_share=as_share) for value in points["value"]]
-    st.altair_chart(
+    drawing.selectable(
         heat.fallback_heat(points.assign(label=labels), ops, models, as_share=as_share),
         key=key,
+        text=f"Fallback ops by model, {' '.join(keys)}",
         on_select=partial(_open, key),
-        alt=f"Fallback ops by model, {' '.join(keys)}",
     )
     if every > len(ops) or cells["model"].nunique() > len(models):
         total = count(cells["model"].nunique(), "model")

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard import access, launching, planned, settings
 from dashboard.screens.jobs import offered, operators
-from dashboard.words import count, escape
+from dashboard.words import count, error_text, escape
 from runner.errors import RunnerError, UsageError
 from runner.jobs import offers
 from runner.jobs.bounds import LONGEST_NAME, LONGEST_TEXT
@@ -30,7 +30,7 @@ def show(shown: str | None) -> None:
     try:
         request = _request(shown)
     except RunnerError as error:
-        st.error(escape(error), icon=":material/block:")
+        st.error(error_text(error), icon=":material/block:")
         return
     if request is None:
         st.info("Choose a suite or models.", icon=":material/info:")
@@ -38,7 +38,7 @@ def show(shown: str | None) -> None:
         return
     exact, found = _narrowed(request)
     if isinstance(found, str):
-        st.warning(escape(found), icon=":material/block:")
+        st.warning(error_text(found), icon=":material/block:")
         return
     planned.brief(shown, found)
     if exact.selection.ops_of:

@@ -18,21 +18,28 @@ if TYPE_CHECKING:
     from dashboard.view import View
 
 TITLE = "Model"
+_WITHIN_MODEL = ("backend", "accelerator", "dtype")
+"""Filters that narrow the results of one model."""
 
 
 def show(view: View) -> None:
     """Draw the model that the filters leave, or the list to choose one from."""
-    models = data.rows(view.snapshot, "model_list", view.selection)
+    every = data.sides(view.snapshot, view.selection.without(_WITHIN_MODEL))
+    found = data.picked(every, view.selection, _WITHIN_MODEL)
+    models = found[["suite", "model", "test"]].drop_duplicates()
     if models.empty:
         frame.head(TITLE, view, [], 0, baseline=True)
         empty.no_rows(view.selection, "results")
     elif len(models) > 1:
-        _choose(view, models)
+        _choose(view)
     else:
-        _one(view, models.iloc[0])
+        suite, model, test = (str(name) for name in models.iloc[0])
+        mine = (every["suite"] == suite) & (every["model"] == model) & (every["test"] == test)
+        _one(view, named(found), beside=tuple(every.loc[mine, "record_id"].dropna()))
 
 
-def _choose(view: View, models: pd.DataFrame) -> None:
+def _choose(view: View) -> None:
+    models = data.rows(view.snapshot, "model_list", view.selection)
     said = f"{count(len(models), 'model')} of this run pass the filters: select one"
     frame.head(TITLE, view, [said], int(models["results_n"].sum()), baseline=False)
     columns = {
@@ -58,15 +65,20 @@ def _choose(view: View, models: pd.DataFrame) -> None:
         links.go(view, "model", suite=row["suite"], model=row["model"], test=row["test"])
 
 
-def _one(view: View, chosen: pd.Series) -> None:
-    """Draw one model of one test; the backend filter still narrows it."""
-    suite, model, test = (str(chosen[name]) for name in ("suite", "model", "test"))
+def _one(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
+    """Draw one model of one test.
+
+    Args:
+        view: what is shown.
+        rows: its results that pass the filters, with names.
+        beside: records of all of its results.
+    """
+    suite, model, test = (str(rows[name].iloc[0]) for name in ("suite", "model", "test"))
     selection = replace(view.selection, suite=(suite,), model=(model,), test=(test,))
-    rows = named(data.sides(view.snapshot, selection))
     frame.head(TITLE, view, sides.answers(rows, view, f"{model} ({suite}, {test})"), len(rows), baseline=True)
     sides.show(view, rows, selection)
     ladder.show(view, suite, model, test)
-    closer.show(view, rows)
+    closer.show(view, rows, beside)
 
 
 def named(rows: pd.DataFrame) -> pd.DataFrame:

@@ -30,8 +30,14 @@ PARTS: dict[str, Callable[[View, Result], None]] = {
 }
 
 
-def show(view: View, rows: pd.DataFrame) -> None:
-    """Let the reader choose a result and a part, both in the URL; draw what was chosen."""
+def show(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
+    """Let the reader choose a result and a part, both in the URL; draw what was chosen.
+
+    Args:
+        view: what is shown.
+        rows: the results to choose from.
+        beside: records of all results of the model and test, also of those that the filters leave out.
+    """
     st.subheader("One result", anchor=False)
     names = list(rows["series"])
     choosing.notice_unknown("Result", names, "result")
@@ -48,7 +54,7 @@ def show(view: View, rows: pd.DataFrame) -> None:
         part = st.segmented_control(
             "Part", list(PARTS), default="Samples", required=True, key="part", bind="query-params"
         )
-    result = Result.of(view, rows.iloc[names.index(name)])
+    result = Result(view, rows.iloc[names.index(name)], beside)
     result.reproduce()
     drafts.of_record(view, result.document)
     _again(view, rows.iloc[[names.index(name)]])

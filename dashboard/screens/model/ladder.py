@@ -63,9 +63,15 @@ def _one(view: View, key: str, part: pd.DataFrame, sql: str, *, several: bool) -
     every = list(each(part))
     listed = part.assign(name=[name_of(row) for row in every], step=[_step(row) for row in every])
     drawing.draw(chart.bars(listed), key=f"ladder-chart-{key}", text="Latency of each rung of the overhead ladder")
+    with st.expander("Rungs as a table", key=f"rungs-{key}", on_change="rerun") as opened:
+        if opened.open:
+            _table(view, key, listed, sql)
+
+
+def _table(view: View, key: str, listed: pd.DataFrame, sql: str) -> None:
     tables.show(
         listed,
-        _columns(),
+        tables.without_constant(_columns(), listed, ["run_label"]),
         key=f"ladder-{key}",
         alt="Rungs of the overhead ladder with the difference to the one before",
         file_name=view.file_name("ladder"),

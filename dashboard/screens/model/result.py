@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -21,16 +22,29 @@ if TYPE_CHECKING:
 class Result:
     """A row of `speedups`, with its record."""
 
+    view: View
     row: pd.Series
-    document: dict[str, Any] | None
-    """The record as its line was read; None where the run ended before there was one."""
+    beside: tuple[str, ...]
+    """Records of all results of its model and test in the run, its own among them. What another backend gave is looked
+    at next: asked for together, it is there."""
 
-    @classmethod
-    def of(cls, view: View, row: pd.Series) -> Result:
-        """Read the record behind a row."""
-        environment = None if missing(row["environment"]) else str(row["environment"])
-        found = data.record(view.snapshot, str(row["run_id"]), str(row["experiment_id"]), environment)
-        return cls(row, _document(found))
+    @cached_property
+    def document(self) -> dict[str, Any] | None:
+        """The record as its line was read; None where the run ended before there was one."""
+        found = self.rows("model_records")
+        if found.empty or missing(text := found["record"].iloc[0]) or not text:
+            return None
+        document: dict[str, Any] = json.loads(text) if isinstance(text, str) else dict(text)
+        return document
+
+    def rows(self, name: str) -> pd.DataFrame:
+        """Return its rows of a query that takes `records` and tells results apart by `result`."""
+        found = data.rows(self.view.snapshot, name, self.view.selection, records=list(self.beside))
+        return found[found["result"] == self.fact("record_id")].reset_index(drop=True)
+
+    def statement(self, name: str) -> str:
+        """Return that query with its own record alone, to show and to copy."""
+        return data.statement(name, self.view.selection, records=[self.fact("record_id")])
 
     @property
     def keys(self) -> dict[str, Any]:
@@ -57,11 +71,3 @@ class Result:
         if command:
             st.caption("Measure this again:")
             st.code(command, language="bash", wrap_lines=True)
-
-
-def _document(found: dict[str, Any] | None) -> dict[str, Any] | None:
-    if found is None or missing(found["record"]) or not found["record"]:
-        return None
-    text = found["record"]
-    document: dict[str, Any] = json.loads(text) if isinstance(text, str) else dict(text)
-    return document

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import data, tables
+from dashboard import tables
 from dashboard.charts import drawing
 from dashboard.charts import samples as chart
 from dashboard.rows import each
@@ -25,22 +25,24 @@ _EVERY = "All processes"
 
 
 def show(view: View, result: Result) -> None:
-    """Draw the chart and the table of processes, or say that nothing was timed."""
-    _findings(view, result)
-    blocks = data.rows(view.snapshot, "model_samples", view.selection, **result.keys)
+    """Draw the chart; processes and blocks stand in tables that open. Or say that nothing was timed."""
+    _findings(result)
+    blocks = result.rows("model_samples")
     if blocks.empty:
         st.info("No block was timed, or the record came without its samples.", icon=":material/info:")
         return
     _chart(blocks, result)
-    _processes(view, result)
+    with st.expander("Processes", key="processes-of-result", on_change="rerun") as part:
+        if part.open:
+            _processes(view, result)
     with st.expander("Blocks as a table", key="blocks-as-table", on_change="rerun") as part:
         if part.open:
             _table(view, result, blocks)
 
 
-def _findings(view: View, result: Result) -> None:
+def _findings(result: Result) -> None:
     """List every reason to doubt the number, of whatever process, each with what to do."""
-    found = data.rows(view.snapshot, "model_findings", view.selection, **result.keys)
+    found = result.rows("model_findings")
     for row in each(found):
         where = f" ({count(int(row.processes_n), 'process', 'processes')})"
         st.markdown(
@@ -97,7 +99,7 @@ def _words(blocks: pd.DataFrame, result: Result) -> str:
 
 
 def _processes(view: View, result: Result) -> None:
-    processes = data.rows(view.snapshot, "model_processes", view.selection, **result.keys)
+    processes = result.rows("model_processes")
     listed = processes.assign(status=[STATUS_WORDS.get(status, status) for status in processes["status"]])
     columns: dict[str, Column] = {
         "replica": Column("Process", "number", pinned=True, help="Measuring processes of the result, from 0."),
@@ -119,7 +121,7 @@ def _processes(view: View, result: Result) -> None:
         key="processes",
         alt="Measuring processes of the result",
         file_name=view.file_name("processes"),
-        sql=data.statement("model_processes", view.selection, **result.keys),
+        sql=result.statement("model_processes"),
     )
 
 
@@ -142,5 +144,5 @@ def _table(view: View, result: Result, blocks: pd.DataFrame) -> None:
         key="blocks-table",
         alt="Timed blocks of the result",
         file_name=view.file_name("blocks"),
-        sql=data.statement("model_samples", view.selection, **result.keys),
+        sql=result.statement("model_samples"),
     )

@@ -28,7 +28,7 @@ def with_changes(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) -
     names = ["geomean_before", "geomean_after", "geomean_change", "geomean_change_low", "geomean_change_high"]
     if base is None:
         return cells.assign(change_n=0, by_baseline=None, **dict.fromkeys(names), verdict=None)
-    changes = data.rows(view.snapshot, "geomean_changes", view.selection, before=base["run_id"])
+    changes = data.rows(view.snapshot, "geomean_changes", view.selection, before=base["run_id"], **last_runs(view))
     changes = changes.rename(columns={"n": "change_n"})[[*KEYS, "change_n", "by_baseline", *names]]
     if changes.empty:
         return cells.assign(change_n=0, by_baseline=None, **dict.fromkeys(names), verdict=None)

@@ -1,4 +1,4 @@
-"""How each number of a row moved since the run before: before → now, with sign and word."""
+"""How each cost of a row moved since the run before: how many did, and before → now with sign and word."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, tables, verdicts, widths
+from dashboard import data, tables, verdicts
 from dashboard.rows import each
 from dashboard.screens.overview.cells import key_of, moved_share
 from dashboard.tables import Column
-from dashboard.words import DASH, missing, ratio, seconds
+from dashboard.words import DASH, escape, listed, missing, ratio, seconds
 from store.stats.mean_change import judge_mean
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ MEASURES: dict[str, Measure] = {
 }
 _COUNTS = {"verified": "Verified", "fallback": "Fallback"}
 _LESS_IS_BETTER = ("fallback",)
+_NAMED = 2
 
 
 PLACE = ("test", "accelerator", "suite")
@@ -57,7 +58,7 @@ def place_columns() -> dict[str, Column]:
 
 
 def show(view: View, moved: pd.DataFrame, base: dict[str, Any], base_name: str) -> None:
-    """Draw the table.
+    """Say how many numbers moved; draw the table where it is opened.
 
     Args:
         view: what is shown.
@@ -68,9 +69,34 @@ def show(view: View, moved: pd.DataFrame, base: dict[str, Any], base_name: str) 
     told = [name for name in (*_COUNTS, *MEASURES) if (moved[f"{name}_move"] != DASH).any()]
     if not told:
         return
+    with st.expander(_title(moved, told, base_name), key="moved", on_change="rerun") as part:
+        if part.open:
+            _table(view, moved, told, base)
+
+
+def _title(moved: pd.DataFrame, told: list[str], base_name: str) -> str:
+    """Return how many of the numbers moved, and which got worse."""
+    texts = [(row, name, getattr(row, f"{name}_move")) for row in each(moved) for name in told]
+    known = [(row, name, text) for row, name, text in texts if text != DASH]
+    better, worse = (
+        [_named(row, name) for row, name, text in known if text.startswith(verdicts.look(word).sign)]
+        for word in ("faster", "slower")
+    )
+    said = [verdicts.coloured("faster", f"{len(better)} better")] if better else []
+    if worse:
+        said.append(f"{verdicts.coloured('slower', f'{len(worse)} worse')} ({listed(worse, _NAMED)})")
+    rest = f"{len(known) - len(better) - len(worse)} unchanged or ambiguous"
+    return f"Costs since {base_name}: {', '.join([*said, rest])}"
+
+
+def _named(row: Any, name: str) -> str:
+    label = _COUNTS[name] if name in _COUNTS else MEASURES[name].label
+    return escape(f"{label} of {row.series} in {row.test} {row.accelerator} {row.suite}")
+
+
+def _table(view: View, moved: pd.DataFrame, told: list[str], base: dict[str, Any]) -> None:
     before = {"before": base["run_id"]}
-    st.subheader("What moved", anchor=False)
-    st.caption(f"Each number since {base_name}: before → now")
+    st.caption("Each number before → now")
     tables.show(
         moved,
         tables.without_constant(_columns(told), moved, PLACE),
@@ -83,7 +109,6 @@ def show(view: View, moved: pd.DataFrame, base: dict[str, Any], base_name: str) 
             "Times and memory": data.statement("cost_changes", view.selection, **before),
         },
         whole=True,
-        room=widths.PAGE_PX,
     )
 
 

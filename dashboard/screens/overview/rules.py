@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dashboard import data, literals, reports
-from dashboard.words import escape
+from dashboard.words import error_text, escape
 from store.errors import UsageError
 from store.query import named
 from store.report.peer_data import PeerOptions
@@ -28,7 +28,7 @@ def show(view: View) -> None:
         else:
             _peer(view)
     except UsageError as error:
-        st.info(escape(str(error)), icon=":material/info:")
+        st.info(error_text(error), icon=":material/info:")
 
 
 def _hud(view: View) -> None:

@@ -101,7 +101,7 @@ def _names(mark: Any, part: pd.DataFrame) -> bool:
 
 
 def _means(means: pd.DataFrame) -> pd.DataFrame:
-    every = list(each(means))
+    every = list(each(means[["geomean", "geomean_low", "geomean_high", "n"]]))
     return history.points(
         means,
         [row.geomean for row in every],
@@ -119,7 +119,7 @@ def _rate(view: View, part: pd.DataFrame, rate: str, events: pd.DataFrame, named
     labels = [
         f"ran {share(int(row.ran_n), int(row.planned_n))} · verified "
         + (share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not asked for")
-        for row in each(rows)
+        for row in each(rows[["ran_n", "planned_n", "verified_n", "answered_n", "verify_asked"]])
     ]
     points = history.points(rows, rows[over] / rows[of], labels)
     title = "Ran, of the plan" if rate == "Ran" else "Verified, of what answered"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
@@ -17,6 +18,8 @@ _MOST = 3
 """Series that the answer names; charts and table have all."""
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
 
     from dashboard.view import View
@@ -62,29 +65,31 @@ def _said(
     runs_n = count(len(wanted), "run")
     change = f"{count(len(inside), 'confirmed change')} of a latency in {runs_n}"
     change += f": {slower} slower, {len(inside) - slower} faster"
-    said = [text for _, text in sorted(_moves(view, part, keys))]
+    said = [text for _, text in sorted(_moves(view, part, keys, wanted))]
     return [*said[:_MOST], change if len(inside) else f"No confirmed change of a latency in {runs_n}"]
 
 
-def _moves(view: View, part: pd.DataFrame, keys: tuple[str, ...]) -> list[tuple[tuple[bool, str], str]]:
+def _moves(
+    view: View, part: pd.DataFrame, keys: tuple[str, ...], wanted: tuple[str, ...]
+) -> list[tuple[tuple[bool, str], str]]:
     """Return a sentence for each series with a mean of two runs, and its place: XLA first, the reference last.
 
     Both means are over the models that have a speedup in the first run and in the shown one: a mean over others moves
     without any of them.
     """
     known = answers.compared(part[part["geomean"].notna()], view.selection.baseline)
+    changes = cache(lambda before: _changes(view, before, wanted))
     found = []
     for name, rows in known.groupby("series"):
-        ordered = list(each(rows.sort_values("run_started")))
-        moved = _moved(view, ordered[0], ordered[-1])
+        first, last = each(rows.sort_values("run_started").iloc[[0, -1]])
+        moved = _moved(view, first, last, changes)
         if moved is None:
             continue
         before, after = ratio(moved.before), ratio(moved.after)
         change = f"stayed **{after}**" if before == after else f"went from **{before}** to **{after}**"
         where = escape(f"{keys[0]} on {keys[1]}, {keys[2]}")
-        over = f"over the same {count(moved.n, 'model')} since {when(ordered[0].run_started)}"
-        backend = ordered[0].backend
-        place = (backend == "eager", "" if backend.startswith("openxla") else str(name))
+        over = f"over the same {count(moved.n, 'model')} since {when(first.run_started)}"
+        place = (first.backend == "eager", "" if first.backend.startswith("openxla") else str(name))
         said = f"**{escape(name)}** {change} as fast as {escape(view.selection.baseline)} in {where}, {over}"
         found.append((place, said))
     return found
@@ -98,7 +103,13 @@ class _Moved(NamedTuple):
     n: int
 
 
-def _moved(view: View, first: Any, last: Any) -> _Moved | None:
+def _changes(view: View, before: str, wanted: tuple[str, ...]) -> dict[tuple[Any, ...], Any]:
+    """Return how each mean went from a run to the shown one, by series."""
+    rows = data.rows(view.snapshot, "geomean_changes", view.selection, before=before, **overall.bound(view, wanted))
+    return {key_of(row): row for row in each(rows) if row.n}
+
+
+def _moved(view: View, first: Any, last: Any, changes: Callable[[str], dict[tuple[Any, ...], Any]]) -> _Moved | None:
     """Return how a mean went from a run to the shown one, None where no model has both.
 
     The store is asked only where the two may be over different models: not where each is over all that are chosen.
@@ -108,6 +119,5 @@ def _moved(view: View, first: Any, last: Any) -> _Moved | None:
         return None
     if last.run_id == shown and first.n == last.n == len(view.selection.model):
         return _Moved(first.geomean, last.geomean, int(first.n))
-    moved = data.rows(view.snapshot, "geomean_changes", view.selection, before=first.run_id)
-    row = next((row for row in each(moved) if row.n and key_of(row) == key_of(first)), None)
+    row = changes(first.run_id).get(key_of(first))
     return None if row is None else _Moved(row.geomean_before, row.geomean_after, int(row.n))

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dashboard import data
-from dashboard.rows import each
 from dashboard.screens import choosing
-from dashboard.words import escape
+from dashboard.words import escape, missing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,10 +43,15 @@ def chosen(view: View) -> tuple[str, ...]:
 
 
 def _ids(view: View, known: pd.DataFrame, label: str, most: int) -> tuple[str, ...]:
-    upto = [row for row in each(known) if row.run_started <= view.run["run_started"]]
+    upto = known[known["run_started"] <= view.run["run_started"]]
     wanted = view.run["run_label"] if label == SAME_LABEL else label
-    rows = upto if label == EVERY_LABEL else [row for row in upto if row.run_label == wanted]
+    rows = upto if label == EVERY_LABEL else upto[_labelled(upto["run_label"], wanted)]
     if len(rows) == 1 < len(upto) and label == SAME_LABEL:
         st.caption(f"No earlier run has the label **{escape(wanted or 'unnamed')}**: runs of all labels are shown.")
         rows = upto
-    return tuple(reversed([str(row.run_id) for row in rows[:most]]))
+    return tuple(reversed(rows["run_id"].head(most).tolist()))
+
+
+def _labelled(labels: pd.Series, wanted: str | None) -> pd.Series:
+    """Say which runs have a label; runs without one have that in common."""
+    return labels.isna() if missing(wanted) else labels == wanted

@@ -25,16 +25,29 @@ MEASURES = {
     "Peak memory": "peak_memory_bytes",
 }
 _REASONS = 4
+_TITLE = "One model over the runs"
 
 
 def show(view: View, keys: tuple[str, ...], wanted: tuple[str, ...], moved: pd.DataFrame, marks: pd.DataFrame) -> None:
-    """Draw one model of a test, accelerator and suite."""
+    """Say how many models of a test, accelerator and suite changed; draw one of them where that is opened.
+
+    It stands open where the link names a model or a number.
+    """
+    mine = moved[(moved["test"] == keys[0]) & (moved["accelerator"] == keys[1]) & (moved["suite"] == keys[2])]
+    changed = mine.loc[mine["run_after"].isin(wanted), "model"].nunique()
+    title = f"{_TITLE} · {count(changed, 'model')} with a confirmed change" if changed else _TITLE
+    named = bool(st.query_params.get("of_model") or st.query_params.get("number"))
+    with st.expander(title, key="one-model", expanded=named, on_change="rerun") as part:
+        if part.open:
+            _one(view, keys, wanted, mine, marks)
+
+
+def _one(view: View, keys: tuple[str, ...], wanted: tuple[str, ...], mine: pd.DataFrame, marks: pd.DataFrame) -> None:
     of = {"runs": list(wanted), "of_test": keys[0], "of_accelerator": keys[1], "of_suite": keys[2]}
     models = [str(name) for name in data.rows(view.snapshot, "trend_models", view.selection, **of)["model"]]
     if not models:
+        st.info("These runs planned no model that passes the filters.", icon=":material/info:")
         return
-    st.subheader("One model", anchor=False)
-    mine = moved[(moved["test"] == keys[0]) & (moved["accelerator"] == keys[1]) & (moved["suite"] == keys[2])]
     model, name = _boxes(_interesting(models, mine))
     rows = with_series(data.rows(view.snapshot, "trend_history", view.selection, of_model=model, **of))
     known = rows[rows[name].notna()]

@@ -74,11 +74,12 @@ _TABLES = {
     "runs": "records",
 }
 _PAGE = (
-    *("attention", "cost_changes", "counts", "pairing", "geomeans", "record", "speedups", "speedup_curve", "against"),
+    *("attention", "cost_changes", "counts", "pairing", "geomeans", "speedups", "speedup_curve", "against"),
     *("compile_medians", "blocks", "break_evens", "break_even_counts"),
     *("operators", "operator_totals", "operator_runs", "operator_fallbacks", "operator_newest_run"),
     *("fallback_coverage", "fallback_calls", "fallback_ranking", "known_ops", "op_history", "graph_break_reasons"),
     *("last_geomeans", "trend_geomeans"),
+    *("model_records", "model_samples", "model_processes", "model_findings"),
 )
 _LAST = 13
 """The shown run and the twelve before it: what Overview draws, and Trends where nothing is chosen in a few runs."""
@@ -105,9 +106,12 @@ def _facts(con: Connection) -> dict[str, Any]:
         row[0]
         for row in con.execute("SELECT run_id FROM runs ORDER BY run_started DESC LIMIT $n", {"n": _LAST}).fetchall()
     ]
-    sql = """SELECT experiment_id, environment, series_id, suite, model, test
-        FROM result_rows WHERE run_id = $run AND ran LIMIT 1"""
-    [(experiment, environment, series, suite, model, test)] = con.execute(sql, {"run": runs[0]}).fetchall()
+    sql = """SELECT experiment_id, environment, series_id, suite, model, test, of_model.records
+        FROM result_rows
+        JOIN (SELECT suite, model, test, list(record_id) AS records FROM result_rows WHERE run_id = $run GROUP BY ALL)
+            AS of_model USING (suite, model, test)
+        WHERE run_id = $run AND ran ORDER BY experiment_id, environment LIMIT 1"""
+    [(experiment, environment, series, suite, model, test, records)] = con.execute(sql, {"run": runs[0]}).fetchall()
     op = con.execute("SELECT op FROM fallback_by_op WHERE run_id = $run LIMIT 1", {"run": runs[0]}).fetchone()
     facts = {
         "run": runs[0],
@@ -115,6 +119,7 @@ def _facts(con: Connection) -> dict[str, Any]:
         "runs": runs,
         "experiment": experiment,
         "environment": environment,
+        "records": records,
     }
     found = {
         "series": series,
@@ -130,7 +135,7 @@ def _facts(con: Connection) -> dict[str, Any]:
 def _page(facts: dict[str, Any]) -> dict[str, Any]:
     """Return what a page without filters passes."""
     chosen: dict[str, Any] = {name: [] for name in ("suite", "model", "backend", "test", "accelerator", "dtype")}
-    shown = {name: facts[name] for name in ("run", "runs", "before", "experiment", "environment")}
+    shown = {name: facts[name] for name in ("run", "runs", "before", "experiment", "environment", "records")}
     baseline = {
         "baseline_backend": "inductor",
         "baseline_run": facts["run"],

@@ -1,0 +1,34 @@
+-- The results of the runs $runs with their baselines, for the macros that take means over some of their models. What stands
+-- here before the snapshot's own names has the same rows, for these runs and this baseline alone; so `baseline_backend`,
+-- `baseline_run` and `device` say nothing that the excerpt has not said already.
+CREATE TEMP TABLE speedup_rows AS
+SELECT
+    run_id, run_label, run_started, plan_known, series_id, suite, model, test, accelerator, accelerator_model, machine_id,
+    environment, dtype, requested_batch_size, optimizer, loss, matmul_precision, workload, backend, variant, status, ran,
+    valid, verification_code, latency_s, fallback_ops_n, graph_breaks_n, speedup, baseline_run_id, baseline_latency_s,
+    baseline_valid, cross_device
+FROM speedups(
+    $baseline_backend::VARCHAR, $point::VARCHAR, baseline_accelerator := $baseline_accelerator::VARCHAR,
+    runs := $runs::VARCHAR[]
+);
+
+CREATE TEMP TABLE baseline_rows AS
+SELECT
+    run_key, suite, model, test, accelerator, environment, dtype, requested_batch_size, optimizer, loss, matmul_precision,
+    workload, valid
+FROM baselines($baseline_backend::VARCHAR, $point::VARCHAR, NULL, $runs::VARCHAR[]);
+
+CREATE TEMP VIEW result_rows AS
+SELECT * FROM speedup_rows;
+
+CREATE TEMP MACRO speedups(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL) AS
+TABLE
+SELECT *
+FROM speedup_rows
+WHERE (runs IS NULL OR list_contains(runs::VARCHAR[], run_id))
+    AND (models IS NULL OR list_contains(models::VARCHAR[], model));
+
+CREATE TEMP MACRO baselines(baseline_backend, point, device, runs, models := NULL) AS TABLE
+SELECT *
+FROM baseline_rows
+WHERE models IS NULL OR list_contains(models::VARCHAR[], model);

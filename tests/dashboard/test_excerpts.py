@@ -1,0 +1,102 @@
+"""Excerpts: a query over the rows of a few runs, kept apart, gives what it gives over the whole store."""
+
+from __future__ import annotations
+
+import itertools
+
+import pandas as pd
+import pytest
+
+from dashboard import data, excerpts, snapshot
+from dashboard.selection import Selection
+from store import query
+
+NIGHT_BEFORE, NIGHTLY = "33e38542-798d-45e2-9a19-9122ffe871e6", "3c8dcd8d-5463-4b62-972f-1ab8e6356e96"
+BASELINES = [
+    {},
+    {"baseline_point": "latest"},
+    {"baseline_point": "oldest"},
+    {"baseline_point": "pinned", "baseline_run_id": NIGHT_BEFORE},
+    {"baseline": "eager", "baseline_accelerator": "cpu"},
+]
+MODELS = [(), ("test_resnet",), ("test_resnet", "alexnet", "no such model")]
+ONLY = [(), ("no fallback ops",), ("no graph breaks",)]
+
+
+@pytest.fixture(scope="module")
+def shown(review_store):
+    return str(query.current_snapshot(review_store))
+
+
+@pytest.fixture(scope="module")
+def runs(review_con):
+    return [str(run) for run in query.runs(review_con)["run_id"]]
+
+
+def means_of(runs, chosen):
+    point = "same" if chosen.baseline_point == "same" else chosen.baseline_run
+    return {"runs": runs, "point": point, "before": next(run for run in reversed(runs) if run != chosen.run_id)}
+
+
+@pytest.mark.parametrize("name", ["last_geomeans", "trend_geomeans", "geomean_changes"])
+@pytest.mark.parametrize("baseline", BASELINES, ids=str)
+def test_means_of_an_excerpt_are_those_of_the_store(shown, review_con, runs, name, baseline):
+    seen = 0
+    for models, only in itertools.product(MODELS, ONLY):
+        chosen = Selection(**({"run_id": NIGHTLY, "baseline": "inductor", "model": models, "only": only} | baseline))
+        more = means_of(runs, chosen)
+        got = data.rows(shown, name, chosen, **more)
+        pd.testing.assert_frame_equal(
+            got, query.select(review_con, data.statement(name, chosen, **more)), check_dtype=False
+        )
+        seen += len(got)
+    assert seen
+
+
+@pytest.mark.parametrize(
+    ("name", "only"),
+    [
+        *(("fallback_ranking", only) for only in [(), ("no graph breaks",)]),
+        *(("graph_break_reasons", only) for only in [(), ("no fallback ops",)]),
+    ],
+)
+def test_fallback_ops_of_an_excerpt_are_those_of_the_store(shown, review_con, runs, name, only):
+    seen = 0
+    for run, backend, test in itertools.product(runs, [(), ("openxla+dynamo",)], [(), ("eval",)]):
+        chosen = Selection(run_id=run, baseline="inductor", backend=backend, test=test, only=only)
+        got = data.rows(shown, name, chosen, order="payoff")
+        given = query.select(review_con, data.statement(name, chosen, order="payoff"))
+        pd.testing.assert_frame_equal(got, given, check_dtype=False)
+        seen += len(got)
+    assert seen
+
+
+def test_the_excerpt_is_asked_and_not_the_store(shown, runs):
+    chosen = Selection(run_id=NIGHTLY, baseline="inductor")
+    bound = {"baseline_backend": "inductor", "baseline_accelerator": None, "point": "same", "runs": runs}
+    taken = excerpts.get(shown, "means", bound)
+    assert excerpts.get(shown, "means", dict(reversed(bound.items()))) is taken
+    assert excerpts.get(shown, "means", bound | {"runs": runs[:1]}) is not taken
+    text = data.sql("last_geomeans")
+    asked = {name: [] for name in ("suite", "model", "backend", "test", "accelerator", "dtype", "only")}
+    asked |= {"baseline_backend": "inductor", "baseline_accelerator": None, "point": "same", "runs": runs}
+    assert len(taken.select(text, asked)) == len(data.rows(shown, "last_geomeans", chosen, **means_of(runs, chosen)))
+    taken.con.execute("DELETE FROM speedup_rows WHERE run_id <> $run", {"run": NIGHTLY})
+    assert set(taken.select(text, asked)["run_id"]) == {NIGHTLY}
+
+
+def test_excerpts_go_with_the_connection_to_their_snapshot(shown, runs):
+    bound = {"baseline_backend": "inductor", "baseline_accelerator": None, "point": "latest", "runs": runs}
+    taken = excerpts.get(shown, "means", bound)
+    snapshot.connection(shown).close()
+    snapshot.connection.clear()
+    again = excerpts.get(shown, "means", bound)
+    assert again is not taken
+    assert again.con.execute("SELECT count(*) > 0 FROM speedup_rows").fetchone() == (True,)
+
+
+def test_what_an_excerpt_takes_is_known(shown, runs):
+    bound = {"baseline_backend": "eager", "baseline_accelerator": None, "point": "same", "runs": runs}
+    rows = excerpts.get(shown, "means", bound).con.execute("SELECT count(*) FROM speedup_rows").fetchone()[0]
+    assert rows
+    assert excerpts.get(shown, "means", bound).__sizeof__() >= rows * 32 * 16
