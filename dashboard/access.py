@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dashboard import login, settings
-from dashboard.words import escape
+from dashboard.words import error_text, escape
 from runner.errors import RunnerError
 from runner.jobs.bounds import LONGEST_NAME
 from runner.jobs.desk import Desk
@@ -41,7 +41,7 @@ def listed(limit: int = 200) -> list[Job]:
     try:
         return desk().listed(limit)
     except StoreError as error:
-        st.error(escape(error), icon=":material/database_off:")
+        st.error(error_text(error), icon=":material/database_off:")
         return []
 
 

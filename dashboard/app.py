@@ -10,7 +10,7 @@ from dashboard import access, data, empty, filters, following, links, login, sna
 from dashboard.pages import PAGES, PageSpec
 from dashboard.screens import reported
 from dashboard.view import View
-from dashboard.words import escape
+from dashboard.words import error_text
 from store.errors import StorageError
 
 # A file of ours: browsers fetch icons that Streamlit names from a foreign host. No docstring: the entry's are shown.
@@ -26,7 +26,7 @@ def main() -> None:
         return
     viewing = access.may("view")
     if not viewing.allowed:
-        st.error(escape(viewing.reason), icon=":material/lock:")
+        st.error(error_text(viewing.reason), icon=":material/lock:")
         login.way_out()
         return
     views: list[View] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dashboard import filters
-from dashboard.words import count, escape, listed
+from dashboard.words import count, error_text, escape, listed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,7 @@ def store(title: str, store_dir: Path, imports: int) -> None:
 def unreadable(title: str, why: str) -> None:
     """Show why the index cannot be read, and what to do."""
     st.title(title, anchor=False)
-    st.warning(escape(why), icon=":material/database_off:")
+    st.warning(error_text(why), icon=":material/database_off:")
 
 
 def no_rows(selection: Selection, what: str) -> None:

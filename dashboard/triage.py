@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dashboard import access, login, settings
-from dashboard.words import escape
+from dashboard.words import error_text
 from store.errors import StateError, UsageError
 from store.state import marks, reviews
 from store.state.reviews import Entry, Standing, State
@@ -32,7 +32,7 @@ def entries() -> list[Entry]:
     try:
         return reviews.listed(settings.state_path())
     except StateError as error:
-        st.error(escape(error), icon=":material/database_off:")
+        st.error(error_text(error), icon=":material/database_off:")
         return []
 
 
@@ -76,7 +76,7 @@ def say(
     """Write the same about some findings; tell whether it was written, with a sentence on the page if not."""
     decision = access.may("note")
     if not decision.allowed:
-        st.error(escape(decision.reason), icon=":material/lock:")
+        st.error(error_text(decision.reason), icon=":material/lock:")
         return False
     name, verified = who
     now = marks.now()
@@ -97,6 +97,6 @@ def say(
     try:
         reviews.add(settings.state_path(), said)
     except (StateError, UsageError) as error:
-        st.error(escape(error), icon=":material/edit_off:")
+        st.error(error_text(error), icon=":material/edit_off:")
         return False
     return True

@@ -47,12 +47,20 @@ STATUS_WORDS: dict[str, str] = {
     "not_run": "not run",
 }
 
+_QUOTED = re.compile(r"(`[\w ./=-]+`)")
+"""Code in which no character means anything else."""
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")
 
 
 def escape(text: object) -> str:
     """Return text that markdown shows as it is: no emphasis, link, formula, icon or HTML comes of it."""
     return _MARKDOWN.sub(r"\\\1", str(text).replace("\n", " "))
+
+
+def error_text(message: object) -> str:
+    """Return a message of ours as markdown: what it quotes as code stays code, all else is shown as it is."""
+    parts = _QUOTED.split(str(message))
+    return "".join(part if _QUOTED.fullmatch(part) else escape(part) for part in parts)
 
 
 def shortened(name: object, most: int = 40) -> str:
