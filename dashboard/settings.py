@@ -44,7 +44,7 @@ MEMORY_VARIABLE = "XLABENCH_QUERY_MEMORY"
 """What queries of all readers and what they keep of a snapshot may take of memory, as `300MB`; beyond it they use files
 beside the snapshot. `serve` sets it where nobody has."""
 
-QUERY_MEMORY = "300MB"
+QUERY_MEMORY = "256MB"
 """Of `serve`: without a bound DuckDB keeps whatever it has read."""
 
 KEPT_ROWS_BYTES = 128 * 10**6

@@ -213,8 +213,9 @@ def _measured(browser: Browser, store: Path, paths: list[str], parsed: argparse.
             fresh = records.write(parsed.home / "fresh", 1000, runs=1, seed=int(time.time()))
             wrong = crowd.troubles(browser, url, paths, fresh[0], store)
             print("\n".join(wrong) or "no error")
-            print(f"server {process.memory_info().rss / 1e6:.0f} MB")
-            missed += bool(wrong)
+            held = process.memory_info().rss
+            print(f"server {held / 1e6:.0f} MB")
+            missed += bool(wrong) + (held > MEMORY_AIM)
     return missed
 
 
