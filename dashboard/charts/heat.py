@@ -31,6 +31,17 @@ _SCHEMES = {
     "host_read": ("#DCE6F5", "#2B5FA8"),
 }
 _LIGHT_UNTIL = 0.55
+_LEGENDS: dict[str, Any] = {
+    "legend": {
+        "layout": {
+            "top": {
+                "anchor": "start",
+                "direction": {"signal": f"{axes.PHONE} ? 'vertical' : 'horizontal'"},
+            }
+        }
+    }
+}
+"""Beside each other, on a telephone below each other."""
 
 
 def fallback_heat(frame: pd.DataFrame, ops: Sequence[str], models: Sequence[str], *, as_share: bool = False) -> Drawing:
@@ -81,7 +92,7 @@ def _spec(present: tuple[str, ...], *, numbered: bool, as_share: bool) -> dict[s
             ink = alt.condition("datum.dark", alt.value("white"), alt.value("#222222"))
             layers.append(base.mark_text(fontSize=11).encode(text="label:N", color=ink))
     apart = alt.Resolve(scale={"color": "independent"})
-    return drawing.specified(layered(*layers, height=axes.steps(CELL_PX), resolve=apart))
+    return drawing.specified(layered(*layers, height=axes.steps(CELL_PX), resolve=apart)) | {"config": _LEGENDS}
 
 
 def _pick() -> alt.Parameter:

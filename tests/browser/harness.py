@@ -230,10 +230,17 @@ def choose_row(page: Page, table: Locator, row: int, leads_to: Locator) -> None:
 
 
 def mark(chart: Locator, words: str) -> Locator:
-    """Return the mark of a chart that says these words, as `op: nonzero`; wait until its chart is drawn."""
+    """Return the mark of a chart that says these words, as `op: nonzero`; wait until its chart is drawn and stands.
+
+    A chart is drawn again at the width of its place: a click between the two would go where the mark was.
+    """
     found = chart.locator(f".role-mark [aria-label*='{words}']").first
     found.wait_for(state="attached", timeout=1000 * PATIENCE_S)
     found.scroll_into_view_if_needed()
+    deadline, before, now = time.monotonic() + PATIENCE_S, None, found.bounding_box()
+    while now != before and time.monotonic() < deadline:
+        chart.page.wait_for_timeout(_LOOK_MS)
+        before, now = now, found.bounding_box()
     return found
 
 
