@@ -114,7 +114,7 @@ def _log(domain: tuple[float, float]) -> alt.Scale:
 def _ratios(domain: tuple[float, float], title: str) -> alt.Axis:
     return alt.Axis(
         title=title,
-        titleAnchor=_anchor(),
+        titleAnchor=title_anchor(),
         values=ratio_ticks(domain),
         labelExpr=f"format(datum.value, datum.value < 0.1 ? '.2~g' : '.2~f') + '{TIMES}'",
         labelFontSize=12,
@@ -186,11 +186,11 @@ def log_height(column: str, domain: tuple[float, float], title: str, labels: str
 def _plain(domain: tuple[float, float], title: str, labels: str) -> alt.Axis:
     ticks = log_ticks(domain)
     return alt.Axis(
-        title=title, titleAnchor=_anchor(), values=ticks, labelExpr=labels, labelFontSize=12, titleFontSize=12
+        title=title, titleAnchor=title_anchor(), values=ticks, labelExpr=labels, labelFontSize=12, titleFontSize=12
     )
 
 
-def _anchor() -> Any:
+def title_anchor() -> Any:
     """Return where the title of an axis stands: on a telephone it is longer than the axis, and ends where that ends."""
     return alt.ExprRef(f"{PHONE} ? 'end' : 'middle'")
 

@@ -41,7 +41,8 @@ def bars(frame: pd.DataFrame) -> Drawing:
 def _spec(order: tuple[str, ...], longest: float) -> dict[str, Any]:
     names = alt.Axis(title=None, labelLimit=axes.names_px(LABEL_PX), labelFontSize=12)
     base = drawing.points().encode(y=alt.Y("name:N", sort=list(order), axis=names), tooltip=_tooltip())
-    axis = alt.Axis(title="Latency, ms per iteration (dark: execution)", labelFontSize=12)
+    title = "Latency, ms per iteration (full colour: execution)"
+    axis = alt.Axis(title=title, titleAnchor=axes.title_anchor(), labelFontSize=12)
     # One interval that outliers stretch must not squeeze the bars: it leaves the picture, the tooltip has its end.
     reach = alt.Scale(domain=[0, longest * ROOM], nice=False)
     colour = palette.colour("openxla+lazytensor")
