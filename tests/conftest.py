@@ -14,7 +14,7 @@ from hypothesis import settings
 from tests.command import xlabench
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
@@ -38,6 +38,15 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(config.stash[_exit_status])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """Put back what a page leaves: Streamlit names its script `__main__`, which a spawned process would run."""
+    main = sys.modules["__main__"]
+    done = yield
+    sys.modules["__main__"] = main
+    return done
 
 
 @pytest.fixture(scope="session", autouse=True)
