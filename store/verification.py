@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 UNVERIFIED: frozenset[str] = frozenset({"VERIFIER_SKIPPED", "VERIFIER_DIDNT_RUN"})
 """Codes that say nothing about the answer."""
 
+VERDICTS: frozenset[str] = frozenset({"PASS", "FAIL", "VERIFIER_SKIPPED"})
+"""Codes that a run which was to verify may end with; every other one says that the answer is not known to be right."""
+
 VACUOUS = "vacuous"
 """`Verification.control` where the check did not notice disturbed weights."""
 

@@ -47,6 +47,18 @@ def test_rejected_lines_are_named_up_to_a_limit_and_the_exit_code_is_3(tmp_path)
     assert said.rstrip().endswith("… and 5 more; table rejected_lines has all of them.")
 
 
+def test_a_folder_with_nothing_to_ingest_is_an_error_unless_something_may_come(tmp_path):
+    (tmp_path / "empty" / "deeper").mkdir(parents=True)
+    write_lines(tmp_path / "a.jsonl", [make_record()])
+    refused = start(tmp_path / "a.jsonl", tmp_path / "empty", "--database", tmp_path / "store")
+    said = refused.communicate(timeout=60)[1]
+    assert (refused.returncode, f"{tmp_path / 'empty'} holds no run.json" in said) == (2, True)
+    watching = start(tmp_path / "empty", "--watch", "--database", tmp_path / "store")
+    assert "0 new records" in watching.stdout.readline()
+    watching.send_signal(signal.SIGINT)
+    watching.communicate(timeout=60)
+
+
 def test_an_index_of_another_version_is_brought_to_this_one_where_its_files_are_elsewhere(tmp_path):
     """What a page then asks for, `xlabench ingest` without a path, in a home that has no runs of its own."""
     write_lines(tmp_path / "elsewhere.jsonl", [make_record()])

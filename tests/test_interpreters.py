@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -42,3 +45,29 @@ def test_a_verb_ends_without_a_word_of_its_interpreter(home: Path, words: str, s
     assert says in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert "nanobind" not in done.stderr
+
+
+def test_a_suite_that_cannot_be_loaded_is_one_sentence_in_every_verb(tmp_path: Path) -> None:
+    environment = {**os.environ, "XLABENCH_SUITES": "no.such.module:SUITE"}
+    for verb in ("plan", "mark"):
+        command = [sys.executable, "-m", "xlabench", verb, "--home", tmp_path]
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        [line] = done.stderr.splitlines()
+        assert line.startswith("xlabench: XLABENCH_SUITES: 'no.such.module:SUITE' cannot be imported")
+
+
+def test_a_command_that_selects_no_model_asks_at_a_terminal(tmp_path: Path) -> None:
+    """Elsewhere nobody could answer, so a script is never asked."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "xlabench", "run", "--home", tmp_path]
+    with subprocess.Popen(command, cwd=ROOT, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, text=True) as process:
+        os.write(ours, b"n\n")
+        _, said = process.communicate(timeout=120)
+    shown = os.read(ours, 4096).decode()
+    os.close(ours)
+    os.close(theirs)
+    assert process.returncode == 130
+    assert said.endswith("Measure all of them? [y/N] xlabench: Nothing was measured.\n")
+    assert re.search(r"this measures [\d,]+ experiments", shown)
+    assert not (tmp_path / "runs").exists()

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    parsed = _parser().parse_args(words)
-    parsed.words = words
     try:
+        parsed = _parser().parse_args(words)
+        parsed.words = words
         return int(parsed.verb(parsed))
     except KeyboardInterrupt:
         return say("Interrupted.", EXIT_INTERRUPTED)

@@ -80,9 +80,12 @@ def _ingest(parsed: argparse.Namespace) -> int:
 
 def _ingested(parsed: argparse.Namespace) -> int:
     from store.ingest import ingest
+    from store.ingest.discover import refuse_empty
 
     asked = parsed.paths or _own_runs(parsed)
     paths = _here(asked, home_of(parsed))
+    if parsed.paths and not parsed.watch:
+        refuse_empty(paths)
     _write_facts(parsed, paths)
     report = ingest(paths, store_of(parsed), rebuild=parsed.rebuild)
     _tell(report)

@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from xlabench.asked import asked, asked_but_missing, operators_of
-from xlabench.command import EXIT_FINDINGS, EXIT_USAGE, add_database, home_of, state_of, store_of
+from xlabench.command import (
+    EXIT_FINDINGS,
+    EXIT_INTERRUPTED,
+    EXIT_USAGE,
+    add_database,
+    home_of,
+    say,
+    state_of,
+    store_of,
+)
 from xlabench.until_verdict import UntilVerdict
 
 if TYPE_CHECKING:
@@ -22,6 +31,13 @@ if TYPE_CHECKING:
     from runner.schedule.run_folder import RunFolder
     from runner.suites.operators.extract import Extracted
     from xlabench.command import Parser
+
+UNASKED_N = 100
+"""Experiments that are measured without asking, though no model is named: an hour or so."""
+_NARROWING = (
+    *("suite_name", "config", "ops_of", "filter", "exclude", "only", "models_file", "filter_by_tier"),
+    *("exclude_by_tier", "smoke", "plan"),
+)
 
 
 class How(TypedDict, total=False):
@@ -47,7 +63,11 @@ def add_run_flags(parser: Parser) -> None:
     group.add_argument("--retry-failed", action="store_true", help="measure groups with failures again")
     group.add_argument("--dry-run", action="store_true", help="print the plan and stop")
     group.add_argument("--no-ingest", action="store_true", help="leave the store alone")
-    group.add_argument("--strict", action="store_true", help="exit 1 where an experiment failed or gave a wrong answer")
+    group.add_argument(
+        "--strict",
+        action="store_true",
+        help="exit 1 where the run holds a failed or unverifiable experiment, or a wrong answer",
+    )
     add_no_wait(group)
     parser.set_defaults(parser=parser)
 
@@ -86,6 +106,8 @@ def measure(
     code = asked_but_missing(parsed, made.missing_suites, empty=not made.entries)
     if parsed.dry_run or code == EXIT_USAGE:
         return code
+    if not _wanted(parsed, sum(entry.runnable for entry in made.entries)):
+        return say("Nothing was measured.", EXIT_INTERRUPTED)
     settled = payoff.settled(settings(parsed), made.entries)
     for sentence in plan.missing_packages(made, request):
         print(sentence)
@@ -125,6 +147,15 @@ def measure(
     if afterwards is not None and not parsed.no_ingest:
         afterwards(parsed, folder.file.run.run_id)
     return EXIT_FINDINGS if (result.failed or result.wrong) and parsed.strict else code
+
+
+def _wanted(parsed: argparse.Namespace, experiments_n: int) -> bool:
+    """Ask whoever sits at a terminal and has named no model whether all that there are should be measured."""
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if not at_terminal or experiments_n <= UNASKED_N or any(getattr(parsed, name) for name in _NARROWING):
+        return True
+    print(f"No model is selected: this measures {experiments_n:,} experiments. `--smoke` is a plan of minutes.")
+    return input("Measure all of them? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _keep(extracted: Extracted, folder: RunFolder) -> None:

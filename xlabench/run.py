@@ -20,8 +20,9 @@ def add(verbs: Verbs) -> None:
         verbs,
         "run",
         _run,
-        "Measure a plan and ingest its records. The same command again resumes: finished experiments are skipped "
-        "and named. Ctrl-C loses nothing.",
+        "Measure a plan and ingest its records. The same command resumes an unfinished run, or the one in the folder "
+        "that is named: what it has measured is skipped and named. Where there is none, a new run starts. Ctrl-C loses "
+        "nothing that is finished.",
     )
     add_run_flags(parser)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from runner.backends import backend_of
 from runner.environments.interpreters import DEFAULT, variables
 from runner.errors import Interrupted
 from runner.schedule import devices, outcome, processes, twins
-from runner.schedule.further import extended
+from runner.schedule.further import continued, extended
 from runner.schedule.history import History
 from runner.schedule.job import Lab
 from runner.schedule.outcome import RunFacts
@@ -24,6 +25,7 @@ from runner.schedule.scheduler import Scheduler
 from runner.suites import get_suite
 from store.record import FAILED
 from store.run_file import read_records
+from store.verification import VERDICTS
 from store.writer import ResultsWriter
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     from runner.environments.machine import Machine
     from runner.schedule.further import Further
-    from runner.schedule.resume import Remaining
+    from runner.schedule.resume import Extension, Group, Remaining
     from runner.schedule.run_folder import RunFolder
     from store.record import PlanEntry, Record
 
@@ -42,51 +44,78 @@ class Result:
     """What a call of `execute` did."""
 
     measured: int
-    failed: int
-    wrong: int
-    """Verified and found wrong."""
+    counts: Counts
+    """Of what was measured."""
+    before: Counts
+    """Of what had been measured by an earlier call of the run."""
     skipped: int
     already_finished: int
     seconds: float
 
+    @property
+    def failed(self) -> bool:
+        """Say whether the run holds an experiment that failed, or that could not be verified as was asked."""
+        return bool(self.counts.failed or self.before.failed)
+
+    @property
+    def wrong(self) -> bool:
+        """Say whether the run holds an experiment with a wrong answer."""
+        return bool(self.counts.wrong or self.before.wrong)
+
     def sentence(self) -> str:
         """Say it in one line."""
         before = f", {self.already_finished} were finished before" if self.already_finished else ""
-        wrong = f", {self.wrong} with a wrong answer" if self.wrong else ""
+        if self.before.failed or self.before.wrong:
+            before += f" ({self.before.sentence()})"
         return (
             f"Measured {self.measured} experiments in {duration(self.seconds)} "
-            f"({self.failed} failed{wrong}), skipped {self.skipped}{before}."
+            f"({self.counts.sentence()}), skipped {self.skipped}{before}."
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """Experiments that did not end as they should, by their newest attempt."""
+
+    failed: int
+    """A process failed, or the verification that was asked for gave no verdict."""
+    unverified: Mapping[str, int]
+    """Those whose verification gave no verdict, by its code; what failed before it is not among them."""
+    wrong: int
+    """Verified and found wrong."""
+
+    def sentence(self) -> str:
+        """Say it in a few words."""
+        codes = ", ".join(f"{code} {count}" for code, count in sorted(self.unverified.items()))
+        unverified = f", {sum(self.unverified.values())} of them in verification: {codes}" if codes else ""
+        wrong = f", {self.wrong} with a wrong answer" if self.wrong else ""
+        return f"{self.failed} failed{unverified}{wrong}"
 
 
 @dataclass(kw_only=True)
 class Tally:
-    """Counts records on their way to the file."""
+    """Counts experiments by the records of their newest attempts."""
 
-    write_record: Callable[[Record], None]
-    on_record: Callable[[], None] | None = None
     _attempts: dict[tuple[str, str], int] = field(default_factory=dict)
     _statuses: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     _codes: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    @property
-    def failed(self) -> int:
-        """Count experiments of which a process failed in the newest attempt."""
-        return sum(bool(statuses & FAILED) for statuses in self._statuses.values())
+    def counts(self, *, verified: bool) -> Counts:
+        """Return what there is; `verified`: the run was to verify, so that a code that is no verdict is a failure."""
+        failed = {key for key, statuses in self._statuses.items() if statuses & FAILED}
+        unverified = {
+            key: code for key, code in self._codes.items() if verified and code not in VERDICTS and key not in failed
+        }
+        return Counts(
+            failed=len(failed) + len(unverified),
+            unverified=Counter(unverified.values()),
+            wrong=sum(code == "FAIL" for code in self._codes.values()),
+        )
 
-    @property
-    def wrong(self) -> int:
-        """Count experiments whose newest attempt was verified and found wrong."""
-        return sum(code == "FAIL" for code in self._codes.values())
-
-    def write(self, record: Record) -> None:
-        self.write_record(record)
-        if record.twin_of is None:
-            self._count(record)
-        if self.on_record is not None:
-            self.on_record()
-
-    def _count(self, record: Record) -> None:
+    def add(self, record: Record) -> None:
+        """Count a record; a twin is no experiment of its own."""
+        if record.twin_of is not None:
+            return
         key = record.experiment_id, record.environment.name
         if self._attempts.get(key) != record.attempt:
             self._attempts[key] = record.attempt
@@ -133,17 +162,24 @@ def execute(
         replicas = folder.settings.replicas
         records = read_records(folder.results)
         left = remaining(folder.file.plan, records, replicas=folder.settings.records, retry_failed=retry_failed)
-        todo = replace(left, groups=twins.seated(left.groups, folder.file.plan, folder.settings))
+        todo = replace(left, groups=_groups(folder, left))
         facts = _facts(folder, machines, torchbench_dir)
         members = [member for group in todo.groups for member in group.members]
         view = ProgressView(stream=sys.stderr, members=members, replicas=replicas)
         if swept:
             number = "1 process" if len(swept) == 1 else f"{len(swept)} processes"
             view.note(f"ended {number} that an earlier call of this run had left behind")
-        _name_finished(view, todo)
-        tally = Tally(write_record=writer.append, on_record=on_record)
+        _say_what_was_done(view, todo)
+        before, tally = _tallies(folder, todo)
+
+        def write(record: Record) -> None:
+            writer.append(record)
+            tally.add(record)
+            if on_record is not None:
+                on_record()
+
         for entry in todo.skips:
-            tally.write(outcome.skipped(entry, facts[entry.environment]))
+            write(outcome.skipped(entry, facts[entry.environment]))
         if todo.groups or further is not None:
             entries = folder.file.plan if further else [entry for group in todo.groups for entry in group.entries]
             runnable = [entry for entry in entries if entry.runnable]
@@ -152,16 +188,16 @@ def execute(
                     labs=_labs(facts, runnable, folder),
                     folder=folder.path,
                     torchbench_dir=torchbench_dir,
-                    write=tally.write,
+                    write=write,
                     progress=view,
                     history=history or History(),
                 )
                 _measure(scheduler, todo, folder, further)
-    measured = sum(len(group.entries) for group in todo.groups)
+    verified = folder.settings.verify != "off"
     return Result(
-        measured=measured,
-        failed=tally.failed,
-        wrong=tally.wrong,
+        measured=sum(len(group.entries) for group in todo.groups),
+        counts=tally.counts(verified=verified),
+        before=before.counts(verified=verified),
         skipped=len(todo.skips),
         already_finished=len(todo.finished),
         seconds=time.monotonic() - began,
@@ -235,9 +271,51 @@ def _facts(folder: RunFolder, machines: Mapping[str, Machine], torchbench_dir: P
     }
 
 
-def _name_finished(view: ProgressView, todo: Remaining) -> None:
+def _tallies(folder: RunFolder, todo: Remaining) -> tuple[Tally, Tally]:
+    """Count what an earlier call has finished, and, apart, what it has left of the groups that go on.
+
+    A failure stays one until it is measured again.
+    """
+    finished = {(entry.experiment_id, entry.environment) for entry in todo.finished}
+    gone_on = {member.key[:2]: group.attempt for group in todo.groups if group.extension for member in group.members}
+    before, begun = Tally(), Tally()
+    for record in read_records(folder.results):
+        key = record.experiment_id, record.environment.name
+        if key in finished:
+            before.add(record)
+        elif gone_on.get(key) == record.attempt:
+            begun.add(record)
+    return before, begun
+
+
+def _groups(folder: RunFolder, left: Remaining) -> tuple[Group, ...]:
+    """Return the groups to measure with their twins; one that an earlier call has begun goes on where it stopped."""
+    groups = twins.seated(left.groups, folder.file.plan, folder.settings)
+    if folder.settings.purpose == "calibration":  # there a twin is a replica
+        return groups
+    return tuple(
+        continued(group, read_records(folder.results), folder.settings.replicas) if group.attempt > 1 else group
+        for group in groups
+    )
+
+
+def _say_what_was_done(view: ProgressView, todo: Remaining) -> None:
+    """Name what is finished; of a group that was begun, say whether it goes on or is measured again."""
     for entry in todo.finished:
         view.note(f"finished before: {title(entry)}")
+    for group in todo.groups:
+        if group.extension is not None:
+            _leave_out(view, group, group.extension)
+            done = group.extension.replicas.start
+            view.note(f"{group.name}: {done} of {view.replicas} processes of each member were measured before")
+        elif group.attempt > 1:
+            view.note(f"{group.name}: begun before; measured again as a whole, so that its members stay comparable")
+
+
+def _leave_out(view: ProgressView, group: Group, extension: Extension) -> None:
+    for member in group.members:
+        given_up = member.key in extension.given_up
+        view.leave_out(member, view.replicas if given_up else extension.replicas.start)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from runner.schedule.resume import Extension, Group
@@ -52,6 +52,46 @@ def extended(asked: Further, plan: Iterable[PlanEntry], records: Iterable[Record
             had=Counter(map(_key, newest)),
         ),
     )
+
+
+def continued(group: Group, records: Iterable[Record], replicas: int) -> Group:
+    """Return the group going on behind the processes that a stopped call has measured of it, where that can be.
+
+    Members are compared process by process, so what counts is a process of all of them, twins included. One that some
+    have and others lack cannot be completed: its members have not taken turns. Then the group is as it was, to be
+    measured as a whole.
+
+    Args:
+        group: one that the run lacks, under the attempt after its last.
+        records: what the run has measured.
+        replicas: processes of each member.
+    """
+    keys = [member.key for member in group.members]
+    own = [each for each in records if each.attempt == group.attempt - 1 and _member(each) in keys]
+    had = Counter(map(_member, own))
+    given_up = frozenset(_member(each) for each in own if each.replica == 0 and each.status in FAILED)
+    counts = {had[key] for key in keys if key not in given_up}
+    whole = min(counts, default=0)
+    if len(counts) != 1 or not 0 < whole < replicas:
+        return group
+    sizes = [each.experiment.batch_size for each in own if each.status not in FAILED]
+    return replace(
+        group,
+        attempt=group.attempt - 1,
+        extension=Extension(
+            replicas=range(whole, replicas),
+            batch_size=sizes[0] if sizes else None,
+            start=own[0].measurement.start,
+            had=Counter(_key(each) for each in own if each.twin_of is None),
+            resumes=True,
+            given_up=given_up,
+        ),
+    )
+
+
+def _member(record: Record) -> tuple[str, str, bool]:
+    """Return the key of the member that the record is of."""
+    return (*_key(record), record.twin_of is not None)
 
 
 def _key(record: Record) -> tuple[str, str]:

@@ -38,6 +38,10 @@ class Extension:
     """How its processes start."""
     had: Mapping[tuple[str, str], int]
     """Processes that each member had before."""
+    resumes: bool = False
+    """The processes are those that a stopped call has left, not additional ones."""
+    given_up: frozenset[tuple[str, str, bool]] = frozenset()
+    """Keys of the members that failed in their first process, and are tried in no further one."""
 
 
 @dataclass(frozen=True, kw_only=True)

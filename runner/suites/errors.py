@@ -16,6 +16,8 @@ from __future__ import annotations
 class SuiteError(Exception):
     """Base of all errors here; its text is one sentence that ends with what to do."""
 
+    exit_code = 2
+
 
 class UnknownSuiteError(SuiteError):
     """No suite has this name."""

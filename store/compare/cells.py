@@ -131,7 +131,7 @@ def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Compar
     paired = [same_run and _took_turns(left[key], right[key]) for key in keys]
     used = [floor_for(floors, left[key].facts) for key in keys]
     grids = [_grids(left[key], right[key], paired=turns) for key, turns in zip(keys, paired, strict=True)]
-    base, other = (_stack([both[side] for both in grids]) for side in (0, 1))
+    base, other = _stacked(grids)
     looked = looks(con, runs)
     found = effects(
         _log_ratios(base, other, np.array(paired, bool)),
@@ -232,6 +232,12 @@ def _grid(medians: Mapping[tuple[int, int], float], keys: Sequence[tuple[int, in
     return np.array(
         [[medians[process, each] if (process, each) in wanted else np.nan for each in rounds] for process in processes]
     )
+
+
+def _stacked(pairs: Sequence[tuple[Grid, Grid]]) -> tuple[Grid, Grid]:
+    """Return the grids of both sides in one shape, though one side has more rounds than the other."""
+    every = _stack([side for pair in pairs for side in pair])
+    return every[::2], every[1::2]
 
 
 def _stack(grids: Sequence[Grid]) -> Grid:

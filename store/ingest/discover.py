@@ -53,6 +53,20 @@ def discover(paths: Iterable[Path]) -> list[Source]:
     return sorted(found, key=lambda source: (source.kind != RUN, source.path))
 
 
+def refuse_empty(paths: Iterable[Path]) -> None:
+    """Refuse a folder in which there is nothing to ingest: most likely it is not the one that was meant.
+
+    Raises:
+        NoSuchSource: a folder is empty in this sense, a path does not exist, or no file fits a pattern.
+    """
+    for path in chain.from_iterable(map(_expanded, paths)):
+        if path.is_dir() and not any(True for _ in _of_folder(path.resolve(), _DEPTH)):
+            raise NoSuchSource(
+                f"{path} holds no {RUN_FILE}, no JSONL and no file of another tool, nor do the folders in it. "
+                "Name a run folder, a result file or a folder of runs."
+            )
+
+
 def _expanded(path: Path) -> list[Path]:
     if path.exists():
         return [path]

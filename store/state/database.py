@@ -51,14 +51,19 @@ def backup(path: Path, target: Path) -> None:
     """Write a consistent copy while others use the database.
 
     Raises:
-        StateError: there is nothing to copy, or the target exists.
+        StateError: there is nothing to copy, the target exists, or it cannot be written.
     """
     if not path.is_file():
         raise StateError(f"There is no {path}: nobody has typed anything that would need a backup.")
     if target.exists():
         raise StateError(f"{target} exists. Name a new file.")
-    with closing(sqlite3.connect(path, timeout=_BUSY_S)) as source, closing(sqlite3.connect(target)) as copy:
-        source.backup(copy)
+    if not target.parent.is_dir():
+        raise StateError(f"There is no folder {target.parent}. Make it, or name a file in another one.")
+    try:
+        with closing(sqlite3.connect(path, timeout=_BUSY_S)) as source, closing(sqlite3.connect(target)) as copy:
+            source.backup(copy)
+    except sqlite3.Error as error:
+        raise StateError(f"{path} cannot be copied to {target}: {error}. Check the rights of both.") from None
 
 
 def _migrate(con: sqlite3.Connection, path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -20,12 +21,17 @@ BRIDGE = ("--xla", "PJRT", "--dynamo", "openxla")
 INDUCTOR = ("--xla", "None", "--dynamo", "inductor")
 
 
-def measured(folder: Path, names: tuple[str, ...], *words: str) -> dict[str, dict]:
-    """Run the faulty models of these names; return records by model."""
+def run(folder: Path, names: tuple[str, ...], *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the faulty models of these names."""
     command = ["run", "--suite-name", "wrong", "--accelerator", "cpu", "--processes", "1", "--no-ingest"]
     command += ["--filter", f"^({'|'.join(names)})$", "--home", str(folder), "--output-dirname", str(folder / "run")]
     environment = {**os.environ, "XLABENCH_SUITES": "tests.faults.verification_suite:SUITE", "PYTHONPATH": str(ROOT)}
-    done = warm.run("xlabench", [*command, *words], env=environment)
+    return warm.run("xlabench", [*command, *words], env=environment)
+
+
+def measured(folder: Path, names: tuple[str, ...], *words: str) -> dict[str, dict]:
+    """Run the faulty models of these names; return records by model."""
+    done = run(folder, names, *words)
     assert done.returncode == 0, done.stderr
     assert processes.tagged(json.loads((folder / "run" / "run.json").read_text())["run"]["run_id"]) == []
     lines = (folder / "run" / "results.jsonl").read_text().splitlines()
@@ -157,3 +163,15 @@ def test_cosine_does_not_see_a_factor(tmp_path: Path) -> None:
     found = measured(tmp_path, (name,), "--verify-only", "--test", "eval", "--cosine", *LAZY)[name]["verification"]
     assert (found["code"], found["decided_by"]) == ("PASS", "cosine")
     assert found["cosine"] > 0.99
+
+
+def test_a_verification_without_a_verdict_is_a_failure_of_the_command_and_stays_one(tmp_path: Path) -> None:
+    """With `--strict`, also where the same command finds everything finished: nothing has become right meanwhile."""
+    words = ("--verify-only", "--strict", "--test", "eval", *LAZY)
+    names = ("right", "xla_raises", "eager_raises", "random_eager")
+    first, again = (run(tmp_path, names, *words) for _ in range(2))
+    codes = "EAGER_FAILED 1, EXCEPTION_RAISED 1, NONDETERMINISTIC_EAGER_RUN 1"
+    assert (first.returncode, f"(3 failed, 3 of them in verification: {codes})" in first.stdout) == (1, True)
+    assert again.returncode == 1
+    assert f"4 were finished before (3 failed, 3 of them in verification: {codes})" in again.stdout
+    assert run(tmp_path / "right", ("right",), *words).returncode == 0

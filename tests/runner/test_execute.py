@@ -15,22 +15,50 @@ def in_environment(name, backend="eager"):
     return msgspec.structs.replace(entry(backend), environment=name)
 
 
+def tallied(*records):
+    tally = Tally()
+    for each in records:
+        tally.add(each)
+    return tally.counts(verified=True)
+
+
+def verified(of, code, status="ok", attempt=1):
+    each = record(of, status, attempt)
+    each.verification_code = code
+    return each
+
+
 def test_of_an_experiment_the_newest_attempt_counts():
     """What was tried again and passed has not failed."""
-    written, told = [], []
-    tally = Tally(write_record=written.append, on_record=lambda: told.append(1))
-    for each in (record(entry(), "crashed"), record(entry("inductor"), "oom"), record(entry(), "ok", attempt=2)):
-        tally.write(each)
-    assert (tally.failed, len(written), len(told)) == (1, 3, 3)
+    found = tallied(
+        verified(entry(), "VERIFIER_DIDNT_RUN", "crashed"),
+        verified(entry("inductor"), "VERIFIER_DIDNT_RUN", "oom"),
+        verified(entry(), "PASS", attempt=2),
+    )
+    assert (found.failed, found.unverified) == (1, {})
 
 
 def test_the_same_experiment_in_two_environments_counts_twice():
-    tally = Tally(write_record=lambda _: None)
-    for name in ("one", "two"):
-        each = record(entry(), "crashed")
+    records = [record(entry(), "crashed") for _ in range(2)]
+    for each, name in zip(records, ("one", "two"), strict=True):
         each.environment = msgspec.structs.replace(ENVIRONMENT, name=name)
-        tally.write(each)
-    assert tally.failed == 2
+    assert tallied(*records).failed == 2
+
+
+@pytest.mark.parametrize("code", ["EXCEPTION_RAISED", "EAGER_FAILED", "NONDETERMINISTIC_EAGER_RUN"])
+def test_a_verification_without_a_verdict_is_a_failure(code):
+    """Nobody knows whether the answer is right, although all processes ended well."""
+    found = tallied(verified(entry(), code, "verify_only"), verified(entry("inductor"), "FAIL", "verify_only"))
+    assert (found.failed, found.wrong) == (1, 1)
+    assert found.sentence() == f"1 failed, 1 of them in verification: {code} 1, 1 with a wrong answer"
+
+
+def test_what_nobody_asked_to_verify_has_not_failed():
+    """A crash is one failure, whatever became of its verification; a skip by the tables is none."""
+    tally = Tally()
+    tally.add(record(entry()))
+    assert tally.counts(verified=False).failed == 0
+    assert tallied(verified(entry(), "VERIFIER_SKIPPED")).failed == 0
 
 
 @pytest.fixture
@@ -81,32 +109,27 @@ def test_a_new_failure_is_one_that_passed_last_time(status, passed_before, new):
 
 
 def test_what_was_done_is_one_sentence():
-    result = Result(measured=3, failed=1, wrong=0, skipped=2, already_finished=4, seconds=61.0)
+    """What an earlier call has finished is counted apart, and is not forgotten."""
+    failed, none = tallied(record(entry(), "crashed")), tallied()
+    result = Result(measured=3, counts=failed, before=none, skipped=2, already_finished=4, seconds=61.0)
     assert result.sentence() == "Measured 3 experiments in 1 min 1 s (1 failed), skipped 2, 4 were finished before."
+    again = Result(measured=0, counts=none, before=failed, skipped=0, already_finished=4, seconds=1.0)
+    assert again.sentence().endswith("(0 failed), skipped 0, 4 were finished before (1 failed).")
+    assert (again.failed, again.wrong) == (True, False)
 
 
 def test_a_failure_of_one_process_is_one_of_its_experiment():
-    tally = Tally(write_record=lambda _: None)
-    for replica, status in enumerate(["ok", "crashed", "ok"]):
-        tally.write(record(entry(), status, 1, replica))
-    assert tally.failed == 1
-    for replica in range(3):
-        tally.write(record(entry(), "ok", 2, replica))
-    assert tally.failed == 0
+    processes = [record(entry(), status, 1, replica) for replica, status in enumerate(["ok", "crashed", "ok"])]
+    assert tallied(*processes).failed == 1
+    later = [verified(entry(), "PASS", attempt=2), record(entry(), "ok", 2, 1), record(entry(), "ok", 2, 2)]
+    assert tallied(*processes, *later).failed == 0
 
 
 def test_a_wrong_answer_stays_wrong_though_later_processes_are_not_verified():
-    tally = Tally(write_record=lambda _: None)
-    wrong = record(entry())
-    wrong.verification_code = "FAIL"
-    for each in (wrong, record(entry(), "ok", 1, 1)):
-        tally.write(each)
-    assert tally.wrong == 1
+    assert tallied(verified(entry(), "FAIL"), record(entry(), "ok", 1, 1)).wrong == 1
 
 
 def test_a_twin_counts_for_nothing():
-    tally = Tally(write_record=lambda _: None)
     twin = record(entry(), "crashed")
     twin.twin_of = "another"
-    tally.write(twin)
-    assert tally.failed == 0
+    assert tallied(twin).failed == 0

@@ -1,16 +1,18 @@
 """Further processes of a group: behind those that it has, in its attempt, as it was measured before."""
 
+import dataclasses
 import io
 import types
 
 import pytest
-from runner_makers import ENVIRONMENT, entry, facts, record, settings
+from runner_makers import ENVIRONMENT, ended, entry, facts, record, settings
 
 from runner.messages import Failed, Load
 from runner.schedule import interleave
 from runner.schedule.execute import _measure
-from runner.schedule.further import Further, extended
+from runner.schedule.further import Further, continued, extended
 from runner.schedule.job import Lab
+from runner.schedule.outcome import make_record
 from runner.schedule.progress import ProgressView
 from runner.schedule.resume import Remaining, remaining
 from runner.schedule.scheduler import Scheduler
@@ -28,6 +30,47 @@ def measured(processes=2, attempt=1, **counts):
     return [
         record(each, "ok", attempt, replica) for each in PLAN for replica in range(counts.get(each.variant, processes))
     ]
+
+
+def begun(*had, attempt=1):
+    """Return the records of a group that was stopped: `had` processes of each of its members."""
+    return [
+        record(each, "ok", attempt, replica) for each, count in zip(PLAN, had, strict=False) for replica in range(count)
+    ]
+
+
+def left(records, processes=3):
+    group = remaining(PLAN, records, replicas=processes).groups[0]
+    return continued(group, records, processes)
+
+
+@pytest.mark.parametrize(("had", "replicas"), [((1, 1, 1), range(1, 3)), ((2, 2, 2), range(2, 3))])
+def test_a_stopped_group_goes_on_behind_the_processes_of_all_its_members(had, replicas):
+    group = left(begun(*had, attempt=2))
+    assert (group.attempt, group.extension.replicas, len(group.members)) == (2, replicas, 3)
+    assert group.extension.batch_size is None or group.extension.batch_size > 0
+
+
+@pytest.mark.parametrize("had", [(2, 2, 1), (3, 0, 0), (1, 1, 0)])
+def test_a_process_that_some_members_lack_is_measured_again_with_all_others(had):
+    """They have not taken turns with it."""
+    group = left(begun(*had))
+    assert (group.attempt, group.extension) == (2, None)
+
+
+def test_a_member_that_failed_at_first_keeps_no_other_from_going_on():
+    failed = record(LAZY, "crashed")
+    group = left([*begun(2, 2), failed])
+    assert (group.attempt, group.extension.replicas) == (1, range(2, 3))
+    assert group.extension.given_up == {(LAZY.experiment_id, "default", False)}
+
+
+def test_a_twin_has_to_have_its_processes_too():
+    records = begun(1, 1, 1)
+    group = dataclasses.replace(remaining(PLAN, records, replicas=3).groups[0], twins=(EAGER,))
+    assert continued(group, records, 3).extension is None
+    twin = make_record(EAGER, facts(), ended(), twin=True)
+    assert continued(group, [*records, twin], 3).extension.replicas == range(1, 3)
 
 
 def asked(*entries, processes=2):

@@ -14,13 +14,13 @@ from tests.store.factory import make_environment, make_record, write_run
 RANDOM = np.random.default_rng(11)
 
 
-def replicas(factor=1.0, scatter=0.002, processes=3, first_round=0, **changes):
-    """Return one record per process of an interleaved run, ten rounds each; times share the rounds' drift."""
-    rounds = range(first_round, first_round + 10)
+def replicas(factor=1.0, scatter=0.002, processes=3, first_round=0, rounds_n=10, **changes):
+    """Return one record per process of an interleaved run; times share the rounds' drift."""
+    rounds = range(first_round, first_round + rounds_n)
     drift = 1 + 0.03 * np.array(rounds)
     records = []
     for replica in range(processes):
-        times = 0.01 * factor * drift * np.exp(RANDOM.normal(0, scatter, 10))
+        times = 0.01 * factor * drift * np.exp(RANDOM.normal(0, scatter, rounds_n))
         record = make_record(per_iter=[float(time) for time in times], replica=replica, **changes)
         record.measurement.order = "interleaved"
         before = len(record.measurement.blocks.kind) - len(rounds)
@@ -131,6 +131,16 @@ def test_runs_of_different_days_are_suspected_at_most(opened):
     assert cell.verdict.word == "faster"
     assert not cell.verdict.confirmed
     assert "did not take turns" in cell.verdict.reason
+
+
+@pytest.mark.parametrize("rounds", [(6, 10), (10, 6)])
+def test_runs_of_unequal_length_are_compared(opened, rounds):
+    """Rounds of different runs are not paired, so one run may have six and the other ten."""
+    old = replicas(rounds_n=rounds[0], run_id="run-a")
+    con = opened(old, replicas(2.0, rounds_n=rounds[1], run_id="run-b", timestamp=1.8e9))
+    [cell] = sides(con, "run-a", "run-b").cells
+    assert (cell.verdict.word, cell.verdict.confirmed) == ("slower", False)
+    assert cell.new_s / cell.old_s == pytest.approx(2.0, rel=0.1)
 
 
 def test_another_thread_count_is_not_comparable(opened):

@@ -110,6 +110,16 @@ def test_without_anything_typed_there_is_nothing_to_copy(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_copy_that_cannot_be_written_is_one_sentence(tmp_path):
+    state = tmp_path / "state.sqlite"
+    marks.add(state, a_mark())
+    with pytest.raises(StateError, match="There is no folder"):
+        backup(state, tmp_path / "absent" / "copy.sqlite")
+    state.write_bytes(b"no database" * 100)
+    with pytest.raises(StateError, match="cannot be copied"):
+        backup(state, tmp_path / "copy.sqlite")
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
