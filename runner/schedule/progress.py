@@ -1,4 +1,4 @@
-"""Tell how a run goes: a live line on a terminal, plain lines elsewhere."""
+"""Tell how a run goes: a live line on a terminal, and everywhere one line for each process that has finished."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from store.advice import mark_of
 from store.record import FAILED
 
 if TYPE_CHECKING:
@@ -55,8 +56,6 @@ class ProgressView:
     _durations: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     _began: float = 0.0
     _current: str = ""
-    _said: set[str] = field(default_factory=set)
-    """Lines that are told once for a process."""
     _live: Live | None = None
     _left: list[Member] = field(default_factory=list)
 
@@ -86,7 +85,6 @@ class ProgressView:
     def begin(self, member: Member, replica: int = 0) -> None:
         self._began = time.monotonic()
         self._current = self._title(member, replica)
-        self._said = {line for line in self._said if not line.startswith(self._current)}
         if self._console.is_terminal and self._live is None:
             # Drawn only when something changes: a refreshing thread would take time from what is measured.
             self._live = Live(console=self._console, auto_refresh=False, transient=True)
@@ -97,16 +95,9 @@ class ProgressView:
         self._show(PHASES.get(name, name))
 
     def turn(self, member: Member, replica: int, number: int, *, further: bool = False) -> None:
-        """Say whose turn it is; off a terminal a round is told once, and rounds until stable all together."""
+        """Say whose turn it is."""
         self._current = self._title(member, replica)
-        text = f"taking turns, round {number + 1} of its group"
-        if further:
-            text += ", until stable"
-        if self._live is not None:
-            self._show(text)
-        elif (said := f"{member.entry.group} {replica} {'further' if further else number}") not in self._said:
-            self._said.add(said)
-            self.note(self._line(text))
+        self._show(f"taking turns, round {number + 1} of its group{', until stable' if further else ''}")
 
     def end(self, member: Member, replica: int, record: Record, seconds: float | None = None) -> None:
         """Tell how a process ended; `seconds` it ran, where that is not the time since its begin."""
@@ -139,11 +130,9 @@ class ProgressView:
         return f"{title(member.entry)}{twin}{process}"
 
     def _show(self, text: str) -> None:
+        """Show on a terminal what goes on; a log would fill with it."""
         if self._live is not None:
             self._live.update(Text(self._line(text)), refresh=True)
-        elif (said := f"{self._current}: {text}") not in self._said:
-            self._said.add(said)
-            self.note(self._line(text))
 
     def _line(self, text: str) -> str:
         left = self.time_left()
@@ -179,9 +168,12 @@ def verdict(record: Record) -> str:
     median = steady[middle] if len(steady) % 2 else (steady[middle - 1] + steady[middle]) / 2
     first = times[0]
     verified = f"; {_answer(record)}" if record.verification else ""
+    doubts = "".join(f"; {mark}" for found in record.findings if (mark := mark_of(found.code)))
     until = record.measurement.until
     known = f" ± {until.half_width:.1%}" if until and until.half_width is not None else ""
-    return f"{median * 1e3:.3g} ms{known} per iteration (median of {len(steady)}), first {first:.3g} s{verified}"
+    return (
+        f"{median * 1e3:.3g} ms{known} per iteration (median of {len(steady)}), first {first:.3g} s{verified}{doubts}"
+    )
 
 
 def _answer(record: Record) -> str:

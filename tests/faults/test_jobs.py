@@ -27,6 +27,7 @@ from runner.schedule import devices, processes
 from store.query import connect, current_snapshot
 from tests.command import free_port
 from tests.faults.faulty_suite import HELD_WHERE, LATE_CALLS
+from tests.faults.test_kill import TERMINAL
 
 if TYPE_CHECKING:
     from store.state.jobs import Job
@@ -122,6 +123,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
     monkeypatch.setenv("XLABENCH_SUITES", "tests.faults.faulty_suite:SUITE")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    for name in ("TTY_COMPATIBLE", "COLUMNS"):  # the live line tells when the slow model is measured
+        monkeypatch.setenv(name, TERMINAL[name])
     monkeypatch.setenv(HELD_WHERE, str(tmp_path / "home" / "held"))  # a run must not end before its kill
     made = Site(tmp_path / "home")
     try:

@@ -28,6 +28,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TIMES = 5
 GONE_WITHIN_S = 5.0
 PATIENCE_S = 120.0
+TERMINAL = {**os.environ, "TTY_COMPATIBLE": "1", "COLUMNS": "200"}
+"""Where a run believes to be on a terminal it tells in its live line what goes on, by which it is caught."""
 
 
 class LiveRun:
@@ -53,7 +55,7 @@ class LiveRun:
         return [*words, "--output-dirname", str(self.folder), "--no-ingest"]
 
     def environment(self) -> dict[str, str]:
-        return {**os.environ, "XLABENCH_SUITES": "tests.faults.faulty_suite:SUITE", "PYTHONPATH": str(ROOT)}
+        return {**TERMINAL, "XLABENCH_SUITES": "tests.faults.faulty_suite:SUITE", "PYTHONPATH": str(ROOT)}
 
     def start(self, *words: str) -> None:
         command = [*self.command(), *words]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from runner.schedule import processes
-from tests.faults.test_kill import ROOT, LiveRun, assert_none_left
+from tests.faults.test_kill import ROOT, TERMINAL, LiveRun, assert_none_left
 from tests.sleepy_suite import PLACE
 from tests.test_until_verdict import command, sleeps
 
@@ -36,7 +35,7 @@ class LiveExtension(LiveRun):
 
     def environment(self) -> dict[str, str]:
         return {
-            **os.environ,
+            **TERMINAL,
             "XLABENCH_SUITES": "tests.sleepy_suite:SUITE",
             "PYTHONPATH": str(ROOT),
             PLACE: str(self.sleeps),

@@ -11,6 +11,7 @@ from runner.schedule.extras import Extras
 from runner.schedule.outcome import Outcome, make_record
 from runner.schedule.progress import ProgressView, duration, title, verdict
 from runner.schedule.resume import Member
+from store.advice import finding
 from store.record import Until, Verification
 
 ENTRIES = [entry("eager"), entry("inductor"), entry("inductor", "dummy_nonzero")]
@@ -26,7 +27,16 @@ def clock(monkeypatch):
 
 
 @pytest.fixture
-def view(clock):
+def terminal(monkeypatch):
+    """A terminal of 120 columns, as far as rich can tell."""
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+@pytest.fixture
+def view(clock, request):
+    if "terminal" in request.fixturenames:
+        request.getfixturevalue("terminal")
     return ProgressView(stream=io.StringIO(), members=MEMBERS)
 
 
@@ -40,18 +50,34 @@ def take(view, clock, which, seconds, status="ok"):
     view.end(Member(which), 0, record(which, status))
 
 
-def test_off_a_terminal_every_event_is_one_plain_line(view, clock):
-    """No control character, no wrapping."""
+def test_off_a_terminal_a_process_is_one_plain_line_when_it_has_finished(view, clock):
+    """No control character, no wrapping; neither phases nor rounds, of which a run has hundreds."""
     view.begin(MEMBERS[0])
     view.phase("load")
     view.phase("measure")
+    view.turn(MEMBERS[0], 0, 3)
+    assert lines(view) == []
     view.end(MEMBERS[0], 0, record(ENTRIES[0]))
-    assert lines(view) == [
-        "[1/3] dummy/dummy eval eager on cpu: starting",
-        "[1/3] dummy/dummy eval eager on cpu: loading",
-        "[1/3] dummy/dummy eval eager on cpu: measuring",
-        "[1/3] dummy/dummy eval eager on cpu: 100 ms per iteration (median of 6), first 1 s",
-    ]
+    assert lines(view) == ["[1/3] dummy/dummy eval eager on cpu: 100 ms per iteration (median of 6), first 1 s"]
+
+
+def test_on_a_terminal_a_live_line_says_what_goes_on(view, clock, terminal):
+    """It goes away when the process has finished, and the line of the result stays."""
+    view.begin(MEMBERS[0])
+    view.phase("load")
+    view.turn(MEMBERS[0], 0, 3, further=True)
+    view.end(MEMBERS[0], 0, record(ENTRIES[0]))
+    shown = view.stream.getvalue()
+    assert "[1/3] dummy/dummy eval eager on cpu: loading" in shown
+    assert "eager on cpu: taking turns, round 4 of its group, until stable" in shown
+    assert lines(view)[-1].endswith("100 ms per iteration (median of 6), first 1 s")
+
+
+def test_a_doubtful_time_carries_its_doubts(view):
+    """What holds for the whole machine is no doubt of one result."""
+    of = record(ENTRIES[0])
+    of.findings = [finding("far_off", far=1, n=6, off=0.5), finding("governor", governor="powersave")]
+    assert verdict(of) == "100 ms per iteration (median of 6), first 1 s; far off"
 
 
 def test_how_well_the_median_is_known_stands_beside_it(view, clock):
@@ -75,9 +101,14 @@ def test_the_number_counts_on_and_the_time_left_shrinks(view, clock):
     take(view, clock, ENTRIES[1], 20.0)
     assert view.time_left() == pytest.approx(20.0)
     view.begin(MEMBERS[2])
-    assert lines(view)[-1] == "[3/3] dummy/dummy_nonzero eval inductor on cpu: starting, about 20 s left"
     view.end(MEMBERS[2], 0, record(ENTRIES[2]))
     assert view.time_left() == 0
+
+
+def test_the_live_line_says_how_much_time_is_left(view, clock, terminal):
+    take(view, clock, ENTRIES[0], 4.0)
+    view.begin(MEMBERS[1])
+    assert "[2/3] dummy/dummy eval inductor on cpu: starting, about 8 s left" in view.stream.getvalue()
 
 
 def test_a_failure_is_told_with_phase_and_first_line(view, clock):
@@ -143,7 +174,7 @@ def test_with_several_processes_each_is_counted_and_named(clock):
         view.begin(MEMBERS[0], replica)
         view.end(MEMBERS[0], replica, record(ENTRIES[0]))
     assert [line.partition(": ")[0] for line in lines(view)] == [
-        f"[{number}/2] dummy/dummy eval eager on cpu, process {number} of 2" for number in (1, 1, 2, 2)
+        f"[{number}/2] dummy/dummy eval eager on cpu, process {number} of 2" for number in (1, 2)
     ]
 
 
@@ -161,13 +192,3 @@ def test_what_is_left_out_is_not_waited_for(clock):
     view.end(MEMBERS[0], 0, record(ENTRIES[0], "crashed"))
     view.leave_out(MEMBERS[0], 2)
     assert view.time_left() == 0
-
-
-def test_a_phase_is_told_once_for_a_process(view):
-    view.begin(MEMBERS[0])
-    for name in ("warmup", "warmup", "measure", "warmup"):
-        view.phase(name)
-    assert [line.rpartition(": ")[2] for line in lines(view)] == ["starting", "warming up", "measuring"]
-    view.begin(MEMBERS[0])
-    view.phase("warmup")
-    assert [line.rpartition(": ")[2] for line in lines(view)][3:] == ["starting", "warming up"]
