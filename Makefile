@@ -24,12 +24,12 @@ $(READY): pyproject.toml constraints/xla.txt tools/setup.sh
 	@PYTHON=$(PYTHON) VENV=$(VENV) sh tools/setup.sh
 	@touch $@
 
-run: smoke report serve ## measure the smoke plan, print the speedups, serve the dashboard until Ctrl-C
+run: smoke serve ## measure the smoke plan, print the speedups, serve the dashboard until Ctrl-C
 
 smoke: $(READY) ## measure the smoke plan; finished experiments are skipped
 	@$(BIN)/xlabench run --smoke --home $(HOME_DIR) --output-dirname $(SMOKE) --label smoke
 
-report: $(READY) ## print the speedup table
+report: $(READY) ## print the speedups, and who is fastest
 	@$(BIN)/xlabench report --home $(HOME_DIR)
 
 serve: $(READY) ## serve the dashboard on http://127.0.0.1:8501

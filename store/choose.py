@@ -6,13 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from store.errors import NoSnapshot, UsageError
-from store.query import current_snapshot
+from store.query import current_snapshot, fetch, named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
     from pathlib import Path
 
+    from store.filters import Filters
     from store.query import Connection
 
 
@@ -55,3 +56,15 @@ def start_of_run(con: Connection, run_id: str) -> datetime:
         raise UsageError(f"The store has no run {run_id!r}. Page Runs of `xlabench serve` lists those there are.")
     started: datetime = found[0][0]
     return started
+
+
+def newest_run(con: Connection, filters: Filters) -> str:
+    """Return the newest run that has a result which fits.
+
+    Raises:
+        UsageError: no run has one.
+    """
+    rows = fetch(con, named("results"), filters.parameters())
+    if not rows:
+        raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")
+    return str(rows[0]["run_id"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -140,7 +141,9 @@ def measure(
     )
     if extracted is not None:
         _say_totals(extracted, folder)
-    if not parsed.no_ingest:
+    if parsed.no_ingest:
+        print(f"The store was left alone. `xlabench report {shlex.quote(str(folder.path))}` prints the speedups.")
+    else:
         _look_for_changes(parsed)
         if settled.purpose == "payoff":
             _say_payoffs(parsed, folder.file.run.run_id)

@@ -92,8 +92,9 @@ def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
     from store.choose import matching_models
     from store.compare import resolve
     from store.filters import Filters
+    from store.paired import paired_report
     from store.query import DEFAULT_BASELINE
-    from store.report import fallbacks_report, hud_report, paired_report, payoffs_report
+    from store.report import fallbacks_report, hud_report, payoffs_report
 
     filters = Filters(
         suite=tuple(parsed.suite_name),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xlabench.command import verb
+from xlabench.command import store_of, verb
 from xlabench.measure import add_run_flags, measure, settings_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,22 @@ def add(verbs: Verbs) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    return measure(parsed, _settings)
+    return measure(parsed, _settings, _print_answer)
+
+
+def _print_answer(parsed: argparse.Namespace, run_id: str) -> None:
+    """Print the speedups of the run, and who is fastest; a run without results, as one for payoffs, has none."""
+    from store.choose import newest_snapshot
+    from store.filters import Filters
+    from store.paired import baseline_of, paired_report
+    from store.query import connect
+    from store.report import render
+
+    with connect(newest_snapshot(store_of(parsed))) as con:
+        baseline = baseline_of(con, run_id)
+        if baseline is not None:
+            print()
+            print(render(paired_report(con, Filters(run=(run_id,)), baseline_backend=baseline), "text"), end="")
 
 
 def _settings(parsed: argparse.Namespace) -> Settings:

@@ -3,7 +3,6 @@
 from store.report.fallbacks import fallbacks_report
 from store.report.floors import floors_report
 from store.report.hud import hud_report
-from store.report.paired import paired_report
 from store.report.payoffs import payoffs_report
 from store.report.peer import PeerOptions, peer_report
 from store.report.render import FORMATS, render
@@ -18,7 +17,6 @@ __all__ = [
     "fallbacks_report",
     "floors_report",
     "hud_report",
-    "paired_report",
     "payoffs_report",
     "peer_report",
     "render",

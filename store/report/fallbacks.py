@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from store.choose import newest_run
 from store.errors import UsageError
 from store.filters import ALL
 from store.metrics import metric
 from store.query import fetch, named
-from store.report.paired import newest_run
 from store.report.table import Column, Report, Table
 
 if TYPE_CHECKING:

@@ -47,10 +47,10 @@ def html_page(report: Report, figures: Sequence[Figure] = (), first: int = 0) ->
     ]
     if report.answer:
         parts.append(f'<ul class="answer">\n{_items(report.answer)}\n</ul>')
-    parts += [_section(table) for table in report.tables[:first] if table.rows]
+    parts += [_section(table) for table in report.read[:first] if table.rows]
     if figures:
         parts.append('<div class="figures">\n' + "\n".join(map(_figure, figures)) + "\n</div>")
-    parts += [_section(table) for table in report.tables[first:] if table.rows]
+    parts += [_section(table) for table in report.read[first:] if table.rows]
     if report.notes:
         parts.append(f'<ul class="notes">\n{_items(report.notes)}\n</ul>')
     return "\n".join([*parts, "</body>\n</html>\n"])

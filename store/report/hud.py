@@ -10,7 +10,6 @@ from store.errors import UsageError
 from store.filters import ALL, Filters
 from store.metrics import metric
 from store.query import DEFAULT_BASELINE, fetch, named
-from store.report.paired import point_text
 from store.report.table import Cell, Column, Mark, Picture, Report, Table
 
 if TYPE_CHECKING:
@@ -154,3 +153,9 @@ def _notes(means: Sequence[Row], baseline: str) -> tuple[str, ...]:
     if any(not row["judged_n"] for row in means):
         notes.append("Without a check of the answers nothing passes: measure with `xlabench run --verify`.")
     return tuple(notes)
+
+
+def point_text(baseline_run: str | None) -> str:
+    """Return which results the baseline is, as words after its name."""
+    points = {None: "", "same": "", "latest": " (its latest results)", "oldest": " (its oldest results)"}
+    return points.get(baseline_run, f" of run {baseline_run}")

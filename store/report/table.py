@@ -27,6 +27,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    headed: bool = False
+    """In text, the first column is a line above the rows that share it, and the last one a line below its row."""
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +56,13 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str
     tables: tuple[Table, ...]
+    people: tuple[Table, ...] | None = None
+    """What people read instead of the tables, in text, Markdown and HTML; None: the tables themselves."""
     notes: tuple[str, ...] = ()
     answer: tuple[str, ...] = ()
     picture: Picture | None = None
+
+    @property
+    def read(self) -> tuple[Table, ...]:
+        """Return the tables as people read them."""
+        return self.tables if self.people is None else self.people

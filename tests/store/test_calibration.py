@@ -15,7 +15,9 @@ from store.calibration.false_alarms import false_alarms
 from store.compare import compare, comparison_report, resolve
 from store.database.migrate import migrate
 from store.ingest import ingest
-from store.report import floors_report, paired_report, render
+from store.paired import paired_report
+from store.report import floors_report, render
+from store.report.text import text
 from store.stats.effects import round_variance
 from store.stats.floors import floor_of
 from tests.store.factory import demo_runs, make_record, write_run
@@ -267,7 +269,7 @@ def test_findings_are_counted_over_the_processes_of_a_result(opened):
     con = opened(records)
     rows = query.fetch(con, "SELECT code, processes_n, next_step FROM findings ORDER BY code")
     assert [(row["code"], row["processes_n"]) for row in rows] == [("short_block", 1), ("steal", 2)]
-    report = render(paired_report(con), "text")
+    report = text(paired_report(con), 200)
     assert "the hypervisor took CPU time away" in report
     assert "raise --iterations-per-run" in report
 

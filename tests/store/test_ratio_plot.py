@@ -3,7 +3,7 @@
 import pytest
 
 from store.errors import UsageError
-from store.report import paired_report
+from store.paired import paired_report
 from store.report.ratio_plot import plot_ratios
 from store.report.table import Mark, Picture
 from tests.store.factory import make_record
@@ -13,23 +13,25 @@ def test_the_picture_has_what_the_report_has(stored):
     """The baseline over itself is left out, and so is what has no speedup."""
     con = stored(
         [
-            *(make_record(model=model, per_iter=[0.010] * 8) for model in ("a", "b")),
-            make_record(model="a", backend="eager", per_iter=[0.040] * 8),
-            make_record(model="b", backend="eager", status="oom"),
+            *(make_record(model=model, per_iter=[0.010] * 8) for model in ("a", "b", "c")),
+            *(make_record(model=model, backend="eager", per_iter=[0.040] * 8) for model in ("a", "b")),
+            make_record(model="c", backend="eager", status="oom"),
         ]
     )
     marks = paired_report(con).picture.marks
     assert [(mark.label, mark.variant, mark.value, mark.n) for mark in marks] == [
         ("a eval", "eager", pytest.approx(0.25), None),
-        ("GEOMEAN eval", "eager", pytest.approx(0.25), 1),
+        ("b eval", "eager", pytest.approx(0.25), None),
+        ("GEOMEAN eval", "eager", pytest.approx(0.25), 2),
     ]
     assert marks[0].low <= marks[0].value <= marks[0].high
-    assert marks[1].low is None
+    assert marks[2].low is None
 
 
 def test_a_run_of_the_baseline_alone_is_drawn(stored):
+    """One model has no mean."""
     con = stored([make_record(model="a")])
-    assert [mark.variant for mark in paired_report(con).picture.marks] == ["inductor", "inductor"]
+    assert [(mark.label, mark.variant) for mark in paired_report(con).picture.marks] == [("a eval", "inductor")]
 
 
 @pytest.mark.parametrize("value", [1.0, 1.001, 0.02, 300.0])

@@ -8,7 +8,8 @@ import pytest
 
 from store import query
 from store.errors import UsageError
-from store.report import paired_report, render
+from store.paired import paired_report
+from store.report import render
 from tests.store.factory import make_record
 
 
@@ -32,14 +33,26 @@ def table(report, title):
 def test_models_stand_side_by_side_in_milliseconds_with_n(small):
     report = paired_report(small)
     [models, *_] = report.tables
-    assert [column.title for column in models.columns] == [
+    assert [column.title for column in models.columns[:9]] == [
         "model", "test", "batch size", "inductor latency", "n", "Speedup", "eager latency", "n", "Speedup",
     ]  # fmt: skip
-    assert models.rows == (
+    assert [row[:9] for row in models.rows] == [
         ("a", "eval", "8", 10.0, 8, 1.0, 40.0, 8, 0.25),
         ("b", "eval", "8", 10.0, 8, 1.0, None, None, None),
-    )
+    ]
     assert [column.unit for column in models.columns[3:6]] == ["ms", "", "x"]
+
+
+def test_behind_them_stands_what_each_speedup_is_worth(small):
+    """New columns come last: what reads a column by its place reads on."""
+    [models, *_] = paired_report(small).tables
+    assert [column.title for column in models.columns[9:]] == [
+        "inductor speedup, low", "inductor speedup, high", "inductor verdict", "inductor marks",
+        "eager speedup, low", "eager speedup, high", "eager verdict", "eager marks",
+    ]  # fmt: skip
+    first, second = (row[9:] for row in models.rows)
+    assert first == (None, None, None, "baseline, unverified", 0.25, 0.25, "slower", "suspected, unverified")
+    assert second[4:] == (None, None, None, "out of memory")
 
 
 def test_geomeans_have_n_and_pass_counts(small):
@@ -79,16 +92,19 @@ def test_nothing_that_fits_is_a_usage_error(demo_con):
 
 
 def test_text_shows_a_dash_for_what_is_missing_and_never_zero(small):
-    text = render(paired_report(small), "text")
-    [line] = [line for line in text.splitlines() if line.split()[:2] == ["b", "eval"] and "10.000" in line]
-    assert line.split() == ["b", "eval", "8", "10.000", "8", "1.00", "—", "—", "—"]
-    heading = text[: text.index("─")]
-    assert all(word in heading for word in ("inductor", "latency", "(ms)", "Speedup", "(x)"))
+    said = render(paired_report(small), "text")
+    assert [line.split() for line in said.splitlines() if line.startswith("  eager")] == [
+        ["eager", "40.00", "8", "0.25", "0.25\N{EN DASH}0.25", "suspected,", "unverified"],
+        ["eager", "—", "—", "—", "—", "out", "of", "memory"],
+    ]
+    assert "\n      no room\n" in said
 
 
-def test_text_is_never_cut(stored):
+def test_text_is_folded_but_never_cut(stored):
     name = "a_model_with_quite_a_long_name_" * 5
-    assert name in render(paired_report(stored([make_record(model=name)])), "text")
+    said = render(paired_report(stored([make_record(model=name)])), "text")
+    assert name in "".join(said.split())
+    assert max(map(len, said.splitlines())) <= 80
 
 
 def test_markup_in_a_message_is_text(stored):
@@ -101,8 +117,8 @@ def test_markup_in_a_message_is_text(stored):
 def test_csv_has_all_digits_and_nothing_for_what_is_missing(small):
     [header, first, second, *_] = csv.reader(io.StringIO(render(paired_report(small), "csv")))
     assert header[0] == "# model"
-    assert first == ["a", "eval", "8", "10.0", "8", "1.0", "40.0", "8", "0.25"]
-    assert second[-3:] == ["", "", ""]
+    assert first[:9] == ["a", "eval", "8", "10.0", "8", "1.0", "40.0", "8", "0.25"]
+    assert second[6:9] == ["", "", ""]
 
 
 def test_json_has_units_and_definitions(small):
@@ -110,7 +126,7 @@ def test_json_has_units_and_definitions(small):
     column = found["tables"][0]["columns"][3]
     assert column["unit"] == "ms"
     assert column["definition"].startswith("Median time of one iteration")
-    assert found["tables"][0]["rows"][1][-1] is None
+    assert found["tables"][0]["rows"][1][8] is None
 
 
 def test_an_unknown_format_is_a_usage_error(small):

@@ -7,23 +7,25 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from store.calibration.false_alarms import false_alarms
+from store.choose import newest_run
 from store.errors import UsageError
-from store.filters import ALL
+from store.filters import ALL, Filters
 from store.metrics import metric
+from store.paired.answer import answers
+from store.paired.judged import KEYS, asked_batch, experiments, key_of
+from store.paired.read import MIN_MODELS, SERIES, marks_table, means_table, speedups_table
 from store.query import DEFAULT_BASELINE, fetch, named, with_baseline
 from store.report.findings import findings_table
+from store.report.hud import point_text
 from store.report.table import Cell, Column, Mark, Picture, Report, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from store.filters import Filters
+    from store.paired.judged import Experiment, Judged
     from store.query import Connection
 
 Row = dict[str, Any]
-
-_KEYS = ("suite", "model", "test", "accelerator", "environment", "dtype")
-_SERIES = ("test", "suite", "accelerator", "environment", "dtype", "requested_batch_size", "variant")
 
 
 def paired_report(
@@ -45,15 +47,23 @@ def paired_report(
         raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")
     means = fetch(con, named("geomeans"), parameters)
     runs = sorted({str(row["run_id"]) for row in rows if row["source"] == "xlabench"})
-    at = point_text(baseline_run)
+    name = f"{baseline_backend}{point_text(baseline_run)}"
+    found = experiments(con, rows, baseline_backend)
+    unpaired = _unpaired(means)
     return Report(
-        title=f"Speedup over {baseline_backend}{at}, {_run_name(rows)}",
+        title=f"Speedup over {name}, {_run_name(rows)}",
         tables=(
-            _models(rows, baseline_backend),
+            _models(rows, baseline_backend, found),
             _means(means),
-            _unpaired(means),
+            unpaired,
             _missing(rows),
             findings_table(con, runs),
+        ),
+        people=(
+            speedups_table(found),
+            means_table(means, rows, baseline_backend),
+            unpaired,
+            marks_table(con, runs, found),
         ),
         notes=(
             metric("speedup").definition,
@@ -61,17 +71,18 @@ def paired_report(
             "Geometric means are over models that are valid on both sides and comparable; n says how many.",
             *(false_alarms(con, run).sentence() for run in runs),
         ),
-        picture=Picture(axis=f"Speedup over {baseline_backend}{at}", marks=_marks(rows, means, baseline_backend)),
+        answer=answers(found, name),
+        picture=Picture(axis=f"Speedup over {name}", marks=_marks(rows, means, baseline_backend)),
     )
 
 
 def _marks(rows: Sequence[Row], means: Sequence[Row], baseline: str) -> tuple[Mark, ...]:
     """Return the speedups of models, then the geometric means; the baseline over itself only fills the picture."""
-    models = _telling(rows, ("run_id", *_KEYS, "requested_batch_size"), always=("model", "test"))
-    series = _telling(means, ("run_id", *_SERIES[:-1]), always=("test",))
+    models = _telling(rows, ("run_id", *KEYS, "requested_batch_size"), always=("model", "test"))
+    series = _telling(means, SERIES[:-1], always=("test",))
     alone = all(row["variant"] == baseline for row in rows)
     marks = [(row, _label(row, models), "speedup") for row in rows]
-    marks += [(row, f"GEOMEAN {_label(row, series)}", "geomean") for row in means]
+    marks += [(row, f"GEOMEAN {_label(row, series)}", "geomean") for row in means if row["n"] >= MIN_MODELS]
     return tuple(
         Mark(
             label=label,
@@ -91,22 +102,11 @@ def _label(row: Row, keys: Sequence[str]) -> str:
     return " ".join(str(row[key]) for key in keys if row[key] is not None)
 
 
-def point_text(baseline_run: str | None) -> str:
-    """Return which results the baseline is, as words after its name."""
-    points = {None: "", "same": "", "latest": " (its latest results)", "oldest": " (its oldest results)"}
-    return points.get(baseline_run, f" of run {baseline_run}")
-
-
-def newest_run(con: Connection, filters: Filters) -> str:
-    """Return the newest run that has a result which fits.
-
-    Raises:
-        UsageError: no run has one.
-    """
-    rows = fetch(con, named("results"), filters.parameters())
-    if not rows:
-        raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")
-    return str(rows[0]["run_id"])
+def baseline_of(con: Connection, run_id: str) -> str | None:
+    """Return what a run's results are compared with: inductor, or eager where it has no inductor; None: no results."""
+    rows = fetch(con, named("results"), Filters(run=(run_id,)).parameters())
+    backends = {row["backend"] for row in rows}
+    return "eager" if DEFAULT_BASELINE not in backends and "eager" in backends else DEFAULT_BASELINE if rows else None
 
 
 def _run_name(rows: Sequence[Row]) -> str:
@@ -126,30 +126,30 @@ def _column(name: str, prefix: str = "", digits: int = 2) -> Column:
     )
 
 
-def _models(rows: Sequence[Row], baseline: str) -> Table:
-    """One row per model and configuration, side by side the variants: latency, samples, speedup."""
-    keys = _telling(rows, ("run_id", *_KEYS), always=("model", "test"))
-    rows = [row | {"asked_batch": _asked_batch(row)} for row in rows]
+def _models(rows: Sequence[Row], baseline: str, found: Sequence[Experiment]) -> Table:
+    """One row per model and configuration, side by side the variants: what was measured, then what it is worth."""
+    keys = _telling(rows, ("run_id", *KEYS), always=("model", "test"))
+    rows = [row | {"asked_batch": asked_batch(row)} for row in rows]
     variants = sorted({row["variant"] for row in rows}, key=lambda name: (name != baseline, name))
     by_key: dict[tuple[Any, ...], dict[str, Row]] = {}
     for row in rows:
         by_key.setdefault(tuple(row[key] for key in (*keys, "asked_batch")), {})[row["variant"]] = row
+    judged = {each.key: each for experiment in found for each in experiment.results}
     columns = [Column(title=key) for key in (*keys, "batch size")]
     for variant in variants:
         columns += [_column("latency_s", variant, 3), Column(title="n", numeric=True), _column("speedup")]
+    for variant in variants:
+        columns += [_column("speedup_low", variant), _column("speedup_high", variant)]
+        columns += [Column(title=f"{variant} verdict"), Column(title=f"{variant} marks")]
     body = []
     for key, by_variant in by_key.items():
         cells: list[Cell] = [*key[:-1], _batches(by_variant.values())]
         for variant in variants:
             cells += _measured(by_variant.get(variant, {}))
+        for variant in variants:
+            cells += _worth(judged[key_of(by_variant[variant])]) if variant in by_variant else [None] * 4
         body.append(tuple(cells))
     return Table(title="Models", columns=tuple(columns), rows=tuple(body))
-
-
-def _asked_batch(row: Row) -> int | None:
-    """Return what tells batch sizes apart: the requested one; the peer's records know the resolved one only."""
-    batch: int | None = row["batch_size"] if row["source"] == "peer" else row["requested_batch_size"]
-    return batch
 
 
 def _batches(rows: Iterable[Row]) -> str | None:
@@ -168,9 +168,15 @@ def _measured(row: Row) -> list[Cell]:
     return [metric("latency_s").shown(row["latency_s"]), int(row["steady_n"]), row["speedup"]]
 
 
+def _worth(result: Judged) -> list[Cell]:
+    """Return the interval of a speedup, the verdict's word, and all marks."""
+    low, high = (None, None) if result.is_baseline else (result.row["speedup_low"], result.row["speedup_high"])
+    return [low, high, result.verdict.word if result.verdict else None, result.marks]
+
+
 def _means(means: Sequence[Row]) -> Table:
     """One row per test and variant."""
-    keys = _telling(means, ("run_id", *_SERIES), always=("test", "variant"))
+    keys = _telling(means, SERIES, always=("test", "variant"))
     columns = [Column(title=key) for key in keys]
     columns += [Column(title="n", numeric=True, definition=metric("n").definition)]
     columns += [_column(name, digits=3) for name in ("geomean", "geomean_low", "geomean_high")]
@@ -200,7 +206,7 @@ _LISTS = {
 
 def _unpaired(means: Sequence[Row]) -> Table:
     """One row per test, variant and list of models that are in no geometric mean."""
-    keys = _telling(means, ("run_id", *_SERIES), always=("test", "variant"))
+    keys = _telling(means, SERIES, always=("test", "variant"))
     body = [
         (*(row[key] for key in keys), title, len(row[name]), ", ".join(row[name]))
         for row in means
@@ -214,7 +220,7 @@ def _unpaired(means: Sequence[Row]) -> Table:
 
 def _missing(rows: Sequence[Row]) -> Table:
     """One row per result without a speedup, with the reason."""
-    keys = _telling(rows, ("run_id", *_KEYS), always=("model", "test"))
+    keys = _telling(rows, ("run_id", *KEYS), always=("model", "test"))
     body = [
         (*(row[key] for key in keys), row["variant"], row["status"], row["speedup_reason"])
         for row in rows

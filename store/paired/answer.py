@@ -1,0 +1,148 @@
+"""The answer of a run, one sentence per model and test: the fastest backend, by how much, and what that is worth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from store.stats.verdicts import CONFIRMING_PROCESSES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from store.paired.judged import Experiment, Judged
+
+TIMES = "\N{MULTIPLICATION SIGN}"
+DISTURBED = "disturbed"
+"""Status of a result of which too many turns were disturbed by other programs."""
+AGAIN = "measure again with --retry-failed"
+_FAILURES = {
+    DISTURBED: "was disturbed",
+    "skipped": "was skipped",
+    "not_run": "was not measured",
+    "never_steady": "never became steady",
+    "verify_only": "was verified, not timed",
+}
+"""What is said of a status; any other one failed."""
+_TWO_DECIMALS_BELOW = 10
+_NO_DECIMALS_FROM = 100
+
+
+def answers(experiments: Iterable[Experiment], baseline: str) -> tuple[str, ...]:
+    """Return a sentence for each experiment.
+
+    Args:
+        experiments: in the order of the sentences.
+        baseline: what the speedups are over, as a reader knows it.
+    """
+    return tuple(f"{each.name}: {_answer(each, baseline)}." for each in experiments)
+
+
+def _answer(experiment: Experiment, baseline: str) -> str:
+    compared = [each for each in experiment.results if each.row["speedup"] is not None and not each.is_baseline]
+    silent = [each for each in experiment.results if not each.row["valid"] and not each.is_baseline]
+    if not compared:
+        return f"no answer: {_why_none(experiment, baseline, silent)}"
+    faster = [each for each in compared if each.word == "faster"]
+    said = _fastest(faster, compared, baseline) if faster else _none_faster(compared, baseline)
+    return "; ".join([said, *([_no_number(silent)] if silent else [])])
+
+
+def _why_none(experiment: Experiment, baseline: str, silent: Sequence[Judged]) -> str:
+    base = experiment.baseline
+    if base is None:
+        return f"{baseline} was not measured"
+    if not base.row["valid"]:
+        return _failure(base)
+    if silent:
+        return "; ".join(_failure(each) for each in silent)
+    return f"{baseline} alone was measured"
+
+
+def _failure(result: Judged) -> str:
+    """Say what became of a result without a valid number, and what helps."""
+    row = result.row
+    if result.failure == "wrong answer":
+        return f"{result.variant} gave a wrong answer"
+    words = _FAILURES.get(row["status"], f"failed ({result.failure})")
+    why = f": {_one_line(row['reason'])}" if row["reason"] else ""
+    return f"{result.variant} {words}{why}" + (f"; {AGAIN}" if row["status"] == DISTURBED else "")
+
+
+def _one_line(text: str, most: int = 160) -> str:
+    line = text.strip().partition("\n")[0].rstrip(".")
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def _no_number(silent: Sequence[Judged]) -> str:
+    listed = ", ".join(f"{each.variant} ({each.failure})" for each in silent)
+    hint = f"; {AGAIN}" if any(each.row["status"] == DISTURBED for each in silent) else ""
+    return f"no number for {listed}{hint}"
+
+
+def _fastest(faster: Sequence[Judged], compared: Sequence[Judged], baseline: str) -> str:
+    """Name the fastest of those that are shown to be faster, and who may be as fast or faster still."""
+    first, *rest = sorted(faster, key=lambda each: -each.row["speedup"])
+    said = f"{first.variant} is fastest, {difference(first, baseline)}, {_worth(first)}"
+    ties = [each for each in rest if _overlap(first, each)]
+    ties += [each for each in compared if each.word != "faster" and each.row["speedup"] > first.row["speedup"]]
+    if not ties:
+        return said
+    return f"{said}; {', '.join(each.variant for each in ties)} may be as fast"
+
+
+def _overlap(first: Judged, second: Judged) -> bool:
+    low, high = first.row["speedup_low"], second.row["speedup_high"]
+    return low is None or high is None or high >= low
+
+
+def _none_faster(compared: Sequence[Judged], baseline: str) -> str:
+    """Say that the baseline is fastest, or cannot be told apart from the one that comes nearest to it."""
+    best = max(compared, key=lambda each: each.row["speedup"])
+    shown = f"{best.variant} is {difference(best, baseline)}"
+    word = best.word
+    if word == "slower":
+        return f"{baseline} is fastest; {best.variant}, the next, is {difference(best)}, {_worth(best)}"
+    if word == "same":
+        return f"none is faster than {baseline}: {shown}, the same within the noise floor{_doubts(best)}"
+    if word == "ambiguous":
+        return f"no answer: {shown}, which is ambiguous{_doubts(best)}{_needed(best)}"
+    return f"{shown}, without a verdict{_doubts(best)}"
+
+
+def difference(result: Judged, baseline: str | None = None) -> str:
+    """Return by how much a result is faster or slower than a baseline, with the 95 % interval of that factor."""
+    speedup, low, high = (result.row[name] for name in ("speedup", "speedup_low", "speedup_high"))
+    word = "faster"
+    if speedup < 1:
+        word, speedup = "slower", 1 / speedup
+        low, high = (None, None) if low is None or high is None else (1 / high, 1 / low)
+    bounds = "" if low is None or high is None else f" (95 %: {_digits(low)}\N{EN DASH}{_digits(high)})"
+    than = f" than {baseline}" if baseline else ""
+    return f"{_digits(speedup)}{TIMES} {word}{than}{bounds}"
+
+
+def _digits(value: float) -> str:
+    if value < 0.1 or _TWO_DECIMALS_BELOW <= value < _NO_DECIMALS_FROM:  # noqa: PLR2004 - below it two say too little
+        return f"{value:.3g}"
+    return f"{value:.2f}" if value < _TWO_DECIMALS_BELOW else f"{value:.0f}"
+
+
+def _worth(result: Judged) -> str:
+    """Return whether the difference is confirmed, or why it is suspected only, and the doubts of its number."""
+    verdict = result.verdict
+    if verdict is None or verdict.confirmed:
+        return f"confirmed{_doubts(result)}"
+    if verdict.processes < CONFIRMING_PROCESSES:
+        why = f"{verdict.processes} of {CONFIRMING_PROCESSES} processes"
+    else:
+        why = "the sides did not take turns"
+    return f"suspected ({why}){_doubts(result)}"
+
+
+def _doubts(result: Judged) -> str:
+    return "".join(f", {mark}" for mark in result.doubts) + result.theirs
+
+
+def _needed(result: Judged) -> str:
+    needed = result.verdict.needed if result.verdict else None
+    return f"; measure with --processes {needed} to settle it" if needed else ""

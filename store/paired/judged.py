@@ -1,0 +1,214 @@
+"""Each result with its verdict against the baseline and the reasons to doubt its number."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from store.advice import mark_of
+from store.compare import compare
+from store.compare.sides import Side
+from store.query import fetch, named
+from store.stats.verdicts import Verdict
+from store.verification import UNVERIFIED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from store.query import Connection
+    from store.stats.verdicts import Word
+
+Row = dict[str, Any]
+
+KEYS = ("suite", "model", "test", "accelerator", "environment", "dtype")
+STATUS_WORDS = {"oom": "out of memory", "verify_only": "verified only"}
+"""Statuses that do not read as words once their underscores are spaces."""
+VERDICT_MARKS: Mapping[Word | None, str] = {"same": "same", "ambiguous": "ambiguous"}
+VERIFICATION_MARKS = {
+    "FAIL": "wrong answer",
+    "EAGER_FAILED": "eager failed",
+    "EXCEPTION_RAISED": "check failed",
+    "NONDETERMINISTIC_EAGER_RUN": "eager varies",
+    "PASS": None,
+}
+"""By verification code; a code that is not here says nothing about the answer."""
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of `speedups`, what became of it, and what makes its number doubtful."""
+
+    row: Row
+    verdict: Verdict | None
+    is_baseline: bool
+    doubts: tuple[str, ...]
+    """Marks of its own findings, and of its answer where that is not verified."""
+    baseline_doubts: tuple[str, ...]
+    """Marks of the findings of its baseline, which make the speedup doubtful, too."""
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Identify the result."""
+        return key_of(self.row)
+
+    @property
+    def variant(self) -> str:
+        """Return the backend with its options."""
+        return str(self.row["variant"])
+
+    @property
+    def word(self) -> Word | None:
+        """Return the verdict; faster and slower only where the interval that is shown beside it agrees."""
+        word = self.verdict.word if self.verdict else None
+        low, high = self.row["speedup_low"], self.row["speedup_high"]
+        if low is not None and ((word == "faster" and low <= 1) or (word == "slower" and high >= 1)):
+            return "ambiguous"
+        return word
+
+    @property
+    def standing(self) -> str:
+        """Return what the speedup is worth, or why there is none, in a word or two."""
+        if not self.row["valid"]:
+            return self.failure
+        if self.is_baseline:
+            return "baseline"
+        if self.row["speedup"] is None:
+            compared = (self.row["speedup_reason"] or "").startswith("not comparable")
+            return "not comparable" if compared else "no baseline"
+        if self.verdict is not None and self.word in ("faster", "slower"):
+            return "confirmed" if self.verdict.confirmed else "suspected"
+        return VERDICT_MARKS.get(self.word, "no verdict")
+
+    @property
+    def failure(self) -> str:
+        """Return in a word or two why the result is not valid."""
+        if self.row["verification_code"] == "FAIL" and self.row["ran"]:
+            return "wrong answer"
+        status = str(self.row["status"])
+        return STATUS_WORDS.get(status, status.replace("_", " "))
+
+    @property
+    def marks(self) -> str:
+        """Return its standing, then every doubt."""
+        return ", ".join(dict.fromkeys((self.standing, *self.doubts))) + self.theirs
+
+    @property
+    def theirs(self) -> str:
+        """Return the doubts that its baseline alone has, as they stand after its own."""
+        alone = [mark for mark in self.baseline_doubts if mark not in self.doubts]
+        return f"; baseline: {', '.join(alone)}" if alone and self.row["speedup"] is not None else ""
+
+
+class Experiment(msgspec.Struct, frozen=True, kw_only=True):
+    """A model and test in one configuration: what its variants are compared within."""
+
+    name: str
+    """Model, test, and what else tells it from the other experiments of the report."""
+    heading: str
+    """Its name with the batch size."""
+    results: tuple[Judged, ...]
+
+    @property
+    def baseline(self) -> Judged | None:
+        """Return the result that the others are over, if this report has it."""
+        return next((each for each in self.results if each.is_baseline), None)
+
+
+def experiments(con: Connection, rows: Sequence[Row], baseline: str) -> tuple[Experiment, ...]:
+    """Return the rows of `speedups` by experiment, the baseline first, each with its verdict and its doubts."""
+    verdicts, doubts = _verdicts(con, rows), _doubts(con, rows)
+    name = _namer(rows)
+    groups: dict[tuple[Any, ...], list[Judged]] = defaultdict(list)
+    for row in rows:
+        judged = Judged(
+            row=row,
+            verdict=None if row["speedup"] is None else verdicts.get(key_of(row)),
+            is_baseline=_is_baseline(row, baseline),
+            doubts=(*_answer_doubt(row), *doubts.get(row["record_id"], ())),
+            baseline_doubts=() if _is_baseline(row, baseline) else doubts.get(row["baseline_record_id"], ()),
+        )
+        groups[row["run_id"], *(row[key] for key in KEYS), asked_batch(row)].append(judged)
+    return tuple(_experiment(name(each[0].row), each) for each in groups.values())
+
+
+def _experiment(name: str, results: list[Judged]) -> Experiment:
+    batches = sorted({each.row["batch_size"] for each in results} - {None})
+    batch = f", batch size {' or '.join(map(str, batches))}" if batches else ""
+    ordered = sorted(results, key=lambda each: (not each.is_baseline, each.variant))
+    return Experiment(name=name, heading=name + batch, results=tuple(ordered))
+
+
+def asked_batch(row: Row) -> int | None:
+    """Return what tells batch sizes apart: the requested one; the peer's records know the resolved one only."""
+    batch: int | None = row["batch_size"] if row["source"] == "peer" else row["requested_batch_size"]
+    return batch
+
+
+def _is_baseline(row: Row, baseline: str) -> bool:
+    """Tell whether the row is what the others of its run are over: compared with itself it is 1 by definition."""
+    if row["record_id"] is not None and row["record_id"] == row["baseline_record_id"]:
+        return True
+    return bool(row["variant"] == baseline and row["baseline_run_id"] in (None, row["run_id"]))
+
+
+def key_of(row: Row) -> tuple[Any, ...]:
+    """Identify a result."""
+    return row["run_id"], row["experiment_id"], row["environment"]
+
+
+def _verdicts(con: Connection, rows: Iterable[Row]) -> dict[tuple[Any, ...], Verdict]:
+    """Return the verdicts by row, as `xlabench compare BASELINE VARIANT` gives them."""
+    pairs = {
+        (row["baseline_run_id"], row["baseline_variant"], row["run_id"], row["variant"])
+        for row in rows
+        if row["speedup"] is not None and row["record_id"] != row["baseline_record_id"]
+    }
+    found = {}
+    for old_run, old, new_run, new in sorted(pairs):
+        sides = Side(text=old, run_id=old_run, variant=old), Side(text=new, run_id=new_run, variant=new)
+        for cell in compare(con, *sides).cells:
+            found[new_run, cell.experiment_id, cell.environment] = cell.verdict
+    return found
+
+
+def _doubts(con: Connection, rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
+    """Return the marks of findings by record; a finding that holds for the whole machine marks no row."""
+    runs = {row[name] for row in rows for name in ("run_id", "baseline_run_id")} - {None}
+    marks: dict[str, list[str]] = defaultdict(list)
+    for row in fetch(con, named("result_findings"), {"runs": sorted(runs)}):
+        mark = mark_of(row["code"])
+        if mark is not None:
+            marks[row["record_id"]].append(mark)
+    return {record: tuple(each) for record, each in marks.items()}
+
+
+def _answer_doubt(row: Row) -> tuple[str, ...]:
+    """Return the mark of an answer that nobody has found right."""
+    if not row["ran"]:
+        return ()
+    code = row["verification_code"]
+    mark = "unverified" if code in UNVERIFIED else VERIFICATION_MARKS.get(code, "unverified")
+    return () if mark is None else (mark,)
+
+
+def _namer(rows: Sequence[Row]) -> Any:
+    """Return what names the experiment of a row: as short as the other rows allow."""
+    suites = Counter(model for _, model in {(row["suite"], row["model"]) for row in rows})
+    telling = [key for key in KEYS[3:] if len({row[key] for row in rows}) > 1]
+    batches = defaultdict(set)
+    for row in rows:
+        batches[row["run_id"], row["suite"], row["model"], row["test"]].add(asked_batch(row))
+    several_runs = len({row["run_id"] for row in rows}) > 1
+
+    def name(row: Row) -> str:
+        model = f"{row['suite']}/{row['model']}" if suites[row["model"]] > 1 else str(row["model"])
+        words = [model, str(row["test"]), *(str(row[key]) for key in telling if row[key] is not None)]
+        asked = asked_batch(row)
+        if asked is not None and len(batches[row["run_id"], row["suite"], row["model"], row["test"]]) > 1:
+            words.append(f"at batch size {asked}")
+        if several_runs:
+            words.append(f"in run {str(row['run_id'])[:8]}")
+        return " ".join(words)
+
+    return name

@@ -1,0 +1,218 @@
+"""The answer of a run in one sentence per model and test, and the marks beside each number."""
+
+import pytest
+
+from store.advice import finding
+from store.paired import baseline_of, paired_report
+from store.report import render
+from store.report.text import text
+from tests.store.factory import make_record
+
+QUIET = (0.0100, 0.0101, 0.0099, 0.0100, 0.0101, 0.0099, 0.0100, 0.0100)
+
+
+def processes(count=3, factor=1.0, **facts):
+    """Return records of processes that took turns; one takes half a percent longer than the one before it."""
+    return [
+        make_record(
+            replica=replica,
+            per_iter=[factor * each * (1 + replica / 200) for each in QUIET],
+            order="interleaved",
+            verification_code="PASS",
+            **facts,
+        )
+        for replica in range(count)
+    ]
+
+
+def answers(con, **how):
+    return paired_report(con, **how).answer
+
+
+def marks(con):
+    speedups = paired_report(con).people[0]
+    return {row[1]: row[6] for row in speedups.rows}
+
+
+def test_the_fastest_is_named_with_factor_interval_and_verdict(stored):
+    con = stored(
+        [*processes(), *processes(backend="eager", factor=0.5), *processes(backend="openxla+dynamo", factor=2)]
+    )
+    [sentence] = answers(con)
+    assert sentence.startswith(
+        "resnet18 eval: eager is fastest, 2.00\N{MULTIPLICATION SIGN} faster than inductor (95 %: 1.9"
+    )
+    assert sentence.endswith("), confirmed.")
+
+
+def test_a_fastest_baseline_is_told_with_the_one_that_comes_next(stored):
+    """Slower is a factor above 1, and its interval turns round with it."""
+    con = stored([*processes(), *processes(backend="eager", factor=2), *processes(backend="openxla+dynamo", factor=4)])
+    [sentence] = answers(con)
+    said = "resnet18 eval: inductor is fastest; eager, the next, is 2.00\N{MULTIPLICATION SIGN} slower (95 %: 1.9"
+    assert sentence.startswith(said)
+    low, high = sentence.partition("95 %: ")[2].partition(")")[0].split("\N{EN DASH}")
+    assert float(low) < 2 < float(high)
+
+
+def test_one_process_makes_a_suspicion(stored):
+    con = stored([*processes(1), *processes(1, backend="eager", factor=0.5)])
+    assert answers(con)[0].endswith("suspected (1 of 3 processes).")
+    assert marks(con) == {"inductor": "baseline", "eager": "suspected"}
+
+
+def test_sides_that_took_no_turns_make_a_suspicion(stored):
+    records = [
+        make_record(backend=backend, replica=replica, per_iter=[seconds] * 8)
+        for replica in range(3)
+        for backend, seconds in (("inductor", 0.01), ("eager", 0.005))
+    ]
+    assert "suspected (the sides did not take turns), unverified." in answers(stored(records))[0]
+
+
+def test_what_is_not_told_apart_is_no_answer(stored):
+    """Processes of one side differ as much as the sides do."""
+    wild = [
+        make_record(
+            backend="eager",
+            replica=replica,
+            per_iter=[0.01 * factor] * 8,
+            order="interleaved",
+            verification_code="PASS",
+        )
+        for replica, factor in enumerate((0.7, 1.2, 0.9))
+    ]
+    con = stored([*processes(), *wild])
+    [sentence] = answers(con)
+    assert sentence.startswith("resnet18 eval: no answer: eager is 1.")
+    assert "which is ambiguous" in sentence
+    assert marks(con)["eager"] == "ambiguous"
+
+
+def test_equally_fast_is_an_answer(stored):
+    con = stored([*processes(), *processes(backend="eager")])
+    [sentence] = answers(con)
+    assert sentence.startswith("resnet18 eval: none is faster than inductor: eager is 1.00")
+    assert marks(con)["eager"] == "same"
+
+
+def test_who_cannot_be_told_from_the_fastest_is_named(stored):
+    con = stored(
+        [*processes(), *processes(backend="eager", factor=0.5), *processes(backend="openxla+dynamo", factor=0.501)]
+    )
+    assert answers(con)[0].endswith("; openxla+dynamo may be as fast.")
+
+
+def test_a_verdict_that_the_shown_interval_contradicts_is_ambiguous(stored):
+    """Rounds agree in their ratio, while both sides move too much for an interval that is clear of 1."""
+    moving = [0.001, 0.010, 0.100, 0.002, 0.050, 0.005, 0.080, 0.020]
+
+    def side(backend, factor):
+        return make_record(
+            backend=backend, per_iter=[each * factor for each in moving], order="interleaved", verification_code="PASS"
+        )
+
+    con = stored([side("inductor", 1.0), side("eager", 0.5)])
+    report = paired_report(con)
+    eager = report.tables[0].rows[0]
+    titles = [column.title for column in report.tables[0].columns]
+    assert eager[titles.index("eager verdict")] == "faster"
+    assert eager[titles.index("eager speedup, low")] < 1
+    assert eager[titles.index("eager marks")] == "ambiguous"
+    assert "no answer" in report.answer[0]
+
+
+def test_without_a_baseline_there_is_no_answer_but_its_reason(stored):
+    con = stored([make_record(status="oom", message="no room\nfor it"), make_record(backend="eager")])
+    assert answers(con) == ("resnet18 eval: no answer: inductor failed (out of memory): no room.",)
+    assert marks(con)["eager"] == "no baseline, unverified"
+
+
+def test_a_baseline_that_was_not_asked_for_is_named(stored):
+    assert answers(stored([make_record(backend="eager")])) == ("resnet18 eval: no answer: inductor was not measured.",)
+
+
+def test_what_gave_no_number_is_named_after_the_answer(stored):
+    con = stored(
+        [*processes(), *processes(backend="eager", factor=0.5), make_record(backend="openxla+dynamo", status="crashed")]
+    )
+    assert answers(con)[0].endswith(", confirmed; no number for openxla+dynamo (crashed).")
+
+
+def test_a_wrong_answer_wins_nothing(stored):
+    fast = [make_record(backend="eager", per_iter=[0.001] * 8, verification_code="FAIL")]
+    con = stored([*processes(1), *fast])
+    assert answers(con) == ("resnet18 eval: no answer: eager gave a wrong answer.",)
+    assert marks(con)["eager"] == "wrong answer"
+
+
+def test_findings_mark_their_row_and_every_number_that_rests_on_them(stored):
+    records = [*processes(1), *processes(1, backend="eager", factor=0.5)]
+    records[0].findings = [finding("wide_spread", spread=0.3), finding("governor", governor="powersave")]
+    records[1].findings = [finding("far_off", far=1, n=8, off=0.5)]
+    con = stored(records)
+    assert marks(con) == {"inductor": "baseline, wide spread", "eager": "suspected, far off; baseline: wide spread"}
+    assert answers(con)[0].endswith("suspected (1 of 3 processes), far off; baseline: wide spread.")
+    legend = {row[0]: row[3] for row in paired_report(con).people[-1].rows}
+    assert legend["far off"] == "something interfered: look at the samples, and measure again"
+    assert legend["the whole machine"].startswith("set it to `performance`")
+    assert "unverified" not in legend
+
+
+def test_the_answer_is_the_last_thing_that_a_terminal_shows(stored):
+    con = stored([*processes(), *processes(backend="eager", factor=0.5)])
+    report = paired_report(con)
+    said = text(report, 60)
+    assert " ".join(said.split()).endswith(f"* {report.answer[0]}")
+    assert max(map(len, said.splitlines())) <= 60
+
+
+@pytest.mark.parametrize(("columns", "most"), [(None, 80), ("120", 120)])
+def test_lines_fit_the_terminal(stored, monkeypatch, columns, most):
+    """Where nobody says how wide it is, it has 80 columns."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns:
+        monkeypatch.setenv("COLUMNS", columns)
+    records = [
+        record
+        for each in ("a", "b")
+        for backend in ("inductor", "eager", "openxla+dynamo", "openxla+lazytensor")
+        for record in processes(1, model=each * 30, backend=backend)
+    ]
+    records[1].findings = [finding("wide_spread", spread=0.3), finding("far_off", far=1, n=8, off=0.5)]
+    lengths = [len(line) for line in render(paired_report(stored(records)), "text").splitlines()]
+    assert most - 8 < max(lengths) <= most
+
+
+def test_instead_of_a_mean_over_one_model_it_is_named(stored):
+    """A series of which only one model was planned has no row: that of the model says it all."""
+    con = stored(
+        [
+            *processes(1, model="a"),
+            *processes(1, model="b"),
+            *processes(1, model="a", backend="eager", factor=0.5),
+            make_record(model="b", backend="eager", status="oom"),
+            *processes(1, model="a", backend="openxla+dynamo"),
+        ]
+    )
+    rows = {row[1]: row for row in paired_report(con).people[1].rows}
+    assert rows["eager"][2:5] == (1, "a alone", None)
+    assert rows["inductor"][2:4] == (2, "baseline")
+    assert "openxla+dynamo" not in rows
+
+
+def test_a_run_without_inductor_is_compared_with_eager(stored):
+    con = stored([make_record(backend="eager"), make_record(backend="openxla+dynamo")])
+    assert baseline_of(con, "run-1") == "eager"
+    assert baseline_of(con, "no-such-run") is None
+
+
+def test_batch_sizes_are_told_apart_where_a_model_has_several(stored):
+    con = stored(
+        [*processes(1, requested_batch_size=4), *processes(1, requested_batch_size=8), *processes(1, model="b")]
+    )
+    assert sorted(sentence.partition(":")[0] for sentence in answers(con)) == [
+        "b eval",
+        "resnet18 eval at batch size 4",
+        "resnet18 eval at batch size 8",
+    ]
