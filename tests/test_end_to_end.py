@@ -70,13 +70,17 @@ def test_steady_blocks_of_xla_execute_and_do_not_compile(real_home: Path) -> Non
 
 
 def test_same_command_resumes_and_names_what_is_finished(real_home: Path) -> None:
-    """Nothing is measured twice, torch is not even imported."""
+    """Nothing is measured twice, torch is not even imported; the answer stands at the end again."""
     began = time.monotonic()
     done = xlabench(
         "run", *SELECTION, "--home", real_home, "--output-dirname", real_home / "runs" / "first", "--repeat", "6"
     )
     assert "Measured 0 experiments" in done.stdout
     assert done.stderr.count("finished before: dummy/") == 16
+    sentences = done.stdout[done.stdout.index("* dummy eval: ") :].split("\n* ")
+    assert [sentence.partition(": ")[0].removeprefix("* ") for sentence in sentences] == [
+        f"{model} {test}" for model in ("dummy", "dummy_nonzero") for test in ("eval", "train")
+    ]
     assert time.monotonic() - began < 15
     assert sql(real_home, "SELECT count(*) AS n FROM results") == [{"n": 16}]
 
@@ -95,7 +99,7 @@ def test_report_gives_speedups_over_inductor(real_home: Path) -> None:
     text = xlabench("report", "--home", real_home).stdout
     for (model, test, _), own in latency.items():
         speedup = latency[model, test, "inductor"] / own
-        assert f"{speedup:.2f}" in text
+        assert f"{speedup:.2f}" in text or f"{speedup:.3g}" in text
     for form in ("json", "csv", "markdown", "tab"):
         assert xlabench("report", "--home", real_home, "--format", form).stdout.strip()
 
