@@ -142,7 +142,8 @@ def measure(
     if extracted is not None:
         _say_totals(extracted, folder)
     if parsed.no_ingest:
-        print(f"The store was left alone. `xlabench report {shlex.quote(str(folder.path))}` prints the speedups.")
+        if settled.purpose == "benchmark":
+            print(f"The store was left alone. `xlabench report {shlex.quote(str(folder.path))}` prints the speedups.")
     else:
         _look_for_changes(parsed)
         if settled.purpose == "payoff":
