@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 class Advice(NamedTuple):
     """`text` is filled with a finding's values; `summary` stands for many findings of a kind."""
 
-    mark: str | None
-    """The finding in the row of its result; None: it holds for all that the machine has measured."""
     summary: str
     text: str
     next_step: str
@@ -22,97 +20,84 @@ class Advice(NamedTuple):
 
 TABLE: Mapping[str, Advice] = {
     "few_blocks": Advice(
-        "few blocks",
         "too few steady blocks",
         "only {n} steady blocks",
         "raise --repeat to at least {wanted}",
     ),
     "not_stable": Advice(
-        "not stable",
         "medians that are not known as well as asked for",
         "after {spent_s:.0f} s and {n} steady blocks the interval of the median is {reached}, not ±{target:.2%}",
         "raise --time-budget or --iterations-per-run, or let nothing else run on the machine",
     ),
     "wide_spread": Advice(
-        "wide spread",
         "steady blocks that differ much",
         "the middle half of the steady blocks spreads over {spread:.0%} of the median",
         "let nothing else run on the machine, or raise --repeat",
     ),
     "far_off": Advice(
-        "far off",
         "single blocks far off",
         "{far} of {n} steady blocks lie {off:.0%} or more off the median",
         "something interfered: look at the samples, and measure again",
     ),
     "short_block": Advice(
-        "short blocks",
         "blocks too short for the clock",
         "a steady block takes {ms:.3g} ms",
         "raise --iterations-per-run",
     ),
     "near_floor": Advice(
-        "near floor",
         "times that are mostly synchronisation",
         "an iteration takes {us:.3g} µs, below {times:g} times the {floor_us:.3g} µs of an empty sync",
         "compare larger inputs of the operator: this one gets no verdict",
     ),
     "still_falls_back": Advice(
-        "still falls back",
         "ops that fall back although they were replaced",
         "{ops} still ran on the host, although replaced",
         "claim no payoff: other overloads of the op are called; name those that the counters name",
     ),
     "busy_machine": Advice(
-        "busy machine",
         "other programs were busy",
         "other processes used {share:.0%} of the CPUs' time",
         "end what else runs on the machine, and measure again",
     ),
     "steal": Advice(
-        "stolen time",
         "the hypervisor took CPU time away",
         "other virtual machines took {share:.1%} of the CPUs' time",
         "measure on a host of your own, or at a quieter hour",
     ),
     "throttled": Advice(
-        "throttled",
         "the CPU slowed itself down",
         "the CPU slowed down {events} times for heat",
         "improve the cooling, cap the clock, or turn turbo off",
     ),
     "swap": Advice(
-        "swap",
         "memory was swapped",
         "{mib:.0f} MiB went to and from swap",
         "free memory: fewer processes, or a smaller --batch-size",
     ),
     "governor": Advice(
-        None,
         "clocks follow the load",
         "the CPU frequency governor is {governor}",
         "set it to `performance` for the time of the run",
     ),
     "shared_accelerator": Advice(
-        "shared device",
         "others used the accelerator",
         "{n} other processes were on the accelerator",
         "end them, or choose a free device with --device-index",
     ),
     "vacuous_check": Advice(
-        "vacuous check",
         "a PASS that proves nothing",
         "verification: PASS is vacuous, the check does not notice disturbed weights",
         "set a smaller --tolerance, or take the model's answer as not verified",
     ),
     "not_finite": Advice(
-        "not finite",
         "numbers that are not finite",
         "not finite, written as null: {places}",
         "look into the log of the experiment's process",
     ),
 }
-"""By code. A code is for ever: records name it."""
+"""By code. A code is for ever: records name it, and it marks the row of its result."""
+OF_THE_MACHINE = frozenset({"governor"})
+"""Findings that hold for all that the machine has measured: they mark no row."""
 
 
 def finding(code: str, **values: float | str) -> Finding:
@@ -135,4 +120,4 @@ def summary(code: str) -> str:
 
 def mark_of(code: str) -> str | None:
     """Return what marks the row of a result with this finding; None where it is no single result's."""
-    return TABLE[code].mark if code in TABLE else summary(code)
+    return None if code in OF_THE_MACHINE else code.replace("_", " ")

@@ -142,8 +142,7 @@ def measure(
     if extracted is not None:
         _say_totals(extracted, folder)
     if parsed.no_ingest:
-        if settled.purpose == "benchmark":
-            print(f"The store was left alone. `xlabench report {shlex.quote(str(folder.path))}` prints the speedups.")
+        _say_where(folder)
     else:
         _look_for_changes(parsed)
         if settled.purpose == "payoff":
@@ -169,6 +168,12 @@ def _keep(extracted: Extracted, folder: RunFolder) -> None:
     path = folder.path / FILE
     path.write_text(extracted.text, encoding="utf-8")
     print(f"{extracted.sentence()}\nTheir configuration: {path}")
+
+
+def _say_where(folder: RunFolder) -> None:
+    """Say how to see the speedups of a run that is not in the store."""
+    if folder.settings.purpose == "benchmark":
+        print(f"The store was left alone. `xlabench report {shlex.quote(str(folder.path))}` prints the speedups.")
 
 
 def _say_totals(extracted: Extracted, folder: RunFolder) -> None:

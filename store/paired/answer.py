@@ -16,7 +16,7 @@ DISTURBED = "disturbed"
 """Status of a result of which too many turns were disturbed by other programs."""
 AGAIN = "measure again with --retry-failed"
 _FAILURES = {
-    DISTURBED: "was disturbed",
+    DISTURBED: "is refused",
     "skipped": "was skipped",
     "not_run": "was not measured",
     "never_steady": "never became steady",
@@ -64,8 +64,10 @@ def _failure(result: Judged) -> str:
     if result.failure == "wrong answer":
         return f"{result.variant} gave a wrong answer"
     words = _FAILURES.get(row["status"], f"failed ({result.failure})")
-    why = f": {_one_line(row['reason'])}" if row["reason"] else ""
-    return f"{result.variant} {words}{why}" + (f"; {AGAIN}" if row["status"] == DISTURBED else "")
+    reason = _one_line(row["reason"] or "")
+    if row["status"] == DISTURBED:  # what would help stands in the table
+        return f"{result.variant} {words}: {reason.removeprefix('refused: ').partition(';')[0]}; {AGAIN}"
+    return f"{result.variant} {words}: {reason}" if reason else f"{result.variant} {words}"
 
 
 def _one_line(text: str, most: int = 160) -> str:
