@@ -139,8 +139,6 @@ def measure(
         history=_history(parsed, folder.file.run.run_id),
         wait=not parsed.no_wait,
     )
-    if extracted is not None:
-        _say_totals(extracted, folder)
     if parsed.no_ingest:
         _say_where(folder)
     else:
@@ -149,6 +147,8 @@ def measure(
             _say_payoffs(parsed, folder.file.run.run_id)
     if afterwards is not None and not parsed.no_ingest:
         afterwards(parsed, folder.file.run.run_id)
+    if extracted is not None:
+        _say_totals(extracted, folder)
     return EXIT_FINDINGS if (result.failed or result.wrong) and parsed.strict else code
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from store.record import Test
+
 
 def plan_request(arguments: argparse.Namespace) -> PlanRequest:
     """Turn parsed flags into a request.
@@ -33,7 +35,7 @@ def plan_request(arguments: argparse.Namespace) -> PlanRequest:
     suites = tuple(dict.fromkeys(arguments.suite_name)) or (("operators",) if arguments.config else ())
     accelerators = tuple(dict.fromkeys(arguments.accelerator))
     if arguments.smoke:
-        suites = suites or ("timm_models", "huggingface", "dummy", "torchbench")
+        suites = suites or tuple(dict.fromkeys(name.partition("/")[0] for name in SMOKE))
         accelerators = accelerators or ("cpu",)
     return PlanRequest(
         suites=suites,
@@ -46,6 +48,7 @@ def plan_request(arguments: argparse.Namespace) -> PlanRequest:
         caches=("cold", "warm") if arguments.cache == "both" else (arguments.cache,),
         xla_baseline=arguments.use_xla_baseline,
         tests=tuple(dict.fromkeys(arguments.test)),
+        tests_of=_smoke_tests() if arguments.smoke and not arguments.test else {},
         filters=tuple(arguments.filter),
         excludes=tuple(arguments.exclude),
         only=tuple(dict.fromkeys(arguments.only)),
@@ -54,7 +57,7 @@ def plan_request(arguments: argparse.Namespace) -> PlanRequest:
         excluded_tiers=tuple(dict.fromkeys(arguments.exclude_by_tier)),
         fast=arguments.fast,
         no_skip=arguments.no_skip,
-        models=SMOKE if arguments.smoke else (),
+        models=tuple(SMOKE) if arguments.smoke else (),
         batch_size=arguments.batch_size,
         preset=arguments.preset,
         requested=_requested(arguments),
@@ -69,6 +72,11 @@ def plan_request(arguments: argparse.Namespace) -> PlanRequest:
             clear_cache=arguments.cuda_l2_cache == "off",
         ),
     )
+
+
+def _smoke_tests() -> dict[str, tuple[Test, ...]]:
+    """Return what the smoke plan measures of each suite."""
+    return {name.partition("/")[0]: tests for name, tests in SMOKE.items()}
 
 
 def _refuse_contradictions(arguments: argparse.Namespace) -> None:
@@ -160,7 +168,7 @@ def settings(arguments: argparse.Namespace) -> Settings:
         start=arguments.start,
         device_index=arguments.device_index,
         memory_limit_bytes=arguments.memory_limit,
-        verify="only" if arguments.verify_only else "with" if arguments.verify else "off",
+        verify="only" if arguments.verify_only else "with" if arguments.verify or arguments.smoke else "off",
         verify_iterations=arguments.verify_iterations,
         tolerance=arguments.tolerance,
         cosine=arguments.cosine,

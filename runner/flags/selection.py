@@ -10,18 +10,17 @@ from runner.suites import suite_names
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
+
+    from store.record import Test
 
 ACCELERATORS = ("cpu", "cuda", "tpu", "xpu")
 TIERS = (1, 2, 3)
-SMOKE = (
-    "timm_models/test_vit2",
-    "huggingface/BertTiny",
-    "dummy/dummy_nonzero",
-    "torchbench/lennard_jones",
-    "torchbench/soft_actor_critic",
-    "torchbench/dcgan",
-)
-"""The smoke plan: real models with random weights, small enough for two cores, one with a true fallback op."""
+SMOKE: Mapping[str, tuple[Test, ...]] = {
+    "timm_models/resnet18": ("eval",),
+    "huggingface/DistilBertForMaskedLM": ("eval", "train"),
+}
+"""The smoke plan: models that everybody knows, with random weights, and what of each fits into minutes on two cores."""
 
 
 def add_selection_flags(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +69,7 @@ def add_selection_flags(parser: argparse.ArgumentParser) -> None:
     add("--no-skip", action="store_true", help="measure what the tables would skip, too")
     add("--total-partitions", type=types.positive, default=1, metavar="N", help="cut the selected models into N parts")
     add("--partition-id", type=int, default=0, metavar="K", help="the part to take, from 0")
-    add("--smoke", action="store_true", help="the smoke plan: a few small real models, all backends, cpu")
+    add("--smoke", action="store_true", help="the smoke plan: well-known models, all backends, cpu, verified")
     add("--plan", type=Path, metavar="FILE", help="repeat the plan of a file that `plan --format yaml` printed")
     add(
         "--env",

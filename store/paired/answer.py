@@ -87,14 +87,22 @@ def _fastest(faster: Sequence[Judged], compared: Sequence[Judged], baseline: str
     said = f"{first.variant} is fastest, {difference(first, baseline)}, {_worth(first)}"
     ties = [each for each in rest if _overlap(first, each)]
     ties += [each for each in compared if each.word != "faster" and each.row["speedup"] > first.row["speedup"]]
-    if not ties:
-        return said
-    return f"{said}; {', '.join(each.variant for each in ties)} may be as fast"
+    return said + _as_fast(ties)
+
+
+def _as_fast(ties: Sequence[Judged]) -> str:
+    return f"; {', '.join(each.variant for each in ties)} may be as fast" if ties else ""
 
 
 def _overlap(first: Judged, second: Judged) -> bool:
-    low, high = first.row["speedup_low"], second.row["speedup_high"]
-    return low is None or high is None or high >= low
+    low = first.row["speedup_low"]
+    return low is None or _reaches(second, low)
+
+
+def _reaches(result: Judged, speedup: float = 1.0) -> bool:
+    """Tell whether the interval of a result leaves it open that it has this speedup or more."""
+    high = result.row["speedup_high"]
+    return high is None or bool(high >= speedup)
 
 
 def _none_faster(compared: Sequence[Judged], baseline: str) -> str:
@@ -103,7 +111,8 @@ def _none_faster(compared: Sequence[Judged], baseline: str) -> str:
     shown = f"{best.variant} is {difference(best, baseline)}"
     word = best.word
     if word == "slower":
-        return f"{baseline} is fastest; {best.variant}, the next, is {difference(best)}, {_worth(best)}"
+        ties = [each for each in compared if each.word not in ("slower", "same") and _reaches(each)]
+        return f"{baseline} is fastest; {best.variant}, the next, is {difference(best)}, {_worth(best)}{_as_fast(ties)}"
     if word == "same":
         return f"none is faster than {baseline}: {shown}, the same within the noise floor{_doubts(best)}"
     if word == "ambiguous":

@@ -15,7 +15,7 @@ from store.stats.verdicts import Verdict
 from store.verification import UNVERIFIED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from store.query import Connection
     from store.stats.verdicts import Word
@@ -192,7 +192,7 @@ def _answer_doubt(row: Row) -> tuple[str, ...]:
     return () if mark is None else (mark,)
 
 
-def _namer(rows: Sequence[Row]) -> Any:
+def _namer(rows: Sequence[Row]) -> Callable[[Row], str]:
     """Return what names the experiment of a row: as short as the other rows allow."""
     suites = Counter(model for _, model in {(row["suite"], row["model"]) for row in rows})
     telling = [key for key in KEYS[3:] if len({row[key] for row in rows}) > 1]

@@ -1,6 +1,7 @@
 """What may be typed, and what bad input is answered."""
 
 import argparse
+import json
 
 import pytest
 
@@ -118,11 +119,34 @@ def test_nothing_typed_means_everything():
     assert (found.batch_size, found.preset, found.environment) == (None, "xlabench", "default")
 
 
-def test_smoke_names_models_of_three_suites_on_the_cpu():
+def test_smoke_names_models_that_everybody_knows_on_the_cpu():
+    """None is of the suite dummy, and none needs a checkout."""
     found = request("--smoke")
-    assert found.models == flags.SMOKE
-    assert set(found.suites) == {name.partition("/")[0] for name in flags.SMOKE}
+    assert found.models == tuple(flags.SMOKE)
+    assert found.suites == ("timm_models", "huggingface")
     assert found.accelerators == ("cpu",)
+
+
+def test_smoke_measures_of_each_model_what_fits_unless_a_test_is_typed(capsys):
+    def planned(*words):
+        assert xlabench.main(["plan", "--smoke", "--format", "json", *words]) == 0
+        return [each | each["config"] for each in json.loads(capsys.readouterr().out)["plan"]]
+
+    assert {(each["model_name"], each["test"], each["backend"]) for each in planned()} == {
+        (name.partition("/")[2], test, backend)
+        for name, tests in flags.SMOKE.items()
+        for test in tests
+        for backend in ("eager", "inductor", "openxla+dynamo", "openxla+lazytensor")
+    }
+    assert [(each["test"], each["model_name"]) for each in planned("--test", "train", "--dynamo", "inductor")] == [
+        ("train", name.partition("/")[2]) for name in flags.SMOKE
+    ]
+
+
+def test_smoke_verifies():
+    assert flags.settings(parse("--smoke")).verify == "with"
+    assert flags.settings(parse("--smoke", "--verify-only")).verify == "only"
+    assert flags.settings(parse()).verify == "off"
 
 
 def test_smoke_may_be_narrowed():

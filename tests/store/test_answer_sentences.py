@@ -103,6 +103,23 @@ def test_who_cannot_be_told_from_the_fastest_is_named(stored):
     assert answers(con)[0].endswith("; openxla+dynamo may be as fast.")
 
 
+def test_who_may_be_as_fast_as_the_baseline_is_named(stored):
+    """The next is shown to be slower; another one's processes differ too much to say."""
+    wild = [
+        make_record(
+            backend="openxla+dynamo",
+            replica=replica,
+            per_iter=[0.02 * factor] * 8,
+            order="interleaved",
+            verification_code="PASS",
+        )
+        for replica, factor in enumerate((0.3, 1.2, 2.0))
+    ]
+    [sentence] = answers(stored([*processes(), *processes(backend="eager", factor=1.5), *wild]))
+    assert sentence.startswith("resnet18 eval: inductor is fastest; eager, the next, is 1.5")
+    assert sentence.endswith("; openxla+dynamo may be as fast.")
+
+
 def test_a_verdict_that_the_shown_interval_contradicts_is_ambiguous(stored):
     """Rounds agree in their ratio, while both sides move too much for an interval that is clear of 1."""
     moving = [0.001, 0.010, 0.100, 0.002, 0.050, 0.005, 0.080, 0.020]
