@@ -96,8 +96,8 @@ TABLE: Mapping[str, Advice] = {
     ),
 }
 """By code. A code is for ever: records name it, and it marks the row of its result."""
-OF_THE_MACHINE = frozenset({"governor"})
-"""Findings that hold for all that the machine has measured: they mark no row."""
+OF_NO_ROW = frozenset({"governor", "disturbed_turns"})
+"""Findings that make no single number doubtful: of the whole machine, or of what is left out of every statistic."""
 
 
 def finding(code: str, **values: float | str) -> Finding:
@@ -120,4 +120,4 @@ def summary(code: str) -> str:
 
 def mark_of(code: str) -> str | None:
     """Return what marks the row of a result with this finding; None where it is no single result's."""
-    return None if code in OF_THE_MACHINE else code.replace("_", " ")
+    return None if code in OF_NO_ROW else code.replace("_", " ")

@@ -158,6 +158,9 @@ def verdict(record: Record) -> str:
     if record.status in FAILED and record.error is not None:
         first_line = record.error.message.strip().partition("\n")[0][:160]
         return f"{record.status} in {record.error.phase}: {first_line}"
+    refused = next((found.text for found in record.findings if found.code == record.status), None)
+    if refused is not None:
+        return f"{record.status}: {refused.removeprefix('refused: ')}"
     times = record.metrics.get("per_iter_time", [])
     steady = sorted(time for time, kind in zip(times, record.measurement.blocks.kind, strict=False) if kind == "steady")
     if record.status == "verify_only":

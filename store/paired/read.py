@@ -23,7 +23,7 @@ Row = dict[str, Any]
 
 SERIES = ("run_id", "test", "suite", "accelerator", "environment", "dtype", "requested_batch_size", "variant")
 """What a mean over models is of."""
-WHOLE_MACHINE = "the whole machine"
+NO_ROW = "no row"
 MIN_MODELS = 2
 """Models of a geometric mean."""
 _SMALL = 0.1
@@ -144,7 +144,7 @@ def marks_table(con: Connection, runs: Iterable[str], found: Iterable[Experiment
         mark = mark_of(row["code"])
         number = int(row["results_n"]) if mark is None else used[mark]
         if number:
-            body.append((mark or WHOLE_MACHINE, number, summary(row["code"]), row["next_step"]))
+            body.append((mark or NO_ROW, number, summary(row["code"]), row["next_step"]))
     titles = ("mark", "results", "meaning", "what to do")
     columns = tuple(Column(title=title, numeric=title == "results") for title in titles)
     return Table(title="Marks", columns=columns, rows=tuple(body))

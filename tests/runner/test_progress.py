@@ -12,7 +12,7 @@ from runner.schedule.outcome import Outcome, make_record
 from runner.schedule.progress import ProgressView, duration, title, verdict
 from runner.schedule.resume import Member
 from store.advice import finding
-from store.record import Until, Verification
+from store.record import Finding, Until, Verification
 
 ENTRIES = [entry("eager"), entry("inductor"), entry("inductor", "dummy_nonzero")]
 MEMBERS = [Member(each) for each in ENTRIES]
@@ -86,6 +86,14 @@ def test_how_well_the_median_is_known_stands_beside_it(view, clock):
     assert verdict(of) == "100 ms ± 1.2% per iteration (median of 6), first 1 s"
     of.measurement.until.half_width = None
     assert verdict(of) == "100 ms per iteration (median of 6), first 1 s"
+
+
+def test_what_is_refused_gives_its_reason_and_no_number():
+    """It has steady blocks all the same."""
+    of = record(ENTRIES[0])
+    of.status = "disturbed"
+    of.findings = [Finding(code="disturbed", text="refused: 7 of 10 turns were disturbed", next_step="end them")]
+    assert verdict(of) == "disturbed: 7 of 10 turns were disturbed"
 
 
 def test_a_long_line_stays_one_line_and_brackets_stay(view):

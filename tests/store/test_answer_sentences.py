@@ -2,8 +2,12 @@
 
 import pytest
 
+from store import query
 from store.advice import finding
+from store.filters import ALL
 from store.paired import baseline_of, paired_report
+from store.paired.answer import answers as sentences
+from store.paired.judged import Experiment, Judged, experiments
 from store.report import render
 from store.report.text import text
 from tests.store.factory import make_record
@@ -149,6 +153,43 @@ def test_a_baseline_that_was_not_asked_for_is_named(stored):
     assert answers(stored([make_record(backend="eager")])) == ("resnet18 eval: no answer: inductor was not measured.",)
 
 
+def refused(variant, **changes):
+    """A result whose turns were disturbed, as the store has it."""
+    reason = "refused: 7 of 10 turns were disturbed by other programs (gcc, make); end them, or leave them a core"
+    row = {"variant": variant, "status": "disturbed", "reason": reason, "ran": False, "valid": False, "speedup": None}
+    judged = Judged(
+        row=row | {"verification_code": "PASS"} | changes,
+        verdict=None,
+        is_baseline=variant == "inductor",
+        doubts=(),
+        baseline_doubts=(),
+    )
+    assert judged.marks == "disturbed"
+    return judged
+
+
+def test_a_disturbed_baseline_is_no_answer_and_says_what_to_do():
+    experiment = Experiment(name="a eval", heading="a eval", results=(refused("inductor"), refused("eager")))
+    assert sentences([experiment], "inductor") == (
+        (
+            "a eval: no answer: inductor is refused: 7 of 10 turns were disturbed by other programs (gcc, make); "
+            "measure again with --retry-failed."
+        ),
+    )
+
+
+def test_a_disturbed_backend_is_named_beside_the_answer(stored):
+    con = stored([*processes(), *processes(backend="eager", factor=0.5)])
+    [known] = experiments(
+        con, query.fetch(con, query.named("speedups"), query.with_baseline(ALL, "inductor", None)), "inductor"
+    )
+    both = Experiment(name=known.name, heading=known.heading, results=(*known.results, refused("openxla+dynamo")))
+    [sentence] = sentences([both], "inductor")
+    assert sentence.endswith(
+        ", confirmed; no number for openxla+dynamo (disturbed); measure again with --retry-failed."
+    )
+
+
 def test_what_gave_no_number_is_named_after_the_answer(stored):
     con = stored(
         [*processes(), *processes(backend="eager", factor=0.5), make_record(backend="openxla+dynamo", status="crashed")]
@@ -172,7 +213,7 @@ def test_findings_mark_their_row_and_every_number_that_rests_on_them(stored):
     assert answers(con)[0].endswith("suspected (1 of 3 processes), far off; baseline: wide spread.")
     legend = {row[0]: row[3] for row in paired_report(con).people[-1].rows}
     assert legend["far off"] == "something interfered: look at the samples, and measure again"
-    assert legend["the whole machine"].startswith("set it to `performance`")
+    assert legend["no row"].startswith("set it to `performance`")
     assert "unverified" not in legend
 
 
