@@ -1,10 +1,10 @@
-"""`python -m runner`: PyTorch/XLA's `experiment_runner.py` by its own command line."""
+"""`python -m runner`: PyTorch/XLA's `experiment_runner.py` by its own command line, or the program that is named."""
 
 from __future__ import annotations
 
 import sys
 
-from runner.peer_cli.experiment_runner import main
+from runner.programs import main
 
 if __name__ == "__main__":
     sys.exit(main())

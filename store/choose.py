@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from store.errors import NoSnapshot, UsageError
 from store.query import current_snapshot, fetch, named
 
@@ -43,6 +45,30 @@ def matching_models(con: Connection, include: Sequence[str], exclude: Sequence[s
     if not found:
         raise UsageError("No model of the store fits --filter and --exclude. Widen them.")
     return found
+
+
+def on_accelerator(con: Connection, filters: Filters, text: str) -> Filters:
+    """Return the filters narrowed to a kind of device, or to the newest run on a model that an expression finds.
+
+    Raises:
+        UsageError: no result is of such a device.
+    """
+    rows = fetch(con, named("accelerators"), filters.parameters())
+    if any(row["accelerator"] == text for row in rows):
+        return msgspec.structs.replace(filters, accelerator=(text,))
+    try:
+        found = [row for row in rows if re.search(text, row["accelerator_model"] or "", re.IGNORECASE)]
+    except re.error as error:
+        raise UsageError(f"{text!r} is no regular expression: {error}. Correct --accelerator.") from None
+    if not found:
+        models = ", ".join(sorted({str(row["accelerator_model"] or row["accelerator"]) for row in rows})) or "none"
+        raise UsageError(f"No result is of accelerator {text!r}; those that fit otherwise are of: {models}.")
+    newest = [row for row in found if filters.run or row["run_id"] == found[0]["run_id"]]
+    return msgspec.structs.replace(
+        filters,
+        accelerator=tuple(dict.fromkeys(str(row["accelerator"]) for row in newest)),
+        run=tuple(dict.fromkeys(str(row["run_id"]) for row in newest)),
+    )
 
 
 def start_of_run(con: Connection, run_id: str) -> datetime:

@@ -56,6 +56,28 @@ def test_files_need_no_word_for_the_report(report, tmp_path):
     assert json.loads(out)["title"].startswith("Speedup over inductor")
 
 
+@pytest.mark.parametrize("rule", ["paired", "hud", "peer"])
+def test_an_accelerator_is_a_kind_or_a_model(report, tmp_path, rule):
+    """As in PyTorch/XLA's aggregate.py; of the runs on such a device the newest is reported."""
+    records = []
+    for number, device in enumerate(("Tesla V100-SXM2", "NVIDIA L4", "Tesla V100-SXM2")):
+        for backend in ("eager", "inductor"):
+            record = make_record(backend=backend, run_id=f"run-{number}", timestamp=1.7e9 + number * 1e5)
+            record.experiment.accelerator, record.experiment.accelerator_model = "cuda", device
+            records.append(record)
+    write_lines(tmp_path / "a.jsonl", records)
+    code, out, err = report(
+        "speedup", tmp_path / "a.jsonl", "--accelerator", "v100", "--test", "inference", "--rule", rule
+    )
+    assert (code, err) == (0, "")
+    assert rule == "peer" or b"run-2" in out
+    assert b"run-1" not in out
+    if rule != "peer":
+        assert report("speedup", tmp_path / "a.jsonl", "--accelerator", "cuda", "--rule", rule)[0] == 0
+        code, _, err = report("speedup", tmp_path / "a.jsonl", "--accelerator", "h100", "--rule", rule)
+        assert (code, "those that fit otherwise are of: NVIDIA L4, Tesla V100-SXM2" in err) == (2, True)
+
+
 def test_both_spellings_of_a_report_are_one(report, peer_file):
     assert report("latest_grouped", peer_file) == report("latest-grouped", peer_file)
 

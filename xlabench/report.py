@@ -89,7 +89,7 @@ def _write(made: bytes, output: Path | None) -> None:
 
 def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
     """Return the report under the paired rule, or under the HUD's."""
-    from store.choose import matching_models
+    from store.choose import matching_models, on_accelerator
     from store.compare import resolve
     from store.filters import Filters
     from store.paired import paired_report
@@ -101,9 +101,10 @@ def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
         model=matching_models(con, parsed.filter, parsed.exclude) if parsed.filter or parsed.exclude else (),
         backend=tuple(parsed.backends),
         test=tests_of(parsed),
-        accelerator=(parsed.accelerator,) if parsed.accelerator else (),
         run=tuple(parsed.run),
     )
+    if parsed.accelerator:
+        filters = on_accelerator(con, filters, parsed.accelerator)
     if parsed.kind in OF_OPS:
         return {"payoffs": payoffs_report, "fallbacks": fallbacks_report}[parsed.kind](con, filters)
     backend = parsed.backends[0] if parsed.backends else DEFAULT_BASELINE

@@ -10,6 +10,7 @@ from runner.backends.inductor import Inductor
 from runner.backends.openxla_dynamo import OpenXlaDynamo
 from runner.backends.openxla_lazytensor import OpenXlaLazyTensor
 from runner.backends.torch_xla2 import TorchXla2
+from runner.backends.torchscript import DynamoTorchScript, TorchScript
 from runner.backends.torchxla_trace_once import OpenXlaEval, TorchXlaTraceOnce
 from runner.backends.torchxla_trivial import TorchXlaTrivial
 
@@ -30,6 +31,8 @@ BY_NAME: Mapping[tuple[str | None, str | None], Backend] = {
     ("PJRT", "torchxla_trivial"): TorchXlaTrivial(),
     ("PJRT", "torchxla_trace_once"): TorchXlaTraceOnce(),
     ("PJRT", "openxla_eval"): OpenXlaEval(),
+    (None, "torchscript"): TorchScript(),
+    (None, "ts"): DynamoTorchScript(),
 }
 """What is planned where its name is given."""
 

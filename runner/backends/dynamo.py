@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -26,20 +27,26 @@ def cache_variables(scratch: Path) -> dict[str, str]:
 def compile_step(
     step: Callable[..., Any], backend: str | Callable[..., Any], config: ExperimentConfig
 ) -> Callable[..., Any]:
-    """Compile the whole iteration, as both peer harnesses do; overrides come last, so that they win."""
+    """Compile the whole iteration, as both peer harnesses do; overrides come last, so that they win.
+
+    In train, `fullgraph` holds for the forward and the loss: dynamo captures no backward() that a step calls, so that
+    and the optimizer stay outside, and AOTAutograd makes the one graph's backward.
+    """
     import torch
 
     overrides.apply(config.overrides)
 
     torch._dynamo.reset()  # noqa: SLF001 - dynamo has no public reset
-    return torch.compile(  # type: ignore[no-any-return]
-        step,
+    compiled = functools.partial(
+        torch.compile,
         backend=backend,
         mode=config.compile_mode,
         fullgraph=config.fullgraph,
         # With the batch alone dynamic, the inputs carry marks and dynamo decides about the rest.
         dynamic=True if config.dynamic_shapes and not config.dynamic_batch_only else None,
     )
+    one_graph = getattr(step, "one_graph", None) if config.fullgraph else None
+    return one_graph(compiled) if one_graph else compiled(step)  # type: ignore[no-any-return]
 
 
 def _utils() -> Any:

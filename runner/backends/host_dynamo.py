@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from runner.environments.machine import Machine
     from store.record import Accelerator, ExperimentConfig
 
-_NOT_OFFERED = ("_TESTING_ONLY", "minifier_backend", "ts")
-"""Ends of names that are no way to run a model: PyTorch's own tests, the minifier, TorchScript."""
+_NOT_OFFERED = ("_TESTING_ONLY", "minifier_backend", "aot_ts")
+"""Ends of names that are no way to run a model: PyTorch's own tests, the minifier, a `ts` that cannot compile."""
 
 
 class HostDynamo:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -13,13 +15,13 @@ from runner.backends import xla_of
 from runner.dynamo import batch_sizes, output
 from runner.environments import machine
 from runner.errors import UsageError
+from runner.flags import types
 from runner.peer_cli import compose, table
 from runner.plan import plan_view
 from runner.schedule.run_folder import open_folder
 from store.harness_csv import Options, Pair, speedups
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from runner.environments.machine import Machine
@@ -62,7 +64,7 @@ def run(suite: str, words: Sequence[str], program: str, command: str) -> int:
     both = sides(parsed)
     asked = compose.work(translate(suite, parsed, both, here), program=program)
     asked = replace(asked, plan=_planned(asked, parsed, both))
-    _refuse_nothing(asked.plan, both.backend)
+    _refuse_nothing(asked, both.backend)
     csv = output.Csv(
         path=csv_path(parsed),
         append=bool(parsed.only or parsed.retain_output),
@@ -91,13 +93,27 @@ def sides(parsed: argparse.Namespace) -> Sides:
     baseline = LAZY if parsed.trace_on_xla or parsed.use_xla_baseline else EAGER
     if parsed.xla:
         return Sides(backend=LAZY, baseline=EAGER)
-    name = "inductor" if parsed.inductor else "eager" if parsed.overhead else parsed.backend
+    name = _backend(parsed)
     if name is None:
         raise UsageError("no backend is named; pass --inductor, --backend NAME or --xla")
+    _refuse_gone(name)
     backend = (xla_of(name), name)
     if parsed.trace_on_xla and backend[0] is None:
         raise UsageError(f"--trace-on-xla cannot be honoured with {name}: it compiles for the host's device")
     return Sides(backend=backend, baseline=baseline)
+
+
+def _refuse_gone(name: str) -> None:
+    try:
+        types.dynamo(name)
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(f"--backend {name}: {error}") from None
+
+
+def _backend(parsed: argparse.Namespace) -> str | None:
+    if parsed.speedup_ts or parsed.torchscript_jit_trace:
+        return "torchscript"
+    return "inductor" if parsed.inductor else "eager" if parsed.overhead else parsed.backend
 
 
 def translate(suite: str, parsed: argparse.Namespace, both: Sides, here: Machine) -> list[str]:
@@ -105,6 +121,7 @@ def translate(suite: str, parsed: argparse.Namespace, both: Sides, here: Machine
     # Their CSV has one row per model, of one process.
     words = ["--preset=hud", "--processes=1", f"--suite-name={suite}", *flags_table().words(parsed)]
     pairs = [both.backend] if parsed.accuracy else [both.baseline, both.backend]
+    words += ["--test=train" if parsed.training else "--test=eval", *_part(parsed)]
     words += dict.fromkeys(f"--xla={xla}" for xla, _ in pairs)
     words += dict.fromkeys(f"--dynamo={dynamo}" for _, dynamo in pairs)
     words += [f"--accelerator={device}" for device in parsed.devices or [usual_device(here)]]
@@ -112,12 +129,19 @@ def translate(suite: str, parsed: argparse.Namespace, both: Sides, here: Machine
     words += [f"--exclude=^{re.escape(name)}$" for name in parsed.exclude_exact or ()]
     words += _precision(parsed)
     words += ["--dynamic-shapes"] if parsed.dynamic_shapes or parsed.dynamic_batch_only else []
-    words += ["--freezing"] if parsed.freezing and parsed.inference else []
+    words += ["--freezing"] if parsed.freezing and not parsed.training else []
     batch_size = parsed.batch_size or (_ACCURACY_BATCH.get(suite) if parsed.accuracy else None)
     words += [f"--batch-size={batch_size}"] if batch_size else []
     if parsed.xla_tolerance is not None and both.backend[0] is not None:
         words.append(f"--tolerance={parsed.xla_tolerance}")
     return [*words, "--collect-dynamo-counters", *(["--verify-only"] if parsed.accuracy else [])]
+
+
+def _part(parsed: argparse.Namespace) -> list[str]:
+    """Return the part of the models to measure; one that is named is in every part."""
+    if parsed.only:
+        return []
+    return [f"--total-partitions={parsed.total_partitions}", f"--partition-id={parsed.partition_id}"]
 
 
 def usual_device(here: Machine) -> str:
@@ -131,6 +155,8 @@ def csv_path(parsed: argparse.Namespace) -> Path | None:
         return None
     backend = "eager" if parsed.overhead else parsed.backend
     usual = "overheads.csv" if parsed.overhead else "inductor.csv" if parsed.inductor else "xla.csv"
+    if parsed.speedup_ts or parsed.torchscript_jit_trace:
+        usual = "baseline_ts.csv" if parsed.speedup_ts else "torchscript_jit_trace.csv"
     if backend and not parsed.overhead:
         usual = f"{'accuracy' if parsed.accuracy else 'speedup'}_{backend}.csv"
     return Path(parsed.output_directory or ".") / (parsed.output or usual)
@@ -170,14 +196,16 @@ def _planned(asked: Work, parsed: argparse.Namespace, both: Sides) -> Plan:
     return batch_sizes.apply(Path(parsed.batch_size_file), made) if parsed.batch_size_file else made
 
 
-def _refuse_nothing(made: Plan, backend: Pair) -> None:
+def _refuse_nothing(asked: Work, backend: Pair) -> None:
     """Say why the backend can measure nothing: no such model, no such device, no such package."""
-    own = [entry for entry in made.entries if (entry.config.xla, entry.config.dynamo) == backend]
+    own = [entry for entry in asked.plan.entries if (entry.config.xla, entry.config.dynamo) == backend]
+    if not own and backend[0] is not None and set(asked.request.accelerators) == {"cuda"}:
+        raise UsageError("PyTorch/XLA no longer supports CUDA; pass -dcpu")
     if not own:
         raise UsageError("No model is selected; loosen --filter, --exclude or --only.")
     if not any(entry.runnable for entry in own):
-        reasons = dict.fromkeys(entry.skip_reason for entry in own if entry.skip_reason)
-        raise UsageError(f"Nothing can be measured: {'; '.join(map(str, reasons))}.")
+        [(reason, _)] = Counter(entry.skip_reason for entry in own).most_common(1)
+        raise UsageError(f"Nothing can be measured: {reason}.")
 
 
 def _options(parsed: argparse.Namespace, both: Sides) -> Options:

@@ -31,8 +31,17 @@ _WORDS = {
         "--disable-cudagraphs",
     ),
     "xla": ("--xla",),
+    "ts_nnc": ("--speedup-ts",),
 }
 """What a compiler's name means to the harness; any other is a backend of dynamo."""
+_GONE = {
+    "ts_nvfuser": "nvfuser is gone from PyTorch; ts_nnc is TorchScript",
+    "ts_nvfuser_cudagraphs": "nvfuser is gone from PyTorch; ts_nnc is TorchScript, cudagraphs are CUDA graphs",
+    "aot_nvfuser": "nvfuser is gone from PyTorch; use inductor",
+    "nvprims_nvfuser": "nvfuser is gone from PyTorch; use inductor",
+    "aot_cudagraphs": "its name is cudagraphs today",
+    "trt": "TensorRT through TorchScript is gone; use tensorrt where dynamo lists it",
+}
 _INFERENCE_REPEAT = ("-n50",)
 """Of inductor, as there."""
 _QUICK = {
@@ -51,6 +60,9 @@ def flags_table() -> Table:
 def run(words: Sequence[str], program: str, command: str) -> int:
     """Carry out every command of the product; return the worst exit code."""
     parsed = flags_table().parser(f"{program} runner", "Takes the command line of runner.py.").parse_args(list(words))
+    for compiler in parsed.compilers or ():
+        if compiler in _GONE:
+            raise UsageError(f"--compilers {compiler}: {_GONE[compiler]}")
     every = list(commands(parsed))
     if parsed.print_run_commands:
         return _print(every, _script(parsed), program)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
+from typing import Any
 
 from runner.flags import types
-
-if TYPE_CHECKING:
-    import argparse
 
 INSTRUMENTS = {
     "dump_hlo": "XLA's dump of every module (--xla_dump_to)",
@@ -31,7 +29,20 @@ def add_artifact_flags(parser: argparse.ArgumentParser) -> None:
     for name, text in INSTRUMENTS.items():
         group.add_argument("--" + name.replace("_", "-"), action="store_true", help=text)
     add = group.add_argument
-    add("--save-ir-format", "--save-ir", choices=["text", "hlo", "stablehlo"], help="save the IR of every graph")
+    formats = ["text", "hlo", "stablehlo"]
+    add("--save-ir-format", "--save-ir", action=_Once, choices=formats, help="save the IR of every graph; one format")
     add("--profile-xla-duration-ms", type=types.positive, default=5000, metavar="MS", help="length of the XLA profile")
     add("--collect-dynamo-counters", action="store_true", help="dynamo's counters in the record (no extra process)")
     add("--artifact-limit", type=types.size, metavar="SIZE", help="bytes per experiment (default 1G)")
+
+
+class _Once(argparse.Action):
+    """Take one value: PyTorch/XLA saves a process's graphs in one format, and the last would win in silence."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        given = getattr(namespace, self.dest, None)
+        if isinstance(given, str) and given != values:
+            parser.error(f"{option} {values}: a run saves one format, and {given} is given; run once for each")
+        setattr(namespace, self.dest, values)

@@ -13,9 +13,14 @@ _GONE = {
     "nvfuser": "nvfuser is gone from PyTorch; use inductor",
     "aot_nvfuser": "nvfuser is gone from PyTorch; use inductor",
     "prims_nvfuser": "nvfuser is gone from PyTorch; use inductor",
-    "ts": "TorchScript is no dynamo backend any more; use inductor",
-    "nnc": "TorchScript is no dynamo backend any more; use inductor",
-    "aot_ts": "TorchScript is no dynamo backend any more; use inductor",
+    "nvprims_nvfuser": "nvfuser is gone from PyTorch; use inductor",
+    "aot_ts_nvfuser": "nvfuser is gone from PyTorch; use inductor",
+    "nnc": "NNC is TorchScript's fuser on the CPU; use torchscript, or ts through dynamo",
+    "aot_ts": "PyTorch's own aot_ts fails on the graphs that dynamo makes today; use ts",
+    "aot_torchxla_trace_once": "its name is openxla today",
+    "aot_torchxla_trivial": "AOTAutograd before torchxla_trivial is gone from PyTorch; use torchxla_trivial",
+    "aot_cudagraphs": "its name is cudagraphs today",
+    "cudagraphs_ts": "CUDA graphs around TorchScript are gone from PyTorch; use cudagraphs, or ts",
 }
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 

@@ -117,6 +117,8 @@ def _announce(models: list[str], found: list[dict[str, Any]]) -> None:
 
 def _measure(work: Work, parsed: argparse.Namespace, command: str) -> int:
     if not work.plan.entries:
+        if set(work.request.accelerators) == {"cuda"} and None not in work.request.xla:
+            raise UsageError("PyTorch/XLA no longer supports CUDA; pass --accelerator=cpu or tpu, or --xla=None.")
         raise UsageError("No experiment is selected; loosen --filter, --exclude, --xla or --dynamo.")
     directory = Path(parsed.output_dirname)
     folder = growing.open_growing(

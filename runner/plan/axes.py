@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _OF_INDUCTOR = frozenset({"compile_mode", "cudagraphs", "freezing"})
 _OF_DYNAMO = frozenset({"fullgraph", "dynamic_shapes", "dynamic_batch_only"})
+_NOT_DYNAMO = (None, "torchscript")
+"""Values of `dynamo` under which dynamo captures nothing."""
 _OF_TRAIN = frozenset({"loss", "optimizer", "collect_full_output"})
 
 
@@ -40,7 +42,7 @@ class Way:
         if setting in _OF_INDUCTOR:
             return self.dynamo == "inductor"
         if setting in _OF_DYNAMO:
-            return self.dynamo is not None
+            return self.dynamo not in _NOT_DYNAMO
         if setting == "keep_model_data_on_cuda":
             return self.xla is not None and self.dynamo is not None
         return test == "train" or setting not in _OF_TRAIN
@@ -53,7 +55,7 @@ class Way:
         return found | ({"overrides": overrides} if overrides else {})
 
     def _knows_override(self, key: str) -> bool:
-        return self.dynamo == "inductor" if key.startswith("inductor.") else self.dynamo is not None
+        return self.dynamo == "inductor" if key.startswith("inductor.") else self.dynamo not in _NOT_DYNAMO
 
 
 def ways(request: PlanRequest, accelerator: Accelerator) -> Iterator[Way]:
@@ -65,9 +67,9 @@ def ways(request: PlanRequest, accelerator: Accelerator) -> Iterator[Way]:
         # Only PyTorch/XLA has fallback ops; what is measured without one stands beside the same with it.
         if request.without_fallback and (xla is None or torch_xla2):
             continue
-        eager = xla is None and dynamo is None
+        uncached = xla is None and dynamo in _NOT_DYNAMO
         all_flags = request.xla_flags if xla and request.xla_flags else ((),)
-        caches: tuple[CacheState, ...] = ("cold",) if eager else request.caches
+        caches: tuple[CacheState, ...] = ("cold",) if uncached else request.caches
         replaced = ((), *request.without_fallback)
         for xla_flags, state, ops in product(all_flags, caches, replaced):
             yield Way(

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from runner.environments.machine import Machine
     from store.record import ExperimentConfig
 
-FULLGRAPH_TRAIN = "fullgraph in eval only: dynamo cannot capture the backward() that the train step calls"
-
 
 def make_entry(
     config: ExperimentConfig,
@@ -55,6 +53,4 @@ def cannot_run(config: ExperimentConfig, machine: Machine) -> str | None:
         reason = backend_of(config.xla, config.dynamo, config.torch_xla2).unavailable(config.accelerator, machine)
     if reason is None and config.without_fallback:
         reason = cannot_replace(config.without_fallback, machine)
-    if reason is None and config.test == "train" and config.fullgraph:
-        reason = FULLGRAPH_TRAIN
     return reason

@@ -143,24 +143,47 @@ def make_step(workload: Workload, config: ExperimentConfig, device: Any) -> Call
 
     if config.test == "eval":
         module.eval()
-        return evaluate
+        return _of_module(evaluate, module)
 
     module.train()
     optimizer: Any = None
     if config.optimizer:
         optimizer = getattr(torch.optim, config.optimizer)(module.parameters(), lr=_LEARNING_RATE)
 
-    def train(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        module.zero_grad(set_to_none=True)
-        with autocast():
-            prediction = module(*args, **kwargs)
-            loss = workload.loss(prediction)
+    def finish(prediction: Any, loss: Any) -> Any:
         loss.backward()
         if optimizer is not None:
             optimizer.step()
         return (prediction, loss, _gradients(module)) if config.collect_full_output else loss
 
-    return train
+    def train(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        module.zero_grad(set_to_none=True)
+        with autocast():
+            prediction = module(*args, **kwargs)
+            loss = workload.loss(prediction)
+        return finish(prediction, loss)
+
+    def forward(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with autocast():
+            prediction = module(*args, **kwargs)
+            return prediction, workload.loss(prediction)
+
+    def around(captured: Callable[..., Any]) -> Callable[..., Any]:
+        def train_around(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            module.zero_grad(set_to_none=True)
+            return finish(*captured(args, kwargs))
+
+        return train_around
+
+    step: Any = _of_module(train, module)
+    step.one_graph = lambda compiled: around(compiled(forward))
+    return step  # type: ignore[no-any-return]
+
+
+def _of_module(step: Callable[..., Any], module: Any) -> Callable[..., Any]:
+    """Name the module that a step calls, for backends that compile it instead of the step."""
+    step.module = module  # type: ignore[attr-defined]
+    return step
 
 
 def _gradients(module: Any) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def request(*words):
         (["--xla", "other"], "is not one of None, PJRT"),
         (["--dynamo", "no-name"], "is no name of a dynamo backend"),
         (["--dynamo", "nvfuser"], "nvfuser is gone from PyTorch; use inductor"),
-        (["--dynamo", "ts"], "TorchScript is no dynamo backend any more; use inductor"),
+        (["--dynamo", "aot_ts"], "PyTorch's own aot_ts fails on the graphs that dynamo makes today; use ts"),
         (["--test", "evaluate"], "is not one of eval, train, inference, training"),
         (["--accelerator", "gpu"], "invalid choice: 'gpu'"),
         (["--suite-name", "mnist"], "invalid choice: 'mnist'"),
@@ -49,6 +49,7 @@ def request(*words):
         (["--until-stable", "little"], "'little' is no percentage"),
         (["--until-stable", "nan"], "'nan' is no percentage"),
         (["--time-budget", "0"], "'0' is not a number above 0"),
+        (["--save-ir", "hlo", "--save-ir", "text"], "--save-ir text: a run saves one format, and hlo is given"),
     ],
 )
 def test_bad_input_is_answered_with_one_sentence_and_exit_2(capsys, words, says):

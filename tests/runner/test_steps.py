@@ -1,8 +1,10 @@
 """One iteration of a model, without a compiler."""
 
+import msgspec
 import pytest
 from runner_makers import config
 
+from runner.backends import dynamo
 from runner.process import steps
 from runner.suites.base import Workload
 from store.record import Operator
@@ -189,3 +191,39 @@ def test_the_graph_is_cut_before_the_result_is_fetched():
 
     assert steps.with_transfers(step, runtime)((1,), {"a": 2}) == ((1,), {"a": 2})
     assert runtime.asked == ["to device", "step", "cut", "to host"]
+
+
+@pytest.mark.parametrize("optimizer", [None, "SGD"])
+def test_in_train_one_graph_holds_forward_and_loss(optimizer):
+    """Dynamo takes no backward() into a graph; around it the step does what it does without."""
+    dynamo.forget()
+    outcomes = []
+    usual = config(test="train", optimizer=optimizer, collect_full_output=True)
+    for asked in (usual, msgspec.structs.replace(usual, dynamo="eager", fullgraph=True)):
+        torch.manual_seed(1)
+        work = workload()
+        step = steps.make_step(work, asked, CPU)
+        step = step if asked.dynamo is None else dynamo.compile_step(step, "eager", asked)
+        with torch.enable_grad():
+            first, second = (step(work.args, work.kwargs) for _ in range(2))
+        outcomes.append((first[1].detach(), second[1].detach(), second[2]["weight"].clone()))
+    torch.testing.assert_close(outcomes[0], outcomes[1])
+    assert dynamo.graphs() == 1
+    assert dynamo.graph_breaks() == []
+
+
+def test_a_break_in_the_forward_of_a_train_step_fails_where_one_graph_is_asked_for():
+    class Broken(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(2, 2)
+
+        def forward(self, values):
+            torch._dynamo.graph_break()
+            return self.linear(values)
+
+    asked = config(dynamo="eager", fullgraph=True, test="train")
+    work = workload(Broken())
+    step = dynamo.compile_step(steps.make_step(work, asked, CPU), "eager", asked)
+    with torch.enable_grad(), pytest.raises(torch._dynamo.exc.Unsupported):
+        step(work.args, work.kwargs)

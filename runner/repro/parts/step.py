@@ -88,6 +88,25 @@ def make_step(module: Any, loss: Any, device: Any, dtype: str = DTYPE) -> Callab
             optimizer.step()
         return value
 
+    def forward(args: Any, kwargs: Any) -> Any:
+        with autocast():
+            return loss(module(*args, **kwargs))
+
+    def one_graph(compile_: Callable[..., Any]) -> Callable[..., Any]:
+        captured = compile_(forward)
+
+        def around(args: Any, kwargs: Any) -> Any:
+            module.zero_grad(set_to_none=True)
+            value = captured(args, kwargs)
+            value.backward()
+            if optimizer is not None:
+                optimizer.step()
+            return value
+
+        return around
+
+    train.one_graph = one_graph  # type: ignore[attr-defined]
+
     optimizer = None
     if TEST == "train" and OPTIMIZER:
         optimizer = getattr(torch.optim, OPTIMIZER)(module.parameters(), lr=0.01)
@@ -107,7 +126,12 @@ def set_switches() -> None:
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function as the backend runs it: through dynamo, or as it is."""
     set_switches()
-    return torch.compile(function, backend=DYNAMO, **COMPILE) if DYNAMO else function
+    if not DYNAMO:
+        return function
+    compile_ = functools.partial(torch.compile, backend=DYNAMO, **COMPILE)
+    # No graph holds the backward() of a step: in one graph are its forward and its loss.
+    one_graph = getattr(function, "one_graph", None) if COMPILE.get("fullgraph") else None
+    return one_graph(compile_) if one_graph else compile_(function)  # type: ignore[no-any-return]
 
 
 def run_model(built: Any) -> None:

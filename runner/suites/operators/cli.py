@@ -60,6 +60,8 @@ def parser() -> Parser:
 
 
 def _run(parsed: argparse.Namespace, command: str) -> int:
+    parsed.output_prefix = parsed.out_file_name or parsed.output_prefix
+    parsed.log_level = "DEBUG" if parsed.verbose else parsed.log_level
     level = logging.getLevelNamesMapping().get(parsed.log_level.upper())
     if level is None:
         raise UsageError(f"--log-level {parsed.log_level}: choose DEBUG, INFO, WARNING or ERROR")

@@ -56,7 +56,7 @@ def test_cudagraphs_without_cuda_would_be_eager_under_its_name():
 
 
 def test_a_name_that_dynamo_does_not_know_is_answered_with_those_it_knows(monkeypatch):
-    known = ("aot_eager", "eager", "inductor", "relu_accuracy_error_TESTING_ONLY", "dynamo_minifier_backend", "ts")
+    known = ("aot_eager", "eager", "inductor", "relu_accuracy_error_TESTING_ONLY", "dynamo_minifier_backend", "aot_ts")
     monkeypatch.setattr("runner.environments.machine.dynamo_backends", lambda _python: known)
     assert backend_of(None, "aot_eager").unavailable("cpu", machine()) is None
     found = backend_of(None, "aot_eagr").unavailable("cpu", machine())

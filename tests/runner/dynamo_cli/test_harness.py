@@ -38,14 +38,14 @@ def test_a_command_of_theirs_is_a_command_of_ours():
         "--suite-name=timm_models",
         "--filter=resnet",
         "--exclude=foo",
-        "--total-partitions=1",
-        "--partition-id=0",
         "--repeat=50",
         "--iterations-per-run=1",
         "--verify-iterations=2",
         "--inductor-config=a.b=1",
         "--subprocess-timeout=2000",
         "--test=eval",
+        "--total-partitions=1",
+        "--partition-id=0",
         "--xla=None",
         "--dynamo=None",
         "--dynamo=inductor",
@@ -87,6 +87,19 @@ def test_each_flag_has_its_counterpart(given, name, value):
     assert getattr(run_flags(*MODE, "--inductor", *given), name) == value
 
 
+def test_a_model_that_is_named_is_in_every_partition():
+    """As there, where --only leaves the shards to those that measure whole suites."""
+    assert run_flags(*MODE, "--inductor", "--total-partitions=2", "--partition-id=1").partition_id == 1
+    named = run_flags(*MODE, "--inductor", "--total-partitions=2", "--partition-id=1", "--only=resnet18")
+    assert (named.total_partitions, named.partition_id) == (1, 0)
+
+
+def test_without_a_test_inference_is_measured():
+    """As in the harness of pull request 87741, whose commands name none."""
+    assert run_flags("--performance", "--inductor").test == ["eval"]
+    assert run_flags("--performance", "--inductor", "--freezing").freezing
+
+
 def test_the_device_is_the_accelerator_that_is_there():
     assert run_flags(*MODE, "--inductor").accelerator == ["cpu"]
     cuda = machine(accelerators={"cpu": "a", "cuda": "b"})
@@ -110,6 +123,8 @@ def test_accuracy_verifies_only_with_their_batch_size(suite, batch):
         (["--overhead"], (None, "eager"), (None, None)),
         (["--xla"], ("PJRT", None), (None, None)),
         (["--backend=openxla"], ("PJRT", "openxla"), (None, None)),
+        (["--speedup-ts"], (None, "torchscript"), (None, None)),
+        (["--backend=ts"], (None, "ts"), (None, None)),
         (["--backend=openxla", "--trace-on-xla"], ("PJRT", "openxla"), ("PJRT", None)),
         (["--backend=torchxla_trace_once", "--use-xla-baseline"], ("PJRT", "torchxla_trace_once"), ("PJRT", None)),
     ],
@@ -131,6 +146,7 @@ def test_xla_tolerance_belongs_to_xla():
         (["--backend=aot_eager"], "speedup_aot_eager.csv"),
         (["--xla"], "xla.csv"),
         (["--overhead"], "overheads.csv"),
+        (["--speedup-ts"], "baseline_ts.csv"),
         (["--inductor", "--output=a/b.csv", "--output-directory=c"], "c/a/b.csv"),
         (["--inductor", "--output=/x/b.csv", "--output-directory=c"], "/x/b.csv"),
     ],
@@ -166,9 +182,8 @@ def test_a_file_gives_batch_sizes_per_model(tmp_path):
         (["mnist", *MODE], "'mnist' is no suite and no program of the harness"),
         (["dummy", *MODE], "no backend is named; pass --inductor, --backend NAME or --xla"),
         (["dummy", "--inductor", "--inference"], "one of the arguments --accuracy --performance is required"),
-        (["dummy", "--inductor", "--performance"], "one of the arguments --training --inference is required"),
         (["dummy", *MODE, "--nvfuser"], "--nvfuser cannot be honoured: nvfuser is gone from PyTorch"),
-        (["dummy", *MODE, "--torchscript-jit-trace"], "TorchScript is not measured"),
+        (["dummy", *MODE, "--speedup-dynamo-ts"], "use --speedup-ts, or --backend ts through dynamo"),
         (["dummy", *MODE, "--inductor", "--backend=inductor"], "not allowed with argument --inductor"),
         (["dummy", *MODE, "--inductor", "--float32", "--amp"], "not allowed with argument --float32"),
         (["dummy", *MODE, "--inductor", "-dhpu"], "invalid choice: 'hpu'"),

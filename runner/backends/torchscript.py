@@ -1,0 +1,148 @@
+"""TorchScript: the module traced by `torch.jit.trace`, or the graphs that dynamo captures (`ts`).
+
+The whole module is what the TorchDynamo harness measures as `--speedup-ts`. It is traced with its first inputs, after
+the step has put it into train or eval mode and under the step's autocast; backward is autograd's through TorchScript's
+graph. Its executor profiles the first iterations and optimises then, so it is steady a few blocks later than others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from runner.accelerators import ACCELERATORS
+from runner.backends import dynamo, host
+from runner.backends.host_dynamo import HostDynamo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from runner.backends.base import Runtime
+    from runner.environments.machine import Machine
+    from store.record import Accelerator, ExperimentConfig
+
+
+class TorchScript:
+    """Trace the module at the first call; later ones run TorchScript's graph."""
+
+    name = "torchscript"
+    preload: Sequence[str] = ("torch",)
+
+    def unavailable(self, accelerator: Accelerator, machine: Machine) -> str | None:
+        return host.unavailable(accelerator, machine)
+
+    def refuses(self, config: ExperimentConfig) -> str | None:
+        if config.operator is not None:
+            return "torchscript traces modules: measure operators with --dynamo ts"
+        return None
+
+    def variables(self, config: ExperimentConfig, scratch: Path) -> Mapping[str, str]:
+        return ACCELERATORS[config.accelerator].variables
+
+    def open(self, config: ExperimentConfig, device_index: int | None = None) -> Runtime:
+        return host.HostRuntime(config.accelerator, device_index)
+
+    def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
+        module = step.module  # type: ignore[attr-defined]  # `make_step` names the module that a step calls
+        own = module.forward
+        module.forward = Traced(own, module)
+        return step
+
+    def invalid(self) -> str | None:
+        return None
+
+
+class Traced:
+    """A function of a module: traced when it is first called, TorchScript's graph from then on."""
+
+    def __init__(self, function: Callable[..., Any], module: Any) -> None:
+        self._function = function
+        self._module = module
+        self._graph: Any = None
+        self._rebuild: Callable[[Any], Any] = lambda found: found
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        import torch
+        from torch.utils import _pytree as pytree
+
+        leaves, structure = pytree.tree_flatten((args, kwargs))
+        tensors = tuple(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))
+        if self._graph is None:
+            self._trace(leaves, structure, tensors)
+        return self._rebuild(self._graph(*tensors))
+
+    def _trace(self, leaves: list[Any], structure: Any, tensors: tuple[Any, ...]) -> None:
+        """Trace for these inputs; what the function writes to, and random streams, are then as if nobody had traced."""
+        import torch
+
+        written = [each for each in (*tensors, *self._module.buffers()) if not each.requires_grad]
+        before = [each.detach().clone() for each in written]
+        cached = torch.is_autocast_cache_enabled()
+        # A weight that autocast has cast before would be a constant of the graph, without a gradient.
+        torch.set_autocast_cache_enabled(False)
+        try:
+            with torch.random.fork_rng(devices=[]):
+                flat = flattened(self._function, self._module, leaves, structure)
+                self._graph = torch.jit.trace(flat, tensors, check_trace=False, strict=False)
+        finally:
+            torch.set_autocast_cache_enabled(cached)
+        self._rebuild = flat.rebuild
+        with torch.no_grad():
+            for each, value in zip(written, before, strict=True):
+                each.copy_(value)
+
+
+def flattened(function: Callable[..., Any], module: Any, leaves: list[Any], structure: Any) -> Any:
+    """Return the function as a module of tensors only; what else it takes or returns is a constant of its graph."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    class Flat(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.module = module
+
+        def forward(self, *tensors: Any) -> Any:
+            given = iter(tensors)
+            filled = [next(given) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+            args, kwargs = pytree.tree_unflatten(filled, structure)
+            found, shape = pytree.tree_flatten(function(*args, **kwargs))
+            places = [isinstance(leaf, torch.Tensor) for leaf in found]
+            constants = [None if place else leaf for leaf, place in zip(found, places, strict=True)]
+
+            def rebuild(results: Any) -> Any:
+                taken = iter(results)
+                every = [next(taken) if place else const for const, place in zip(constants, places, strict=True)]
+                return pytree.tree_unflatten(every, shape)
+
+            Flat.rebuild = staticmethod(rebuild)
+            return tuple(leaf for leaf, place in zip(found, places, strict=True) if place)
+
+    return Flat()
+
+
+class DynamoTorchScript(HostDynamo):
+    """Dynamo captures, TorchScript runs the captured graphs: `ts`, which PyTorch still lists."""
+
+    def __init__(self) -> None:
+        super().__init__("ts")
+
+    def unavailable(self, accelerator: Accelerator, machine: Machine) -> str | None:
+        return host.unavailable(accelerator, machine)
+
+    def refuses(self, config: ExperimentConfig) -> str | None:
+        if config.dynamic_shapes:
+            return "ts traces a graph for the sizes of its first inputs: leave out --dynamic-shapes"
+        return super().refuses(config)
+
+    def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
+        return dynamo.compile_step(step, traced, config)
+
+
+def traced(graph: Any, inputs: Any) -> Any:
+    """Return a captured graph as TorchScript.
+
+    PyTorch's own `ts` scripts it, which fails on the lazy modules that dynamo makes today and under autocast.
+    """
+    del inputs
+    return Traced(graph.forward, graph)
