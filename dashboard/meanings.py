@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from store.verification import is_smaller_batch
+
 
 class Meaning(NamedTuple):
     """A code in words."""
@@ -16,6 +18,11 @@ VERIFICATION: dict[str, Meaning] = {
     "PASS": Meaning(
         "The results agree with eager's within the tolerance.",
         "Nothing, unless the control below says vacuous: then the check would not have noticed other weights.",
+    ),
+    "PASS (batch N)": Meaning(
+        "The results agree at a batch of N; at the larger timed batch nobody knows, so this is no PASS.",
+        "Read the note that says why: memory or time for the reference, or preset peer's own cap. A machine with more "
+        "memory, a longer `--subprocess-timeout` or a smaller `--batch-size` gives a verdict.",
     ),
     "FAIL": Meaning(
         "The results differ from eager's by more than the tolerance.",
@@ -35,8 +42,9 @@ VERIFICATION: dict[str, Meaning] = {
         "Read the error and the log; `--minify` makes a small program that still fails.",
     ),
     "VERIFIER_SKIPPED": Meaning(
-        "The answer was not compared: nobody asked for it, or a table says why this model is not checked.",
-        "Run with `--verify`. Until then the speed is known and the answer is not.",
+        "The answer was not compared: nobody asked for it, a table says why this model is not checked, or nothing in "
+        "it could be judged (constants, random numbers, noise).",
+        "Run with `--verify`. Where a check is below, its notes say why. The speed is known and the answer is not.",
     ),
     "VERIFIER_DIDNT_RUN": Meaning(
         "The process ended before it could compare.",
@@ -45,3 +53,8 @@ VERIFICATION: dict[str, Meaning] = {
 }
 """By code, as docs/runner.md has them."""
 UNKNOWN = Meaning("A code of a later version, or of another tool.", "Read the record.")
+
+
+def verification(code: str) -> Meaning:
+    """Return what a code says; a smaller batch is one code, whatever its number."""
+    return VERIFICATION.get("PASS (batch N)" if is_smaller_batch(code) else code, UNKNOWN)

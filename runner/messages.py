@@ -77,7 +77,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     memory_limit_bytes: int | None = None
     """A measuring process whose tree holds more is killed by the scheduler: status `oom`."""
     verify: VerifyMode = "off"
-    verify_iterations: int = 1
+    verify_iterations: int = 3
     tolerance: float | None = None
     """In place of the table's."""
     cosine: bool = False
@@ -138,6 +138,8 @@ class Load(msgspec.Struct, tag="load", frozen=True, kw_only=True):
     torchbench_dir: str | None
     requested_at: float
     """CLOCK_MONOTONIC when the scheduler asked for the process."""
+    results: str | None = None
+    """File in which the timed process leaves the results of one more iteration, for the verification; None: nowhere."""
 
 
 class WarmUp(msgspec.Struct, tag="warm_up", frozen=True):
@@ -170,6 +172,8 @@ class Verify(msgspec.Struct, tag="verify", frozen=True, kw_only=True):
     """Build the model anew and compare the backend's results with eager's; the process does nothing else."""
 
     load: Load
+    timed_results: str | None = None
+    """File with results of the timed process."""
 
 
 class Instrument(msgspec.Struct, tag="instrument", frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from store.record import Verification, VerificationCode
+    from store.record import Verification
 
 UNVERIFIED: frozenset[str] = frozenset({"VERIFIER_SKIPPED", "VERIFIER_DIDNT_RUN"})
 """Codes that say nothing about the answer."""
@@ -26,7 +26,7 @@ class HudStatus(NamedTuple):
     out_of_memory: str | None
 
 
-HUD_STATUSES: Mapping[VerificationCode, HudStatus] = {
+HUD_STATUSES: Mapping[str, HudStatus] = {
     "PASS": HudStatus("pass", None),
     "FAIL": HudStatus("fail_accuracy", None),
     "NONDETERMINISTIC_EAGER_RUN": HudStatus("eager_two_runs_differ", None),
@@ -45,8 +45,20 @@ HUD_PASSES: frozenset[str] = frozenset({"pass", SKIPPED_BY_TABLE, "eager_variati
 """What counts as pass under the HUD rule, and only there."""
 
 
+def at_batch(checked: int | None, timed: int | None) -> str:
+    """Return the code of a right answer: PASS at the timed batch, `PASS (batch N)` at a smaller one, which is none."""
+    return "PASS" if checked is None or timed is None or checked >= timed else f"PASS (batch {checked})"
+
+
+def is_smaller_batch(code: str) -> bool:
+    """Say whether a code is `PASS (batch N)`."""
+    return code.startswith("PASS (batch ")
+
+
 def hud_status(verification: Verification) -> str | None:
     """Return the harness's accuracy status; None where it would write no row."""
+    if is_smaller_batch(verification.code):
+        return None
     error, names = verification.error, HUD_STATUSES[verification.code]
     if verification.code == "VERIFIER_SKIPPED" and verification.decided_by == "table":
         return SKIPPED_BY_TABLE

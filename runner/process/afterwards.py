@@ -25,6 +25,22 @@ class Findings:
     warnings: list[str] = field(default_factory=list)
 
 
+RESULTS_LIMIT_BYTES = 1 << 30
+"""Results of an iteration that hold more are not kept."""
+
+
+def keep_results(path: str, output: Any, config: ExperimentConfig) -> None:
+    """Write the tensors of what a step returned, on the host already, for `runner.verify.timed`."""
+    import torch
+
+    from runner.verify.leaves import leaves
+
+    kind = "output" if config.test == "eval" else "result" if config.collect_full_output else "loss"
+    found = {name: leaf for name, leaf in leaves(output, kind).items() if isinstance(leaf, torch.Tensor)}
+    if sum(leaf.nbytes for leaf in found.values()) <= RESULTS_LIMIT_BYTES:
+        torch.save(found, path)
+
+
 def look(config: ExperimentConfig, module: Any, iterate: Callable[[], Any], fallbacks: Collection[str]) -> Findings:
     """Look at the graphs and, where ops fell back, for their callers.
 

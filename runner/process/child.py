@@ -66,7 +66,7 @@ def _extra(command: Verify | Instrument, channel: Channel, enter: Any) -> None:
         from runner.verify import verify
 
         enter("verify")
-        channel.send(Verified(verify(command.load), _of_dynamo(command.load)))
+        channel.send(Verified(verify(command.load, command.timed_results), _of_dynamo(command.load)))
     else:
         from runner.instrument.process import instrument
 

@@ -71,6 +71,7 @@ class Measurement:
         self._backend: Backend = backend_of(config.xla, config.dynamo, config.torch_xla2)
         self._torchbench_dir = command.torchbench_dir
         self._batch_size = command.batch_size
+        self._results_file = command.results
         self._runtime: Runtime
         self._workload: Workload
         self._inputs: Inputs
@@ -237,6 +238,8 @@ class Measurement:
         if finished and self._own_step is not None:
             metrics[FLOOR] = [self._floor(self._own_step)]
             metrics[INPUT_BYTES] = [float(self._own_step.input_bytes)]
+        if finished and self._results_file is not None:
+            self._keep_results(self._results_file)
         found = self._look([each.op for each in fallback_ops]) if finished else afterwards.Findings()
         return Report(
             metrics=metrics,
@@ -269,6 +272,16 @@ class Measurement:
 
     def _look(self, ops: list[str]) -> afterwards.Findings:
         return afterwards.look(self._config, self._workload.module, self._once, ops)
+
+    def _keep_results(self, path: str) -> None:
+        """Leave the results of one more iteration to the verification."""
+        try:
+            output = self._once()
+            self._runtime.after_iteration()
+            self._runtime.after_block()
+            afterwards.keep_results(path, self._runtime.to_host(output), self._config)
+        except Exception as error:  # noqa: BLE001 - the measurement stands without it
+            self._warnings.append(f"the results of this process are not kept: {type(error).__name__}: {error}"[:300])
 
     def _once(self) -> Any:
         """Run one iteration that nobody times; it is not synchronised."""

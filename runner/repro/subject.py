@@ -114,6 +114,9 @@ class Subject:
             "BY_COSINE": criteria.cosine,
             "LARGER_MULTIPLIER": criteria.larger_multiplier,
             "IOU": criteria.iou,
+            "SAMPLES": self.batch_size,
+            "ROWS": criteria.most_samples,
+            "ITERATIONS": self.settings.verify_iterations,
             "KNOWN": tuple((each.tensors, each.tolerance) for each in criteria.deviations),
         }
 

@@ -32,7 +32,11 @@ def examine(job: Job, result: Outcome) -> Extras:
 
 
 def _verify(job: Job, extras: Extras) -> None:
-    found = job.lead_extra("verify", Verify(load=job.load()))
+    results = job.results_file
+    command = Verify(load=job.load(), timed_results=str(results) if results and results.exists() else None)
+    found = job.lead_extra("verify", command)
+    if results is not None:
+        results.unlink(missing_ok=True)
     if isinstance(found.answer, Verified):
         extras.verification, extras.verify_metrics = found.answer.verification, found.answer.metrics
     else:
@@ -49,6 +53,10 @@ def _instrument(job: Job, extras: Extras, *, failed: bool) -> None:
         command = Instrument(load=job.load(), instruments=each.instruments, folder=str(folder), limit_bytes=left)
         limit = instrument.Limit(folder, left)
         found = job.lead_extra(each.name, command, each.variables(config, folder, {}))
+        if found.status == "crashed":
+            # Profilers are less stable than what they look at.
+            extras.warnings.append(f"the extra process `{each.name}` died and was tried once more")
+            found = job.lead_extra(f"{each.name}-second", command, each.variables(config, folder, {}))
         if isinstance(found.answer, Instrumented):
             extras.instrumented.append(found.answer)
             extras.artifacts += [_from_run(job, folder, artifact) for artifact in found.answer.artifacts]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from runner.backends import backend_of
 from runner.messages import Load
 from runner.schedule.caches import Scratch
@@ -63,6 +65,13 @@ class Job:
     def settings(self) -> Settings:
         return self.facts.settings
 
+    @property
+    def results_file(self) -> Path | None:
+        """Return where the timed process leaves results for the verification, which is of the first replica."""
+        if self.settings.verify != "with" or self.replica or self.member.twin:
+            return None
+        return self.folder / f"attempt-{self.attempt}-results.pt"
+
     def load(self) -> Load:
         """Return the first message to any of its processes."""
         return Load(
@@ -79,7 +88,9 @@ class Job:
 
     def timed(self, scratch: Callable[[], Scratch], turns: tuple[int, ...], rewarm: int = 0) -> Seat:
         """Return the seat of the process that is timed; its caches are asked for before each try."""
-        return self._seat("timed", Timing(self.load(), turns, rewarm), lambda: self._variables(scratch()))
+        results = self.results_file
+        load = msgspec.structs.replace(self.load(), results=str(results) if results else None)
+        return self._seat("timed", Timing(load, turns, rewarm), lambda: self._variables(scratch()))
 
     def prime(self, scratch: Scratch) -> Outcome:
         """Have a process of the same configuration fill the caches."""

@@ -71,8 +71,9 @@ class TimmSuite:
         inputs = torch.randn(batch_size, *_input_size(model, module, request.accelerator))
         # Pure feature extractors (num_classes 0) return their features, which then stand for the classes.
         targets = torch.randint(0, module.num_classes or module.num_features, (batch_size,))
-        if model.calibrate_batchnorm and built.weights == "random":
-            calibrate(module, inputs)
+        notes = list(built.notes)
+        if model.calibrate_batchnorm and built.weights == "random" and (why := calibrate(module, inputs)):
+            notes.append(why)
         offered: dict[str, Callable[[Any], Any]] = {
             "cross_entropy": losses.CrossEntropy(targets),
             "sum": losses.sum_of_outputs,
@@ -86,7 +87,7 @@ class TimmSuite:
             loss=loss,
             loss_name=loss_name,
             weights=built.weights,
-            notes=built.notes,
+            notes=notes,
         )
 
     def source(self, request: BuildRequest) -> ModelSource:

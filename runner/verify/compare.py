@@ -1,4 +1,4 @@
-"""Compare two results leaf by leaf and say in one finding how close they are and which check decided."""
+"""Compare results leaf by leaf, in every iteration; one finding says how close they are and which check decided."""
 
 from __future__ import annotations
 
@@ -6,30 +6,45 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from runner.verify.judge import Judgement, Rule, identical, judge, largest
+from runner.verify.judge import CONSTANT, ZEROS, Judgement, Rule, Yardstick, identical, largest
 from runner.verify.leaves import Opaque
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from runner.verify.tables import Deviation
 
-_WEAKEST_LAST = ("bitwise", "allclose", "rmse", "float64", "iou", "cosine", "nan")
+    Leaves = Mapping[str, Any]
+
+_WEAKEST_LAST = ("bitwise", "allclose", "rmse", "iou", "cosine")
 """What a pass rests on is the weakest check that one of its tensors needed."""
+_UNVARIED = frozenset({CONSTANT, ZEROS})
+"""Reasons for which a tensor is no evidence, and yet can be wrong."""
+SEEDED = "it changes with the seed of the random numbers"
+BY_SAMPLE = frozenset({"output", "prediction", "result"})
+"""Kinds of leaves whose first dimension may be that of samples."""
+REQUIRED = frozenset({"output", "loss", "result"})
+"""Kinds of leaves that have to be judged, as far as they vary: without them there is no PASS."""
 
 
 @dataclass(kw_only=True)
 class Finding:
     """What comparing all leaves found.
 
-    Figures are the largest over all tensors (of cosine the least); tensors of rounding noise have no part in the
-    relative ones, unless they are what failed.
+    Figures are the largest over all tensors (of cosine the least); tensors that are not judged have no part in them.
     """
 
     passed: bool = True
     decided_by: str | None = None
     first_failed: str | None = None
+    failed_iteration: int | None = None
+    """Of the first failure, from 1 on."""
+    failed_samples: tuple[int, int] | None = None
+    """Of the first failure: the first and last sample of the chunk that is furthest off."""
     tensors: int = 0
+    """Compared, judged or not."""
+    judged: set[str] = field(default_factory=set)
+    """Leaves that the verdict rests on."""
     max_abs: float | None = None
     max_rel: float | None = None
     rmse: float | None = None
@@ -37,57 +52,126 @@ class Finding:
     furthest: str | None = None
     """Whose RMSE these are: the first failure, else the leaf furthest from float64."""
     cosine: float | None = None
-    relative: list[str] = field(default_factory=list)
-    """Leaves whose tolerance was relative to their largest value."""
+    tight: list[str] = field(default_factory=list)
+    """Leaves whose rule was tightened, because the harness's would not have noticed a wrong one."""
     opaque: list[str] = field(default_factory=list)
     """Leaves that cannot be compared."""
-    noise: list[str] = field(default_factory=list)
-    """Leaves in which eager itself is far from float64."""
+    unjudged: dict[str, str] = field(default_factory=dict)
+    """Leaves that the verdict does not rest on, with the reason."""
+    far: dict[str, float] = field(default_factory=dict)
+    """Those of them that even the harness's rule would fail, with the largest difference."""
     deviating: dict[str, str] = field(default_factory=dict)
     """Leaves that pass only because of an entry of `deviations.yaml`, with its reason."""
-    not_finite: list[str] = field(default_factory=list)
-    """Leaves with values of eager's that are not finite."""
+    widened: list[str] = field(default_factory=list)
+    """Leaves whose dtype is not eager's."""
+
+    def missing(self) -> list[str]:
+        """Return the leaves that would have to be judged for a PASS and are not: those that vary."""
+        return [name for name, why in self.unjudged.items() if kind_of(name) in REQUIRED and why not in _UNVARIED]
+
+    @property
+    def conclusive(self) -> bool:
+        """Say whether a pass is one: all outputs that vary, or the loss, were judged."""
+        return not self.missing() and any(kind_of(name) in REQUIRED for name in self.judged)
 
 
-def compare(
-    eager: Mapping[str, Any],
-    result: Mapping[str, Any],
-    double: Mapping[str, Any] | None,
-    rule: Rule,
-    deviations: Sequence[Deviation] = (),
-) -> Finding:
-    """Judge every leaf; one that fails is judged once more where a deviation of the backend is known."""
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """What right results are."""
+
+    eager: Sequence[Leaves]
+    """By iteration."""
+    double: Sequence[Leaves] | None
+    rule: Rule
+    deviations: Sequence[Deviation] = ()
+    seeded: frozenset[str] = frozenset()
+    """Leaves that change with the seed."""
+    constant: frozenset[str] = frozenset()
+    """Leaves that other weights and inputs leave as they are."""
+    samples: int | None = None
+    """Samples of an iteration: the first dimension of what is judged chunk by chunk."""
+    rows: int | None = None
+    """Samples of a chunk."""
+    _yardsticks: dict[tuple[int, int, str], Yardstick] = field(default_factory=dict)
+
+    def yardstick(self, name: str, iteration: int, scale: float) -> Yardstick:
+        """Return by what a leaf is judged; equal tensors of two iterations are one object, and have one yardstick."""
+        eager = self.eager[iteration][name]
+        # Random numbers in float64 are other ones.
+        double = self.double[iteration].get(name) if self.double and name not in self.seeded else None
+        key = (id(eager), id(double), name)
+        if key not in self._yardsticks:
+            rows = self.rows if kind_of(name) in BY_SAMPLE and self._by_sample(eager) else None
+            self._yardsticks[key] = Yardstick.of(eager, double, self.rule, scale, rows)
+        return self._yardsticks[key]
+
+    def part(self, kinds: Collection[str], *, but: bool = False) -> Expected:
+        """Return what is expected of leaves of these kinds, or of all the others."""
+
+        def chosen(leaves: Leaves) -> Leaves:
+            return {name: leaf for name, leaf in leaves.items() if (kind_of(name) in kinds) != but}
+
+        double = None if self.double is None else [chosen(each) for each in self.double]
+        return replace(self, eager=[chosen(each) for each in self.eager], double=double)
+
+    def _by_sample(self, eager: Any) -> bool:
+        return _is_tensor(eager) and self.samples is not None and eager.dim() > 0 and eager.shape[0] == self.samples
+
+
+def compare(expected: Expected, results: Sequence[Leaves]) -> Finding:
+    """Judge every leaf of every iteration; one that fails is judged once more where a deviation of it is known."""
+    import torch
+
     found = Finding()
-    missing = next((name for name in [*eager, *result] if name not in eager or name not in result), None)
-    if missing is not None:
-        return Finding(passed=False, decided_by="structure", first_failed=missing)
-    scales = {} if double else _scales(eager)
-    for name, value in eager.items():
-        if isinstance(value, Opaque):
-            found.opaque.append(f"{name} ({value.kind})")
-            continue
-        reference = double.get(name) if double else None
-        scale = scales.get(kind_of(name))
-        judged = judge(value, result[name], reference, rule, scale)
-        known = next((each for each in deviations if each.names(name)), None)
-        if known and not judged.passed:
-            judged = judge(value, result[name], reference, replace(rule, tolerance=known.tolerance), scale)
-            if judged.passed:
-                found.deviating[name] = known.reason
-        _add(found, name, judged)
-        found.tensors += _is_tensor(value)
-        if _not_finite(value):
-            found.not_finite.append(name)
+    seen: dict[tuple[int, ...], None] = {}
+    for iteration, (eager, result) in enumerate(zip(expected.eager, results, strict=True)):
+        missing = next((name for name in [*eager, *result] if name not in eager or name not in result), None)
+        if missing is not None:
+            return Finding(passed=False, decided_by="structure", first_failed=missing, failed_iteration=iteration + 1)
+        scales = {} if expected.double else _scales(eager)
+        for name, value in eager.items():
+            double = expected.double[iteration].get(name) if expected.double else None
+            key = (id(value), id(result[name]), id(double))
+            if isinstance(value, Opaque):
+                text = f"{name} ({value.kind})"
+                found.opaque += [text] if text not in found.opaque else []
+            elif key not in seen or not _is_tensor(value):
+                # The same three tensors in a later iteration say the same.
+                seen[key] = None
+                yardstick = expected.yardstick(name, iteration, scales.get(kind_of(name), 0.0))
+                judged = _judged(expected, found, name, yardstick, result[name], double)
+                if not judged.passed or isinstance(yardstick.eager, torch.Tensor):
+                    _add(found, expected, name, iteration, judged)
+            if iteration == 0:
+                found.tensors += _is_tensor(value)
+            if _is_tensor(value) and _is_tensor(result[name]) and value.dtype != result[name].dtype:
+                found.widened += [name] if name not in found.widened else []
     return found
 
 
-def first_difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> str | None:
-    """Return the first leaf in which two runs of the same differ, or None."""
-    names = dict.fromkeys([*first, *second])
-    return next(
-        (name for name in names if name not in first or name not in second or not identical(first[name], second[name])),
-        None,
-    )
+def unchanged(expected: Expected, results: Leaves) -> frozenset[str]:
+    """Return the leaves of the first iteration that pass although weights and inputs were disturbed."""
+    found = set()
+    scales = {} if expected.double else _scales(expected.eager[0])
+    for name, value in expected.eager[0].items():
+        if not _is_tensor(value) or not _is_tensor(results.get(name)) or kind_of(name) == "param":
+            continue
+        yardstick = expected.yardstick(name, 0, scales.get(kind_of(name), 0.0))
+        if yardstick.unjudged is None and yardstick.judge(results[name]).passed:
+            found.add(name)
+    return frozenset(found)
+
+
+def differences(first: Sequence[Leaves], second: Sequence[Leaves]) -> list[tuple[str, int]]:
+    """Return the leaves in which two runs of the same differ, each with its iteration, from 0 on."""
+    found = []
+    for iteration, (one, other) in enumerate(zip(first, second, strict=True)):
+        found += [
+            (name, iteration)
+            for name in dict.fromkeys([*one, *other])
+            if name not in one or name not in other or not identical(one[name], other[name])
+        ]
+    return found
 
 
 def kind_of(name: str) -> str:
@@ -95,21 +179,47 @@ def kind_of(name: str) -> str:
     return name.partition(".")[0].partition("[")[0]
 
 
-def _add(found: Finding, name: str, judged: Judgement) -> None:
+def _judged(expected: Expected, found: Finding, name: str, yardstick: Yardstick, result: Any, double: Any) -> Judgement:
+    """Judge a leaf, once more where a deviation of the backend is known."""
+    judged = yardstick.judge(result)
+    known = next((each for each in expected.deviations if each.names(name)), None)
+    if known and not judged.passed:
+        looser = Yardstick.of(yardstick.eager, double, replace(expected.rule, tolerance=known.tolerance))
+        again = replace(looser, tight=False, gain=None, slack=known.tolerance / 10, tolerance=known.tolerance).judge(
+            result
+        )
+        if again.passed:
+            found.deviating[name] = known.reason
+            return again
+    return judged
+
+
+def _add(found: Finding, expected: Expected, name: str, iteration: int, judged: Judgement) -> None:
     """Take a leaf's judgement into the finding."""
-    if judged.scale != 1.0:
-        found.relative.append(name)
-    first_failure = found.passed and not judged.passed
+    why = judged.unjudged if name not in expected.constant else judged.unjudged or CONSTANT
+    if name in expected.seeded and not (judged.passed and why is None):
+        why = SEEDED
+    wrong_kind = judged.check in ("shape", "dtype", "structure", "finite")
+    failed = not judged.passed and (why is None or why in _UNVARIED or wrong_kind)
+    if why is not None and not failed:
+        found.unjudged[name] = why
+        found.judged.discard(name)
+        if not judged.passed:
+            found.far[name] = max(found.far.get(name, 0.0), judged.max_abs or 0.0)
+        return
+    if name not in found.unjudged:
+        found.judged.add(name)
+    if judged.tight and name not in found.tight:
+        found.tight.append(name)
+    first_failure = found.passed and failed
     found.max_abs = _extreme(max, found.max_abs, judged.max_abs)
-    if judged.noise:
-        found.noise.append(name)
-    if first_failure or not judged.noise:
-        found.max_rel = _extreme(max, found.max_rel, judged.max_rel)
-        found.cosine = _extreme(min, found.cosine, judged.cosine)
+    found.max_rel = _extreme(max, found.max_rel, judged.max_rel)
+    found.cosine = _extreme(min, found.cosine, judged.cosine)
     if first_failure or (found.passed and (judged.rmse or 0.0) >= (found.rmse or 0.0)):
         found.rmse, found.rmse_eager, found.furthest = judged.rmse, judged.rmse_eager, name
     if first_failure:
         found.passed, found.first_failed, found.decided_by = False, name, judged.check
+        found.failed_iteration, found.failed_samples = iteration + 1, judged.samples
     elif found.passed:
         checks = [judged.check] if found.decided_by is None else [found.decided_by, judged.check]
         found.decided_by = max(checks, key=_WEAKEST_LAST.index)
@@ -120,7 +230,7 @@ def _extreme(choose: Any, *values: float | None) -> float | None:
     return choose(known) if known else None
 
 
-def _scales(leaves: Mapping[str, Any]) -> dict[str, float]:
+def _scales(leaves: Leaves) -> dict[str, float]:
     """Return the largest magnitude of each kind of leaf."""
     found: dict[str, float] = defaultdict(float)
     for name, value in _floating(leaves.items()):
@@ -132,12 +242,6 @@ def _is_tensor(value: Any) -> bool:
     import torch
 
     return isinstance(value, torch.Tensor)
-
-
-def _not_finite(value: Any) -> bool:
-    import torch
-
-    return _is_tensor(value) and value.is_floating_point() and not bool(torch.isfinite(value).all())
 
 
 def _floating(items: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:

@@ -1,4 +1,4 @@
-"""The negative control: a copy with disturbed weights has to fail the check, else the check sees nothing."""
+"""A copy with disturbed weights and inputs: a result that it has too is a constant, and no evidence of anything."""
 
 from __future__ import annotations
 
@@ -14,12 +14,9 @@ _OF_ZEROS = 0.02
 _EVERY = 2
 """Every other tensor is disturbed, from the first on: the weights, where weights and biases alternate."""
 
-TRIVIAL = frozenset({"param"})
-"""Kinds of leaves that differ because they were disturbed, and so show nothing."""
-
 
 def disturb(workload: Workload, seed: int) -> str | None:
-    """Add noise to some weights, to the inputs where there are none; say to what, None where there is nothing."""
+    """Add noise to some weights and to all floating inputs; say to what, None where there is neither."""
     import torch
     from torch.utils import _pytree as pytree
 
@@ -28,19 +25,23 @@ def disturb(workload: Workload, seed: int) -> str | None:
     with torch.no_grad():
         for weight in weights[::_EVERY]:
             weight.add_(_noise(weight, generator))
-    if weights:
-        return "weights"
     inputs = (workload.args, workload.kwargs)
+    leaves = pytree.tree_leaves(inputs)
+    floating = any(isinstance(each, torch.Tensor) and each.is_floating_point() and each.numel() for each in leaves)
     workload.args, workload.kwargs = pytree.tree_map_only(
-        torch.Tensor, lambda each: each + _noise(each, generator) if each.is_floating_point() else each, inputs
+        torch.Tensor, lambda each: _disturbed(each, generator) if each.is_floating_point() else each, inputs
     )
-    floating = [each for each in pytree.tree_leaves(inputs) if isinstance(each, torch.Tensor)]
-    return "inputs" if any(each.is_floating_point() for each in floating) else None
+    return " and ".join([*(["weights"] if weights else ()), *(["inputs"] if floating else ())]) or None
+
+
+def _disturbed(tensor: Any, generator: Any) -> Any:
+    made = tensor.detach() + _noise(tensor, generator)
+    return made.requires_grad_(tensor.requires_grad)
 
 
 def _noise(tensor: Any, generator: Any) -> Any:
     import torch
 
-    size = tensor.square().mean().sqrt().item() or _OF_ZEROS
+    size = tensor.detach().square().mean().sqrt().item() or _OF_ZEROS
     noise = torch.randn(tensor.shape, generator=generator, dtype=torch.float32)
     return (noise * (_STRENGTH * size)).to(tensor.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from runner.process import steps
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, SuiteContext
 from runner.verify import control, determinism
+from runner.verify.judge import identical
 from runner.verify.leaves import leaves
 
 if TYPE_CHECKING:
@@ -28,19 +30,39 @@ class NotBuilt(Exception):
     """The suite could not build the model; the cause says why."""
 
 
+class NotInPieces(Exception):
+    """The results of parts of a batch are not parts of the results of the whole batch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How much of an experiment is compared."""
+
+    batch_size: int | None
+    """As the suite is asked for it; None: its own."""
+    iterations: int
+    most: int | None = None
+    """Samples at most, whatever the suite's own batch size is."""
+
+
 @dataclass(kw_only=True)
 class Results:
     """What one copy gave; nothing of the copy itself stays."""
 
-    leaves: dict[str, Any]
+    leaves: list[dict[str, Any]]
+    """By iteration; a tensor that an iteration gives again is the same object."""
     batch_size: int | None
     draws: bool
     """It drew random numbers, which other devices and compilers draw from other streams."""
+    seconds: list[float]
+    """Of each iteration."""
+    dropout: bool = False
+    """Dropout was taken out of the model."""
     disturbed: str | None = None
     notes: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Copies:
     """Makes and runs the copies of one experiment, one at a time."""
 
@@ -49,73 +71,107 @@ class Copies:
     runtime: Runtime
     """The backend's. Opened before anything runs: autograd counts its devices at the first backward pass, and an XLA
     device that appears later can run none."""
+    size: Size
+    timed_batch_size: int | None = None
+    """What an iteration of the timed process holds, known from the first build on."""
 
-    def eager(self, *, disturbed: bool = False) -> Results:
-        """Run the model eagerly on the accelerator, on the CPU where that has no eager mode."""
-        return self._run(self._eager_config(), self._eager_runtime(), disturbed=disturbed)
+    def eager(self, *, disturbed: bool = False, reseeded: bool = False, pieces: int = 1) -> Results:
+        """Run the model eagerly on the accelerator, on the CPU where that has no eager mode.
 
-    def double(self) -> Results:
+        Args:
+            disturbed: one iteration with other weights and inputs.
+            reseeded: with the same weights and inputs, and other random numbers in the iterations.
+            pieces: one iteration, in so many parts of the batch.
+        """
+        config, runtime = self._eager_config(), self._eager_runtime()
+        return self._run(config, runtime, disturbed=disturbed, shift=int(reseeded), pieces=pieces)
+
+    def double(self, pieces: int = 1) -> Results:
         """Run it eagerly in float64, from the same float32 weights."""
-        return self._run(msgspec.structs.replace(self._eager_config(), dtype="float64"), self._eager_runtime())
+        config = msgspec.structs.replace(self._eager_config(), dtype="float64")
+        return self._run(config, self._eager_runtime(), pieces=pieces)
 
     def backend(self) -> Results:
         """Run it as the experiment's backend does."""
         return self._run(self.load.config, self.runtime)
+
+    def backend_with_predictions(self) -> Results:
+        """Run one iteration of training whose step returns what the model predicts, too: no program that is timed."""
+        return self._run(_with_predictions(self.load.config), self.runtime, iterations=1)
+
+    def judges_predictions(self) -> bool:
+        """Say whether predictions of training are compared, too: in the loss of many samples one of them is lost."""
+        config, samples = self.load.config, self.size.batch_size or self.timed_batch_size
+        lost = samples is None or samples > self.criteria.most_samples
+        return config.test == "train" and not config.collect_full_output and lost
 
     def _eager_runtime(self) -> Runtime:
         return backend_of(None, None).open(self._eager_config(), self.load.settings.device_index)
 
     def _eager_config(self) -> ExperimentConfig:
         config = self.load.config
+        config = _with_predictions(config) if config.test == "train" else config
         accelerator = "cpu" if config.accelerator == "tpu" else config.accelerator
         return msgspec.structs.replace(config, xla=None, dynamo=None, torch_xla2=None, accelerator=accelerator)
 
-    def _run(self, config: ExperimentConfig, runtime: Runtime, *, disturbed: bool = False) -> Results:
+    def _run(self, config: ExperimentConfig, runtime: Runtime, **how: Any) -> Results:
         try:
-            return self._run_copy(config, runtime, disturbed=disturbed)
+            return self._run_copy(config, runtime, **how)
         finally:
             _free(config)
 
-    def _run_copy(self, config: ExperimentConfig, runtime: Runtime, *, disturbed: bool) -> Results:
+    def _run_copy(
+        self,
+        config: ExperimentConfig,
+        runtime: Runtime,
+        *,
+        iterations: int | None = None,
+        disturbed: bool = False,
+        shift: int = 0,
+        pieces: int = 1,
+    ) -> Results:
         import torch
 
-        seed, iterations = self.load.settings.seed, self.load.settings.verify_iterations
         backend = backend_of(config.xla, config.dynamo, config.torch_xla2)
         workload = self._build()
-        if config.test == "train":
-            determinism.without_dropout(workload.module)
-        what = control.disturb(workload, seed) if disturbed else None
+        dropout = config.test == "train" and determinism.without_dropout(workload.module)
+        what = control.disturb(workload, self.load.settings.seed) if disturbed else None
         steps.cast(workload, config)
         runtime.place(workload)
         step = backend.compile(steps.make_step(workload, config, runtime.device), config)
-        output, draws = None, False
+        count = 1 if disturbed or pieces > 1 else iterations or self.size.iterations
+        predicts = config.collect_full_output and not self.load.config.collect_full_output
+        found: list[dict[str, Any]] = []
+        draws, seconds = False, []
         with torch.set_grad_enabled(config.test == "train"):
-            for args, kwargs in steps.fresh_inputs(workload, iterations):
-                determinism.seed_host(seed)
-                runtime.seed(seed)
-                before = determinism.random_state(runtime.device)
-                output = step(args, kwargs)
-                runtime.after_iteration()
-                runtime.after_block()
-                after = determinism.random_state(runtime.device)
-                draws = any(not torch.equal(old, new) for old, new in zip(before, after, strict=True))
+            for args, kwargs in steps.fresh_inputs(workload, count):
+                began = time.perf_counter()
+                parts = []
+                for part in in_pieces((args, kwargs), workload.batch_size, pieces):
+                    output, drew = _iterate(step, part, runtime, self.load.settings.seed + shift)
+                    parts.append(_collect(workload, output, config, predicts=predicts))
+                    draws = draws or drew
+                found.append(_shared(joined(parts, workload.batch_size), found))
+                seconds.append(time.perf_counter() - began)
         return Results(
-            leaves=_collect(workload, runtime.to_host(output), config),
+            leaves=found,
             batch_size=workload.batch_size,
             draws=draws,
+            seconds=seconds,
+            dropout=dropout,
             disturbed=what,
             notes=[note] if (note := backend.invalid()) else [],
         )
 
     def _build(self) -> Workload:
-        """Build with the batch size of the timing, made smaller where the tables say so."""
-        asked = self.load.batch_size
-        workload = self._build_with(self.criteria.samples(asked))
-        wanted = self.criteria.samples(workload.batch_size)
-        # A suite may keep its own size whatever is asked for; asked once more it would say the same.
-        if asked is None and wanted != workload.batch_size:
+        """Build with the batch size of the timing, with a smaller one where the size says so."""
+        workload = self._build_with(self.size.batch_size)
+        if self.timed_batch_size is None:
+            self.timed_batch_size = self.load.batch_size or workload.batch_size
+        most = self.size.most
+        if most is not None and workload.batch_size is not None and workload.batch_size > most:
             del workload
-            workload = self._build_with(wanted)
+            workload = self._build_with(most)
         return workload
 
     def _build_with(self, batch_size: int | None) -> Workload:
@@ -138,13 +194,90 @@ class Copies:
             raise NotBuilt from error
 
 
-def _collect(workload: Workload, output: Any, config: ExperimentConfig) -> dict[str, Any]:
-    """Return outputs in eval; in train the loss, gradients, buffers and, after an optimizer's step, parameters."""
+def _iterate(step: Any, part: Any, runtime: Runtime, seed: int) -> tuple[Any, bool]:
+    """Run one iteration; return its result on the host, and whether it drew random numbers."""
+    determinism.seed_host(seed)
+    runtime.seed(seed)
+    before = determinism.random_state(runtime.device)
+    output = step(*part)
+    runtime.after_iteration()
+    runtime.after_block()
+    after = determinism.random_state(runtime.device)
+    return runtime.to_host(output), not determinism.same_state(before, after)
+
+
+def _shared(leaves_: dict[str, Any], before: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the leaves, those of the iteration before where they are the same: memory is kept once."""
+    if not before:
+        return leaves_
+    last = before[-1]
+    same = {name for name, leaf in leaves_.items() if name in last and identical(last[name], leaf)}
+    return {name: last[name] if name in same else leaf for name, leaf in leaves_.items()}
+
+
+def in_pieces(inputs: Any, samples: int | None, pieces: int) -> list[Any]:
+    """Split what has one entry per sample along its first dimension; everything else goes to each part as it is.
+
+    Raises:
+        NotInPieces: there is nothing to split.
+    """
+    import torch
+    from torch.utils import _pytree as pytree
+
+    if pieces == 1:
+        return [inputs]
+    leaves_, structure = pytree.tree_flatten(inputs)
+
+    def by_sample(leaf: Any) -> bool:
+        return isinstance(leaf, torch.Tensor) and leaf.dim() > 0 and leaf.shape[0] == samples
+
+    if samples is None or samples < pieces or not any(map(by_sample, leaves_)):
+        raise NotInPieces("no input has one entry per sample")
+    split = [leaf.tensor_split(pieces) if by_sample(leaf) else [leaf] * pieces for leaf in leaves_]
+    return [pytree.tree_unflatten(list(part), structure) for part in zip(*split, strict=True)]
+
+
+def joined(parts: list[dict[str, Any]], samples: int | None) -> dict[str, Any]:
+    """Put the results of the parts of a batch together.
+
+    Raises:
+        NotInPieces: a result has not one entry per sample.
+    """
+    import torch
+
+    if len(parts) == 1:
+        return parts[0]
+    found = {}
+    for name, first in parts[0].items():
+        each = [part.get(name) for part in parts]
+        if not all(isinstance(leaf, torch.Tensor) and leaf.dim() for leaf in each):
+            if all(identical(first, leaf) for leaf in each):
+                found[name] = first
+                continue
+            raise NotInPieces(f"{name} is not a tensor with one entry per sample")
+        found[name] = torch.cat(each)
+        if found[name].shape[0] != samples:
+            raise NotInPieces(f"{name} has not one entry per sample")
+    return found
+
+
+def _with_predictions(config: ExperimentConfig) -> ExperimentConfig:
+    return msgspec.structs.replace(config, collect_full_output=True)
+
+
+def _collect(workload: Workload, output: Any, config: ExperimentConfig, *, predicts: bool) -> dict[str, Any]:
+    """Return outputs in eval; in train the loss, gradients, buffers and, after an optimizer's step, parameters.
+
+    `predicts`: the step returns what the model predicts, too.
+    """
     double = config.dtype == "float64"
     if config.test == "eval":
         return leaves(output, "output", double=double)
     module = workload.module
-    found = leaves(output, "result" if config.collect_full_output else "loss", double=double)
+    if predicts:
+        found = leaves(output[0], "prediction", double=double) | leaves(output[1], "loss", double=double)
+    else:
+        found = leaves(output, "result" if config.collect_full_output else "loss", double=double)
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
             # A backend may leave out a gradient that is zero.

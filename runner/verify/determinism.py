@@ -47,13 +47,15 @@ def seed_host(seed: int) -> None:
     torch.manual_seed(seed)
 
 
-def without_dropout(module: Any) -> None:
+def without_dropout(module: Any) -> bool:
     """Take the dropout layers out of a built model, and set what probabilities are left, drop-path's too, to 0.
+
+    It says whether there were any.
 
     The random streams of devices and compilers cannot match. A configuration is read once, at construction, by most
     layers and at each call by some: so the layers' own attributes and those of the configuration are changed.
     """
-    _take_out_layers(module)
+    changed = _take_out_layers(module)
     for part in module.modules():
         holders = [part]
         if getattr(part, "config", None) is not None and hasattr(part.config, "__dict__"):
@@ -62,9 +64,11 @@ def without_dropout(module: Any) -> None:
             for name, value in list(vars(holder).items()):
                 if isinstance(value, float) and value > 0 and _is_probability(name, type(part).__name__):
                     setattr(holder, name, 0.0)
+                    changed = True
+    return changed
 
 
-def _take_out_layers(module: Any) -> None:
+def _take_out_layers(module: Any) -> bool:
     """Let each dropout layer that drops anything hand on what it gets.
 
     With a probability of 0 it would be a copy in the program that dynamo's backends get, one that the timed program
@@ -76,9 +80,14 @@ def _take_out_layers(module: Any) -> None:
     def hand_on(values: Any) -> Any:
         return values
 
-    for part in module.modules():
-        if isinstance(part, torch.nn.modules.dropout._DropoutNd) and part.p > 0:  # noqa: SLF001 - what all kinds share
-            part.forward = hand_on
+    dropping = [
+        part
+        for part in module.modules()
+        if isinstance(part, torch.nn.modules.dropout._DropoutNd) and part.p > 0  # noqa: SLF001 - what all kinds share
+    ]
+    for part in dropping:
+        part.forward = hand_on
+    return bool(dropping)
 
 
 def _is_probability(name: str, owner: str) -> bool:
@@ -89,9 +98,26 @@ def _is_probability(name: str, owner: str) -> bool:
 
 def random_state(device: Any) -> list[Any]:
     """Return the state of the streams that a step on this device draws from."""
+    import numpy as np
     import torch
 
-    states = [torch.get_rng_state()]
+    states = [random.getstate(), np.random.get_state(), torch.get_rng_state()]  # noqa: NPY002 - models draw from it
     if device.type in ("cuda", "xpu"):
         states.append(getattr(torch, device.type).get_rng_state())
     return states
+
+
+def same_state(before: list[Any], after: list[Any]) -> bool:
+    """Say whether nothing was drawn between two states."""
+    return all(bool(_equal(old, new)) for old, new in zip(before, after, strict=True))
+
+
+def _equal(old: Any, new: Any) -> bool:
+    """Compare states of any library: tensors, arrays and plain values, alone or in tuples."""
+    import torch
+
+    if isinstance(old, tuple):
+        return all(_equal(*pair) for pair in zip(old, new, strict=True))
+    if isinstance(old, torch.Tensor):
+        return bool(torch.equal(old, new))
+    return bool((old == new).all()) if hasattr(old, "all") else bool(old == new)

@@ -16,6 +16,11 @@ _NO_ROUNDING = 100.0
 def of(finding: Finding) -> list[str]:
     """Return the notes of a comparison, each with the tensors it is about."""
     found = []
+    if finding.failed_iteration and finding.failed_iteration > 1:
+        found.append(f"{finding.first_failed}: right before iteration {finding.failed_iteration}")
+    if finding.failed_samples:
+        first, last = finding.failed_samples
+        found.append(f"{finding.first_failed}: samples {first} to {last} are furthest off (from 0 on)")
     for reason in dict.fromkeys(finding.deviating.values()):
         about = [name for name, its in finding.deviating.items() if its == reason]
         found.append(f"{_names(about)}: outside the tolerance, but known: {reason}")
@@ -24,17 +29,29 @@ def of(finding: Finding) -> list[str]:
             f"{finding.furthest}: RMSE {finding.rmse:.2g} against eager's {finding.rmse_eager:.2g}; "
             "the tolerance allows it, rounding does not explain it"
         )
-    if finding.relative:
+    if finding.tight:
         found.append(
-            f"{_names(finding.relative)}: all values lie below the tolerance, so it is relative to the largest one"
+            f"{_names(finding.tight)}: judged more strictly, because the table's tolerance would not notice 5 %"
         )
-    if finding.noise:
-        found.append(f"{_names(finding.noise)}: eager itself is far from float64 there, so nothing exact can be asked")
-    if finding.not_finite:
-        found.append(f"{_names(finding.not_finite)}: eager's values are not all finite")
+    for reason in dict.fromkeys(finding.unjudged.values()):
+        about = [name for name, its in finding.unjudged.items() if its == reason]
+        found.append(f"{_names(about)}: not judged: {reason}")
+    if finding.far:
+        name, distance = max(finding.far.items(), key=lambda each: each[1])
+        found.append(f"{_names(list(finding.far))}: not judged, and {distance:.3g} away ({name})")
+    if finding.widened:
+        found.append(f"{_names(finding.widened)}: of another dtype than eager's")
     if finding.opaque:
         found.append(f"{_names(finding.opaque)}: no tensor, not compared")
     return found
+
+
+def inconclusive(finding: Finding) -> str:
+    """Say why agreement is no PASS."""
+    missing = finding.missing()
+    if missing:
+        return f"no PASS: {_names(missing)} would have to be judged"
+    return "no PASS: no output varies with weights and inputs, so nothing could be judged"
 
 
 def _far_off(finding: Finding) -> bool:

@@ -1,25 +1,26 @@
-"""The order of a verification: eager twice, eager in float64, the backend, the negative control."""
+"""The order of a verification: eager twice, eager in float64, copies that vary, the backend, the timed process."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from runner import failure
 from runner.backends import backend_of
-from runner.verify import control, determinism, notes, tables
-from runner.verify.compare import Finding, compare, first_difference, kind_of
-from runner.verify.copies import Copies, NotBuilt, Results
+from runner.process import steps
+from runner.verify import determinism, fit, notes, tables, timed
+from runner.verify.compare import Expected, Finding, compare, differences, kind_of, unchanged
+from runner.verify.copies import Copies, NotBuilt, Results, Size
 from runner.verify.judge import Rule
 from store.record import Verification
+from store.verification import at_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.messages import Load
     from runner.verify.tables import Criteria
-    from store.record import VerificationCode
 
 T = TypeVar("T")
 
@@ -27,14 +28,19 @@ T = TypeVar("T")
 class Stopped(Exception):
     """A run of a copy failed, so there is nothing to compare."""
 
-    def __init__(self, code: VerificationCode, error: Exception) -> None:
+    def __init__(self, code: str, error: Exception) -> None:
         super().__init__(str(error))
         self.code = code
         self.error = error
 
 
-def verify(load: Load) -> Verification:
-    """Compare the backend's results with eager's; what the copies raise is part of the answer."""
+def verify(load: Load, timed_results: str | None = None) -> Verification:
+    """Compare the backend's results with eager's; what the copies raise is part of the answer.
+
+    Args:
+        load: the experiment, as the timed process was asked for it.
+        timed_results: the file in which the timed process left results of its own, or None.
+    """
     began = time.perf_counter()
     criteria = tables.criteria(load.config, load.settings)
     found = Verification(
@@ -49,11 +55,30 @@ def verify(load: Load) -> Verification:
     else:
         try:
             determinism.make_deterministic(load.config, load.settings.threads)
-            _Check(_run(lambda: _open(load, criteria), "EXCEPTION_RAISED"), found).carry_out()
+            copies = _run(lambda: _open(load, criteria), "EXCEPTION_RAISED")
+            _at_the_largest_size(copies, found, fit.Limits.of(load.settings, began), timed_results)
         except Stopped as stopped:
             _tell(found, stopped)
     found.seconds = time.perf_counter() - began
     return found
+
+
+def _at_the_largest_size(copies: Copies, found: Verification, limits: fit.Limits, timed_results: str | None) -> None:
+    """Check at the timed batch; at a smaller one only where eager or float64 cannot be had at it."""
+    if copies.load.settings.preset == "peer":
+        copies.size = replace(copies.size, most=copies.criteria.most_samples)
+    while True:
+        usual = list(found.notes)
+        try:
+            _Check(copies=copies, found=found, limits=limits, timed_results=timed_results).carry_out()
+        except fit.TooLarge as too_large:
+            smaller = fit.smaller(copies, too_large.batch_size)
+            if smaller is None:
+                raise Stopped("EAGER_FAILED", too_large.error or too_large) from too_large
+            found.notes = [*usual, f"{too_large}: {smaller.batch_size} samples are compared instead"]
+            copies.size = smaller
+        else:
+            return
 
 
 def _tell(found: Verification, stopped: Stopped) -> None:
@@ -68,53 +93,133 @@ def _tell(found: Verification, stopped: Stopped) -> None:
 def _open(load: Load, criteria: Criteria) -> Copies:
     config = load.config
     backend = backend_of(config.xla, config.dynamo, config.torch_xla2)
-    return Copies(load=load, criteria=criteria, runtime=backend.open(config, load.settings.device_index))
+    return Copies(
+        load=load,
+        criteria=criteria,
+        runtime=backend.open(config, load.settings.device_index),
+        size=Size(batch_size=load.batch_size, iterations=load.settings.verify_iterations),
+    )
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Check:
     """One verification on its way; what it learns goes into `found`."""
 
     copies: Copies
     found: Verification
+    limits: fit.Limits
+    timed_results: str | None
+    _told: list[str] = field(default_factory=list)
 
     def carry_out(self) -> None:
         """Run the copies in order and give the verdict."""
         eager = self._eager()
         if eager is None:
             return
-        double = self._double()
+        expected = self._expected(eager)
         result = _run(self.copies.backend, "EXCEPTION_RAISED")
         self.found.notes += result.notes
-        criteria = self.copies.criteria
-        rule = self._rule(cosine=criteria.cosine or double is None)
-        finding = compare(eager.leaves, result.leaves, double, rule, criteria.deviations)
+        finding = compare(expected.part({"prediction"}, but=True), result.leaves)
         del result
-        self._conclude(finding)
-        if finding.passed and finding.tensors:
-            self._control(eager, double, rule)
+        self._conclude(self._with_predictions(expected, finding), eager)
+        self._compare_timed(expected, eager)
+
+    def _with_predictions(self, expected: Expected, finding: Finding) -> Finding:
+        """Judge what the model predicts in training, where the rest is right: the verdict is that of both."""
+        if not finding.passed or not self.copies.judges_predictions():
+            return finding
+        try:
+            result = self.copies.backend_with_predictions()
+        except Exception as error:  # noqa: BLE001 - this program is not the timed one, so its failure is none of that
+            self.found.notes.append(f"predictions are not compared: the step that returns them raised {error!r}"[:300])
+            return finding
+        wanted = replace(expected, eager=expected.eager[:1]).part({"prediction"})
+        leaves = {name: leaf for name, leaf in result.leaves[0].items() if kind_of(name) == "prediction"}
+        predicted = compare(wanted, [leaves])
+        if not predicted.passed:
+            self.found.notes.append("the loss is right, and not what it is made of")
+            return predicted
+        finding.tensors += predicted.tensors
+        finding.judged |= predicted.judged
+        finding.unjudged |= predicted.unjudged
+        return finding
 
     def _eager(self) -> Results | None:
         """Run eager twice; None where the runs differ, which is the verdict then."""
-        first = _run(self.copies.eager, "EAGER_FAILED")
-        second = _run(self.copies.eager, "EAGER_FAILED")
+        first, taken = self.limits.measured(self._first_eager)
         self.found.batch_size = first.batch_size
-        if first.draws:
-            self.found.notes.append("the model draws random numbers: another device or compiler draws other ones")
-        name = first_difference(first.leaves, second.leaves)
-        if name is None:
+        self.found.timed_batch_size = self.copies.timed_batch_size
+        self._note_batch(first.batch_size)
+        self._fit(first, taken)
+        second = _run(self.copies.eager, "EAGER_FAILED")
+        found, differing = self.found, differences(first.leaves, second.leaves)
+        if not differing:
             return first
-        found, rule = self.found, self._rule(cosine=False)
-        distance = compare(first.leaves, second.leaves, None, rule)
+        name, iteration = differing[0]
+        rule = self._rule(cosine=False)
+        distance = compare(Expected(eager=first.leaves, double=None, rule=rule), second.leaves)
         found.code, found.decided_by, found.first_failed = "NONDETERMINISTIC_EAGER_RUN", "bitwise", name
+        found.failed_iteration = iteration + 1
         found.max_abs_error, found.max_rel_error = distance.max_abs, distance.max_rel
         found.tensors = distance.tensors
         return None
 
-    def _double(self) -> dict[str, Any] | None:
+    def _first_eager(self) -> Results:
+        try:
+            return self.copies.eager()
+        except Exception as error:
+            if fit.is_out_of_memory(error):
+                size = self.copies.size
+                raise fit.TooLarge("eager does not fit into memory", size.batch_size, error) from error
+            raise Stopped("EAGER_FAILED", error) from error
+
+    def _note_batch(self, checked: int | None) -> None:
+        """Say where the batch is not the one that was asked for."""
+        asked, most, timed_ = self.copies.size.batch_size, self.copies.size.most, self.copies.timed_batch_size
+        if most is not None and checked != timed_:
+            self.found.notes.append(
+                f"preset peer compares {most} samples at most, as its runner does; {timed_} are timed"
+            )
+        elif asked is not None and checked is not None and asked != checked:
+            self.found.notes.append(f"a batch of {asked} was asked for; this model keeps its own of {checked}")
+
+    def _fit(self, first: Results, taken: fit.Taken) -> None:
+        """Take fewer iterations where all of them would take too long."""
+        iterations = self.limits.iterations(first.seconds)
+        if iterations < 1:
+            raise fit.TooLarge(
+                f"an iteration of eager takes {max(first.seconds):.3g} s, too long for all copies", first.batch_size
+            )
+        if iterations < len(first.leaves):
+            self.found.notes.append(
+                f"{iterations} of {len(first.leaves)} iterations are compared: all would take too long"
+            )
+            self.copies.size = replace(self.copies.size, iterations=iterations)
+            del first.leaves[iterations:]
+        self.found.iterations = len(first.leaves)
+        self._taken = taken
+
+    def _expected(self, eager: Results) -> Expected:
+        """Find out what right results are, and which of them are evidence."""
+        double = self._double(eager)
+        criteria = self.copies.criteria
+        made = Expected(
+            eager=eager.leaves,
+            double=double,
+            rule=self._rule(cosine=criteria.cosine or double is None),
+            deviations=criteria.deviations,
+            seeded=self._seeded(eager),
+            samples=eager.batch_size,
+            rows=criteria.most_samples,
+        )
+        return replace(made, constant=self._constant(made))
+
+    def _double(self, eager: Results) -> list[dict[str, Any]] | None:
         """Run in float64; None where that cannot be, which makes the check weaker."""
         try:
-            leaves = self.copies.double().leaves
+            leaves = fit.double(self.copies, eager, self._taken, self.limits, self.found.notes)
+        except fit.TooLarge:
+            raise
         except Exception as error:  # noqa: BLE001 - a model may raise anything in a precision it does not know
             self.found.reference = "eager"
             first_line = str(error).strip().partition("\n")[0][:200]
@@ -126,6 +231,23 @@ class _Check:
         self.found.reference = "float64"
         return leaves
 
+    def _seeded(self, eager: Results) -> frozenset[str]:
+        """Return the leaves that change with the seed of the iterations."""
+        if not eager.draws:
+            return frozenset()
+        self.found.notes.append("the model draws random numbers: another device or compiler draws other ones")
+        other = _run(lambda: self.copies.eager(reseeded=True), "EAGER_FAILED")
+        return frozenset(name for name, _ in differences(eager.leaves, other.leaves))
+
+    def _constant(self, expected: Expected) -> frozenset[str]:
+        """Return the leaves that a copy with other weights and inputs has, too."""
+        try:
+            copy = self.copies.eager(disturbed=True)
+        except Exception as error:  # noqa: BLE001 - disturbed weights may break a model
+            self.found.notes.append(f"constants are not known: the disturbed copy raised {type(error).__name__}")
+            return frozenset()
+        return unchanged(expected, copy.leaves[0]) if copy.disturbed else frozenset()
+
     def _rule(self, *, cosine: bool) -> Rule:
         config, criteria = self.copies.load.config, self.copies.criteria
         return Rule(
@@ -134,46 +256,50 @@ class _Check:
             larger_multiplier=criteria.larger_multiplier,
             max_multiplier=config.freezing and config.dtype == "bfloat16" and _folded_convolutions() > 0,
             iou=criteria.iou,
+            widen=config.dtype == "amp",
         )
 
-    def _conclude(self, finding: Finding) -> None:
+    def _conclude(self, finding: Finding, eager: Results) -> None:
         """Take the finding into the record's words."""
         found = self.found
         found.code = "PASS" if finding.passed else "FAIL"
         found.decided_by, found.first_failed = finding.decided_by, finding.first_failed
+        found.failed_iteration = finding.failed_iteration
         found.max_abs_error, found.max_rel_error = finding.max_abs, finding.max_rel
         found.rmse, found.rmse_eager, found.cosine = finding.rmse, finding.rmse_eager, finding.cosine
-        found.tensors = finding.tensors
+        found.tensors, found.judged = finding.tensors, len(finding.judged)
+        found.unjudged = [f"{name}: {why}" for name, why in finding.unjudged.items()]
         found.notes += notes.of(finding)
-        if finding.passed and not finding.tensors:
+        if not finding.passed:
+            return
+        if not finding.tensors:
             found.code, found.decided_by = "VERIFIER_SKIPPED", None
             found.notes.append("the result holds no tensor: there is nothing to compare")
-
-    def _control(self, eager: Results, double: dict[str, Any] | None, rule: Rule) -> None:
-        """Run a disturbed eager copy through the same check, which has to notice."""
-        found = self.found
-        try:
-            copy = self.copies.eager(disturbed=True)
-        except Exception as error:  # noqa: BLE001 - disturbed weights may break a model
-            found.control = f"none: the disturbed copy raised {type(error).__name__}"
-            return
-        if copy.disturbed is None:
-            found.control = "none: the model has neither floating weights nor floating inputs"
-            return
-        references = {name: leaf for name, leaf in eager.leaves.items() if kind_of(name) not in control.TRIVIAL}
-        results = {name: leaf for name, leaf in copy.leaves.items() if kind_of(name) not in control.TRIVIAL}
-        seen = compare(references, results, double, rule)
-        if not seen.passed:
+        elif not finding.conclusive:
+            found.code, found.decided_by = "VERIFIER_SKIPPED", "unjudged"
+            found.notes.append(notes.inconclusive(finding))
+        else:
             found.control = "noticed"
+            found.code = at_batch(eager.batch_size, self.copies.timed_batch_size)
+
+    def _compare_timed(self, expected: Expected, eager: Results) -> None:
+        """Judge the results that the timed process itself left, where they are those of the same weights."""
+        if self.timed_results is None or self.found.code not in ("PASS", "VERIFIER_SKIPPED"):
             return
-        found.control = "vacuous"
-        difference = "equal" if not seen.max_abs else f"at most {seen.max_abs:.3g} away"
-        found.notes.append(
-            f"PASS is vacuous: results of a copy with disturbed {copy.disturbed} pass the same check ({difference})"
-        )
+        config = self.copies.load.config
+        exact = steps.precision(config) == "highest" and (config.accelerator == "cpu" or config.disable_tf32)
+        answer = timed.compare_with(self.timed_results, expected, eager, exact=exact)
+        self.found.timed_results = answer.verdict
+        self.found.notes += answer.notes
+        if answer.failed is not None:
+            self.found.code, self.found.decided_by = "FAIL", answer.failed.decided_by
+            self.found.first_failed = f"timed process: {answer.failed.first_failed}"
+            self.found.max_abs_error, self.found.max_rel_error = answer.failed.max_abs, answer.failed.max_rel
+            self.found.rmse, self.found.rmse_eager = answer.failed.rmse, answer.failed.rmse_eager
+            self.found.control = None
 
 
-def _run(step: Callable[[], T], code: VerificationCode) -> T:
+def _run(step: Callable[[], T], code: str) -> T:
     try:
         return step()
     except Exception as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from store.record.words import FallbackClass, Lowering, Phase, VerificationCode
+from store.record.words import FallbackClass, Lowering, Phase
 
 
 class Error(msgspec.Struct, kw_only=True):
@@ -55,12 +55,16 @@ class GraphBreak(msgspec.Struct, kw_only=True):
 class Verification(msgspec.Struct, kw_only=True):
     """What comparing the backend's results with eager's found; `verification_code` of the record is its verdict."""
 
-    code: VerificationCode
+    code: str
+    """A `VerificationCode`, or `PASS (batch N)`: right at N samples, and nobody knows at the larger timed batch."""
     decided_by: str | None = None
     """The check that decided: `bitwise`, `allclose`, `rmse`, `cosine`, `shape`, `dtype`, `control` …"""
     tolerance: float | None = None
     iterations: int = 1
     batch_size: int | None = None
+    """Samples that were compared."""
+    timed_batch_size: int | None = None
+    """Samples of a timed iteration; None of older records."""
     reference: str | None = None
     """`float64`, or `eager` where float64 could not run: then the check was weaker, and `notes` says so."""
     max_abs_error: float | None = None
@@ -71,10 +75,19 @@ class Verification(msgspec.Struct, kw_only=True):
     cosine: float | None = None
     first_failed: str | None = None
     """Name of the first tensor that failed, as `output[0]`, `loss`, `grad.fc.weight`."""
+    failed_iteration: int | None = None
+    """The iteration of that failure, from 1 on."""
     tensors: int = 0
     """How many tensors were compared."""
+    judged: int | None = None
+    """On how many of them the verdict rests; None of older records."""
+    unjudged: list[str] = msgspec.field(default_factory=list)
+    """The others, as `NAME: REASON`: constants, zeros, what depends on the seed, what eager computes as noise."""
     control: str | None = None
-    """Negative control: `noticed`, `vacuous` (the check did not see perturbed weights), or why there was none."""
+    """Negative control: `noticed`: zeros, rotated rows, another sign or 5 % in any judged tensor would have failed. Of
+    older records `vacuous`, too, where the check did not see perturbed weights."""
+    timed_results: str | None = None
+    """Results of the timed process itself: `agree`, `differ`, or why they were not compared; None without timing."""
     notes: list[str] = msgspec.field(default_factory=list)
     error: Error | None = None
     seconds: float | None = None

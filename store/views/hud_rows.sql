@@ -92,7 +92,9 @@ both_kinds AS (
         run_id, run_label, run_started, source, suite, model, test, dtype, accelerator, accelerator_model, machine_id,
         environment, requested_batch_size, optimizer, loss, matmul_precision, workload, backend, variant, batch_size,
         CASE WHEN status <> 'verify_only' THEN record_id END AS performance_record_id, detail_record_id AS accuracy_record_id, answer AS accuracy,
-        verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN') OR answer = 'pass_due_to_skip' AS judged,
+        -- Right at a smaller batch than the timed one is no verdict: `PASS (batch N)`.
+        verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN') AND verification_code NOT LIKE 'PASS (%'
+            OR answer = 'pass_due_to_skip' AS judged,
         hud_speedup, abs_latency_ms, compilation_latency_s, compression_ratio, eager_peak_gb, dynamo_peak_gb
     FROM from_results
     UNION ALL

@@ -17,7 +17,8 @@ NAMES = (
     "random_eager",
     "eager_raises",
     "xla_raises",
-    "vacuous",
+    "constant",
+    "wrong_later",
     "disguised",
     "hangs",
     "dies_on_xla",
@@ -41,8 +42,11 @@ def _forward(name: str, module, values):
         return result + int.from_bytes(os.urandom(2), "big")
     if name == "eager_raises" or (name == "xla_raises" and on_xla):
         raise ValueError("this step always fails")
-    if name == "vacuous":
-        return values * 2 + 0 * result
+    if name == "constant":
+        result = torch.linspace(1, 2, 8, device=values.device) + 0 * result
+    if name == "wrong_later":
+        module.calls += 1
+        result = result + (1 if on_xla and module.calls > 6 else 0)
     if name == "hangs":
         time.sleep(1000)
     if name == "dies_on_xla" and on_xla:
@@ -77,6 +81,7 @@ def _module(name: str):
         def __init__(self) -> None:
             super().__init__()
             self.linear = torch.nn.Linear(8, 8)
+            self.calls = 0
             self.norm = _after_linear(name)
 
         def forward(self, values):

@@ -84,7 +84,7 @@ PROTOCOL = {
     "device_index": ["--device-index", "0"],
     "memory_limit_bytes": ["--memory-limit", "1.5G"],
     "verify": ["--verify-only"],
-    "verify_iterations": ["--verify", "--verify-iterations", "3"],
+    "verify_iterations": ["--verify", "--verify-iterations", "2"],
     "tolerance": ["--tolerance", "1e-3"],
     "cosine": ["--cosine"],
     "instruments": ["--dump-hlo", "--save-output", "--profile-xla"],

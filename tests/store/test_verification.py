@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from store.record import Error, Verification, VerificationCode
-from store.verification import HUD_PASSES, HUD_STATUSES, hud_status, is_vacuous
+from store.verification import HUD_PASSES, HUD_STATUSES, at_batch, hud_status, is_smaller_batch, is_vacuous
 
 
 def of(code, phase="verify", kind=None, decided_by=None):
@@ -35,6 +35,7 @@ def test_every_code_has_an_entry():
         (of("VERIFIER_DIDNT_RUN", kind="SIGSEGV", decided_by="crashed"), "fail_to_run"),
         (of("VERIFIER_SKIPPED", decided_by="table"), "pass_due_to_skip"),
         (of("VERIFIER_SKIPPED"), None),
+        (of("PASS (batch 4)"), None),
     ],
 )
 def test_hud_status(found, status):
@@ -45,6 +46,15 @@ def test_only_pass_and_what_the_tables_skip_pass_under_the_hud_rule():
     passing = {code for code in HUD_STATUSES if hud_status(of(code)) in HUD_PASSES}
     assert passing == {"PASS"}
     assert hud_status(of("VERIFIER_SKIPPED", decided_by="table")) in HUD_PASSES
+
+
+@pytest.mark.parametrize(
+    ("checked", "timed", "code"),
+    [(4, 4, "PASS"), (4, 64, "PASS (batch 4)"), (8, 4, "PASS"), (None, 4, "PASS"), (4, None, "PASS")],
+)
+def test_right_at_a_smaller_batch_than_the_timed_one_is_no_pass(checked, timed, code):
+    assert at_batch(checked, timed) == code
+    assert is_smaller_batch(code) == (code != "PASS")
 
 
 def test_a_pass_whose_check_notices_nothing_is_vacuous():

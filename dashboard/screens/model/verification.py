@@ -19,15 +19,19 @@ _WORDS = {
     "tolerance": ("Tolerance", "Largest difference that passes."),
     "reference": ("Reference", "float64, or eager where float64 could not run: a weaker check."),
     "tensors": ("Tensors compared", "Outputs in eval; loss, gradients and buffers in train."),
+    "judged": ("Tensors judged", "Those that the verdict rests on: a wrong one of them would have been noticed."),
     "first_failed": ("First that failed", "Name of the first tensor outside the tolerance."),
+    "failed_iteration": ("Failed in iteration", "The first iteration in which it did."),
     "max_abs_error": ("Largest absolute error", "Against the reference."),
     "max_rel_error": ("Largest relative error", "Against the reference."),
     "rmse": ("RMSE of the backend", "Root of the mean square error against the reference."),
     "rmse_eager": ("RMSE of eager", "The same for eager: what rounding alone makes."),
     "cosine": ("Cosine similarity", "1 is the same direction."),
-    "control": ("Control", "Whether disturbed weights were noticed; `vacuous`: the PASS proves nothing."),
-    "batch_size": ("Batch size", "Of the verification; smaller than the timed one for some models."),
-    "iterations": ("Iterations", "The results of the last one were compared."),
+    "control": ("Control", "`noticed`: zeros, rotated rows, another sign or 5 % more would have failed."),
+    "batch_size": ("Batch size", "Of the verification; a smaller one than the timed one is no PASS."),
+    "timed_batch_size": ("Timed batch size", "Samples of a timed iteration."),
+    "iterations": ("Iterations", "Each was compared."),
+    "timed_results": ("Timed process", "Whether the results of the timed process itself agree, too."),
     "seconds": ("Took, s", "Time of the verification process."),
 }
 """Field of the record's verification → its label and what it is."""
@@ -40,7 +44,7 @@ def show(view: View, result: Result) -> None:
     if code is None:
         st.info("The record says nothing about verification.", icon=":material/info:")
         return
-    meaning = meanings.VERIFICATION.get(code, meanings.UNKNOWN)
+    meaning = meanings.verification(code)
     st.markdown(f"**{escape(code)}** · {meaning.says}")
     st.markdown(f":material/arrow_forward: {meaning.to_do}")
     found: dict[str, Any] = (result.document or {}).get("verification") or {}

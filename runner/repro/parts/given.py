@@ -35,6 +35,10 @@ BY_COSINE = False
 LARGER_MULTIPLIER = False
 MAX_MULTIPLIER = False
 IOU: float | None = None
+SAMPLES: int | None = None
+"""Of an iteration; outputs with one entry for each are judged in chunks."""
+ROWS = 4
+"""Samples of a chunk."""
 KNOWN: tuple[tuple[str, float], ...] = ()
 """Deviations that count as right: names of tensors as an expression, and the tolerance that they have."""
 

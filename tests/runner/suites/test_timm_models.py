@@ -58,6 +58,42 @@ def test_calibration_keeps_momentum_and_mode():
     assert torch.allclose(module[0].running_mean, rows.mean(0), atol=1e-5)
 
 
+def test_a_layer_that_sees_one_value_per_channel_keeps_its_statistics():
+    """As BatchNorm1d at batch 1, which cannot train; the others take those of the batch."""
+    from runner.suites.batchnorm import calibrate
+
+    flat = torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.BatchNorm1d(3))
+    module = torch.nn.Sequential(torch.nn.BatchNorm2d(3), flat).eval()
+    image = torch.randn(1, 3, 8, 8) * 5 + 2
+    assert calibrate(module, image) is None
+    assert torch.allclose(module[0].running_mean, image.mean((0, 2, 3)), atol=1e-5)
+    assert (flat[2].running_mean.tolist(), flat[2].running_var.tolist()) == ([0.0] * 3, [1.0] * 3)
+    assert not any(part.training for part in module.modules())
+
+
+def test_a_model_that_has_no_train_mode_keeps_its_statistics_and_says_why():
+    from runner.suites.batchnorm import calibrate
+
+    class EvalOnly(torch.nn.BatchNorm1d):
+        def forward(self, values):
+            if self.training:
+                raise ValueError("only for inference")
+            return super().forward(values)
+
+    module = EvalOnly(3)
+    module.running_mean.fill_(7)
+    assert "ValueError: only for inference" in calibrate(module.eval(), torch.randn(4, 3))
+    assert module.running_mean.tolist() == [7.0] * 3
+    assert not module.training
+
+
+@pytest.mark.slow
+def test_levit_at_batch_1_builds(request_for):
+    workload = get_suite("timm_models").build(request_for("levit_128", batch_size=1))
+    with torch.no_grad():
+        assert torch.isfinite(workload.module(*workload.args)).all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["vit_base_patch16_siglip_256", "vit_base_patch14_dinov2.lvd142m"])
 def test_a_feature_extractor_trains_against_its_features(name, request_for):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from runner.verify import notes
-from runner.verify.compare import compare, first_difference, kind_of
-from runner.verify.judge import Rule
+from runner.verify.compare import Expected, compare, differences, kind_of, unchanged
+from runner.verify.judge import CONSTANT, NOISE, NOT_FINITE, Rule
 from runner.verify.leaves import Opaque
 from runner.verify.tables import Deviation
 
@@ -22,74 +22,133 @@ def doubles(leaves):
     return {name: value.double() for name, value in leaves.items()}
 
 
+def one(eager, result, double=None, rule=RULE, deviations=(), **changes):
+    """Compare one iteration."""
+    reference = None if double is None else [double]
+    return compare(Expected(eager=[eager], double=reference, rule=rule, deviations=deviations, **changes), [result])
+
+
 def test_the_first_failure_is_named():
     eager = {"loss": tensor(1.0), "grad.a": tensor(1.0), "grad.b": tensor(1.0)}
     result = {"loss": tensor(1.0), "grad.a": tensor(2.0), "grad.b": tensor(5.0)}
-    found = compare(eager, result, doubles(eager), RULE)
+    found = one(eager, result, doubles(eager))
     assert (found.passed, found.first_failed, found.decided_by, found.tensors) == (False, "grad.a", "rmse", 3)
     assert (found.max_abs, found.rmse, found.furthest) == (4.0, 1.0, "grad.a")
 
 
 def test_a_pass_rests_on_its_weakest_check():
     eager = {"a": tensor(1.0), "b": tensor(1.0)}
-    found = compare(eager, {"a": tensor(1.0), "b": tensor(1.00001)}, None, RULE)
+    found = one(eager, {"a": tensor(1.0), "b": tensor(1.00001)})
     assert (found.passed, found.decided_by) == (True, "allclose")
 
 
 @pytest.mark.parametrize("result", [{}, {"a": tensor(1.0), "b": tensor(1.0)}])
 def test_other_leaves_are_another_structure(result):
-    found = compare({"a": tensor(1.0)}, result, None, RULE)
+    found = one({"a": tensor(1.0)}, result)
     assert (found.passed, found.decided_by) == (False, "structure")
     assert found.first_failed == ("b" if result else "a")
 
 
 def test_what_cannot_be_compared_is_said_and_counts_as_no_tensor():
-    found = compare({"a": Opaque("Cache")}, {"a": Opaque("Cache")}, None, RULE)
+    found = one({"a": Opaque("Cache")}, {"a": Opaque("Cache")})
     assert (found.passed, found.tensors, found.opaque) == (True, 0, ["a (Cache)"])
 
 
-def test_noise_has_no_part_in_the_relative_figures():
+def test_noise_is_not_judged_and_has_no_part_in_the_figures():
+    """However far off it is: that is said."""
     eager = {"loss": tensor(1.0), "grad.a": tensor(2e-9)}
-    result = {"loss": tensor(1.0), "grad.a": tensor(-3e-9)}
+    result = {"loss": tensor(1.0), "grad.a": tensor(-3.0)}
     double = {"loss": tensor(1.0).double(), "grad.a": torch.zeros(1, dtype=torch.float64)}
-    found = compare(eager, result, double, RULE)
-    assert (found.passed, found.max_rel, found.cosine, found.noise) == (True, 0.0, 1.0, ["grad.a"])
+    found = one(eager, result, double)
+    assert (found.passed, found.conclusive, found.max_rel, found.cosine) == (True, True, 0.0, 1.0)
+    assert (found.unjudged, found.judged) == ({"grad.a": NOISE}, {"loss"})
+    assert "grad.a: not judged, and 3 away (grad.a)" in notes.of(found)
+
+
+def test_what_changes_with_the_seed_is_judged_only_where_it_agrees():
+    """Some backends draw the same numbers."""
+    eager = {"loss": tensor(1.0)}
+    for value, judged in ((1.0, True), (2.0, False)):
+        found = one(eager, {"loss": tensor(value)}, doubles(eager), seeded=frozenset({"loss"}))
+        assert (found.passed, found.conclusive) == (True, judged)
+
+
+def test_without_a_judged_loss_there_is_no_pass():
+    eager = {"loss": tensor(1e-9), "grad.a": tensor(1.0)}
+    found = one(eager, eager, {"loss": tensor(0.0).double(), "grad.a": tensor(1.0).double()})
+    assert (found.passed, found.conclusive, found.missing()) == (True, False, ["loss"])
+    assert notes.inconclusive(found) == "no PASS: loss would have to be judged"
+
+
+def test_a_constant_beside_what_varies_does_not_matter():
+    eager = {"output[0]": tensor(1.0, 2.0), "output[1]": tensor(3.0, 3.0)}
+    found = one(eager, eager, doubles(eager))
+    assert (found.passed, found.conclusive, found.unjudged) == (True, True, {"output[1]": CONSTANT})
+    wrong = eager | {"output[1]": tensor(3.0, 4.0)}
+    assert one(eager, wrong, doubles(eager)).first_failed == "output[1]"
+
+
+def test_what_other_weights_leave_as_it_is_is_a_constant():
+    eager = {"output[0]": tensor(1.0, 2.0), "output[1]": tensor(3.0, 4.0)}
+    expected = Expected(eager=[eager], double=[doubles(eager)], rule=RULE)
+    assert unchanged(expected, {"output[0]": tensor(5.0, 2.0), "output[1]": tensor(3.0, 4.0)}) == {"output[1]"}
+
+
+def test_each_iteration_is_compared_with_its_own():
+    steps = [{"loss": tensor(value)} for value in (1.0, 2.0, 3.0)]
+    expected = Expected(eager=steps, double=[doubles(each) for each in steps], rule=RULE)
+    assert compare(expected, steps).passed
+    found = compare(expected, [*steps[:2], {"loss": tensor(3.1)}])
+    assert (found.passed, found.failed_iteration) == (False, 3)
+    assert notes.of(found)[0] == "loss: right before iteration 3"
+
+
+def test_gradients_have_no_samples():
+    """Their first dimension may be as long as the batch."""
+    eager = {"grad.a": torch.linspace(1, 2, 8).view(8, 1), "output": torch.linspace(1, 2, 8).view(8, 1)}
+    wrong = {name: leaf + 1 for name, leaf in eager.items()}
+    for name, leaf in eager.items():
+        found = one({name: leaf}, {name: wrong[name]}, doubles(eager), samples=8, rows=2)
+        assert (found.failed_samples is None) == (name == "grad.a")
 
 
 def test_a_known_deviation_passes_and_is_named():
     eager = {"buffer.running_var": tensor(1.0)}
     known = Deviation(xla=True, tensors=r"^buffer\.running_var$", tolerance=0.5, reason="it is biased")
-    found = compare(eager, {"buffer.running_var": tensor(0.9)}, doubles(eager), RULE, [known])
+    found = one(eager, {"buffer.running_var": tensor(0.9)}, doubles(eager), RULE, [known])
     assert found.passed
     assert notes.of(found)[0] == "buffer.running_var: outside the tolerance, but known: it is biased"
-    assert not compare(eager, {"buffer.running_var": tensor(0.1)}, doubles(eager), RULE, [known]).passed
-    assert not compare({"buffer.x": tensor(1.0)}, {"buffer.x": tensor(0.9)}, None, RULE, [known]).passed
+    assert not one(eager, {"buffer.running_var": tensor(0.1)}, doubles(eager), RULE, [known]).passed
+    assert not one({"buffer.x": tensor(1.0)}, {"buffer.x": tensor(0.9)}, None, RULE, [known]).passed
 
 
 def test_what_the_tolerance_allows_but_rounding_does_not_explain_is_noted():
     eager = {"output": tensor(1.0, 2.0)}
-    found = compare(eager, {"output": tensor(1.0005, 2.0)}, {"output": tensor(1.0000001, 2.0).double()}, RULE)
+    found = one(eager, {"output": tensor(1.0005, 2.0)}, {"output": tensor(1.0000001, 2.0).double()})
     assert found.passed
     assert "rounding does not explain it" in notes.of(found)[0]
 
 
 def test_notes_name_three_and_count_the_rest():
     eager = {f"grad.{index}": tensor(1e-8, 2e-8) for index in range(5)}
-    (note,) = notes.of(compare(eager, eager, doubles(eager), RULE))
-    assert note.startswith("grad.0, grad.1, grad.2 and 2 more: all values lie below the tolerance")
+    (note,) = notes.of(one(eager, eager, doubles(eager)))
+    assert note.startswith("grad.0, grad.1, grad.2 and 2 more: judged more strictly")
 
 
-def test_values_that_are_not_finite_are_noted():
-    eager = {"output": tensor(float("inf"), 1.0)}
-    (note,) = notes.of(compare(eager, eager, None, RULE))
-    assert note == "output: eager's values are not all finite"
+def test_values_that_are_not_finite_are_left_out():
+    eager = {"output": tensor(float("inf"), 1.0, 2.0)}
+    assert one(eager, {"output": tensor(5.0, 1.0, 2.0)}, doubles(eager)).passed
+    assert not one(eager, {"output": tensor(5.0, 1.1, 2.0)}, doubles(eager)).passed
+    nothing = {"output": tensor(float("nan"), float("inf"))}
+    assert one(nothing, nothing, doubles(nothing)).unjudged == {"output": NOT_FINITE}
 
 
-def test_first_difference():
-    first = {"a": tensor(1.0), "b": tensor(1.0)}
-    assert first_difference(first, {"a": tensor(1.0), "b": tensor(1.0)}) is None
-    assert first_difference(first, {"a": tensor(1.0), "b": tensor(2.0)}) == "b"
-    assert first_difference(first, {"a": tensor(1.0)}) == "b"
+def test_differences_of_two_runs():
+    first = [{"a": tensor(1.0), "b": tensor(1.0)}, {"a": tensor(1.0)}]
+    assert differences(first, first) == []
+    assert differences(first, [{"a": tensor(1.0), "b": tensor(2.0)}, {"a": tensor(1.0)}]) == [("b", 0)]
+    assert differences(first, [first[0], {"a": tensor(3.0)}]) == [("a", 1)]
+    assert differences(first, [{"a": tensor(1.0)}, first[1]]) == [("b", 0)]
 
 
 @pytest.mark.parametrize(("name", "kind"), [("output[0]", "output"), ("loss", "loss"), ("grad.fc.weight", "grad")])

@@ -17,10 +17,10 @@ def workload(module, inputs):
 def test_weights_change_by_about_half_their_size():
     of = workload(torch.nn.Linear(100, 100), torch.ones(1, 100))
     before = of.module.weight.detach().clone()
-    assert disturb(of, 7) == "weights"
+    assert disturb(of, 7) == "weights and inputs"
     change = (of.module.weight.detach() - before).square().mean().sqrt() / before.square().mean().sqrt()
     assert float(change) == pytest.approx(0.5, abs=0.02)
-    assert of.args[0].tolist() == [[1.0] * 100]
+    assert float((of.args[0] - 1).square().mean().sqrt()) == pytest.approx(0.5, abs=0.1)
 
 
 def test_the_same_seed_disturbs_alike():

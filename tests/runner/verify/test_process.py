@@ -6,75 +6,11 @@ import math
 import types
 
 import pytest
-from runner_makers import config, settings
+from verify_makers import Suite
 
-from runner.backends.eager import Eager
-from runner.messages import Load
-from runner.suites.base import Workload
-from runner.verify import copies, process, verify
+from runner.verify import process
 
 torch = pytest.importorskip("torch")
-
-
-@pytest.fixture(autouse=True)
-def _as_before():
-    """Put the process's settings back."""
-    cudnn, precision = torch.backends.cudnn, torch.get_float32_matmul_precision()
-    flags = (cudnn.deterministic, cudnn.benchmark, cudnn.allow_tf32)
-    yield
-    torch.use_deterministic_algorithms(False)
-    torch.set_float32_matmul_precision(precision)
-    cudnn.deterministic, cudnn.benchmark, cudnn.allow_tf32 = flags
-
-
-class Suite:
-    """Builds what a test gives; counts, and keeps the requests."""
-
-    def __init__(self, make, size=4, *, fixed=False):
-        self.make, self.size, self.fixed, self.requests, self.modules = make, size, fixed, [], []
-
-    def build(self, request):
-        torch.manual_seed(request.seed)
-        self.requests.append(request)
-        size = self.size if self.fixed else request.batch_size or self.size
-        module = self.make()
-        self.modules.append(module)
-        inputs = torch.rand(size, 4)
-        return Workload(
-            module=module, args=(inputs,), kwargs={}, batch_size=size, loss=lambda output: output.sum(), loss_name="sum"
-        )
-
-
-class Distorting(Eager):
-    """Eager whose step's result a test changes."""
-
-    def __init__(self, change=None, invalid=None):
-        self.change, self.why = change, invalid
-
-    def compile(self, step, config):
-        return step if self.change is None else lambda args, kwargs: self.change(step(args, kwargs))
-
-    def invalid(self):
-        return self.why
-
-
-@pytest.fixture
-def check(monkeypatch):
-    """Verify a module under a backend; the pair (None, None) is eager, every other one the backend given."""
-
-    def run(make=lambda: torch.nn.Linear(4, 4), change=None, suite=None, invalid=None, batch_size=None, **changes):
-        suite = suite or Suite(make)
-        backends = {None: Eager(), "inductor": Distorting(change, invalid)}
-        chosen = {name: changes.pop(name) for name in list(changes) if name in settings().__struct_fields__}
-        of = config("inductor", "m", suite_name="of_a_test", **changes)
-        monkeypatch.setattr(copies, "get_suite", lambda name: suite)
-        for module in (copies, process):
-            monkeypatch.setattr(module, "backend_of", lambda xla, dynamo, xla2=None: backends[dynamo])
-        return verify(
-            Load(config=of, settings=settings(**chosen), batch_size=batch_size, torchbench_dir=None, requested_at=0.0)
-        )
-
-    return run
 
 
 def test_a_right_backend_passes_and_the_control_is_noticed(check):
@@ -103,18 +39,19 @@ def test_a_wrong_answer_fails(check):
     assert found.control is None
 
 
-def test_the_last_iteration_is_compared(check):
-    """A module that counts its calls is right in the first one only."""
+@pytest.mark.parametrize("wrong", [1, 2, 3])
+def test_every_iteration_is_compared(check, wrong):
+    """A wrong one is told from right ones before and behind it."""
     calls = []
 
-    def later(output):
+    def once(output):
         calls.append(1)
-        return output + (len(calls) > 2)
+        return output + (len(calls) == wrong)
 
-    assert check(change=later, verify_iterations=2).code == "PASS"
+    found = check(change=once)
+    assert (found.code, found.iterations, found.failed_iteration) == ("FAIL", 3, wrong)
     calls.clear()
-    found = check(change=later, verify_iterations=3)
-    assert (found.code, found.iterations) == ("FAIL", 3)
+    assert check(change=once, verify_iterations=wrong - 1 or 1).code == ("PASS" if wrong > 1 else "FAIL")
 
 
 def test_train_compares_loss_gradients_and_buffers(check):
@@ -123,6 +60,7 @@ def test_train_compares_loss_gradients_and_buffers(check):
 
     found = check(make, test="train")
     assert (found.code, found.tensors) == ("PASS", 8)
+    assert "grad.0.bias: eager itself is as far from float64 as a wrong answer would be" in found.unjudged
 
 
 class Frozen(torch.nn.Module):
@@ -237,10 +175,11 @@ class Single(torch.nn.Linear):
 
 
 def test_without_float64_the_check_is_weaker_and_says_so(check):
-    found = check(Single, change=lambda output: output * 1.5)
+    found = check(Single, change=lambda output: output * 1.005)
     assert (found.code, found.decided_by, found.reference, found.rmse) == ("PASS", "cosine", "eager", None)
     assert "TypeError: float32 only" in found.notes[0]
     assert "weaker" in found.notes[0]
+    assert check(Single, change=lambda output: output * 1.05).code == "FAIL"
     assert check(Single, change=torch.neg).code == "FAIL"
 
 
@@ -249,16 +188,19 @@ class Constant(torch.nn.Linear):
         super().__init__(4, 4)
 
     def forward(self, values):
-        return values * 2 + 0 * super().forward(values)
+        return torch.arange(16.0).view(4, 4) + 0 * super().forward(values)
 
 
-def test_a_check_that_notices_nothing_is_vacuous(check):
+def test_a_constant_is_no_evidence(check):
+    """Neither weights nor inputs change it: so it can be wrong, and its being right says nothing."""
     found = check(Constant)
-    assert (found.code, found.control) == ("PASS", "vacuous")
-    assert "PASS is vacuous: results of a copy with disturbed weights pass the same check (equal)" in found.notes
+    assert (found.code, found.decided_by, found.control) == ("VERIFIER_SKIPPED", "unjudged", None)
+    assert found.unjudged == ["output: constant"]
+    assert "nothing could be judged" in found.notes[-1]
+    assert check(Constant, change=lambda output: output + 1).code == "FAIL"
 
 
-def test_nan_everywhere_is_vacuous(check):
+def test_nan_everywhere_is_no_pass(check):
     class Nan(torch.nn.Linear):
         def __init__(self):
             super().__init__(4, 4)
@@ -267,8 +209,8 @@ def test_nan_everywhere_is_vacuous(check):
             return super().forward(values) * math.nan
 
     found = check(Nan)
-    assert (found.code, found.control) == ("PASS", "vacuous")
-    assert "output: eager's values are not all finite" in found.notes
+    assert (found.code, found.judged) == ("VERIFIER_SKIPPED", 0)
+    assert found.unjudged == ["output: eager's values are not finite"]
 
 
 def test_without_weights_the_control_disturbs_inputs(check):
@@ -309,12 +251,25 @@ def test_dropout_is_off_in_train(check):
 
 
 @pytest.mark.parametrize(
-    ("asked", "fixed", "expected"), [(None, False, 16), (64, False, 16), (2, False, 2), (None, True, 128)]
+    ("asked", "fixed", "expected"), [(None, False, 128), (64, False, 64), (2, False, 2), (None, True, 128)]
 )
-def test_batch_size(check, asked, fixed, expected):
-    """At most what the table says; a suite that keeps its own size is taken as it is."""
+def test_the_timed_batch_is_the_checked_one(check, asked, fixed, expected):
     suite = Suite(lambda: torch.nn.Linear(4, 4), size=128, fixed=fixed)
-    assert check(suite=suite, batch_size=asked).batch_size == expected
+    found = check(suite=suite, batch_size=asked)
+    assert (found.code, found.batch_size, found.timed_batch_size) == ("PASS", expected, expected)
+
+
+def test_a_batch_size_is_not_ignored_in_silence(check):
+    suite = Suite(lambda: torch.nn.Linear(4, 4), size=128, fixed=True)
+    assert "a batch of 64 was asked for; this model keeps its own of 128" in check(suite=suite, batch_size=64).notes
+
+
+def test_preset_peer_keeps_its_own_cap_and_says_so(check):
+    suite = Suite(lambda: torch.nn.Linear(4, 4), size=128)
+    found = check(suite=suite, preset="peer")
+    assert (found.code, found.batch_size, found.timed_batch_size) == ("PASS (batch 16)", 16, 128)
+    assert "preset peer compares 16 samples at most, as its runner does; 128 are timed" in found.notes
+    assert check(suite=suite, preset="peer", batch_size=8).code == "PASS"
 
 
 def test_half_precision_is_compared_with_float64_from_float32_weights(check):

@@ -1,0 +1,150 @@
+"""What a verification can afford: the time of its copies, and the memory of the one in float64."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import psutil
+
+from runner import failure
+from runner.process import memory
+from runner.verify.compare import Expected, compare
+from runner.verify.copies import NotBuilt, NotInPieces
+from runner.verify.judge import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runner.messages import Settings
+    from runner.verify.copies import Copies, Results, Size
+
+T = TypeVar("T")
+
+_SHARE = 0.5
+"""Of the process's time limit: what is planned has to be done by then."""
+_PER_ITERATION = 6
+"""Iterations of eager that one compared iteration costs: eager once more, the backend, float64 four times as slow."""
+_DOUBLE = 2.2
+"""Times eager's memory that float64 takes."""
+_FREE = 0.9
+"""Of the memory that is left, what float64 may take."""
+_MOST_PIECES = 64
+_SAME = 1e-5
+"""Eager in pieces has to agree with eager as a whole by this tolerance."""
+
+
+class TooLarge(Exception):
+    """Eager or float64 cannot be had at this batch size; `error` says how it failed, where it was tried."""
+
+    def __init__(self, message: str, batch_size: int | None, error: Exception | None = None) -> None:
+        super().__init__(message)
+        self.batch_size = batch_size
+        self.error = error
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What eager's first run needed beside what the process held before; 0 where that is not the host's memory."""
+
+    memory_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Time and memory of one verification."""
+
+    began: float
+    seconds: float
+    memory_bytes: int | None
+    """What the process may hold (`--memory-limit`)."""
+
+    @classmethod
+    def of(cls, settings: Settings, began: float) -> Limits:
+        """Return those of a run; `began` is when the verification did, by `time.perf_counter`."""
+        return cls(began=began, seconds=_SHARE * settings.timeout_s, memory_bytes=settings.memory_limit_bytes)
+
+    def measured(self, step: Callable[[], T]) -> tuple[T, Taken]:
+        """Do something and say what memory it took at its peak."""
+        memory.reset_peak()
+        before = memory.resident_bytes()
+        done = step()
+        return done, Taken(max(0, memory.peak_bytes() - before))
+
+    def iterations(self, seconds: list[float]) -> int:
+        """Return how many of eager's iterations, of such lengths, can be compared."""
+        each = min(seconds)
+        left = self.seconds - (time.perf_counter() - self.began) - each  # the disturbed copy has one
+        fitting = int(left / (_PER_ITERATION * each)) if each > 0 else len(seconds)
+        return max(0, min(fitting, len(seconds)))
+
+    def bytes_left(self) -> int:
+        """Return what the process may still take."""
+        available = int(psutil.virtual_memory().available)
+        if self.memory_bytes is not None:
+            available = min(available, self.memory_bytes - memory.resident_bytes())
+        return int(_FREE * max(0, available))
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Say whether a copy failed for want of memory, in building it or in running it."""
+    cause = error.__cause__ if isinstance(error, NotBuilt) and error.__cause__ else error
+    return failure.status_of("verify", cause) == "oom"
+
+
+def smaller(copies: Copies, batch_size: int | None) -> Size | None:
+    """Return the next smaller size: the table's batch, then half of it, and so on; None below one sample."""
+    batch = batch_size or copies.timed_batch_size
+    if batch is None or batch <= 1:
+        return None
+    most = copies.criteria.most_samples
+    wanted = most if batch > most else batch // 2
+    return replace(copies.size, batch_size=wanted, iterations=copies.load.settings.verify_iterations)
+
+
+def double(copies: Copies, eager: Results, taken: Taken, limits: Limits, notes: list[str]) -> list[dict[str, Any]]:
+    """Return float64's leaves by iteration: of the whole batch, else in pieces where eager in pieces is the same.
+
+    Raises:
+        TooLarge: it fits neither way.
+    """
+    error: Exception | None = None
+    if copies.load.config.accelerator not in ("cpu", "tpu") or _DOUBLE * taken.memory_bytes <= limits.bytes_left():
+        try:
+            return copies.double().leaves
+        except Exception as raised:
+            if not is_out_of_memory(raised):
+                raise
+            error = raised
+    in_pieces = _in_pieces(copies, eager)
+    if in_pieces is None:
+        raise TooLarge("float64 does not fit into memory", eager.batch_size, error)
+    leaves, pieces = in_pieces
+    notes.append(f"float64 does not fit into memory at once: computed in {pieces} pieces, in which eager is the same")
+    return leaves * len(eager.leaves)
+
+
+def _in_pieces(copies: Copies, eager: Results) -> tuple[list[dict[str, Any]], int] | None:
+    """Compute float64 in ever more pieces; None where that does not help, or is something else than the whole.
+
+    A loss is over all samples, so training is never computed so; a model that remembers its calls is not, either.
+    """
+    samples = eager.batch_size
+    stateless = all(leaf is eager.leaves[0].get(name) for each in eager.leaves[1:] for name, leaf in each.items())
+    if copies.load.config.test == "train" or samples is None or not stateless:
+        return None
+    pieces = 2
+    while pieces <= min(samples, _MOST_PIECES):
+        try:
+            same = Expected(eager=eager.leaves[:1], double=None, rule=Rule(tolerance=_SAME))
+            if not compare(same, copies.eager(pieces=pieces).leaves).passed:
+                return None
+            return copies.double(pieces).leaves, pieces
+        except NotInPieces:
+            return None
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+        pieces *= 2
+    return None

@@ -1,0 +1,76 @@
+"""The timed process leaves its own results, and they are judged like those of the verification."""
+
+from __future__ import annotations
+
+import pytest
+from runner_makers import config
+from verify_makers import Suite
+
+from runner.process.afterwards import keep_results
+
+torch = pytest.importorskip("torch")
+
+
+def make():
+    return torch.nn.Linear(4, 4)
+
+
+@pytest.fixture
+def left(tmp_path):
+    """Leave what an iteration of the suite's model gives, changed; return the file."""
+
+    def run(change=lambda output: output, test="eval", suite=None):
+        workload = (suite or Suite(make)).build(Request())
+        output = workload.module(*workload.args)
+        result = workload.loss(output) if test == "train" else output
+        path = tmp_path / "results.pt"
+        keep_results(str(path), change(result), config("inductor", test=test))
+        return str(path)
+
+    return run
+
+
+class Request:
+    seed, batch_size = 1337, None
+
+
+@pytest.mark.parametrize("test", ["eval", "train"])
+def test_right_results_agree(check, left, test):
+    found = check(make, timed=left(test=test), test=test)
+    assert (found.code, found.timed_results) == ("PASS", "agree")
+
+
+@pytest.mark.parametrize(("test", "name"), [("eval", "output"), ("train", "loss")])
+def test_wrong_results_fail_though_the_verification_itself_is_right(check, left, test, name):
+    found = check(make, timed=left(lambda result: result * 1.05, test), test=test)
+    assert (found.code, found.timed_results, found.first_failed) == ("FAIL", "differ", f"timed process: {name}")
+    assert any("the timed process itself gave another" in note for note in found.notes)
+
+
+def test_less_exact_products_are_noted(check, left):
+    """A GPU's TensorFloat-32 is not what verification computes with."""
+    wrong = left(lambda result: result * 1.05)
+    found = check(make, timed=wrong, matmul_precision="high")
+    assert (found.code, found.timed_results) == ("PASS", "differ")
+    assert any("less exactly" in note for note in found.notes)
+
+
+def test_what_dropout_changes_is_not_compared(check, left):
+    found = check(
+        lambda: torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(0.5)),
+        timed=left(test="train"),
+        test="train",
+    )
+    assert found.code == "PASS"
+    assert "drops out" in found.timed_results
+
+
+def test_what_changes_from_iteration_to_iteration_is_not_compared(check, left):
+    found = check(make, timed=left(lambda result: result + 1, "train"), test="train", optimizer="SGD")
+    assert found.code == "PASS"
+    assert "change from iteration to iteration" in found.timed_results
+
+
+def test_without_results_nothing_is_said(check, tmp_path):
+    assert check(make).timed_results is None
+    assert "left none" in check(make, timed=str(tmp_path / "none")).timed_results
