@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+FEW_BLOCKS = 5
+"""Under five blocks even the whole range is no 95 % interval of the median (2 / 2⁵ = 6 %)."""
 SMALL_CHANGE = 0.05
 """A relative change of the half-window medians that is no trend even where the ranges do not overlap."""
 
@@ -47,12 +49,15 @@ def steady_start(times: Sequence[float], compiles: Sequence[int | None], window:
     """Return where the steady state begins in a fixed number of blocks, or None where it never does.
 
     The first block is never steady; from the returned index on nothing compiles, no block stands out as the slow
-    end of the warm-up, and where `window` blocks are left, they show no trend.
+    end of the warm-up, and where `window` blocks are left, they show no trend. Fewer than `FEW_BLOCKS` without a
+    compilation cannot show that anything is not steady: they are taken as they are, and the finding `few_blocks`
+    marks them.
     """
     last_compile = max((index for index, count in enumerate(compiles) if count), default=0)
-    for start in range(max(1, last_compile + 1), len(times) - 1):
+    first = max(1, last_compile + 1)
+    for start in range(first, len(times) - 1):
         rest = times[start:]
         slow_end = rest[0] > (1 + SMALL_CHANGE) * max(rest[1:])
         if not slow_end and (len(rest) < window or not has_trend(rest)):
             return start
-    return None
+    return first if 0 < len(times) - first < FEW_BLOCKS else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from runner.process.steady import FEW_BLOCKS
 from store.advice import finding
 from store.floor import FLOOR, NEAR_FLOOR
 
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 SHORT_BLOCK_S = 0.001
 """As pyperf: under a millisecond the clock and the loop around the step are part of the number."""
-FEW_BLOCKS = 5
-"""Under five blocks even the whole range is no 95 % interval of the median (2 / 2⁵ = 6 %)."""
 WIDE_SPREAD = 0.10
 """As pyperf, which takes the standard deviation; the middle half is not moved by single blocks."""
 FAR_OFF = 0.5
