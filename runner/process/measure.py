@@ -115,9 +115,16 @@ class Measurement:
             loss=self._workload.loss_name if self._config.test == "train" else None,
             threads=torch.get_num_threads(),
             variables=effective_variables() | precision,
-            warnings=list(self._workload.notes),
+            warnings=[*self._workload.notes, *self._other_batch()],
             weights=self._workload.weights,
         )
+
+    def _other_batch(self) -> list[str]:
+        """Say where the model does not take the batch size that was asked for."""
+        asked, has = self._batch_size, self._workload.batch_size
+        if asked is None or has is None or asked == has:
+            return []
+        return [f"a batch of {asked} was asked for; this model keeps its own of {has}"]
 
     def _make_step(self) -> Callable[..., Any]:
         """Return the step as the backend runs it."""

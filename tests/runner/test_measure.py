@@ -712,3 +712,20 @@ def test_effective_variables_are_those_that_change_timing(monkeypatch):
     assert (found["XLA_FLAGS"], found["OMP_NUM_THREADS"]) == ("--some", "3")
     assert "UNRELATED" not in found
     assert "PATH" not in found
+
+
+@pytest.mark.parametrize(("asked", "warnings"), [(None, 0), (2, 0), (4, 1)])
+def test_a_batch_size_is_not_ignored_in_silence(begin, asked, warnings):
+    """Some models of torchbench keep their own whatever is asked for."""
+    measurement = begin(Step())
+    measurement._batch_size = asked
+    found = measurement._other_batch()
+    assert len(found) == warnings
+    assert all(text == "a batch of 4 was asked for; this model keeps its own of 2" for text in found)
+
+
+def test_results_that_cannot_be_kept_are_a_warning(begin):
+    """The measurement stands."""
+    measurement = begin(Step())
+    measurement._keep_results("/nowhere/results.pt")
+    assert "the results of this process are not kept" in measurement._warnings[0]
