@@ -28,6 +28,18 @@ if TYPE_CHECKING:
     from store.record import Accelerator, CacheState, PlanEntry, Test
 
 TESTS: tuple[Test, ...] = ("eval", "train")
+_PROJECTS = {
+    "PIL": "pillow",
+    "cv2": "opencv-python",
+    "sklearn": "scikit-learn",
+    "skimage": "scikit-image",
+    "yaml": "pyyaml",
+    "pytorch_lightning": "pytorch-lightning",
+    "detectron2": "git+https://github.com/facebookresearch/detectron2",
+    "attr": "attrs",
+    "google": "protobuf",
+}
+"""What pip calls packages that are imported under another name."""
 _OF_MODELS = frozenset({"dtype", "amp_dtype", "optimizer", "loss"})
 """Settings that a single operator does not have."""
 
@@ -129,7 +141,9 @@ def missing_packages(plan: Plan, request: PlanRequest) -> list[str]:
         found = find(request.context, tuple(names)) if find else {}
         if found:
             listed = "; ".join(f"{model}: {', '.join(packages)}" for model, packages in found.items())
-            sentences.append(f"{suite_name} needs packages that are not installed: {listed}")
+            wanted = dict.fromkeys(_PROJECTS.get(each, each) for packages in found.values() for each in packages)
+            line = f"pip install {' '.join(wanted)}"
+            sentences.append(f"{suite_name} needs packages that are not installed: {listed}. Install them: {line}")
     return sentences
 
 

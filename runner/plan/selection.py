@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from runner.plan import PlanRequest
-    from runner.suites.base import ModelInfo, Suite
+    from runner.suites.base import ModelInfo, Suite, SuiteContext
 
 _TIERS_FILE = "tiers.yaml"
 _CLOSE_NAMES = 3
@@ -51,11 +51,16 @@ def select(request: PlanRequest) -> Selection:
     """
     lines = read_models_file(request.models_file) if request.models_file else None
     listed, missing = _listed(_suites(request, lines), request)
-    by_name = _Names(listed, missing)
+    by_name = _Names(
+        listed, missing, request.context, [name for name in _suites(request, lines) if name not in missing]
+    )
     choices = by_name.of_lines(lines, str(request.models_file)) if lines is not None else listed
     if request.only:
-        wanted = [choice.model for name in request.only for choice in by_name.find(name, "--only")]
-        choices = [choice for choice in choices if any(choice.model is model for model in wanted)]
+        wanted = [choice for name in request.only for choice in by_name.find(name, "--only")]
+        models = [choice.model for choice in wanted]
+        choices = [choice for choice in choices if any(choice.model is model for model in models)]
+        if lines is None:
+            choices += by_name.unlisted()
     return Selection(choices=tuple(_filtered(choices, request)), missing_suites=missing)
 
 
@@ -92,18 +97,36 @@ def _listed(suites: Sequence[str], request: PlanRequest) -> tuple[list[Choice], 
 class _Names:
     """Find models by exact name."""
 
-    def __init__(self, choices: Sequence[Choice], missing: dict[str, str]) -> None:
+    def __init__(
+        self, choices: Sequence[Choice], missing: dict[str, str], context: SuiteContext, suites: Sequence[str]
+    ) -> None:
         self._choices = choices
         self._missing = missing
+        self._context = context
+        self._suites = suites
+        self._unlisted: dict[tuple[str, str], Choice] = {}
+
+    def unlisted(self) -> list[Choice]:
+        """Return what was found that no suite lists."""
+        return list(self._unlisted.values())
 
     def find(self, text: str, source: str) -> list[Choice]:
         """Return the model of `SUITE/NAME`, or those of all suites that have a model NAME."""
         prefix = _prefix(text)
         name = text.removeprefix(f"{prefix}/") if prefix else text
         found = [c for c in self._choices if name in c.names and prefix in (None, c.suite.name)]
+        found = found or list(self._beyond(name, (prefix,) if prefix else self._suites))
         if not found and prefix not in self._missing:
             raise UsageError(f"{source}: there is no model {text!r}{self._hint(name)}")
         return found
+
+    def _beyond(self, name: str, suites: Sequence[str]) -> Iterator[Choice]:
+        """Yield the models of this name that a suite can build without an entry in its tables."""
+        for suite in (get_suite(each) for each in suites if each in self._suites):
+            ask = getattr(suite, "unlisted", None)
+            model = ask(self._context, name) if ask else None
+            if model is not None:
+                yield self._unlisted.setdefault((suite.name, name), Choice(suite=suite, model=model))
 
     def of_lines(self, lines: Sequence[Line], source: str) -> list[Choice]:
         """Return the models in the order of the file; the first line of a model counts."""

@@ -146,9 +146,11 @@ class ModelSource:
 class Suite(Protocol):
     """A source of models.
 
-    Beside these a suite may have two methods. `missing_packages(context, names)`: by model, the packages that it
-    imports and that are not installed; a run names them before it starts. `source(request)`: a `ModelSource`, so that
-    scripts of `xlabench repro` build the model without xlabench.
+    Beside these a suite may have three methods. `unlisted(context, name)`: what planning needs to know of a model that
+    it can build and does not list, or None; such a model is measured where its exact name is given.
+    `missing_packages(context, names)`: by model, the packages that it imports and that are not installed; a run names
+    them before it starts. `source(request)`: a `ModelSource`, so that scripts of `xlabench repro` build the model
+    without xlabench.
     """
 
     name: str

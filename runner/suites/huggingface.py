@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from runner.suites import data
+from runner.suites import data, installed
 from runner.suites.base import BuildRequest, ModelInfo, ModelSource, SuiteContext, Workload
 from runner.suites.huggingface_inputs import InputKind
 from runner.suites.tables import Tables, checked
@@ -25,12 +25,15 @@ class HuggingFaceModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One entry of `huggingface.yaml`, whose header explains the fields."""
 
     model: str
-    config: str
-    inputs: InputKind
+    config: str | None
+    """None: the class's own."""
+    inputs: InputKind | None
+    """None: those that the class takes."""
     batch_size: dict[str, data.BatchSize]
     sequence_length: dict[str, int]
     fields: dict[str, Any] = {}
-    attention: str = "sdpa"
+    attention: str | None = "sdpa"
+    """None: the class's own."""
     aliases: tuple[str, ...] = ()
 
 
@@ -58,6 +61,13 @@ class HuggingFaceSuite:
         gone = [facts.info(name) for name in facts.missing]
         return [*(facts.info(name, model.aliases) for name, model in facts.models.items()), *gone]
 
+    def unlisted(self, context: SuiteContext, name: str) -> ModelInfo | None:  # noqa: ARG002 - part of the protocol
+        """Return a class of transformers that the data file does not have; it is built from its default configuration.
+
+        Names of the hub, as `Qwen/Qwen3-0.6B`, would need a network.
+        """
+        return ModelInfo(name=name) if name in installed.transformers_models() else None
+
     def versions(self, context: SuiteContext) -> Mapping[str, str]:  # noqa: ARG002 - part of the protocol
         """Return nothing: the version of transformers identifies the models."""
         return {}
@@ -65,20 +75,23 @@ class HuggingFaceSuite:
     def build(self, request: BuildRequest) -> Workload:
         """Build one model; token ids and labels are uniform over its vocabulary."""
         from runner.suites import losses
-        from runner.suites.huggingface_inputs import make_inputs
+        from runner.suites.huggingface_inputs import WITHOUT_LOSS, kind_of, make_inputs
         from runner.suites.seeding import seed_everything
 
-        model = data.lookup(models(), request.model_name, self.name)
+        model = _model(request.model_name)
         batch_size = data.batch_size(request.batch_size, model.batch_size, request.accelerator, request.test)
         length = data.for_accelerator(model.sequence_length, request.accelerator)
         seed_everything(request.seed)
         module = make_module(model)
+        inputs = model.inputs or kind_of(module)
         offered = {"own": losses.own_loss, "sum": losses.sum_of_outputs}
+        if inputs in WITHOUT_LOSS:
+            del offered["own"]
         loss, loss_name = losses.choose(request.loss, offered, suite=self.name)
         return Workload(
             module=module.train(request.test == "train"),
             args=(),
-            kwargs=make_inputs(model.inputs, module.config, batch_size, length),
+            kwargs=make_inputs(inputs, module.config, batch_size, length),
             batch_size=batch_size,
             loss=loss,
             loss_name=loss_name,
@@ -87,13 +100,13 @@ class HuggingFaceSuite:
 
     def source(self, request: BuildRequest) -> ModelSource:
         """Return the same as text."""
-        model = data.lookup(models(), request.model_name, self.name)
+        model = _model(request.model_name)
+        fields = model.fields | ({"attn_implementation": model.attention} if model.attention else {})
         text = _SOURCE.format(
-            config=model.config,
-            fields=model.fields,
-            attention=model.attention,
+            config=model.config or f"{model.model}.config_class",
+            fields=fields,
             model=model.model,
-            inputs=model.inputs,
+            inputs=repr(model.inputs) if model.inputs else "kind_of(module)",
             batch_size=data.batch_size(request.batch_size, model.batch_size, request.accelerator, request.test),
             length=data.for_accelerator(model.sequence_length, request.accelerator),
             seed=request.seed,
@@ -105,7 +118,7 @@ class HuggingFaceSuite:
 _SOURCE = """
 import os
 
-from runner.suites.huggingface_inputs import make_inputs
+from runner.suites.huggingface_inputs import kind_of, make_inputs
 from runner.suites.losses import own_loss, sum_of_outputs
 from runner.suites.seeding import seed_everything
 
@@ -115,10 +128,10 @@ def build():
     import transformers
 
     seed_everything({seed})
-    config = transformers.{config}(**{fields!r}, attn_implementation={attention!r})
+    config = transformers.{config}(**{fields!r})
     config.use_cache = False
     module = transformers.{model}(config)
-    return module, (), make_inputs({inputs!r}, config, {batch_size}, {length}), {loss}
+    return module, (), make_inputs({inputs}, config, {batch_size}, {length}), {loss}
 """
 
 
@@ -134,15 +147,33 @@ def models() -> dict[str, HuggingFaceModel]:
     return _data().models
 
 
+def _model(name: str) -> HuggingFaceModel:
+    """Return a model's entry; one that only transformers has is its class with its default configuration."""
+    if name in models() or name not in installed.transformers_models():
+        return data.lookup(models(), name, SUITE.name)
+    return HuggingFaceModel(
+        model=name,
+        config=None,
+        inputs=None,
+        attention=None,
+        batch_size={"cpu": 1, "other": 8},
+        sequence_length={"cpu": 64, "other": 128},
+    )
+
+
 def make_module(model: HuggingFaceModel) -> Any:
     """Build the network from its configuration class; the key-value cache is off, as one step uses none."""
     # Some classes ask the hub for optional kernels or adapters; offline mode turns that into an immediate answer.
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     import transformers
 
-    config = getattr(transformers, model.config)(**model.fields, attn_implementation=model.attention)
+    kind = getattr(transformers, model.model)
+    made = getattr(transformers, model.config) if model.config else kind.config_class
+    config = made(**model.fields, **({"attn_implementation": model.attention} if model.attention else {}))
     config.use_cache = False
-    return getattr(transformers, model.model)(config)
+    if getattr(config, "pad_token_id", 0) is None:
+        config.pad_token_id = 0  # else a classifier of sequences refuses more than one
+    return kind(config)
 
 
 SUITE = HuggingFaceSuite()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from runner.suites import data
+from runner.suites import data, installed
 from runner.suites.base import BuildRequest, ModelInfo, ModelSource, SuiteContext, Workload
 from runner.suites.tables import Tables, checked
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _FILE = "timm_models.yaml"
+_UNLISTED_BATCH: dict[str, data.BatchSize] = {"cpu": 2, "other": 32}
+"""Of a model without an entry."""
 
 
 class TimmModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,6 +52,10 @@ class TimmSuite:
         """List the models of the data file in its order."""
         return [_data().info(name, model.aliases) for name, model in _data().models.items()]
 
+    def unlisted(self, context: SuiteContext, name: str) -> ModelInfo | None:  # noqa: ARG002 - part of the protocol
+        """Return a model that timm has and the data file does not; `NAME.TAG` is one of NAME's sets of weights."""
+        return ModelInfo(name=name) if name.partition(".")[0] in installed.timm_models() else None
+
     def versions(self, context: SuiteContext) -> Mapping[str, str]:  # noqa: ARG002 - part of the protocol
         """Return nothing: the version of timm identifies the models."""
         return {}
@@ -63,7 +69,7 @@ class TimmSuite:
         from runner.suites.seeding import seed_everything
         from runner.suites.timm_build import create
 
-        model = data.lookup(_data().models, request.model_name, self.name)
+        model = _model(request.model_name)
         batch_size = data.batch_size(request.batch_size, model.batch_size, request.accelerator, request.test)
         seed_everything(request.seed)
         built = create(model.create or request.model_name, request.weights, request.seed)
@@ -92,7 +98,7 @@ class TimmSuite:
 
     def source(self, request: BuildRequest) -> ModelSource:
         """Return the same as text; weights are random."""
-        model = data.lookup(_data().models, request.model_name, self.name)
+        model = _model(request.model_name)
         size = data.for_accelerator(model.input_size, request.accelerator) if model.input_size else None
         text = _SOURCE.format(
             name=model.create or request.model_name,
@@ -132,6 +138,14 @@ def _data() -> TimmData:
     found = data.load(_FILE, TimmData)
     checked(found, _FILE)
     return found
+
+
+def _model(name: str) -> TimmModel:
+    """Return a model's entry; one that only timm has is built by its name, with its own input size."""
+    models = _data().models
+    if name not in models and name.partition(".")[0] in installed.timm_models():
+        return TimmModel(batch_size=_UNLISTED_BATCH, calibrate_batchnorm=True)
+    return data.lookup(models, name, SUITE.name)
 
 
 def _input_size(model: TimmModel, module: Any, accelerator: str) -> tuple[int, int, int]:

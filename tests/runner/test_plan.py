@@ -400,9 +400,9 @@ def test_missing_packages_are_named_all_at_once_for_runnable_models(monkeypatch)
         raising=False,
     )
     asked = request()
-    assert missing_packages(make_plan(asked, machine()), asked) == [
-        "dummy needs packages that are not installed: a: onnx; b: cv2, matplotlib"
-    ]
+    [sentence] = missing_packages(make_plan(asked, machine()), asked)
+    assert sentence.startswith("dummy needs packages that are not installed: a: onnx; b: cv2, matplotlib. ")
+    assert sentence.endswith("Install them: pip install onnx opencv-python matplotlib")
 
 
 def test_nothing_is_said_where_no_package_is_missing():

@@ -167,3 +167,23 @@ def test_a_models_file_that_is_missing_is_one_sentence(tmp_path):
 def test_the_command_answers_an_unknown_name_with_exit_2():
     done = xlabench("plan", "--suite-name", "dummy", "--only", "dumy", code=2)
     assert done.stderr == "xlabench: --only: there is no model 'dumy'; close: dummy\n"
+
+
+def test_a_model_without_an_entry_is_taken_by_its_exact_name(monkeypatch, tmp_path):
+    """As far as the suite can build it: by --only, with or without its suite, and in a file of models."""
+    monkeypatch.setattr(
+        "runner.suites.timm_models.SUITE.unlisted",
+        lambda _, name: ModelInfo(name=name) if name.startswith("convnext") else None,
+    )
+    assert chosen(suites=(), only=("timm_models/convnext_atto",)) == ["timm_models/convnext_atto"]
+    assert chosen(suites=TWO, only=("resnet18", "convnext_atto")) == [
+        "timm_models/resnet18",
+        "timm_models/convnext_atto",
+    ]
+    listed = tmp_path / "models.txt"
+    listed.write_text("convnext_atto,3\nresnet18\n")
+    assert chosen(suites=TWO, models_file=listed) == ["timm_models/convnext_atto", "timm_models/resnet18"]
+    assert chosen(suites=TWO, filters=("convnext",)) == []
+    for absent in ("dummy/convnext_atto", "resnext"):
+        with pytest.raises(UsageError, match="there is no model"):
+            chosen(suites=TWO, only=(absent,))
