@@ -110,4 +110,5 @@ def test_what_never_settles_ends_after_as_many_blocks_as_are_allowed(
 def test_the_smoke_plan_can_be_narrowed_to_one_of_its_models(tmp_path: Path) -> None:
     narrow = ("--suite-name", "huggingface", "--test", "eval", "--xla", "None", "--dynamo", "None")
     [record], _ = run(tmp_path, "--smoke", *narrow)
-    assert (record["model"]["model_name"], record["status"]) == ("BertTiny", "ok")
+    assert (record["model"]["model_name"], record["status"]) == ("DistilBertForMaskedLM", "ok")
+    assert record["verification_code"] == "PASS"

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from store.record import Test
-
 
 def plan_request(arguments: argparse.Namespace) -> PlanRequest:
     """Turn parsed flags into a request.
@@ -47,8 +45,7 @@ def plan_request(arguments: argparse.Namespace) -> PlanRequest:
         without_fallback=tuple(dict.fromkeys(arguments.without_fallback)),
         caches=("cold", "warm") if arguments.cache == "both" else (arguments.cache,),
         xla_baseline=arguments.use_xla_baseline,
-        tests=tuple(dict.fromkeys(arguments.test)),
-        tests_of=_smoke_tests() if arguments.smoke and not arguments.test else {},
+        tests=tuple(dict.fromkeys(arguments.test)) or (("eval",) if arguments.smoke else ()),
         filters=tuple(arguments.filter),
         excludes=tuple(arguments.exclude),
         only=tuple(dict.fromkeys(arguments.only)),
@@ -57,7 +54,7 @@ def plan_request(arguments: argparse.Namespace) -> PlanRequest:
         excluded_tiers=tuple(dict.fromkeys(arguments.exclude_by_tier)),
         fast=arguments.fast,
         no_skip=arguments.no_skip,
-        models=tuple(SMOKE) if arguments.smoke else (),
+        models=SMOKE if arguments.smoke else (),
         batch_size=arguments.batch_size,
         preset=arguments.preset,
         requested=_requested(arguments),
@@ -72,11 +69,6 @@ def plan_request(arguments: argparse.Namespace) -> PlanRequest:
             clear_cache=arguments.cuda_l2_cache == "off",
         ),
     )
-
-
-def _smoke_tests() -> dict[str, tuple[Test, ...]]:
-    """Return what the smoke plan measures of each suite."""
-    return {name.partition("/")[0]: tests for name, tests in SMOKE.items()}
 
 
 def _refuse_contradictions(arguments: argparse.Namespace) -> None:

@@ -49,6 +49,8 @@ def _answer(experiment: Experiment, baseline: str) -> str:
 
 def _why_none(experiment: Experiment, baseline: str, silent: Sequence[Judged]) -> str:
     base = experiment.baseline
+    if all(each.row["status"] == "verify_only" for each in experiment.results):
+        return "answers were verified, nothing was timed"
     if base is None:
         return f"{baseline} was not measured"
     if not base.row["valid"]:

@@ -184,8 +184,8 @@ def _doubts(con: Connection, rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
 
 
 def _answer_doubt(row: Row) -> tuple[str, ...]:
-    """Return the mark of an answer that nobody has found right."""
-    if not row["ran"]:
+    """Return the mark of an answer that nobody has found right, also where it was only verified."""
+    if not row["ran"] and row["status"] != "verify_only":
         return ()
     code = row["verification_code"]
     mark = "unverified" if code in UNVERIFIED else VERIFICATION_MARKS.get(code, "unverified")

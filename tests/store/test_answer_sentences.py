@@ -197,6 +197,19 @@ def test_what_gave_no_number_is_named_after_the_answer(stored):
     assert answers(con)[0].endswith(", confirmed; no number for openxla+dynamo (crashed).")
 
 
+def test_what_was_only_verified_shows_its_verdicts(stored):
+    verdicts = {"inductor": "PASS", "eager": "FAIL", "openxla+dynamo": "EAGER_FAILED"}
+    con = stored(
+        [make_record(backend=each, status="verify_only", verification_code=code) for each, code in verdicts.items()]
+    )
+    assert answers(con) == ("resnet18 eval: no answer: answers were verified, nothing was timed.",)
+    assert marks(con) == {
+        "inductor": "verified only",
+        "eager": "verified only, wrong answer",
+        "openxla+dynamo": "verified only, eager failed",
+    }
+
+
 def test_a_wrong_answer_wins_nothing(stored):
     fast = [make_record(backend="eager", per_iter=[0.001] * 8, verification_code="FAIL")]
     con = stored([*processes(1), *fast])
