@@ -170,6 +170,13 @@ def _kinds(row: object, kind: str | None) -> list[str]:
     kinds = []
     if kind is not None and not missing(getattr(row, kind)):
         kinds.append(str(getattr(row, kind)))
-    elif status in STATUS_WORDS and status not in ("ok", "verify_only", "skipped", "not_run", "never_steady"):
+    elif status in STATUS_WORDS and status not in (
+        "ok",
+        "verify_only",
+        "skipped",
+        "not_run",
+        "never_steady",
+        "disturbed",
+    ):
         kinds.append(FAILED)
     return kinds

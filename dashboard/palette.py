@@ -23,6 +23,7 @@ STATUS_COLOURS: dict[str, str] = {
     "ok": "#1BA37D",
     "verify_only": "#3A86E0",
     "never_steady": "#B09A00",
+    "disturbed": "#C9822B",
     "invalid": "#C76BA0",
     "skipped": "#8A8A8A",
     "not_run": "#B5B5B5",

@@ -36,6 +36,7 @@ STATUS_WORDS: dict[str, str] = {
     "ok": "ok",
     "verify_only": "verified only",
     "never_steady": "never steady",
+    "disturbed": "disturbed",
     "invalid": "invalid",
     "skipped": "skipped",
     "load_error": "load error",

@@ -70,6 +70,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float = 1800.0
     """Running time of one experiment; its process tree is killed when it is over."""
     threads: int | None = None
+    quiet: bool = True
+    """Turns that other programs disturb are found, labelled and taken again; a result of too few others is refused."""
+    wait_quiet: bool = True
+    """A group waits some seconds for other programs before its turns."""
+    raise_priority: bool = True
+    """Timed processes go before other programs where the user may have that."""
     seed: int = 1337
     start: str = "fork"
     device_index: int | None = None
@@ -158,6 +164,8 @@ class Turn(msgspec.Struct, tag="turn", frozen=True):
     blocks: int
     round: int
     rewarm: int = 0
+    disturbed: tuple[int, ...] = ()
+    """Of the turns since the warm-up, counted from 0, those that count as disturbed now."""
 
 
 class Pause(msgspec.Struct, tag="pause", frozen=True):
@@ -166,6 +174,9 @@ class Pause(msgspec.Struct, tag="pause", frozen=True):
 
 class Finish(msgspec.Struct, tag="finish", frozen=True):
     """Report everything and exit."""
+
+    disturbed: tuple[int, ...] = ()
+    """As in `Turn`; the steady blocks of a process that takes no turns are its turn 0."""
 
 
 class Verify(msgspec.Struct, tag="verify", frozen=True, kw_only=True):
@@ -203,6 +214,29 @@ class Loaded(msgspec.Struct, tag="loaded", frozen=True, kw_only=True):
     warnings: list[str]
     weights: str = "random"
     """What the model was built with: `random` also where a download was asked for and could not be had."""
+    policy: str = "libraries"
+    """How its threads wait and at which priority, as in `Quiet`."""
+
+
+class Probed(msgspec.Struct, frozen=True, kw_only=True):
+    """What a fixed piece of work met on the cores."""
+
+    seconds: list[float]
+    """On each core, its waiting left out."""
+    wait_share: float
+    """Of its time on the core where it had to wait most."""
+
+
+class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a turn tells of its disturbance; the scheduler, who knows what else ran, judges it."""
+
+    blocks: int
+    seconds: float
+    """Time of its blocks together."""
+    wait_s: float | None
+    """What the thread that waited most waited for a core meanwhile; None where that is unknown."""
+    probes: list[Probed] = []
+    """Before and after the turn."""
 
 
 class WarmedUp(msgspec.Struct, tag="warmed_up", frozen=True, kw_only=True):
@@ -210,6 +244,8 @@ class WarmedUp(msgspec.Struct, tag="warmed_up", frozen=True, kw_only=True):
 
     steady: bool
     blocks: int
+    facts: TurnFacts | None = None
+    """Of the steady blocks, where all blocks are taken in one go."""
 
 
 class TurnDone(msgspec.Struct, tag="turn_done", frozen=True, kw_only=True):
@@ -218,6 +254,7 @@ class TurnDone(msgspec.Struct, tag="turn_done", frozen=True, kw_only=True):
     steady: bool
     enough: bool = True
     """Once `repeat` blocks are taken: no further turn is needed."""
+    facts: TurnFacts | None = None
 
 
 class Paused(msgspec.Struct, tag="paused", frozen=True):
@@ -241,6 +278,10 @@ class Report(msgspec.Struct, tag="report", frozen=True, kw_only=True):
     rewarm_times: list[float] = []
     """Seconds of the blocks at the begin of turns; they are no part of the metrics."""
     until: Until | None = None
+    waits: list[float | None] = []
+    """By block: seconds that the thread that waited most waited for a core; None where unknown."""
+    waits_all: list[float | None] = []
+    """The same of all threads together."""
     inner_loops: list[int] = []
     """How often each block repeated its iterations; times of the metrics are those of one repetition."""
     replacements: list[Replacement] = []

@@ -59,6 +59,16 @@ TABLE: Mapping[str, Advice] = {
         "other processes used {share:.0%} of the CPUs' time",
         "end what else runs on the machine, and measure again",
     ),
+    "disturbed": Advice(
+        "results that other programs disturbed",
+        "refused: {why}",
+        "take no number from it; `xlabench doctor` names what keeps the machine busy",
+    ),
+    "disturbed_turns": Advice(
+        "some turns that other programs disturbed",
+        "{disturbed} of {n} turns were disturbed by other programs",
+        "they are left out of every statistic; end what else runs to lose none",
+    ),
     "steal": Advice(
         "the hypervisor took CPU time away",
         "other virtual machines took {share:.1%} of the CPUs' time",

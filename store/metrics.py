@@ -109,6 +109,15 @@ _METRICS = (
     _count("repeat", "Repeats", "Timed blocks of the record."),
     _count("attempt", "Attempt", "How often the group was measured in this run."),
     _count("threads", "Threads", "Threads that the measuring process used."),
+    _count("turns_n", "Turns", "Turns that the processes took, disturbed ones included."),
+    _count("disturbed_turns_n", "Disturbed turns", "Turns that were disturbed: they are in no statistic.", "lower"),
+    Metric(
+        name="quiet_rule",
+        label="Rule of quiet turns",
+        unit="",
+        direction="none",
+        definition="Version of the rule that judged the turns; none of records from before it: unknown.",
+    ),
     _count("replicas_n", "Processes", "Measuring processes of the experiment."),
     _count("replicas_ran_n", "Processes that ran", "Measuring processes with steady samples.", "higher"),
     _count("fallback_ops_n", "Fallback ops", "Different ops that XLA did not lower.", "lower"),
@@ -146,6 +155,9 @@ _METRICS = (
     _count("verify_only_n", "Verified only", "Experiments that were verified and not timed."),
     _count("skipped_n", "Skipped", "Experiments that the plan or the runner left out, with a reason."),
     _count("never_steady_n", "Never steady", "Experiments whose times did not settle.", "lower"),
+    _count(
+        "disturbed_n", "Disturbed", "Experiments that other programs disturbed: refused, to be measured again.", "lower"
+    ),
     _count("invalid_n", "Invalid", "Experiments with a result that cannot be used, such as a wrong answer.", "lower"),
     _count("failed_n", "Failed", "Experiments that were attempted and gave no usable number.", "lower"),
     _count("timeout_n", "Timed out", "Experiments that exceeded their time limit.", "lower"),

@@ -1,11 +1,12 @@
 -- Grain: one row per result of the shown run that needs a look; failures first, then wrong answers, what could not be
--- verified, never steady, not run, slower.
+-- verified, disturbed, never steady, not run, slower.
 -- Eager is a reference that is compiled by nothing: being slower than a compiler is no finding about it.
 WITH judged AS (
     SELECT
         CASE
             WHEN status = 'skipped' THEN NULL
             WHEN status = 'never_steady' THEN 'never steady'
+            WHEN status = 'disturbed' THEN 'disturbed'
             WHEN status = 'not_run' THEN 'not run'
             WHEN NOT ran AND status <> 'verify_only' THEN 'failed'
             WHEN verification_code = 'FAIL' THEN 'wrong answer'
@@ -27,5 +28,5 @@ FROM judged
 WHERE finding IS NOT NULL
 ORDER BY
     CASE finding WHEN 'failed' THEN 0 WHEN 'wrong answer' THEN 1 WHEN 'not verified' THEN 2
-        WHEN 'never steady' THEN 3 WHEN 'not run' THEN 4 ELSE 5 END,
+        WHEN 'disturbed' THEN 3 WHEN 'never steady' THEN 4 WHEN 'not run' THEN 5 ELSE 6 END,
     speedup, suite, model, test, variant

@@ -35,7 +35,7 @@ class Machine:
 
     def ticks(self) -> Ticks | None:
         """Return the CPU time of the machine."""
-        lines = _text(self.proc / "stat").splitlines()
+        lines = text(self.proc / "stat").splitlines()
         if not lines or not lines[0].startswith("cpu "):
             return None
         user, nice, system, idle, waiting, interrupts, soft, steal = (int(word) for word in lines[0].split()[1:9])
@@ -45,7 +45,7 @@ class Machine:
 
     def load(self) -> float | None:
         """Return the load average of the last minute."""
-        words = _text(self.proc / "loadavg").split()
+        words = text(self.proc / "loadavg").split()
         return float(words[0]) if words else None
 
     def tree(self, root: int) -> list[int] | None:
@@ -59,7 +59,7 @@ class Machine:
             # The process may end while it is looked at.
             with suppress(OSError):
                 for thread in (self.proc / str(pid) / "task").iterdir():
-                    waiting += [int(word) for word in _text(thread / "children").split()]
+                    waiting += [int(word) for word in text(thread / "children").split()]
         return found
 
     def _children_known(self, root: int) -> bool:
@@ -93,7 +93,7 @@ class Machine:
 
     def governor(self, cpus: list[int]) -> str | None:
         """Return the frequency governors of these CPUs, as `performance`."""
-        found = {_text(self._path(f"cpu{cpu}/cpufreq/scaling_governor")).strip() for cpu in cpus} - {""}
+        found = {text(self._path(f"cpu{cpu}/cpufreq/scaling_governor")).strip() for cpu in cpus} - {""}
         return ", ".join(sorted(found)) or None
 
     def frequency_hz(self, cpus: list[int], which: str) -> float | None:
@@ -110,8 +110,8 @@ class Machine:
         return self.sys / "devices/system/cpu" / name
 
     def _cpu_file(self, name: str) -> int | None:
-        text = _text(self._path(name)).strip()
-        return int(text) if text.isdigit() else None
+        found = text(self._path(name)).strip()
+        return int(found) if found.isdigit() else None
 
 
 def usable_cpus() -> list[int]:
@@ -119,7 +119,8 @@ def usable_cpus() -> list[int]:
     return sorted(os.sched_getaffinity(0))[:MAX_CPUS]
 
 
-def _text(path: Path) -> str:
+def text(path: Path) -> str:
+    """Return the text of a file of the kernel; nothing where it is not there."""
     with suppress(OSError):
         return path.read_text(encoding="ascii", errors="replace")
     return ""
@@ -127,7 +128,7 @@ def _text(path: Path) -> str:
 
 def _facts(path: Path) -> dict[str, int]:
     """Return the numbers of a file of lines `name value` or `name: value kB`."""
-    rows = [line.replace(":", " ").split() for line in _text(path).splitlines()]
+    rows = [line.replace(":", " ").split() for line in text(path).splitlines()]
     return {row[0]: int(row[1]) for row in rows if len(row) > 1 and row[1].isdigit()}
 
 

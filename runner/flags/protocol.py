@@ -66,6 +66,16 @@ def add_protocol_flags(parser: argparse.ArgumentParser) -> None:
     )
     add("--warmup-max", type=types.positive, default=50, metavar="N", help="blocks after which never_steady is said")
     add("--threads", type=types.positive, metavar="N", help="CPU threads of every backend (default: torch's own)")
+    add(
+        "--no-wait-quiet",
+        action="store_true",
+        help="do not wait for other programs before a group's turns (default: at most 10 s, and a tenth of the run)",
+    )
+    add(
+        "--own-priority",
+        action="store_true",
+        help="leave the priority of measuring processes as it is (default: it is raised where you may do that)",
+    )
     add("--seed", type=int, default=1337, metavar="N", help="seed of weights, inputs and random streams")
     add("--device-index", "--card", type=types.not_negative, metavar="N", help="which device of the accelerator")
     add("--subprocess-timeout", type=types.positive, metavar="S", help="seconds of one process (default 1800)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
     from pathlib import Path
+
+
+QUIET = "XLABENCH_QUIET"
+"""Environment variable; `off`: turns are not judged and priorities are left alone, as tests want it on any machine."""
 
 
 def plan_request(arguments: argparse.Namespace) -> PlanRequest:
@@ -156,6 +161,9 @@ def settings(arguments: argparse.Namespace) -> Settings:
         warmup_max=arguments.warmup_max,
         timeout_s=float(arguments.subprocess_timeout or usual.timeout_s),
         threads=arguments.threads,
+        quiet=os.environ.get(QUIET) != "off",
+        wait_quiet=not arguments.no_wait_quiet,
+        raise_priority=not arguments.own_priority and os.environ.get(QUIET) != "off",
         seed=arguments.seed,
         start=arguments.start,
         device_index=arguments.device_index,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _KEPT = (
     *("preset", "repeat", "until_stable", "iterations_per_run", "processes", "twins", "interleave", "rounds", "rewarm"),
     *("warmup_min", "warmup_max", "steady_blocks", "timeout_s", "threads", "seed", "start", "device_index"),
-    *("memory_limit_bytes", "verify", "verify_iterations", "tolerance", "cosine"),
+    *("raise_priority", "memory_limit_bytes", "verify", "verify_iterations", "tolerance", "cosine"),
 )
 """Settings of a run that its rerun has, too: how was measured. Dumps and budgets belong to the run that asked."""
 SAME = (

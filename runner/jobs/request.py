@@ -131,6 +131,8 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     twins: Number | None = None
     warmup_max: Count = 50
     threads: Count | None = None
+    no_wait_quiet: bool = False
+    own_priority: bool = False
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 1337
     device_index: Number | None = None
     subprocess_timeout: Count | None = None

@@ -99,6 +99,7 @@ def _obey(command: Any, measurement: Measurement, channel: Channel, enter: Any) 
         measurement.pause()
         channel.send(Paused())
     elif isinstance(command, Finish):
+        measurement.label(command.disturbed)
         channel.send(measurement.report(finished=True))
         return True
     return False

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from runner import lowerings
+from runner.process.samples import IN_STEADY_STATE
 from store.record import FallbackClass, FallbackOp
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def classify(op: str) -> FallbackClass:
 
 def summarize(samples: Samples) -> list[FallbackOp]:
     """Return one entry per op: calls per steady iteration, and calls while compiling and warming up apart."""
-    steady = samples.of_kind("steady")
+    steady = samples.of_kind(*IN_STEADY_STATE)
     before = samples.of_kind("first", "warmup")
     iterations = sum(block.inner_loops for block in steady) * samples.iterations_per_run
     ops = {op for block in samples.blocks for op in block.fallback_calls}

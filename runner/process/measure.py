@@ -14,27 +14,31 @@ from typing import TYPE_CHECKING, Any
 from runner.accelerators import ACCELERATORS
 from runner.backends import backend_of, compiler_caches, dynamo
 from runner.graphs import collect
-from runner.messages import Load, Loaded, Report, TurnDone, WarmedUp
+from runner.messages import Load, Loaded, Report, TurnDone, TurnFacts, WarmedUp
 from runner.process import afterwards, fallbacks, memory, pausing, steps
 from runner.process.inputs import Inputs
-from runner.process.samples import Block, Samples, call_difference, difference
+from runner.process.priority import LIBRARIES, raise_priority
+from runner.process.probe import Probe
+from runner.process.samples import IN_STEADY_STATE, Block, Samples, call_difference, difference
 from runner.process.steady import is_steady, steady_start
 from runner.process.until import Turns
+from runner.process.waits import Waits
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, SuiteContext
 from store.floor import FLOOR
 from store.operators import INPUT_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from runner.backends.base import Backend, Runtime
-    from runner.messages import Turn
+    from runner.messages import Probed, Turn
     from runner.suites.base import OwnStep, Workload
     from store.record import Phase
 
 EFFECTIVE_PREFIXES = (
     "OMP_",
+    "GOMP_",
     "KMP_",
     "MKL_",
     "XLA_",
@@ -83,6 +87,12 @@ class Measurement:
         self._rewarm_times: list[float] = []
         self._own_step: OwnStep | None = None
         self._inner_loops = 1
+        self._waits = Waits()
+        self._probe = Probe()
+        self._turn_blocks: list[range] = []
+        """Indices of the blocks of each turn since the warm-up."""
+        # Before the first thread is made, as each inherits it.
+        self._policy = raise_priority() if command.settings.raise_priority else LIBRARIES
 
     def load(self) -> Loaded:
         """Build the model, start the runtime, move the model there, wrap its step."""
@@ -117,6 +127,7 @@ class Measurement:
             variables=effective_variables() | precision,
             warnings=[*self._workload.notes, *self._other_batch()],
             weights=self._workload.weights,
+            policy=self._policy,
         )
 
     def _other_batch(self) -> list[str]:
@@ -158,7 +169,11 @@ class Measurement:
         start = steady_start(self._samples.times, self._samples.changes, self._settings.steady_blocks)
         if start is not None:
             self._samples.kinds[start:] = ["steady"] * (len(self._samples.kinds) - start)
-        return WarmedUp(steady=start is not None, blocks=len(self._samples.blocks))
+        facts = None
+        if start is not None:
+            self._turn_blocks = [range(start, len(self._samples.blocks))]
+            facts = self._facts([])
+        return WarmedUp(steady=start is not None, blocks=len(self._samples.blocks), facts=facts)
 
     def warm_up(self) -> WarmedUp:
         """Take blocks until they are steady, or as many as the bound allows since the last spoilt turn."""
@@ -187,19 +202,42 @@ class Measurement:
 
     def turn(self, command: Turn) -> TurnDone:
         """Take timed blocks; where a compilation falls among them, they were no steady state."""
+        self.label(command.disturbed)
         self._loop_longer()
+        probes = [self._probe.take()] if self._settings.quiet else []
         began, taken = time.perf_counter(), 0
         changed = self._rewarm(command.rewarm) if command.rewarm else 0
+        first = len(self._samples.blocks)
         while taken < command.blocks and not changed:
             block = self._block()
             self._samples.add(block, "steady", command.round)
             taken, changed = taken + 1, block.changes
         self._turns.took(taken, time.perf_counter() - began)
+        probes += [self._probe.take()] if self._settings.quiet else []
+        self._turn_blocks.append(range(first, len(self._samples.blocks)))
         if changed:
+            self._turn_blocks = []
             self._samples.spoil_steady()
             self._spoilt_turns += 1
             self._turns.spoilt()
-        return TurnDone(steady=not changed, enough=self._turns.enough(self._steady_times))
+        enough = self._turns.enough(self._steady_times)
+        return TurnDone(steady=not changed, enough=enough, facts=None if changed else self._facts(probes))
+
+    def label(self, disturbed: Collection[int]) -> None:
+        """Label the blocks of the turns that the scheduler has found to be disturbed."""
+        if self._turn_blocks and self._settings.quiet:
+            self._turns.blocks = self._samples.label(self._turn_blocks, disturbed)
+
+    def _facts(self, probes: list[Probed]) -> TurnFacts:
+        """Tell what the last turn met."""
+        blocks = [self._samples.blocks[index] for index in self._turn_blocks[-1]]
+        known = [block.wait_s for block in blocks if block.wait_s is not None]
+        return TurnFacts(
+            blocks=len(blocks),
+            seconds=sum(block.spent_s for block in blocks),
+            wait_s=sum(known) if len(known) == len(blocks) else None,
+            probes=probes,
+        )
 
     def _steady_times(self) -> list[float]:
         return [block.total_s for block in self._samples.of_kind("steady")]
@@ -234,7 +272,7 @@ class Measurement:
         if not self._peak_is_steady:
             # Nobody has reset the high-water mark: it is that of set-up and compilation, whatever came after.
             self._note_setup_peak()
-        elif samples.of_kind("steady"):
+        elif samples.of_kind(*IN_STEADY_STATE):
             self._single["peak_memory_bytes"] = self._peak_bytes()
         self._add_compile_times()
         metrics: dict[str, Any] = dict(samples.metrics())
@@ -261,6 +299,8 @@ class Measurement:
             graphs=found.graphs,
             rewarm_times=self._rewarm_times,
             until=self._turns.reached(self._steady_times()),
+            waits=[block.wait_s for block in samples.blocks],
+            waits_all=[block.wait_all_s for block in samples.blocks],
             inner_loops=samples.inner_loops,
             replacements=self._runtime.replacements(),
         )
@@ -331,7 +371,9 @@ class Measurement:
         runtime.seed(self._settings.seed)
         before, calls = runtime.counters(), runtime.fallback_calls()
         seconds, transfers = self._xla_seconds(), runtime.transfers()
+        waits = self._waits.read()
         total, trace = self._timed(inputs)
+        waited = self._waits.between(waits, self._waits.read())
         happened = difference(before, runtime.counters())
         compile_s, execute_s = (new - old for old, new in zip(seconds, self._xla_seconds(), strict=True))
         alone = self._own_step.take_seconds() if self._own_step else {}
@@ -350,6 +392,8 @@ class Measurement:
             transfers={name: (value - transfers[name]) / loops for name, value in runtime.transfers().items()},
             phases=phases,
             inner_loops=loops,
+            wait_s=waited.largest_s if waited else None,
+            wait_all_s=waited.all_s if waited else None,
         )
 
     def _timed(self, inputs: list[Any]) -> tuple[float, float]:
@@ -403,7 +447,7 @@ class Measurement:
             self._single["graphs_number"] = graphs
 
     def _invalid(self) -> str | None:
-        steady = self._samples.of_kind("steady")
+        steady = self._samples.of_kind(*IN_STEADY_STATE)
         if not steady:
             return None
         wanted = self._settings.iterations_per_run

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from runner.backends.base import Counters
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+IN_STEADY_STATE = ("steady", "disturbed")
+"""Kinds of the blocks that ran the compiled program as it stays; what counts calls takes both, what times the first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +35,9 @@ class Block:
     phases: dict[str, float] = field(default_factory=dict)
     """Seconds of the parts of a step that tells them apart."""
     inner_loops: int = 1
+    wait_s: float | None = None
+    """What the thread that waited most waited for a core meanwhile, over all repetitions; None where unknown."""
+    wait_all_s: float | None = None
 
     @property
     def spent_s(self) -> float:
@@ -56,7 +66,19 @@ class Samples:
 
     def spoil_steady(self) -> None:
         """Turn steady blocks into warm-up: a compilation among them shows that they were none."""
-        self.kinds = ["warmup" if kind == "steady" else kind for kind in self.kinds]
+        self.kinds = ["warmup" if kind in ("steady", "disturbed") else kind for kind in self.kinds]
+
+    def label(self, turns: Sequence[range], disturbed: Collection[int]) -> int:
+        """Label the blocks of each turn as disturbed or steady; return how many are steady.
+
+        Args:
+            turns: the blocks of each turn, as ranges of indices.
+            disturbed: the turns whose blocks are disturbed.
+        """
+        for turn, blocks in enumerate(turns):
+            for index in blocks:
+                self.kinds[index] = "disturbed" if turn in disturbed else "steady"
+        return self.kinds.count("steady")
 
     @property
     def times(self) -> list[float]:
@@ -86,7 +108,7 @@ class Samples:
         """
         per_run = self.iterations_per_run
         result = {"total_time": self.times, "per_iter_time": [time / per_run for time in self.times]}
-        judged = self.of_kind("steady") or self.blocks
+        judged = self.of_kind(*IN_STEADY_STATE) or self.blocks
         steady_reads = any(block.fallback_calls or block.device_reads for block in judged)
         traces = [block.trace_s for block in self.blocks if block.trace_s is not None]
         if traces and not steady_reads:

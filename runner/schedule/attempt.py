@@ -94,10 +94,12 @@ class Attempt:
             return
         self.progress.begin(member, replica)
         job = self._job(member, replica)
-        self._record(job, self._timed(job, caches), Arrangement(order, job.settings.repeat))
+        if job.settings.quiet and job.settings.wait_quiet and job.settings.verify != "only":
+            job.pool.quiet.wait()
+        self._record(job, self._timed(job, caches), Arrangement(order, max(job.settings.turns())))
 
     def _timed(self, job: Job, caches: Caches) -> Outcome:
-        """Measure in one turn, in the caches that belong to the experiment."""
+        """Measure without a stop, in the caches that belong to the experiment."""
         if job.settings.verify == "only":
             return Outcome(status="verify_only")
         lease = Lease(job, caches)
@@ -105,7 +107,7 @@ class Attempt:
             primed = lease.prime()
             if primed is not None:
                 return primed
-            seat = job.timed(lease.ready, (job.settings.repeat,))
+            seat = job.timed(lease.ready, job.settings.turns())
             result = seat.run()
             self._resolve(seat)
             if result.error is None:

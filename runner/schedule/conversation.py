@@ -14,11 +14,12 @@ import msgspec
 from runner import failure
 from runner.messages import Exactly, Failed, Finish, Instrument, Load, Loaded, Report, Turn, Verify, WarmUp
 from runner.schedule.outcome import Outcome
+from runner.schedule.quiet import TRIES_PER_ROUND, Judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from runner.messages import Settings
+    from runner.messages import Settings, TurnDone
     from runner.schedule.pool import Pool, Process
 
     Script = Generator[None, int, Outcome]
@@ -38,6 +39,8 @@ class Conversation:
     loaded: Loaded | None = None
     wants_turn: bool = True
     """Whether what it goes on with is a turn, and not its report."""
+    judge: Judge | None = None
+    """Of a timed process: which of its turns were disturbed."""
     oom_kills_before: int = field(default_factory=failure.kernel_oom_kills)
 
     def ask(self, command: Any) -> Any:
@@ -49,6 +52,7 @@ class Conversation:
             error=answer.error,
             loaded=self.loaded,
             report=answer.report,
+            quiet=self.judge.report() if self.judge else None,
         )
 
 
@@ -61,6 +65,8 @@ class Timing:
     """Blocks of each turn."""
     rewarm: int = 0
     """Blocks before those of each turn."""
+    key: str = ""
+    """What processes of the same experiment have in common: they wait alike."""
 
     def requested(self, at: float) -> Timing:
         """Return the same with the time (CLOCK_MONOTONIC) when the process was asked for."""
@@ -71,38 +77,59 @@ class Timing:
         if isinstance(answer, Failed):
             return talk.failed(answer)
         talk.loaded = answer
-        failed = yield from self._measure(talk, settings)
-        report = failed or talk.ask(Finish())
+        judge = talk.judge = Judge(
+            settings=settings, planned=len(self.turns), run=talk.pool.quiet, key=self.key, policy=answer.policy
+        )
+        failed = yield from self._measure(talk, settings, judge)
+        report = failed or talk.ask(Finish(judge.disturbed))
         if isinstance(report, Failed):
             return talk.failed(report)
-        return _finished(talk, report)
+        return _finished(talk, report, judge)
 
-    def _measure(self, talk: Conversation, settings: Settings) -> Generator[None, int, Failed | None]:
+    def _measure(self, talk: Conversation, settings: Settings, judge: Judge) -> Generator[None, int, Failed | None]:
         """Warm up and take the turns, all again where a compilation falls among them; return a failure.
 
-        A process that is not stable after them goes on with turns as long as the last one.
+        A process that is not stable after them goes on with turns as long as the last one, and so does one of which
+        turns were disturbed, within the bounds of the rule.
         """
         if settings.preset == "peer":
+            judge.begin()
             answer = talk.ask(Exactly(settings.repeat))
-            return answer if isinstance(answer, Failed) else None
+            if isinstance(answer, Failed):
+                return answer
+            judge.judge(0, answer.facts)
+            return None
         while talk.wants_turn:
             answer = talk.ask(WarmUp())
             if isinstance(answer, Failed):
                 return answer
             if not answer.steady:
                 return None
+            judge.begin()
             round_number, taken = (yield), 0
             while talk.wants_turn:
                 blocks = self.turns[min(taken, len(self.turns) - 1)]
-                answer = talk.ask(Turn(blocks, round_number, self.rewarm))
+                answer, quiet = self._turn(talk, judge, blocks, round_number)
                 if isinstance(answer, Failed):
                     return answer
                 if not answer.steady:
                     break
-                taken += 1
-                talk.wants_turn = taken < len(self.turns) or not answer.enough
+                taken = judge.quiet_n
+                wanted = taken < len(self.turns) or not answer.enough
+                talk.wants_turn = wanted and (quiet or judge.may_go_on())
                 round_number = yield
         return None
+
+    def _turn(self, talk: Conversation, judge: Judge, blocks: int, number: int) -> tuple[TurnDone | Failed, bool]:
+        """Take the turn of a round, at once again where it was disturbed; return its answer and whether it is quiet."""
+        for _ in range(TRIES_PER_ROUND):
+            answer = talk.ask(Turn(blocks, number, self.rewarm, judge.disturbed))
+            if isinstance(answer, Failed) or not answer.steady:
+                return answer, False
+            quiet = judge.judge(number, answer.facts)
+            if quiet or not judge.may_go_on():
+                break
+        return answer, quiet
 
 
 @dataclass(frozen=True)
@@ -150,11 +177,15 @@ Lines = Timing | Priming | Extra
 """What a process is asked, in order."""
 
 
-def _finished(talk: Conversation, report: Report) -> Outcome:
-    if "steady" not in report.kinds:
-        return Outcome(status="never_steady", loaded=talk.loaded, report=report)
+def _finished(talk: Conversation, report: Report, judge: Judge) -> Outcome:
+    quiet = judge.report()
+    disturbed = judge.refusal()
+    if "steady" not in report.kinds and disturbed is None:
+        return Outcome(status="never_steady", loaded=talk.loaded, report=report, quiet=quiet)
     if report.invalid:
         error = failure.describe("measure", RuntimeError(report.invalid))
         error.type, error.traceback = "InvalidMeasurement", None
-        return Outcome(status="invalid", error=error, loaded=talk.loaded, report=report)
-    return Outcome(status="ok", loaded=talk.loaded, report=report)
+        return Outcome(status="invalid", error=error, loaded=talk.loaded, report=report, quiet=quiet)
+    if disturbed is not None:
+        return Outcome(status="disturbed", loaded=talk.loaded, report=report, quiet=quiet, disturbed=disturbed)
+    return Outcome(status="ok", loaded=talk.loaded, report=report, quiet=quiet)

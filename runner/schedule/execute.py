@@ -20,6 +20,7 @@ from runner.schedule.job import Lab
 from runner.schedule.outcome import RunFacts
 from runner.schedule.pool import Pool
 from runner.schedule.progress import ProgressView, duration, title
+from runner.schedule.quiet import QuietRun
 from runner.schedule.resume import remaining
 from runner.schedule.scheduler import Scheduler
 from runner.suites import get_suite
@@ -185,7 +186,7 @@ def execute(
             runnable = [entry for entry in entries if entry.runnable]
             with devices.held(_devices(runnable, folder), str(folder.path), wait=wait, say=view.note):
                 scheduler = Scheduler(
-                    labs=_labs(facts, runnable, folder),
+                    labs=_labs(facts, runnable, folder, QuietRun(say=view.note)),
                     folder=folder.path,
                     torchbench_dir=torchbench_dir,
                     write=write,
@@ -223,18 +224,27 @@ def _devices(entries: Sequence[PlanEntry], folder: RunFolder) -> tuple[str, ...]
     return devices.names({entry.config.accelerator for entry in entries}, folder.settings.device_index)
 
 
-def _labs(facts: Mapping[str, RunFacts], entries: Sequence[PlanEntry], folder: RunFolder) -> dict[str, Lab]:
+def _labs(
+    facts: Mapping[str, RunFacts], entries: Sequence[PlanEntry], folder: RunFolder, quiet: QuietRun
+) -> dict[str, Lab]:
     """Give each environment that is still needed its pool of processes."""
     servers: set[int] = set()
     live: set[int] = set()
     return {
-        name: Lab(facts=facts[name], pool=_pool(each, facts[name], folder, servers, live))
+        name: Lab(facts=facts[name], pool=_pool(each, facts[name], folder, servers, live, quiet))
         for name in facts
         if (each := [entry for entry in entries if entry.environment == name])
     }
 
 
-def _pool(entries: Sequence[PlanEntry], facts: RunFacts, folder: RunFolder, servers: set[int], live: set[int]) -> Pool:
+def _pool(
+    entries: Sequence[PlanEntry],
+    facts: RunFacts,
+    folder: RunFolder,
+    servers: set[int],
+    live: set[int],
+    quiet: QuietRun,
+) -> Pool:
     suites = sorted({entry.config.suite_name for entry in entries})
     configs = {entry.backend: entry.config for entry in entries}
     backends = [backend_of(config.xla, config.dynamo, config.torch_xla2) for config in configs.values()]
@@ -251,6 +261,7 @@ def _pool(entries: Sequence[PlanEntry], facts: RunFacts, folder: RunFolder, serv
         variables=variables(facts.python),
         servers=servers,
         live=live,
+        quiet=quiet,
     )
 
 

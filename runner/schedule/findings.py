@@ -11,6 +11,7 @@ from store.floor import FLOOR, NEAR_FLOOR
 
 if TYPE_CHECKING:
     from runner.messages import Report
+    from runner.schedule.outcome import Outcome
     from store.record import Finding, MachineState, Until
 
 SHORT_BLOCK_S = 0.001
@@ -29,9 +30,21 @@ STEADY_GOVERNOR = "performance"
 """Under every other one the clock follows the load, and with it the time of the same work (pyperf warns, too)."""
 
 
-def of_experiment(report: Report | None, machine: MachineState | None) -> list[Finding]:
+def of_experiment(outcome: Outcome) -> list[Finding]:
     """Return all findings of one measuring process."""
-    return [*(of_report(report) if report else ()), *(of_machine(machine) if machine else ())]
+    report, machine = outcome.report, outcome.machine
+    found = [*(of_report(report) if report else ()), *(of_machine(machine) if machine else ()), *of_turns(outcome)]
+    # Where turns were judged, it is known which of them others disturbed: their mere presence is no doubt any more.
+    return [each for each in found if each.code != "busy_machine" or outcome.quiet is None]
+
+
+def of_turns(outcome: Outcome) -> list[Finding]:
+    """Find that other programs disturbed turns: too many of them for a result, or some, which were left out."""
+    if outcome.disturbed is not None:
+        return [finding("disturbed", why=outcome.disturbed)]
+    reasons = outcome.quiet.turns.reason if outcome.quiet else []
+    disturbed = sum(reason is not None for reason in reasons)
+    return [finding("disturbed_turns", disturbed=disturbed, n=len(reasons))] if disturbed else []
 
 
 def of_report(report: Report) -> list[Finding]:

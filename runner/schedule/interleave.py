@@ -92,6 +92,7 @@ class Table:
             places: list[Place] = []
             try:
                 available = self._open(queue, replica, places)
+                self._wait_for_quiet(places)
                 self._take_turns(places, replica)
             finally:
                 for place in places:
@@ -114,6 +115,12 @@ class Table:
             self._begin(place)
             self._judge(place, alive)
         return 0
+
+    def _wait_for_quiet(self, places: Sequence[Place]) -> None:
+        """Wait for other programs, all processes being stopped, so that none of their time passes."""
+        alive = next((place for place in places if place.alive), None)
+        if alive is not None and alive.job.settings.quiet and alive.job.settings.wait_quiet:
+            alive.job.pool.quiet.wait()
 
     def _lacking(self, alive: Sequence[Place]) -> int:
         """Return the available memory where one process more would be too many; 0 where it fits, or is the first."""

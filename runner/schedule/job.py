@@ -90,7 +90,8 @@ class Job:
         """Return the seat of the process that is timed; its caches are asked for before each try."""
         results = self.results_file
         load = msgspec.structs.replace(self.load(), results=str(results) if results else None)
-        return self._seat("timed", Timing(load, turns, rewarm), lambda: self._variables(scratch()))
+        lines = Timing(load, turns, rewarm, "/".join(self.member.key[:2]))
+        return self._seat("timed", lines, lambda: self._variables(scratch()))
 
     def prime(self, scratch: Scratch) -> Outcome:
         """Have a process of the same configuration fill the caches."""

@@ -26,6 +26,7 @@ from store.record import (
     ModelRef,
     PlanEntry,
     Purpose,
+    Quiet,
     Record,
     Run,
     Status,
@@ -52,6 +53,10 @@ class Outcome:
     """Of an extra process."""
     machine: MachineState | None = None
     """What the machine did while the process lived; of a timed process."""
+    quiet: Quiet | None = None
+    """Which of its turns were disturbed; of a timed process whose turns were judged."""
+    disturbed: str | None = None
+    """Why the quiet turns are too few for a result, where they are."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +163,7 @@ def make_record(
         return record_id(facts.run.run_id, entry.experiment_id, entry.environment, purpose, replica, attempt)
 
     original = identify(facts.settings.purpose)
-    found = findings.of_experiment(report, outcome.machine) + extras.findings()
+    found = findings.of_experiment(outcome) + extras.findings()
     experiment = experiment_of(entry, facts, outcome)
     experiment.outputs_file = extras.outputs_file()
     return Record(
@@ -181,7 +186,7 @@ def make_record(
         status=outcome.status,
         error=outcome.error,
         environment=_environment(facts, outcome),
-        measurement=_measurement(entry, facts.settings, report, how),
+        measurement=_measurement(entry, facts.settings, outcome, how),
         fallback_ops=_fallback_ops(report, extras),
         instead_of=_instead_of(entry),
         replacements=report.replacements if report else [],
@@ -244,8 +249,8 @@ def _environment(facts: RunFacts, outcome: Outcome) -> Environment:
     )
 
 
-def _measurement(entry: PlanEntry, settings: Settings, report: Report | None, how: Arrangement) -> Measurement:
-    blocks = Blocks()
+def _measurement(entry: PlanEntry, settings: Settings, outcome: Outcome, how: Arrangement) -> Measurement:
+    blocks, report = Blocks(), outcome.report
     if report is not None:
         blocks = Blocks(
             kind=report.kinds,  # type: ignore[arg-type]  # checked when the record is written
@@ -254,6 +259,8 @@ def _measurement(entry: PlanEntry, settings: Settings, report: Report | None, ho
             round=report.rounds,
             inner_loops=report.inner_loops,
             rewarm_time=report.rewarm_times,
+            wait_s=report.waits,
+            wait_all_s=report.waits_all,
         )
     return Measurement(
         protocol=settings.preset,
@@ -269,5 +276,6 @@ def _measurement(entry: PlanEntry, settings: Settings, report: Report | None, ho
         steady_blocks=settings.steady_blocks,
         cache=entry.config.cache,
         start=settings.start,  # type: ignore[arg-type]
+        quiet=outcome.quiet,
         blocks=blocks,
     )

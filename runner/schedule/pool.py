@@ -17,6 +17,7 @@ import msgspec
 from runner.errors import ServerFailed
 from runner.messages import CONTROL_BYTES, Answer, Channel, Closed, Exited, Fork, Forked, Hello, Progress, ServerAnswer
 from runner.schedule import processes
+from runner.schedule.quiet import QuietRun
 from runner.schedule.watch_memory import tree_bytes
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ class Pool:
     """Pids of the servers of all pools of the run: sweeping up behind one leaves the others alone."""
     live: set[int] = field(default_factory=set)
     """Pids of the measuring processes of all pools that have not been collected: they and all below them are spared."""
+    quiet: QuietRun = field(default_factory=QuietRun)
+    """Shared by all pools of the run: what disturbs its turns."""
     hello: Hello | None = None
     _server: subprocess.Popen[bytes] | None = None
     _control: socket.socket | None = None

@@ -27,6 +27,8 @@ _SETTINGS = {
     "rewarm": "--rewarm",
     "timeout_s": "--subprocess-timeout",
     "start": "--start",
+    "wait_quiet": "--no-wait-quiet",
+    "raise_priority": "--own-priority",
     "device_index": "--device-index",
     "memory_limit_bytes": "--memory-limit",
     "verify_iterations": "--verify-iterations",
@@ -112,7 +114,7 @@ def _setting_words(settings: Settings) -> list[str]:
         words += _flag("--time-budget", settings.time_budget_s) if settings.time_budget_s is not None else []
     for name, flag in _SETTINGS.items():
         if getattr(settings, name) != getattr(usual, name):
-            words += _flag(flag, getattr(settings, name))
+            words += _flag(flag, getattr(settings, name), off=flag)
     # The IR is saved wherever its form is named.
     words += ["--" + name.replace("_", "-") for name in settings.instruments if name != "save_ir"]
     return words + _VERIFY.get(settings.verify, [])

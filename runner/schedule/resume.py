@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from store.record import FAILED
+from store.record import FAILED, REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -103,7 +103,7 @@ def remaining(
         last = max((max(each) for each in seen if each), default=0)
         statuses = [each.get(last, {}) for each in seen]
         complete = all(is_complete(each, replicas) for each in statuses)
-        failed = any(status in FAILED for each in statuses for status in each.values())
+        failed = any(status in FAILED | REFUSED for each in statuses for status in each.values())
         if complete and not (retry_failed and failed):
             finished += entries
         else:

@@ -38,7 +38,7 @@ Grid = np.ndarray[Any, Any]
 """Seconds or log-ratios, shape (processes, rounds) or (processes,)."""
 FACTS = (
     *("machine_id", "accelerator_model", "threads", "dtype", "batch_size", "requested_batch_size", "optimizer"),
-    *("loss", "matmul_precision", "workload", "start", "iterations_per_run", "torch", "torch_xla"),
+    *("loss", "matmul_precision", "workload", "start", "policy", "iterations_per_run", "torch", "torch_xla"),
 )
 
 

@@ -89,12 +89,27 @@ class ReadBlocks(msgspec.Struct):
     round: list[SmallInt | None] = msgspec.field(default_factory=list)
 
 
+class ReadTurns(msgspec.Struct):
+    """`measurement.quiet.turns` as read."""
+
+    reason: list[str | None] = msgspec.field(default_factory=list)
+
+
+class ReadQuiet(msgspec.Struct):
+    """`measurement.quiet` as read."""
+
+    rule: SmallInt
+    policy: str | None = None
+    turns: ReadTurns = msgspec.field(default_factory=ReadTurns)
+
+
 class ReadMeasurement(msgspec.Struct):
     """`measurement` as read."""
 
     cache: str | None = None
     start: str | None = None
     instrumented: bool | None = None
+    quiet: ReadQuiet | None = None
     blocks: ReadBlocks = msgspec.field(default_factory=ReadBlocks)
 
 

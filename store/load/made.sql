@@ -79,6 +79,10 @@ SELECT
     r.measurement.cache AS cache,
     r.measurement.start AS start,
     r.measurement.instrumented AS instrumented,
+    r.measurement.quiet.rule AS quiet_rule,
+    r.measurement.quiet.policy AS policy,
+    len(r.measurement.quiet.turns.reason)::INTEGER AS turns_n,
+    list_count(r.measurement.quiet.turns.reason)::INTEGER AS disturbed_turns_n,
     status,
     status = 'ok' AS ran,
     r.error.phase AS failure_phase,
@@ -97,6 +101,9 @@ SELECT
             CASE WHEN m.error <> 'SKIP' THEN first_line(m.error) END,
             CASE said
                 WHEN 'never_steady' THEN 'its times never became steady'
+                WHEN 'disturbed' THEN coalesce(
+                    list_filter(r.findings, lambda f: f.code = 'disturbed')[1].text,
+                    'other programs disturbed too many of its turns')
                 WHEN 'skipped' THEN 'skipped without a reason'
                 WHEN 'verify_only' THEN 'it was verified, not timed'
                 WHEN 'reported' THEN 'its source gives numbers without samples'

@@ -25,6 +25,7 @@ WITH typed AS (
         },
         "measurement": {
             "cache": "VARCHAR", "start": "VARCHAR", "instrumented": "BOOLEAN",
+            "quiet": {"rule": "INTEGER", "policy": "VARCHAR", "turns": {"reason": ["VARCHAR"]}},
             "blocks": {"kind": ["VARCHAR"], "compiles": ["BIGINT"], "executions": ["BIGINT"], "round": ["INTEGER"]}
         },
         "fallback_ops": [{

@@ -44,7 +44,7 @@ SELECT
     coalesce(t.rounds, []) AS rounds,
     coalesce(t.rounds_s, []) AS rounds_s,
     p.machine_id, p.accelerator_model, p.threads, p.dtype, p.batch_size, p.requested_batch_size, p.optimizer, p.loss,
-    p.matmul_precision, p.workload, p.start, p.iterations_per_run, p.torch, p.torch_xla,
+    p.matmul_precision, p.workload, p.start, p.policy, p.iterations_per_run, p.torch, p.torch_xla,
     json_extract_string(p.record, '$.measurement.order') AS "order",
     p.result_ran AS ran, p.result_code AS verification_code, p.result_reason AS reason,
     n.experiment_id IS NOT NULL AS near_floor

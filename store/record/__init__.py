@@ -14,10 +14,11 @@ import msgspec
 from store.record.environment import Environment, MachineState
 from store.record.experiment import Experiment, ExperimentConfig, ModelRef, Operator, UsedBy
 from store.record.findings import Artifact, Error, FallbackOp, Finding, Graph, GraphBreak, Replacement, Verification
-from store.record.measurement import Blocks, Measurement, Until
+from store.record.measurement import Blocks, Measurement, Quiet, Turns, Until
 from store.record.run import PlanEntry, Run, RunFile
 from store.record.words import (
     FAILED,
+    REFUSED,
     SCHEMA_VERSION,
     SKIP,
     Accelerator,
@@ -37,6 +38,7 @@ from store.record.words import (
 
 __all__ = [
     "FAILED",
+    "REFUSED",
     "SCHEMA_VERSION",
     "SKIP",
     "Accelerator",
@@ -61,6 +63,7 @@ __all__ = [
     "Phase",
     "PlanEntry",
     "Purpose",
+    "Quiet",
     "Record",
     "Replacement",
     "Run",
@@ -68,6 +71,7 @@ __all__ = [
     "StartMethod",
     "Status",
     "Test",
+    "Turns",
     "Until",
     "UntilRule",
     "UsedBy",

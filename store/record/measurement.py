@@ -20,6 +20,47 @@ class Blocks(msgspec.Struct, kw_only=True):
     Empty where none did: all but operators."""
     rewarm_time: list[float] = msgspec.field(default_factory=list)
     """Of the blocks at the begin of interleaved turns, seconds; they stand in no other array."""
+    wait_s: list[float | None] = msgspec.field(default_factory=list)
+    """Seconds that the process's threads waited for a core during each block: the largest wait of a thread.
+
+    None where a thread ended meanwhile or the kernel does not say; empty of records from before it was read."""
+    wait_all_s: list[float | None] = msgspec.field(default_factory=list)
+    """The same, summed over all threads."""
+
+
+class Turns(msgspec.Struct, kw_only=True):
+    """Parallel arrays over the turns that a process took, the disturbed ones included."""
+
+    round: list[int] = msgspec.field(default_factory=list)
+    blocks: list[int] = msgspec.field(default_factory=list)
+    wait_share: list[float | None] = msgspec.field(default_factory=list)
+    """The largest wait of a thread as a share of the time of the turn's blocks."""
+    others_cpus: list[float | None] = msgspec.field(default_factory=list)
+    """CPUs that other programs kept busy around the turn: 1.0 is one whole CPU."""
+    steal_share: list[float | None] = msgspec.field(default_factory=list)
+    """CPU time that the hypervisor gave to others around the turn, as a share of all CPUs' time."""
+    probe_s: list[float | None] = msgspec.field(default_factory=list)
+    """Seconds of a fixed piece of work on the slowest core, before or after the turn: the faster of the two."""
+    probe_wait_share: list[float | None] = msgspec.field(default_factory=list)
+    """How much of its time that work waited for a core: others that keep this process from the CPUs."""
+    reason: list[str | None] = msgspec.field(default_factory=list)
+    """Why the turn counts as disturbed; None: it is quiet."""
+
+
+class Quiet(msgspec.Struct, kw_only=True):
+    """What the rule of quiet turns found."""
+
+    rule: int
+    """Version of the rule: records under different rules are not judged alike."""
+    policy: str
+    """How threads wait and at which priority they ran: the libraries' own way, `nice` where it was raised."""
+    own_wait_share: float | None = None
+    """What processes of this experiment wait where nobody else interferes, which is kept; None: not known."""
+    turns: Turns = msgspec.field(default_factory=Turns)
+    waited_s: float = 0.0
+    """Seconds that the group waited for other programs before its turns."""
+    programs: list[str] = msgspec.field(default_factory=list)
+    """Short names of the programs that used the CPUs most, where turns were disturbed."""
 
 
 class Until(msgspec.Struct, kw_only=True):
@@ -62,4 +103,6 @@ class Measurement(msgspec.Struct, kw_only=True):
     cache: CacheState = "cold"
     start: StartMethod = "fork"
     instrumented: bool = False
+    quiet: Quiet | None = None
+    """What is known about disturbance by other programs; None: unknown, neither quiet nor disturbed."""
     blocks: Blocks = msgspec.field(default_factory=Blocks)

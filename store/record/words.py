@@ -14,6 +14,7 @@ Status = Literal[
     "ok",
     "verify_only",
     "never_steady",
+    "disturbed",
     "invalid",
     "skipped",
     "load_error",
@@ -24,7 +25,8 @@ Status = Literal[
     "crashed",
 ]
 Phase = Literal["load", "compile", "warmup", "measure", "verify", "profile"]
-BlockKind = Literal["first", "warmup", "steady"]
+BlockKind = Literal["first", "warmup", "steady", "disturbed"]
+"""`disturbed`: taken in the steady state, in a turn that other programs disturbed; it is in no statistic."""
 FallbackClass = Literal["no_lowering", "opt_in_lowering", "host_read"]
 Purpose = Literal["benchmark", "calibration", "confirmation", "payoff"]
 Lowering = Literal["decomposition", "opt_in"]
@@ -45,6 +47,9 @@ VerificationCode = Literal[
 
 FAILED: frozenset[str] = frozenset({"invalid", "load_error", "compile_error", "run_error", "oom", "timeout", "crashed"})
 """Statuses of an experiment that was attempted and gave no usable number."""
+
+REFUSED: frozenset[str] = frozenset({"disturbed"})
+"""Statuses of an experiment that ran, and whose number is refused for what the machine did; measuring again helps."""
 
 SKIP = "SKIP"
 """`metrics.error` of a skipped experiment, as the peer writes it."""

@@ -17,6 +17,8 @@ pools AS (
         arg_min(record_id, replica) AS detail_record_id,
         arg_min(verification_code, replica) AS detail_verification_code,
         sum(steady_n) FILTER (ran) AS pool_n,
+        sum(turns_n)::INTEGER AS pool_turns_n,
+        sum(disturbed_turns_n)::INTEGER AS pool_disturbed_turns_n,
         min(latency_low_s) FILTER (ran) AS pool_low_s,
         max(latency_high_s) FILTER (ran) AS pool_high_s,
         count(*) FILTER (ran AND latency_low_s IS NULL) AS without_interval_n,
@@ -35,11 +37,14 @@ pooled_samples AS (
 )
 SELECT
     r.* EXCLUDE (
-        steady_n, latency_s, latency_low_s, latency_high_s, latency_spread, verification_code, finished_at, warnings
+        steady_n, latency_s, latency_low_s, latency_high_s, latency_spread, verification_code, finished_at, warnings,
+        turns_n, disturbed_turns_n
     ),
     p.replicas_n,
     p.replicas_ran_n,
     p.detail_record_id,
+    p.pool_turns_n AS turns_n,
+    p.pool_disturbed_turns_n AS disturbed_turns_n,
     p.detail_verification_code AS verification_code,
     p.pool_finished_at AS finished_at,
     CASE WHEN p.replicas_ran_n > 0 THEN p.pool_n ELSE r.steady_n END AS steady_n,
@@ -60,7 +65,7 @@ SELECT
             THEN [format('{} records of this experiment in its file; the last one counts', r.equals_n)]
             ELSE []::VARCHAR[] END,
         CASE WHEN p.replicas_ran_n BETWEEN 1 AND p.replicas_n - 1
-            THEN [format('{} of {} processes failed: {}', p.replicas_n - p.replicas_ran_n, p.replicas_n, p.failed_reason)]
+            THEN [format('{} of {} processes gave no result: {}', p.replicas_n - p.replicas_ran_n, p.replicas_n, p.failed_reason)]
             ELSE []::VARCHAR[] END
     ) AS warnings
 FROM pools AS p

@@ -1,4 +1,5 @@
--- Grain: as view aa_pairs, of stale runs. `log_ratio` is the median over common rounds of ln(first / second).
+-- Grain: as view aa_pairs, of stale runs. `log_ratio` is the median over common rounds of ln(first / second);
+-- `quiet`: the turns of both were judged, and disturbed ones left out.
 CREATE OR REPLACE TEMP VIEW pairs_now AS
 WITH own AS (
     SELECT *
@@ -33,6 +34,7 @@ rounds AS (
 SELECT
     r.run_id, r.machine_id, r.experiment_id, r.environment, r.suite, r.model, r.test, r.variant, r.attempt, p.origin,
     p.first_id, p.second_id,
+    r.quiet_rule IS NOT NULL AND s.quiet_rule IS NOT NULL AS quiet,
     count(*) AS rounds_n,
     median(ln(x.round_s / y.round_s)) AS log_ratio,
     CASE WHEN count(*) > 1

@@ -16,6 +16,7 @@ MUST_AGREE = (
     "loss",
     "optimizer",
     "start",
+    "policy",
     "iterations_per_run",
     "test",
     "accelerator",
@@ -27,6 +28,9 @@ MUST_AGREE = (
     "collect_full_output",
 )
 """Fields that keep two times from being compared where they differ; versions may, that is the question."""
+
+MAY_BE_UNKNOWN = frozenset({"policy"})
+"""Of these: records from before the field was written are compared all the same, and are suspected at most."""
 
 
 class Difference(NamedTuple):
@@ -46,7 +50,8 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Differen
 def incomparable(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
     """Name the first field that must agree and does not, with both values; None where all agree."""
     for found in differences(old, new):
-        if found.field in MUST_AGREE:
+        unknown = found.field in MAY_BE_UNKNOWN and None in (found.old, found.new)
+        if found.field in MUST_AGREE and not unknown:
             return f"{found.field} differs: {_word(found.old)} and {_word(found.new)}"
     return None
 

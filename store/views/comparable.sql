@@ -20,5 +20,6 @@ SELECT
     CASE WHEN source = 'xlabench' THEN coalesce(batch_size::VARCHAR, 'none') ELSE batch_size::VARCHAR END AS batch_key,
     threads::VARCHAR AS threads_key,
     start AS start_key,
+    policy AS policy_key,
     CASE WHEN instrumented THEN 'on' WHEN NOT instrumented THEN 'off' END AS instrumented_key
 FROM result_rows;

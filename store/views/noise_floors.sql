@@ -14,8 +14,13 @@ WITH sums AS (
         sum(log_ratio * log_ratio) AS squares,
         string_agg(DISTINCT origin, ' + ' ORDER BY origin) AS origins,
         grouping(experiment_id) = 1 AS of_machine
-    FROM aa_pairs
-    WHERE isfinite(log_ratio)
+    FROM (
+        -- Pairs from before turns were judged may hold the work of other programs: they count only where there are no others.
+        SELECT *
+        FROM aa_pairs
+        WHERE isfinite(log_ratio)
+        QUALIFY quiet OR NOT bool_or(quiet) OVER (PARTITION BY machine_id)
+    )
     GROUP BY GROUPING SETS ((machine_id, experiment_id), (machine_id))
 ),
 -- Under five pairs the default's variance is mixed in by its four degrees of freedom.

@@ -3,7 +3,7 @@
 CREATE OR REPLACE MACRO outcome(status, ran, verification_code) AS
 CASE
     WHEN verification_code = 'FAIL' THEN 'F'
-    WHEN ran OR status = 'never_steady' THEN 'P'
+    WHEN ran OR status IN ('never_steady', 'disturbed') THEN 'P'
     WHEN status = 'verify_only' THEN CASE WHEN verification_code = 'PASS' THEN 'P' END
     WHEN status NOT IN ('skipped', 'not_run') THEN 'F'
 END;

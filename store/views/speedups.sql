@@ -50,6 +50,9 @@ candidates AS (
         list_filter([
             differs('batch size', o.batch_key, b.batch_key, o.run_id = b.run_id),
             CASE WHEN NOT other_device THEN differs('threads', o.threads_key, b.threads_key, o.run_id = b.run_id) END,
+            -- Unknown of older records: how threads waited is no reason to refuse those, they stay suspected at most.
+            CASE WHEN NOT other_device AND o.policy_key <> b.policy_key
+                THEN differs('thread policy', o.policy_key, b.policy_key, o.run_id = b.run_id) END,
             differs('start method', o.start_key, b.start_key, o.run_id = b.run_id),
             differs('instrumentation', o.instrumented_key, b.instrumented_key, o.run_id = b.run_id)
         ], lambda x: x IS NOT NULL) AS measured_diffs

@@ -78,7 +78,7 @@ def rates_table(lanes: Iterable[Sides]) -> Table:
             found.setdefault(key, []).append(row)
     keys = sorted(found, key=lambda key: (key[:-1], order(key[-1])))
     met = {row["status"] for rows in found.values() for row in rows}
-    classes = [name for name in (*_CLASSES, "never_steady", "skipped", "not_run") if name in met]
+    classes = [name for name in (*_CLASSES, "never_steady", "disturbed", "skipped", "not_run") if name in met]
     counts = ["planned", "ran", "verified", "failed", *classes]
     texts = [Column(title=title) for title in ("accelerator", "test", "variant")]
     columns = [Column(title=_title(name), numeric=name != "verified") for name in counts]

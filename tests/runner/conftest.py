@@ -8,6 +8,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 
+@pytest.fixture(autouse=True)
+def _own_priority(monkeypatch):
+    """A measurement inside of a test must not raise the priority of the tests themselves."""
+    monkeypatch.setattr("runner.process.measure.raise_priority", lambda: "libraries")
+
+
 @pytest.fixture(scope="session")
 def user_cache(tmp_path_factory):
     """A persistent cache folder that the user's own environment names."""

@@ -36,6 +36,9 @@ class Scripted:
     def __init__(self, command):
         self.command = command
 
+    def label(self, disturbed):
+        pass
+
     def _do(self, name, answer):
         if name in self.fails_in:
             raise RuntimeError(f"failed in {name}")

@@ -9,6 +9,7 @@ from runner_makers import ENVIRONMENT, entry, facts, machine, record, settings
 
 from runner.schedule.execute import Result, Tally, _facts, _labs
 from runner.schedule.history import History
+from runner.schedule.quiet import QuietRun
 
 
 def in_environment(name, backend="eager"):
@@ -85,7 +86,7 @@ def test_each_environment_has_facts_of_its_own(folder, machines):
 def test_each_environment_has_a_server_of_its_own(folder, machines):
     """It imports what its own experiments need, and only where there are any."""
     left = [entry("openxla+dynamo"), in_environment("old"), in_environment("old", "inductor")]
-    labs = _labs(_facts(folder, machines, None), left, folder)
+    labs = _labs(_facts(folder, machines, None), left, folder, QuietRun())
     here, there = labs["default"].pool, labs["old"].pool
     assert [each.log.name for each in (here, there)] == ["server.log", "server-old.log"]
     assert (here.python, there.python) == (sys.executable, "/venvs/old/bin/python")
@@ -95,7 +96,7 @@ def test_each_environment_has_a_server_of_its_own(folder, machines):
     assert here.servers is there.servers
     assert here.live is there.live
     assert here.run_id == there.run_id
-    assert list(_labs(_facts(folder, machines, None), [in_environment("old")], folder)) == ["old"]
+    assert list(_labs(_facts(folder, machines, None), [in_environment("old")], folder, QuietRun())) == ["old"]
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ import pytest
 from runner_makers import report
 
 from runner.schedule import findings
+from runner.schedule.outcome import Outcome
 from store import advice
-from store.record import FallbackOp, MachineState, Replacement, Until
+from store.record import FallbackOp, MachineState, Quiet, Replacement, Until
 
 
 def told(times, warm=1):
@@ -87,7 +88,7 @@ def test_a_time_below_three_times_an_empty_sync_is_told(floor_s, found):
 @pytest.mark.parametrize("each", [report(times=(1.0,)), report(times=(1.0, 0.9), warm=1)])
 def test_without_steady_blocks_there_is_nothing_to_find(each):
     assert findings.of_report(each) == []
-    assert findings.of_experiment(None, None) == []
+    assert findings.of_experiment(Outcome(status="crashed")) == []
 
 
 def test_warm_up_is_no_part_of_the_spread():
@@ -121,6 +122,7 @@ def test_every_code_says_what_and_what_to_do():
     """A code without words would be a record that nobody can read."""
     values = dict.fromkeys(("n", "wanted", "spread", "far", "off", "ms", "share", "events", "mib"), 1)
     values |= {"us": 8, "floor_us": 4, "times": 3, "spent_s": 1, "target": 0.01, "reached": "unknown", "ops": "nonzero"}
+    values |= {"why": "8 of 10 turns", "disturbed": 8}
     for code, entry in advice.TABLE.items():
         found = advice.finding(code, **values, governor="powersave", places="metrics.x")
         assert "{" not in found.text + found.next_step
@@ -130,3 +132,12 @@ def test_every_code_says_what_and_what_to_do():
 
 def test_the_code_of_a_later_version_stands_for_itself():
     assert advice.summary("gamma_rays") == "gamma rays"
+
+
+def test_the_presence_of_others_is_no_doubt_where_turns_were_judged():
+    """It is known then which turns they disturbed."""
+    machine = MachineState(seconds=10.0, others_share=0.5)
+    unjudged = Outcome(status="ok", machine=machine)
+    assert [each.code for each in findings.of_experiment(unjudged)] == ["busy_machine"]
+    judged = Outcome(status="ok", machine=machine, quiet=Quiet(rule=1, policy="libraries"))
+    assert findings.of_experiment(judged) == []

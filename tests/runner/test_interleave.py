@@ -13,6 +13,7 @@ from runner.schedule.arrange import turn_order
 from runner.schedule.job import Lab
 from runner.schedule.pool import ChildGone, ServerGone, TimedOut
 from runner.schedule.progress import ProgressView
+from runner.schedule.quiet import QuietRun
 from runner.schedule.resume import Group, Member
 from runner.schedule.scheduler import Scheduler
 from runner.schedule.watch_memory import MachineFull, MemoryExceeded
@@ -35,6 +36,7 @@ class Pool:
         self.misdeeds, self.held = misdeeds or {}, held
         self.story, self.processes, self.deadlines, self.lost_n = [], [], {}, 0
         self.asked, self.variables = [], []
+        self.quiet = QuietRun()
 
     def prepare(self, start=None):
         pass

@@ -524,8 +524,11 @@ def test_a_compilation_in_the_turn_spoils_it_and_warm_up_resumes(begin):
 def test_a_fixed_number_of_blocks_is_labelled_afterwards(begin):
     measurement = begin(Step(run_s=9.0, compiles=1), Step(run_s=5.0, compiles=1), Step())
     measurement.first()
-    assert measurement.exactly(10) == WarmedUp(steady=True, blocks=10)
+    found = measurement.exactly(10)
+    assert (found.steady, found.blocks, found.facts.blocks) == (True, 10, 8)
     assert measurement.report().kinds == ["first", "warmup", *["steady"] * 8]
+    measurement.label([0])
+    assert measurement.report().kinds == ["first", "warmup", *["disturbed"] * 8]
 
 
 def test_a_fixed_number_of_blocks_that_compiles_to_the_end_is_never_steady(begin):

@@ -82,6 +82,8 @@ PROTOCOL = {
     "seed": ["--seed", "7"],
     "start": ["--start", "interpreter"],
     "device_index": ["--device-index", "0"],
+    "wait_quiet": ["--no-wait-quiet"],
+    "raise_priority": ["--own-priority"],
     "memory_limit_bytes": ["--memory-limit", "1.5G"],
     "verify": ["--verify-only"],
     "verify_iterations": ["--verify", "--verify-iterations", "2"],
@@ -93,7 +95,7 @@ PROTOCOL = {
     "artifact_limit_bytes": ["--artifact-limit", "10M"],
     "collect_dynamo_counters": ["--collect-dynamo-counters"],
 }
-WITHOUT_A_FLAG = {"warmup_min", "steady_blocks"}
+WITHOUT_A_FLAG = {"warmup_min", "steady_blocks", "quiet"}
 OF_A_WHOLE_RUN = {"purpose", "twins", "until_verdict", "time_budget_s"}
 """They say what is measured beside the experiment, not how it is."""
 SHOWN_ONLY = {"print_subprocess"}

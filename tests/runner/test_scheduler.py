@@ -10,11 +10,13 @@ import msgspec
 import pytest
 from runner_makers import ENVIRONMENT, PAIRS, entry, facts, loaded, report, settings
 
-from runner.messages import Exactly, Failed, Finish, Load, Turn, TurnDone, WarmedUp, WarmUp
+from runner.environments.others import Taken
+from runner.messages import Exactly, Failed, Finish, Load, Probed, Turn, TurnDone, TurnFacts, WarmedUp, WarmUp
 from runner.schedule.history import History
 from runner.schedule.job import Lab
 from runner.schedule.pool import ChildGone, ServerGone, TimedOut
 from runner.schedule.progress import ProgressView
+from runner.schedule.quiet import QuietRun
 from runner.schedule.resume import Group, Member
 from runner.schedule.scheduler import Scheduler
 from runner.schedule.watch_memory import MemoryExceeded
@@ -23,6 +25,12 @@ from store.record import Error
 STEADY, SPOILT = TurnDone(steady=True), TurnDone(steady=False)
 WARM, NEVER = WarmedUp(steady=True, blocks=5), WarmedUp(steady=False, blocks=50)
 GOOD = (loaded(), WARM, STEADY, report())
+
+
+def waiting(wait_s, held=0.0):
+    """A turn of a second whose threads waited, and whose probes did."""
+    probe = Probed(seconds=[1.0], wait_share=held)
+    return TurnDone(steady=True, facts=TurnFacts(blocks=2, seconds=1.0, wait_s=wait_s, probes=[probe, probe]))
 
 
 class FakePool:
@@ -34,6 +42,7 @@ class FakePool:
         self.scripts, self.status = list(scripts), status
         self.asked, self.spawned, self.ended, self.killed, self.stopped, self.ready = [], [], [], [], 0, None
         self.logs, self.starts, self.filled = [], [], []
+        self.quiet = QuietRun()
 
     def prepare(self, start=None):
         time.sleep(0.02)
@@ -90,8 +99,8 @@ def measure(tmp_path):
         entries, shown = entries or (entry(),), shown or io.StringIO()
         pools = {"default": pool, **(others or {})}
         written = []
-        # One entry after the other is what most tests are about; others say how.
-        chosen = {"interleave": "off", **chosen}
+        # One entry after the other, in one turn, is what most tests are about; others say how.
+        chosen = {"interleave": "off", "rounds": 1, **chosen}
         replicas = settings(**chosen).replicas
         scheduler = Scheduler(
             labs={name: Lab(facts=of(name, chosen), pool=each) for name, each in pools.items()},
@@ -114,6 +123,27 @@ def test_a_conversation_is_load_warm_up_turn_finish(measure):
     assert [type(each) for each in pool.asked] == [Load, WarmUp, Turn, Finish]
     assert pool.asked[2] == Turn(7, 0)
     assert (len(pool.ended), pool.killed) == (1, [])
+
+
+def test_without_interleaving_turns_are_judged_one_by_one_and_disturbed_ones_taken_again(measure):
+    """The third turn waits beside another program: it is taken again at once, and the process is told."""
+    pool = FakePool((loaded(), WARM, *[waiting(wait_s) for wait_s in (0.0, 0.0, 0.9, 0.0)], report()))
+    pool.quiet.others = types.SimpleNamespace(look=lambda: Taken(cpus=1.0, steal_share=0.0, throttled_s=0.0), root=1)
+    (record,) = measure(pool, repeat=6, rounds=3)
+    assert [each.disturbed for each in pool.asked if isinstance(each, Turn)] == [(), (), (), (2,)]
+    assert pool.asked[-1] == Finish((2,))
+    assert record.measurement.quiet.turns.reason == [None, None, "other programs", None]
+    assert [each.code for each in record.findings][:1] == ["disturbed_turns"]
+
+
+def test_too_few_quiet_turns_are_no_result(measure):
+    pool = FakePool((loaded(), WARM, *[waiting(0.9, held=0.5)] * 6, report()))
+    pool.quiet.others = types.SimpleNamespace(look=lambda: Taken(cpus=1.0, steal_share=0.0, throttled_s=0.0), root=1)
+    (record,) = measure(pool, repeat=6, rounds=3)
+    assert record.status == "disturbed"
+    assert record.error is None
+    (found,) = [each for each in record.findings if each.code == "disturbed"]
+    assert "6 of 6 turns were disturbed by other programs" in found.text
 
 
 def test_without_interleaving_a_process_that_is_not_stable_goes_on_too(measure):

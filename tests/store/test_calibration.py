@@ -16,6 +16,7 @@ from store.compare import compare, comparison_report, resolve
 from store.database.migrate import migrate
 from store.ingest import ingest
 from store.paired import paired_report
+from store.record import Quiet
 from store.report import floors_report, render
 from store.report.text import text
 from store.stats.effects import round_variance
@@ -108,7 +109,7 @@ def empty():
     con.execute("CREATE TABLE pairs (machine_id VARCHAR, experiment_id VARCHAR, log_ratio DOUBLE)")
     con.execute(
         "CREATE OR REPLACE VIEW aa_pairs AS SELECT machine_id, experiment_id, log_ratio, 'r' AS run_id, 's' AS suite, "
-        "'m' AS model, 't' AS test, 'v' AS variant, 'twin' AS origin FROM pairs"
+        "'m' AS model, 't' AS test, 'v' AS variant, 'twin' AS origin, true AS quiet FROM pairs"
     )
     yield con
     con.close()
@@ -282,3 +283,22 @@ def test_a_reader_takes_findings_of_a_later_version(opened):
     record.findings = [Finding(code="gamma_rays", text="a ray hit", next_step="dig")]
     con = opened([record])
     assert "gamma rays" in render(paired_report(con), "text")
+
+
+def test_floors_rest_on_quiet_pairs_where_a_machine_has_any(tmp_path):
+    """A pair from before turns were judged may hold the work of other programs."""
+
+    def pair(run_id, factor, quiet):
+        records = calibration([1.0, factor], run_id=run_id)
+        for record in records:
+            record.measurement.quiet = quiet
+        return write_run(tmp_path / run_id, records)
+
+    old = pair("old", 3.0, None)
+    with query.connect(ingest([old], tmp_path / "before").snapshot) as con:
+        assert {row["pairs_n"] for row in query.fetch(con, "FROM noise_floors")} == {1}
+    new = pair("new", 1.01, Quiet(rule=1, policy="libraries"))
+    with query.connect(ingest([old, new], tmp_path / "after").snapshot) as con:
+        found = query.fetch(con, "FROM noise_floors")
+    assert {row["pairs_n"] for row in found} == {1}
+    assert all(row["floor"] < 0.1 for row in found)

@@ -126,7 +126,7 @@ def test_a_failed_replica_is_told_and_the_others_count(stored):
     con = stored(records)
     status, n, warnings = one(con, "status, steady_n, warnings")
     assert (status, n) == ("ok", 16)
-    assert warnings == ["1 of 3 processes failed: killed by signal 11"]
+    assert warnings == ["1 of 3 processes gave no result: killed by signal 11"]
 
 
 def test_an_ok_without_steady_blocks_is_invalid(stored):

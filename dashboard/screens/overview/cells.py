@@ -150,6 +150,7 @@ def _note(row: Any, view: View) -> str:
         ("failed_n", "failed"),
         ("verify_only_n", "verified only"),
         ("never_steady_n", "never steady"),
+        ("disturbed_n", "disturbed by other programs"),
         ("skipped_n", "skipped"),
         ("not_run_n", "not run"),
     ):

@@ -71,6 +71,7 @@ def state(view: View) -> str:
         ("failed_n", "failed"),
         ("verify_only_n", "verified only"),
         ("never_steady_n", "never steady"),
+        ("disturbed_n", "disturbed by other programs"),
         ("skipped_n", "skipped"),
         ("not_run_n", "not run"),
     ):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 KEY = "runs-list"
 
 
-_RARE = ("verify_only_n", "never_steady_n")
+_RARE = ("verify_only_n", "never_steady_n", "disturbed_n")
 """Left out where no run has any."""
 
 
@@ -57,6 +57,7 @@ def _columns() -> dict[str, Column]:
         "failed_n": "Failed",
         "verify_only_n": "Verified only",
         "never_steady_n": "Never steady",
+        "disturbed_n": "Disturbed",
         "skipped_n": "Skipped",
         "not_run_n": "Not run",
     }

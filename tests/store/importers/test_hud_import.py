@@ -301,7 +301,9 @@ def test_the_command_says_what_a_file_does_not(tmp_path, capsys):
     assert xlabench.main(["ingest", str(path), "--rebuild", *database]) == 0
 
 
-@pytest.mark.parametrize("words", [["--fact", "test=eval"], ["--fact", "test=eval", "."]])
-def test_facts_without_a_file_are_refused(tmp_path, capsys, words):
-    assert xlabench.main(["ingest", *words, "--database", str(tmp_path)]) == 2
+@pytest.mark.parametrize("folders", [(), ("x",)])
+def test_facts_without_a_file_are_refused(tmp_path, capsys, folders):
+    hud_files.write(tmp_path / "x", [performance("m", 2.0, 10.0)])
+    words = ["--fact", "test=eval", *(str(tmp_path / each) for each in folders)]
+    assert xlabench.main(["ingest", *words, "--database", str(tmp_path / "store")]) == 2
     assert "name the files that it is about" in capsys.readouterr().err

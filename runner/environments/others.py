@@ -1,0 +1,164 @@
+"""What programs that are not this run's take of the CPUs that it may use, over short windows (Linux)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from runner.environments import proc
+
+WINDOW_S = 0.5
+"""The kernel counts the machine's CPU time in hundredths of a second: over half a second one count is 2 % of a CPU."""
+_LEAST_WINDOW_S = 0.1
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_STAT_NAME_END = b") "
+_CUTIME = 13
+"""Of the words behind the process's name: CPU time of children that it has waited for."""
+_CGROUP_FILES = ("cpu/cpu.stat", "cpu,cpuacct/cpu.stat", "cpu.stat")
+_MAX_PROGRAMS = 3
+_NOTABLE_CPUS = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class Taken:
+    """What others took over a window that ends now; None where the kernel does not tell."""
+
+    cpus: float | None
+    """CPUs that they kept busy: 1.0 is one whole CPU."""
+    steal_share: float | None
+    """CPU time of other virtual machines, as a share of all."""
+    throttled_s: float
+    """How long a quota of the container kept this run from the CPUs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Reading:
+    at: float
+    busy_s: float | None
+    steal_s: float
+    all_s: float
+    own_s: float
+    throttled_s: float
+
+
+@dataclass
+class Others:
+    """Reads the counters when it is asked to look, and compares them with those of half a second before."""
+
+    machine: proc.Machine = field(default_factory=proc.Machine)
+    root: int = field(default_factory=os.getpid)
+    """This process and all below it are the run."""
+    _readings: deque[_Reading] = field(default_factory=deque)
+    _quota_file: Path | None = None
+
+    def __post_init__(self) -> None:
+        self._quota_file = next((path for path in self._quota_files() if path.exists()), None)
+
+    def look(self) -> Taken:
+        """Read the counters; return what others took since the reading that is at least `WINDOW_S` old.
+
+        The first look tells nothing, nor does one that follows it within a tenth of a second.
+        """
+        now = self._read()
+        while len(self._readings) > 1 and now.at - self._readings[1].at >= WINDOW_S:
+            self._readings.popleft()
+        before = self._readings[0] if self._readings else now
+        self._readings.append(now)
+        throttled = now.throttled_s - before.throttled_s
+        seconds = now.at - before.at
+        if seconds < _LEAST_WINDOW_S or now.busy_s is None or before.busy_s is None:
+            return Taken(cpus=None, steal_share=None, throttled_s=throttled)
+        others = (now.busy_s - before.busy_s) - (now.own_s - before.own_s)
+        total = now.all_s - before.all_s
+        return Taken(
+            cpus=max(0.0, others / seconds),
+            steal_share=(now.steal_s - before.steal_s) / total if total > 0 else None,
+            throttled_s=throttled,
+        )
+
+    def _read(self) -> _Reading:
+        busy, steal, total = self._machine_s()
+        return _Reading(
+            at=time.monotonic(),
+            busy_s=busy,
+            steal_s=steal,
+            all_s=total,
+            own_s=sum(map(_cpu_s, self.machine.tree(self.root) or [self.root])),
+            throttled_s=self._throttled_s(),
+        )
+
+    def _machine_s(self) -> tuple[float | None, float, float]:
+        """Return CPU seconds in processes, stolen, and in all, of the CPUs that this process may use."""
+        wanted = {f"cpu{cpu}" for cpu in os.sched_getaffinity(0)}
+        busy = steal = total = 0
+        lines = proc.text(self.machine.proc / "stat").splitlines()
+        for line in lines:
+            name, *words = line.split()
+            if name in wanted:
+                values = [int(word) for word in words[:8]]
+                busy += sum(values[:3])
+                steal += values[7]
+                total += sum(values)
+        if not total:
+            return None, 0.0, 0.0
+        return busy / _TICKS_PER_S, steal / _TICKS_PER_S, total / _TICKS_PER_S
+
+    def _throttled_s(self) -> float:
+        """Return how long quotas have kept the run's control group from the CPUs."""
+        if self._quota_file is None:
+            return 0.0
+        facts = dict(line.split()[:2] for line in proc.text(self._quota_file).splitlines() if " " in line)
+        # Version 2 of control groups counts microseconds, version 1 nanoseconds.
+        return int(facts.get("throttled_usec", 0)) * 1e-6 + int(facts.get("throttled_time", 0)) * 1e-9
+
+    def _quota_files(self) -> list[Path]:
+        """Return where the counters of quotas may lie: the run's own group first, the whole container's last."""
+        root = self.machine.sys / "fs/cgroup"
+        own = [line.rsplit(":", 1)[-1].strip("/") for line in proc.text(self.machine.proc / "self/cgroup").splitlines()]
+        files = [root / name for name in _CGROUP_FILES]
+        return [root / group / "cpu.stat" for group in own if group] + files
+
+
+def _cpu_s(pid: int) -> float:
+    """Return the CPU time of a process, exact to the nanosecond, and of the children that it has waited for."""
+    seconds = 0.0
+    with contextlib.suppress(OSError):
+        # The clock of another process, as clock_getcpuclockid(3) names it.
+        seconds += time.clock_gettime((~pid << 3) | 2)
+    with contextlib.suppress(OSError):
+        words = (Path("/proc") / str(pid) / "stat").read_bytes().rpartition(_STAT_NAME_END)[2].split()
+        seconds += sum(int(word) for word in words[_CUTIME : _CUTIME + 2]) / _TICKS_PER_S
+    return seconds
+
+
+def programs(seconds: float = 0.25, root: int | None = None) -> list[str]:
+    """Return short names of the programs that use the CPUs most and are not this run's; never their arguments.
+
+    Args:
+        seconds: how long they are watched.
+        root: pid of the run's first process; None: this one.
+    """
+    own = set(proc.Machine().tree(root or os.getpid()) or ())
+    before = _cpu_times(own)
+    time.sleep(seconds)
+    used: dict[str, float] = {}
+    for pid, (name, now) in _cpu_times(own).items():
+        if pid in before:
+            used[name] = used.get(name, 0.0) + now - before[pid][1]
+    busy = sorted((name for name in used if used[name] >= _NOTABLE_CPUS * seconds), key=lambda name: -used[name])
+    return busy[:_MAX_PROGRAMS]
+
+
+def _cpu_times(own: set[int]) -> dict[int, tuple[str, float]]:
+    found = {}
+    for process in psutil.process_iter(["name"]):
+        if process.pid not in own:
+            with contextlib.suppress(OSError):
+                found[process.pid] = process.info["name"] or "?", time.clock_gettime((~process.pid << 3) | 2)
+    return found

@@ -1,0 +1,246 @@
+"""Which turns other programs disturbed, whether enough others are left, and waiting until a machine is quiet.
+
+A thread that waits for a core is slow for no reason of its own. The kernel says how long each has waited, so a turn is
+judged without a look at its times: choosing by time would bias them.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runner.environments import others
+from store.record import Quiet, Turns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from runner.environments.others import Others, Taken
+    from runner.messages import Probed, Settings, TurnFacts
+
+RULE = 1
+"""Version of what follows; it stands in each record."""
+WAIT_SHARE = 0.05
+"""A thread that waits for a twentieth of a turn makes it so much longer at most: half of what a result may be off."""
+OTHERS_CPUS = 0.05
+"""Under a twentieth of one CPU in other hands, waits are the backend's own: its locks, its threads beyond the cores."""
+PROBE_WAIT = 0.05
+"""Where the probe, alone in its process, waits for less of its time, others do not keep this process from the cores."""
+LEAST_OWN = 3
+"""Turns in which nobody else interfered, from which a process's own waiting is known."""
+STEAL_SHARE = 0.05
+PROBE_RATIO = 1.5
+"""Of the fixed work's usual time at this hour; docs/measurement.md has what idle and shared cores show."""
+PROBES_KEPT = 24
+LEAST_PROBES = 6
+LEAST_BLOCKS = 6
+"""Quiet blocks that a result rests on at least, unless fewer were asked for: the fewest that give an interval."""
+TRIES_PER_ROUND = 3
+"""Turns of a process in one round: a burst that ends within milliseconds costs no round."""
+FURTHER_TURNS = 2.0
+"""Disturbed turns that a process may take at most: the planned ones times this."""
+FURTHER_S = 30.0
+"""Seconds that disturbed turns of a process may take together."""
+WAIT_S = 10.0
+"""A group waits so long at most."""
+WAIT_OF_RUN = 0.1
+"""And all groups together for so much of the time that the run has taken."""
+BUSY_CPUS, FREE_CPUS = 0.25, 0.10
+"""A group waits where others take more than the first, until they take less than the second."""
+_LOOK_EVERY_S = 0.25
+
+
+@dataclass(kw_only=True)
+class QuietRun:
+    """What all processes of a run share: who else is there, how fast the cores are, how long the run has waited."""
+
+    others: Others = field(default_factory=others.Others)
+    say: Callable[[str], None] = print
+    began: float = field(default_factory=time.monotonic)
+    waited_s: float = 0.0
+    """All groups together."""
+    group_waited_s: float = 0.0
+    """Before the turns of the group that is being measured."""
+    own_waits: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    """By experiment: wait shares of turns in which nobody else interfered."""
+    _probes: deque[float] = field(default_factory=lambda: deque(maxlen=PROBES_KEPT))
+
+    def probe_ratio(self, probes: Sequence[Probed]) -> float | None:
+        """Take a turn's probes in; return the slowest core's time over what was usual lately, None where unknown.
+
+        A host that is slow for minutes is slow for all members of a group alike: what matters is a turn beside others.
+        """
+        # Both probes of a turn see a sibling or a slow clock that lasts; one alone may have met an interrupt.
+        slowest = min((max(probe.seconds) for probe in probes), default=None)
+        if slowest is None:
+            return None
+        usual = statistics.median(self._probes) if len(self._probes) >= LEAST_PROBES else None
+        self._probes.append(slowest)
+        return slowest / usual if usual else None
+
+    def wait(self) -> None:
+        """Wait until others leave the CPUs, or a bound is reached; say once who is waited for."""
+        self.group_waited_s = 0.0
+        began = time.monotonic()
+        bound = min(WAIT_S, WAIT_OF_RUN * (began - self.began) - self.waited_s)
+        if bound <= others.WINDOW_S or not self._busy(BUSY_CPUS):
+            return
+        names = ", ".join(others.programs(root=self.others.root)) or "other programs"
+        self.say(f"Waiting up to {bound:.0f} s for a quiet machine: the CPUs are used by {names}.")
+        while time.monotonic() - began < bound and self._busy(FREE_CPUS):
+            time.sleep(_LOOK_EVERY_S)
+        self.group_waited_s = time.monotonic() - began
+        self.waited_s += self.group_waited_s
+
+    def _busy(self, cpus: float) -> bool:
+        taken = self.others.look().cpus
+        if taken is None:  # the first look
+            time.sleep(others.WINDOW_S)
+            taken = self.others.look().cpus
+        return (taken or 0.0) > cpus
+
+
+@dataclass(kw_only=True)
+class Judge:
+    """Judges the turns of one process; what is learned later about its own waiting holds for earlier turns, too."""
+
+    settings: Settings
+    planned: int
+    """Turns that the process is to take."""
+    run: QuietRun
+    key: str = ""
+    """Of the experiment."""
+    policy: str = "libraries"
+    turns: Turns = field(default_factory=Turns)
+    programs: list[str] = field(default_factory=list)
+    _seconds: list[float] = field(default_factory=list)
+    """Of each turn's blocks."""
+    _unjudged_n: int = 0
+    """Turns that were taken while nothing is judged."""
+
+    def begin(self) -> None:
+        """Forget the turns so far: the process has warmed up, the first time or once more."""
+        self.turns, self._seconds, self._unjudged_n = Turns(), [], 0
+        self.run.others.look()
+
+    def judge(self, round_number: int, facts: TurnFacts | None) -> bool:
+        """Judge a turn, and those before it anew; return whether it is quiet."""
+        if facts is None or not self.settings.quiet:
+            self._unjudged_n += 1
+            return True
+        taken = self.run.others.look()
+        turns = self.turns
+        turns.round.append(round_number)
+        turns.blocks.append(facts.blocks)
+        turns.wait_share.append(
+            facts.wait_s / facts.seconds if facts.wait_s is not None and facts.seconds > 0 else None
+        )
+        turns.probe_wait_share.append(max((probe.wait_share for probe in facts.probes), default=None))
+        turns.probe_s.append(min((max(probe.seconds) for probe in facts.probes), default=None))
+        turns.others_cpus.append(taken.cpus)
+        turns.steal_share.append(taken.steal_share)
+        self._seconds.append(facts.seconds)
+        turns.reason.append(_machine_reason(taken, self.run.probe_ratio(facts.probes)))
+        self._learn()
+        self._judge_waits()
+        quiet = turns.reason[-1] is None
+        if not quiet and not self.programs:
+            self.programs = others.programs(root=self.run.others.root)
+        return quiet
+
+    def _learn(self) -> None:
+        """Keep the last turn's waiting as the process's own where nobody else interfered."""
+        turns = self.turns
+        share, probe_wait, cpus = turns.wait_share[-1], turns.probe_wait_share[-1], turns.others_cpus[-1]
+        alone = (cpus or 0.0) < OTHERS_CPUS
+        if share is not None and (alone or (probe_wait is not None and probe_wait < PROBE_WAIT)):
+            self.run.own_waits[self.key].append(share)
+
+    def _judge_waits(self) -> None:
+        """Say of all turns whether their waiting was more than the process's own, as far as it is known by now."""
+        turns, own = self.turns, self.own_share
+        for turn, reason in enumerate(turns.reason):
+            if reason in (None, WAITS):
+                share, cpus = turns.wait_share[turn], turns.others_cpus[turn] or 0.0
+                # What is unknown disturbs nothing but where others are busy.
+                much = share is None or (share >= WAIT_SHARE and (own is None or share - own >= max(WAIT_SHARE, own)))
+                turns.reason[turn] = WAITS if much and cpus >= OTHERS_CPUS else None
+
+    @property
+    def own_share(self) -> float | None:
+        """Return what processes of this experiment wait on their own: threads that sleep and wake wait for each other.
+
+        The lower quartile, so that a few turns that others disturbed unseen do not raise it; None of too few turns.
+        """
+        shares = sorted(self.run.own_waits[self.key])
+        return shares[len(shares) // 4] if len(shares) >= LEAST_OWN else None
+
+    @property
+    def quiet_n(self) -> int:
+        """Return how many turns are quiet, or were not judged."""
+        return self.turns.reason.count(None) + self._unjudged_n
+
+    @property
+    def disturbed(self) -> tuple[int, ...]:
+        """Return the turns that count as disturbed now, by their place since the warm-up."""
+        return tuple(turn for turn, reason in enumerate(self.turns.reason) if reason is not None)
+
+    def may_go_on(self) -> bool:
+        """Say whether another turn may be taken in place of a disturbed one."""
+        lost_s = sum(self._seconds[turn] for turn in self.disturbed)
+        return len(self.disturbed) < FURTHER_TURNS * self.planned and lost_s < FURTHER_S
+
+    def refusal(self) -> str | None:
+        """Say why what the quiet turns brought is too little for a result; None where it is enough."""
+        reasons = [reason for reason in self.turns.reason if reason is not None]
+        quiet = sum(blocks for blocks, reason in zip(self.turns.blocks, self.turns.reason, strict=True) if not reason)
+        wanted = self.settings.repeat
+        if not reasons or quiet >= max(math.ceil(wanted / 2), min(LEAST_BLOCKS, wanted)):
+            return None
+        why = max(sorted(set(reasons)), key=reasons.count)
+        by = f" ({', '.join(self.programs)})" if why == WAITS and self.programs else ""
+        return f"{len(reasons)} of {len(self.turns.reason)} turns were disturbed by {_WORDS[why]}{by}; {_HELP[why]}"
+
+    def report(self) -> Quiet | None:
+        """Return what stands in the record; None where nothing was judged."""
+        if not self.settings.quiet:
+            return None
+        return Quiet(
+            rule=RULE,
+            policy=self.policy,
+            own_wait_share=self.own_share,
+            turns=self.turns,
+            waited_s=self.run.group_waited_s,
+            programs=self.programs,
+        )
+
+
+WAITS, QUOTA, HYPERVISOR, SLOW_CORE = "other programs", "quota", "hypervisor", "slow core"
+_WORDS = {
+    WAITS: "other programs",
+    QUOTA: "the CPU quota of the container",
+    HYPERVISOR: "other virtual machines",
+    SLOW_CORE: "a core that was slower than usual (its sibling, its clock or its cache was in use)",
+}
+_HELP = {
+    WAITS: "end them, leave them a core by --threads (which is another configuration), "
+    "or keep them off some cores by a cpuset; then measure again",
+    QUOTA: "raise the quota, or use fewer --threads (which is another configuration); then measure again",
+    HYPERVISOR: "measure again at a quieter hour or on a host of your own",
+    SLOW_CORE: "measure again while nothing else runs, on a machine with steady clocks",
+}
+
+
+def _machine_reason(taken: Taken, probe_ratio: float | None) -> str | None:
+    """Say what of the machine disturbed a turn; waits of its threads are another question."""
+    if taken.throttled_s > 0:
+        return QUOTA
+    if (taken.steal_share or 0.0) >= STEAL_SHARE:
+        return HYPERVISOR
+    if probe_ratio is not None and probe_ratio >= PROBE_RATIO:
+        return SLOW_CORE
+    return None

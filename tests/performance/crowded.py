@@ -1,0 +1,226 @@
+"""How well results hold on a machine that is in use: `python tests/performance/crowded.py [--home DIR]`.
+
+One plan is measured idle, beside each condition (one busy loop, two, bursts of 0.2 to 2 s), and idle once more. The
+idle runs are the truth; a cell whose two idle runs differ by more than 5 % counts apart, as the machine itself moved.
+Of the accepted results it prints how many lie within 10 % of idle (with the Clopper-Pearson bound), how far ratios
+between backends move, how many were refused, what each condition cost, and what the peer's rule (mean after the
+third block) and HUD's (median of all timed blocks) make of the same samples. Parts that are measured are kept in
+`--home`, so that a call goes on where another one stopped. It says what else the machine did: run it on an idle one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import math
+import random
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from scipy.stats import beta
+from tabulate import tabulate
+
+MODELS = ("huggingface/BertTiny", "timm_models/test_vit2", "timm_models/test_resnet", "timm_models/test_efficientnet")
+CLOSE, SAME_IDLE = 1.10, 1.05
+LOOP = "while True: pass"
+BURSTS = """
+import random, time
+random.seed(7)
+while True:
+    end = time.monotonic() + random.uniform(0.2, 2.0)
+    while time.monotonic() < end:
+        pass
+    time.sleep(random.uniform(0.2, 2.0))
+"""
+CONDITIONS = {
+    "idle": (),
+    "one loop": (LOOP,),
+    "two loops": (LOOP, LOOP),
+    "bursts": (BURSTS, BURSTS),
+    "idle again": (),
+}
+
+
+@contextlib.contextmanager
+def beside(programs):
+    """Run programs in sessions of their own, as another user's would be; end them afterwards."""
+    started = [subprocess.Popen([sys.executable, "-c", each], start_new_session=True) for each in programs]
+    try:
+        yield
+    finally:
+        for each in started:
+            each.kill()
+            each.wait()
+
+
+def measure(folder: Path, words: list[str]) -> float:
+    """Measure the plan into a folder; return seconds."""
+    began = time.monotonic()
+    command = [sys.executable, "-m", "xlabench", "run", "--output-dirname", str(folder), "--no-ingest", *words]
+    with folder.with_suffix(".log").open("w") as log:
+        subprocess.run(command, stdout=log, stderr=log, check=False)
+    return time.monotonic() - began
+
+
+def cells(folder: Path) -> dict[tuple[str, str, str], dict]:
+    """Return what each cell of a run has: its quiet blocks, all its blocks, how many processes were refused."""
+    found: dict[tuple[str, str, str], dict] = {}
+    for line in (folder / "results.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        key = (record["model"]["model_name"], record["experiment"]["test"], record["variant"])
+        cell = found.setdefault(
+            key, {"quiet": [], "all": [], "peer": [], "refused": 0, "processes": 0, "turns": 0, "lost": 0}
+        )
+        kinds, times = record["measurement"]["blocks"]["kind"], record["metrics"].get("total_time", [])
+        timed = [time for time, kind in zip(times, kinds, strict=True) if kind in ("steady", "disturbed")]
+        cell["processes"] += 1
+        cell["refused"] += record["status"] == "disturbed"
+        if record["status"] == "ok":
+            cell["quiet"] += [time for time, kind in zip(times, kinds, strict=True) if kind == "steady"]
+        # What a runner without the rule has: the first blocks in the number that was asked for.
+        cell["all"] += timed[: record["repeat"]]
+        cell["peer"] += times[3 : 3 + record["repeat"]]
+        reasons = ((record["measurement"].get("quiet") or {}).get("turns") or {}).get("reason", [])
+        cell["turns"] += len(reasons)
+        cell["lost"] += sum(reason is not None for reason in reasons)
+    return found
+
+
+def accepted(cell: dict) -> bool:
+    """Say whether the store would give a result: one process of its own is enough."""
+    return bool(cell["quiet"])
+
+
+def bound(hits: int, n: int) -> float:
+    """Return the lower end of the one-sided 95 % Clopper-Pearson interval of a share."""
+    return float(beta.ppf(0.05, hits, n - hits + 1)) if hits else 0.0
+
+
+def apart(a: float, b: float) -> float:
+    return math.exp(abs(math.log(a / b)))
+
+
+def ratios(found: dict, rule: str, baseline: str = "inductor") -> dict[tuple[str, str, str], float]:
+    """Return the speedups over a baseline, by a rule's statistic."""
+    number = {key: statistic(cell, rule) for key, cell in found.items()}
+    return {
+        key: number[key[0], key[1], baseline] / value
+        for key, value in number.items()
+        if key[2] != baseline and value and number.get((key[0], key[1], baseline))
+    }
+
+
+def statistic(cell: dict, rule: str) -> float | None:
+    values = cell[{"ours": "quiet", "HUD": "all", "peer": "peer"}[rule]]
+    if not values:
+        return None
+    return statistics.fmean(values) if rule == "peer" else statistics.median(values)
+
+
+def compare(condition: str, found: dict, before: dict, after: dict, seconds: float, idle_s: float) -> list[list]:
+    """Return a row for each rule."""
+    rows = []
+    for rule in ("ours", "HUD", "peer"):
+        close = n = moved = refused = 0
+        for key, cell in found.items():
+            idle = [statistic(each[key], rule) for each in (before, after) if key in each and each[key]["quiet"]]
+            if rule == "ours" and not accepted(cell):
+                refused += 1
+                continue
+            now = statistic(cell, rule)
+            if len(idle) < 2 or None in idle or now is None:
+                continue
+            if apart(*idle) > SAME_IDLE:
+                moved += 1
+                continue
+            n += 1
+            close += apart(now, math.sqrt(idle[0] * idle[1])) <= CLOSE
+        logs, worst = ratio_logs(found, before, after, rule)
+        rows.append(
+            [
+                condition,
+                rule,
+                len(found),
+                refused if rule == "ours" else "-",
+                moved,
+                n,
+                f"{close}/{n}" if n else "-",
+                f"{bound(close, n):.2f}" if n else "-",
+                f"{math.exp(statistics.median(logs)):.3f}" if logs else "-",
+                f"{math.exp(statistics.median(map(abs, logs))):.3f}" if logs else "-",
+                f"{worst:.2f}" if worst else "-",
+                len(logs),
+                f"{sum(cell['lost'] for cell in found.values())}/{sum(cell['turns'] for cell in found.values())}",
+                f"{seconds / idle_s:.2f}",
+            ]
+        )
+    return rows
+
+
+def ratio_logs(found: dict, before: dict, after: dict, rule: str) -> tuple[list[float], float]:
+    """Return the log of each speedup, crowded over idle (geometric mean of both idle runs), and the worst factor."""
+    now = ratios(found, rule)
+    idle = [ratios(each, rule) for each in (before, after)]
+    logs = [
+        math.log(value / math.sqrt(idle[0][key] * idle[1][key]))
+        for key, value in now.items()
+        if key in idle[0] and key in idle[1]
+    ]
+    return logs, math.exp(max(map(abs, logs))) if logs else 0.0
+
+
+HEADERS = [
+    "condition",
+    "rule",
+    "cells",
+    "refused",
+    "idle moved",
+    "n",
+    "within 10 %",
+    "at least",
+    "ratio, median",
+    "ratio, median off",
+    "ratio, worst off",
+    "n",
+    "turns lost",
+    "time",
+]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--home", type=Path, default=Path("xlabench-data/crowded"))
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--models", nargs="+", default=list(MODELS))
+    parser.add_argument("--conditions", nargs="+", default=list(CONDITIONS), choices=list(CONDITIONS))
+    parser.add_argument("--flags", default="", help="further flags of `xlabench run`, as --own-priority")
+    parsed = parser.parse_args()
+    words = [word for suite in sorted({m.partition("/")[0] for m in parsed.models}) for word in ("--suite-name", suite)]
+    words += [word for model in parsed.models for word in ("--only", model)]
+    words += ["--processes", str(parsed.processes), *parsed.flags.split()]
+    random.seed(1)
+    parsed.home.mkdir(parents=True, exist_ok=True)
+    found, seconds = {}, {}
+    for name in parsed.conditions:
+        folder = parsed.home / name.replace(" ", "-")
+        kept = folder.with_suffix(".seconds")
+        if not kept.exists():
+            with beside(CONDITIONS[name]):
+                kept.write_text(str(measure(folder, words)))
+        seconds[name], found[name] = float(kept.read_text()), cells(folder)
+        print(f"{name}: {seconds[name]:.0f} s, load {Path('/proc/loadavg').read_text().split()[0]}", flush=True)
+    before, after = found["idle"], found.get("idle again", found["idle"])
+    rows = [
+        row
+        for name in parsed.conditions
+        for row in compare(name, found[name], before, after, seconds[name], seconds["idle"])
+    ]
+    print(tabulate(rows, headers=HEADERS))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,269 @@
+"""Quiet turns: what threads waited, who else used the CPUs, which turns count, and what is refused."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from runner.environments.others import Others, Taken, programs
+from runner.messages import Probed, Settings, TurnFacts
+from runner.process.probe import Probe
+from runner.process.waits import Waits
+from runner.schedule.quiet import RULE, WAITS, Judge, QuietRun
+
+BUSY = Taken(cpus=1.0, steal_share=0.0, throttled_s=0.0)
+ALONE = Taken(cpus=0.0, steal_share=0.0, throttled_s=0.0)
+FREE, HELD = Probed(seconds=[1.0, 1.0], wait_share=0.0), Probed(seconds=[1.0, 1.0], wait_share=0.5)
+needs_schedstat = pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="the kernel tells no waits")
+
+
+class Said:
+    """Others that take what the test says, one entry for each look; the last one for good."""
+
+    def __init__(self, *taken):
+        self.taken, self.root = list(taken), os.getpid()
+
+    def look(self):
+        return self.taken.pop(0) if len(self.taken) > 1 else self.taken[0]
+
+
+def judge(*taken, **settings):
+    run = QuietRun(others=Said(*taken))
+    return Judge(settings=Settings(**settings), planned=10, run=run, key="model")
+
+
+def turn(wait_s, probe=FREE, blocks=2):
+    return TurnFacts(blocks=blocks, seconds=1.0, wait_s=wait_s, probes=[probe, probe])
+
+
+def judged(facts, taken):
+    """Judge the turns of a process, all among the same others; return why each is disturbed."""
+    found = judge(taken)
+    for number, each in enumerate(facts):
+        found.judge(number, each)
+    return found
+
+
+# What the kernel tells
+
+
+@needs_schedstat
+def test_waits_of_threads_that_share_a_core_are_told_largest_and_sum():
+    waits = Waits()
+    before, cores = waits.read(), os.sched_getaffinity(0)
+    stop = time.monotonic() + 0.3
+
+    def spin():
+        os.sched_setaffinity(0, {min(cores)})
+        while time.monotonic() < stop:
+            pass
+
+    threads = [threading.Thread(target=spin) for _ in range(3)]
+    for each in threads:
+        each.start()
+    time.sleep(0.2)
+    found = waits.between(before, waits.read())
+    for each in threads:
+        each.join()
+    assert found is not None
+    assert 0.01 < found.largest_s <= found.all_s
+
+
+@needs_schedstat
+def test_a_thread_that_ended_makes_waits_unknown():
+    waits, held = Waits(), threading.Event()
+    thread = threading.Thread(target=held.wait)
+    thread.start()
+    before = waits.read()
+    held.set()
+    thread.join()
+    while len(list(Path("/proc/self/task").iterdir())) >= len(before):  # the kernel takes it away a little later
+        time.sleep(0.001)
+    assert waits.between(before, waits.read()) is None
+    assert waits.between(waits.read(), waits.read()) is not None
+
+
+def test_a_kernel_that_tells_nothing_is_unknown(tmp_path):
+    waits = Waits(tasks=tmp_path / "nothing")
+    assert waits.between(waits.read(), waits.read()) is None
+
+
+def test_the_probe_takes_milliseconds_and_leaves_the_cores_as_they_were():
+    cores = os.sched_getaffinity(0)
+    found = Probe().take()
+    assert os.sched_getaffinity(0) == cores
+    assert len(found.seconds) == min(len(cores), 8)
+    assert all(0 < each < 1 for each in found.seconds)
+    assert 0 <= found.wait_share < 1
+
+
+def test_the_policy_says_what_the_process_got():
+    """As root the priority is raised, in its own session too; else it stays; both are told as they are."""
+    code = "import os; os.setsid(); from runner.process.priority import raise_priority; print(raise_priority())"
+    code += "; print(os.getpriority(os.PRIO_PROCESS, 0))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    policy, nice = done.stdout.splitlines()
+    assert policy == ("libraries" if int(nice) >= 0 else f"libraries, nice {nice}")
+
+
+def test_another_program_is_seen_and_named_and_what_runs_below_is_no_other():
+    ours = Others()
+    theirs = Others(root=4_000_000)  # nobody's: everything is another program
+    for each in (ours, theirs):
+        each.look()
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as loop:
+        try:
+            time.sleep(0.8)
+            mine, all_cpus = ours.look().cpus, theirs.look().cpus
+            assert all_cpus > 0.3
+            assert mine < all_cpus
+            names = programs(0.3, root=4_000_000)
+            assert any("python" in name for name in names)
+            assert not any(" " in name or "/" in name for name in names)
+        finally:
+            loop.kill()
+
+
+# Which turns count
+
+
+def test_waits_beside_others_disturb_a_turn():
+    found = judged([turn(0.0), turn(0.5), turn(0.0), turn(0.0)], BUSY)
+    assert found.turns.reason == [None, WAITS, None, None]
+    assert found.disturbed == (1,)
+
+
+def test_waits_without_others_are_the_backends_own():
+    """Planted: a lock, a thread more than cores, sleeping threads: kept at their true share."""
+    found = judged([turn(0.5), turn(0.3), turn(0.0), turn(0.9)], ALONE)
+    assert found.disturbed == ()
+
+
+def test_own_waits_are_learned_and_earlier_turns_judged_anew():
+    found = judge(BUSY)
+    assert [found.judge(number, turn(0.3)) for number in range(4)] == [False, False, True, True]
+    assert found.disturbed == ()
+    assert found.judge(4, turn(0.31))
+    assert not found.judge(5, turn(0.7))
+    assert found.disturbed == (5,)
+
+
+def test_where_others_hold_the_cores_nothing_is_learned_from_a_turn():
+    """A priority that does not act: all turns wait alike, and that is no way of the backend's own."""
+    found = judged([turn(0.5, HELD)] * 10, BUSY)
+    assert len(found.disturbed) == 10
+    assert "10 of 10 turns were disturbed by other programs" in found.refusal()
+
+
+def test_own_waits_of_a_process_hold_for_the_next_one_of_the_experiment():
+    first = judged([turn(0.3)] * 4, ALONE)
+    run = first.run
+    run.others = Said(BUSY)
+    second = Judge(settings=Settings(), planned=10, run=run, key="model")
+    assert second.judge(0, turn(0.3, HELD))
+    other = Judge(settings=Settings(), planned=10, run=run, key="another")
+    assert not other.judge(0, turn(0.3, HELD))
+
+
+def test_unknown_waits_disturb_only_beside_others():
+    assert judged([turn(None)], ALONE).disturbed == ()
+    assert judged([turn(None)], BUSY).disturbed == (0,)
+
+
+@pytest.mark.parametrize(
+    ("taken", "reason"),
+    [
+        (Taken(cpus=0.0, steal_share=0.0, throttled_s=0.01), "quota"),
+        (Taken(cpus=0.0, steal_share=0.2, throttled_s=0.0), "hypervisor"),
+    ],
+)
+def test_quotas_and_hypervisors_have_reasons_of_their_own(taken, reason):
+    assert judged([turn(0.0)], taken).turns.reason == [reason]
+
+
+def test_a_core_that_is_slower_than_usual_disturbs_and_one_that_stays_slow_does_not():
+    slow = Probed(seconds=[1.0, 2.0], wait_share=0.0)
+    found = judged([*[turn(0.0)] * 6, turn(0.0, slow), turn(0.0)], ALONE)
+    assert found.disturbed == (6,)
+    assert judged([turn(0.0, slow)] * 30, ALONE).disturbed == ()
+
+
+def test_nothing_is_judged_where_that_is_switched_off():
+    found = judge(BUSY, quiet=False)
+    assert found.judge(0, turn(0.9))
+    assert (found.quiet_n, found.disturbed, found.refusal(), found.report()) == (1, (), None, None)
+
+
+def test_a_new_warm_up_forgets_the_turns():
+    found = judged([turn(0.9, HELD)], BUSY)
+    found.begin()
+    assert (found.disturbed, found.quiet_n) == ((), 0)
+
+
+# What is enough
+
+
+def test_half_of_the_blocks_are_enough():
+    assert judged([turn(0.9, HELD)] * 5 + [turn(0.0)] * 5, BUSY).refusal() is None
+    assert judged([turn(0.9, HELD)] * 6 + [turn(0.0)] * 4, BUSY).refusal() is not None
+
+
+def test_a_refusal_names_the_programs_and_what_helps():
+    found = judged([turn(0.9, HELD)] * 10, BUSY)
+    found.programs = ["firefox"]
+    text = found.refusal()
+    assert "(firefox)" in text
+    assert "--threads" in text
+
+
+def test_further_turns_have_a_bound_in_number_and_in_time():
+    found = judge(BUSY)
+    for number in range(19):
+        found.judge(number, turn(0.9, HELD))
+    assert found.may_go_on()
+    found.judge(19, turn(0.9, HELD))
+    assert not found.may_go_on()
+    slow = judge(BUSY)
+    slow.judge(0, msgspec.structs.replace(turn(0.9, HELD), seconds=31.0, wait_s=20.0))
+    assert not slow.may_go_on()
+
+
+def test_the_record_holds_rule_policy_and_every_turn():
+    found = judged([turn(0.0), turn(0.9, HELD)], BUSY).report()
+    assert (found.rule, found.policy) == (RULE, "libraries")
+    arrays = [getattr(found.turns, field) for field in found.turns.__struct_fields__]
+    assert [len(each) for each in arrays] == [2] * len(arrays)
+    assert found.turns.reason == [None, WAITS]
+
+
+# Waiting
+
+
+def test_waiting_ends_when_it_is_quiet_and_says_who_keeps_it():
+    said = []
+    run = QuietRun(others=Said(BUSY, BUSY, ALONE), say=said.append, began=time.monotonic() - 1000)
+    run.wait()
+    assert 0 < run.group_waited_s < 5
+    assert len(said) == 1
+    assert said[0].startswith("Waiting up to 10 s for a quiet machine")
+
+
+def test_waiting_takes_no_more_than_a_tenth_of_the_run():
+    run = QuietRun(others=Said(BUSY), say=lambda text: None, began=time.monotonic() - 7)
+    run.wait()
+    assert 0.5 < run.waited_s < 1.5
+    run.wait()
+    assert run.group_waited_s == 0.0
+
+
+def test_a_quiet_machine_is_not_waited_for():
+    run = QuietRun(others=Said(ALONE), say=pytest.fail, began=time.monotonic() - 1000)
+    run.wait()
+    assert run.waited_s == 0.0
