@@ -118,7 +118,8 @@ def _none_faster(compared: Sequence[Judged], baseline: str) -> str:
     if word == "same":
         return f"none is faster than {baseline}: {shown}, the same within the noise floor{_doubts(best)}"
     if word == "ambiguous":
-        return f"no answer: {shown}, which is ambiguous{_doubts(best)}{_needed(best)}"
+        apart = f"{best.variant} is not told apart from {baseline}"
+        return f"no answer: {apart}: {difference(best)}{_doubts(best)}{_needed(best)}"
     return f"{shown}, without a verdict{_doubts(best)}"
 
 
