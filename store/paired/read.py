@@ -138,12 +138,12 @@ def _mean(row: Row, baseline: str, model: str | None) -> tuple[Cell, ...]:
 
 def marks_table(con: Connection, runs: Iterable[str], found: Iterable[Experiment]) -> Table:
     """Return the marks in use, with how many results have each, what it means and what to do about it."""
-    used = Counter(mark for each in found for result in each.results for mark in (result.standing, *result.doubts))
+    used = Counter(mark for each in found for result in each.results for mark in {result.standing, *result.doubts})
     body: list[tuple[Cell, ...]] = [(mark, used[mark], *_MEANINGS[mark]) for mark in _MEANINGS if used[mark]]
     for row in fetch(con, named("findings"), {"runs": sorted(set(runs))}):
         mark = mark_of(row["code"])
         number = int(row["results_n"]) if mark is None else used[mark]
-        if number:
+        if number and mark not in _MEANINGS:
             body.append((mark or NO_ROW, number, summary(row["code"]), row["next_step"]))
     titles = ("mark", "results", "meaning", "what to do")
     columns = tuple(Column(title=title, numeric=title == "results") for title in titles)

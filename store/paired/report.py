@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,6 +16,7 @@ from store.paired.answer import answers
 from store.paired.judged import KEYS, asked_batch, experiments, key_of
 from store.paired.read import MIN_MODELS, SERIES, marks_table, means_table, speedups_table
 from store.query import DEFAULT_BASELINE, fetch, named, with_baseline
+from store.record import REFUSED
 from store.report.findings import findings_table
 from store.report.hud import point_text
 from store.report.table import Cell, Column, Mark, Picture, Report, Table
@@ -49,7 +51,7 @@ def paired_report(
     runs = sorted({str(row["run_id"]) for row in rows if row["source"] == "xlabench"})
     name = f"{baseline_backend}{point_text(baseline_run)}"
     found = experiments(con, rows, baseline_backend)
-    unpaired = _unpaired(means)
+    unpaired = _unpaired(means, rows)
     return Report(
         title=f"Speedup over {name}, {_run_name(rows)}",
         tables=(
@@ -200,19 +202,25 @@ _LISTS = {
     "only_here": "valid here, not in the baseline",
     "only_baseline": "valid in the baseline, not here",
     "not_comparable": "valid on both sides, not comparable",
-    "failed": "failed here",
 }
+_FAILED = "failed here"
+_REFUSED = "disturbed here: measure again with --retry-failed"
 
 
-def _unpaired(means: Sequence[Row]) -> Table:
-    """One row per test, variant and list of models that are in no geometric mean."""
+def _unpaired(means: Sequence[Row], rows: Iterable[Row]) -> Table:
+    """One row per test, variant and list of models that are in no geometric mean; the refused ones have not failed."""
     keys = _telling(means, SERIES, always=("test", "variant"))
-    body = [
-        (*(row[key] for key in keys), title, len(row[name]), ", ".join(row[name]))
-        for row in means
-        for name, title in _LISTS.items()
-        if len(row[name])
-    ]
+    refused: dict[tuple[Any, ...], set[str]] = defaultdict(set)
+    for row in rows:
+        if row["status"] in REFUSED:
+            refused[tuple(row[key] for key in SERIES)].add(row["model"])
+    body: list[tuple[Cell, ...]] = []
+    for row in means:
+        again = refused[tuple(row[key] for key in SERIES)]
+        lists = {title: row[name] for name, title in _LISTS.items()}
+        lists |= {_FAILED: [model for model in row["failed"] if model not in again], _REFUSED: sorted(again)}
+        shown = [(title, len(models), ", ".join(models)) for title, models in lists.items() if len(models)]
+        body += [(*(row[key] for key in keys), *each) for each in shown]
     titles = (*keys, "not paired because", "n", "models")
     columns = tuple(Column(title=title, numeric=title == "n") for title in titles)
     return Table(title="Not paired", columns=columns, rows=tuple(body))

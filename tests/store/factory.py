@@ -114,9 +114,9 @@ def make_record(
     )
     env = environment or make_environment()
     experiment = experiment_id(config)
-    measured = status in ("ok", "never_steady", "invalid")
+    measured = status in ("ok", "never_steady", "disturbed", "invalid")
     times = [first, *warmup, *per_iter] if measured else []
-    steady = "warmup" if status == "never_steady" else "steady"
+    steady = {"never_steady": "warmup", "disturbed": "disturbed"}.get(status, "steady")
     kinds = ["first"] + ["warmup"] * len(warmup) + [steady] * len(per_iter) if measured else []
     return Record(
         model=ModelRef(suite_name=suite, model_name=model),
@@ -211,7 +211,7 @@ def _metrics(
 
 
 def _error(status: str, phase: str, message: str | None) -> Error | None:
-    if status in ("ok", "never_steady", "verify_only"):
+    if status in ("ok", "never_steady", "disturbed", "verify_only"):
         return None
     return Error(phase=phase, type=status, message=message or f"example of {status}")
 

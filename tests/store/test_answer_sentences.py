@@ -2,12 +2,8 @@
 
 import pytest
 
-from store import query
 from store.advice import finding
-from store.filters import ALL
 from store.paired import baseline_of, paired_report
-from store.paired.answer import answers as sentences
-from store.paired.judged import Experiment, Judged, experiments
 from store.report import render
 from store.report.text import text
 from tests.store.factory import make_record
@@ -152,41 +148,45 @@ def test_a_baseline_that_was_not_asked_for_is_named(stored):
     assert answers(stored([make_record(backend="eager")])) == ("resnet18 eval: no answer: inductor was not measured.",)
 
 
-def refused(variant, **changes):
-    """A result whose turns were disturbed, as the store has it."""
-    reason = "refused: 7 of 10 turns were disturbed by other programs (gcc, make); end them, or leave them a core"
-    row = {"variant": variant, "status": "disturbed", "reason": reason, "ran": False, "valid": False, "speedup": None}
-    judged = Judged(
-        row=row | {"verification_code": "PASS"} | changes,
-        verdict=None,
-        is_baseline=variant == "inductor",
-        doubts=(),
-        baseline_doubts=(),
-    )
-    assert judged.marks == "disturbed"
-    return judged
+def refused(**facts):
+    """Return a record of which too many turns were disturbed."""
+    record = make_record(status="disturbed", order="interleaved", **facts)
+    why = "7 of 10 turns were disturbed by other programs (gcc, make); end them, or leave them a core"
+    record.findings = [finding("disturbed", why=why)]
+    return record
 
 
-def test_a_disturbed_baseline_is_no_answer_and_says_what_to_do():
-    experiment = Experiment(name="a eval", heading="a eval", results=(refused("inductor"), refused("eager")))
-    assert sentences([experiment], "inductor") == (
-        (
-            "a eval: no answer: inductor is refused: 7 of 10 turns were disturbed by other programs (gcc, make); "
-            "measure again with --retry-failed."
-        ),
+def test_a_disturbed_baseline_is_no_answer_and_says_what_to_do(stored):
+    con = stored([refused(), *processes(backend="eager", factor=0.5)])
+    [sentence] = answers(con)
+    assert sentence == (
+        "resnet18 eval: no answer: inductor is refused: 7 of 10 turns were disturbed by other programs (gcc, make); "
+        "measure again with --retry-failed."
     )
+    assert marks(con) == {"inductor": "disturbed", "eager": "no baseline"}
 
 
-def test_a_disturbed_backend_is_named_beside_the_answer(stored):
-    con = stored([*processes(), *processes(backend="eager", factor=0.5)])
-    [known] = experiments(
-        con, query.fetch(con, query.named("speedups"), query.with_baseline(ALL, "inductor", None)), "inductor"
+def test_a_disturbed_backend_is_named_beside_the_answer_and_is_in_no_mean(stored):
+    """Tables list it with its reason, apart from what has failed."""
+    con = stored(
+        [
+            *(each for model in "ab" for each in processes(model=model)),
+            *processes(model="a", backend="eager", factor=0.5),
+            refused(model="b", backend="eager"),
+        ]
     )
-    both = Experiment(name=known.name, heading=known.heading, results=(*known.results, refused("openxla+dynamo")))
-    [sentence] = sentences([both], "inductor")
-    assert sentence.endswith(
-        ", confirmed; no number for openxla+dynamo (disturbed); measure again with --retry-failed."
+    report = paired_report(con)
+    assert report.answer[0].endswith(", confirmed.")
+    assert report.answer[1] == (
+        "b eval: no answer: eager is refused: 7 of 10 turns were disturbed by other programs (gcc, make); "
+        "measure again with --retry-failed."
     )
+    unpaired = {row[2]: row[3:] for row in report.people[2].rows if row[1] == "eager"}
+    assert unpaired["disturbed here: measure again with --retry-failed"] == (1, "b")
+    assert "failed here" not in unpaired
+    legend = {row[0]: row[1:] for row in report.people[-1].rows}
+    assert legend["disturbed"][::2] == (1, "measure again with --retry-failed")
+    assert "end them, or leave them a core" in " ".join(text(report, 80).split())
 
 
 def test_what_gave_no_number_is_named_after_the_answer(stored):
