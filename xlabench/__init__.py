@@ -14,6 +14,7 @@ from xlabench import (
     backup,
     calibrate,
     compare,
+    doctor,
     export,
     ingest,
     jobs,
@@ -71,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version="%(prog)s 0.1.0")
     verbs = parser.add_subparsers(dest="name", required=True, metavar="VERB", parser_class=Parser)
     for each in (
+        doctor,
         plan,
         run,
         calibrate,

@@ -18,6 +18,7 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs
 RAYS = {"--head"}
 """Flags of `ray start` that a cluster needs."""
 VERBS = (
+    "doctor",
     "plan",
     "run",
     "calibrate",

@@ -1,0 +1,1 @@
+"""What `xlabench doctor` looks at: whether numbers that are measured here and now would hold."""

@@ -1,0 +1,120 @@
+"""What of the facts makes numbers doubtful or has them refused, each with what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runner.schedule.findings import of_machine
+from runner.schedule.quiet import BUSY_CPUS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runner.doctor.facts import Disk, Facts
+    from store.record import Finding
+
+LEAST_FREE_BYTES = 1 << 28
+"""A compilation writes its programs and headers, some hundred MiB, before it can be timed."""
+LITTLE_FREE_BYTES = 1 << 31
+"""Dumps of one experiment alone may take a GiB, weights of a model as much."""
+_NAMED_OTHERWISE = "busy_machine"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Doubt:
+    """A reason to doubt what would be measured now."""
+
+    text: str
+    next_step: str
+    refuses: bool = False
+    """Nothing can be measured, or the results would be refused."""
+
+    @property
+    def sentence(self) -> str:
+        """Say the doubt in one line."""
+        return f"{self.text}: {self.next_step}."
+
+
+def of_facts(facts: Facts) -> list[Doubt]:
+    """Return every doubt, those that have measuring refused first."""
+    doubts = [*_of_interpreters(facts), *_of_turns(facts), *_of_threads(facts), *_of_kernel(facts)]
+    doubts += [Doubt(text=found.text, next_step=found.next_step) for found in _machine_findings(facts)]
+    doubts += [doubt for disk in facts.disks for doubt in _of_disk(disk)]
+    doubts += [
+        Doubt(text=sentence, next_step="a run on that device waits until it is done") for sentence in facts.measured_on
+    ]
+    return sorted(doubts, key=lambda doubt: not doubt.refuses)
+
+
+def _of_interpreters(facts: Facts) -> Iterator[Doubt]:
+    if not any(offer.measurable for offer in facts.offers):
+        yield Doubt(
+            text="no backend can run in any interpreter", next_step="see the reasons at `backends`", refuses=True
+        )
+    for name, why in facts.unasked.items():
+        yield Doubt(text=why.rstrip("."), next_step=f"correct `{name}` in section [environments] of xlabench.toml")
+
+
+def _of_turns(facts: Facts) -> Iterator[Doubt]:
+    """Doubt the trial, else what others take of the CPUs: it may be more in a minute."""
+    trial, others = facts.trial, facts.others_cpus or 0.0
+    if trial.refusal is not None:
+        why, _, help_text = trial.refusal.partition("; ")
+        yield Doubt(text=f"results would be refused now, as {why}", next_step=help_text, refuses=True)
+    elif others > BUSY_CPUS:
+        by = f" ({', '.join(facts.programs)})" if facts.programs else ""
+        yield Doubt(
+            text=f"other programs use {others:.1f} of {facts.usable_cpus} CPUs{by}",
+            next_step="end them; the turns that they disturb are left out, and too few others have a result refused",
+        )
+
+
+def _of_threads(facts: Facts) -> Iterator[Doubt]:
+    threads, quota = facts.threads, facts.quota_cpus
+    if quota is not None and threads > quota:
+        yield Doubt(
+            text=f"a step works on {threads} threads, and the quota of the container is {quota:g} CPUs",
+            next_step=f"raise the quota, or pass --threads {max(1, int(quota))}",
+        )
+    elif threads > facts.usable_cpus:
+        yield Doubt(
+            text=f"a step works on {threads} threads, and {facts.usable_cpus} CPUs may be used",
+            next_step=f"pass --threads {facts.usable_cpus}, or unset OMP_NUM_THREADS",
+        )
+
+
+def _of_kernel(facts: Facts) -> Iterator[Doubt]:
+    begun = facts.trial.begun
+    if not begun.waits_told:
+        yield Doubt(
+            text="the kernel does not tell how long a thread waits for a core",
+            next_step="let nothing else run, as every turn beside a busy program counts as disturbed; "
+            "a Linux kernel with CONFIG_SCHED_INFO tells it",
+        )
+    if not facts.trial.raised:
+        yield Doubt(
+            text="measuring processes cannot go before other programs",
+            next_step="allow the user a higher priority (`USER - nice -20` in /etc/security/limits.conf), "
+            "or measure as root",
+        )
+
+
+def _machine_findings(facts: Facts) -> list[Finding]:
+    """Return what a record of now would find; the other programs have a sentence of their own."""
+    return [found for found in of_machine(facts.state) if found.code != _NAMED_OTHERWISE]
+
+
+def _of_disk(disk: Disk) -> Iterator[Doubt]:
+    if not disk.writable:
+        yield Doubt(
+            text=f"{disk.folder} cannot be written to",
+            next_step="pass another --home, or set TMPDIR where it is the folder of temporary files",
+            refuses=True,
+        )
+    elif disk.free_bytes < LITTLE_FREE_BYTES:
+        yield Doubt(
+            text=f"the disk of {disk.folder} has {disk.free_bytes / 2**20:,.0f} MiB free",
+            next_step="free some: programs of the compilers, dumps and weights need it",
+            refuses=disk.free_bytes < LEAST_FREE_BYTES,
+        )

@@ -1,0 +1,75 @@
+"""`xlabench doctor`: say whether what is measured here and now would hold."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from xlabench.command import EXIT_DONE, EXIT_FINDINGS, home_of, verb
+
+if TYPE_CHECKING:
+    import argparse
+
+    from runner.doctor.doubts import Doubt
+    from runner.doctor.facts import Facts
+    from xlabench.command import Verbs
+
+
+def add(verbs: Verbs) -> None:
+    """Add the verb and its flag."""
+    from runner.flags import types
+
+    parser = verb(
+        verbs,
+        "doctor",
+        _doctor,
+        "Look at this machine for some seconds: what may disturb a measurement, what can be measured, and what to do. "
+        "It tries out whether turns are quiet, by the rule that results are judged by. Exit code 1: a measurement "
+        "would be refused now.",
+    )
+    parser.add_argument("--threads", type=types.positive, metavar="N", help="as for `run` (default: torch's own)")
+
+
+def _doctor(parsed: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from runner.doctor import doubts, facts
+    from runner.environments import settings_file
+
+    home = home_of(parsed)
+    named = settings_file.interpreters(home, settings_file.read(home))
+    with Console(stderr=True).status("Looking at the machine for some seconds …"):
+        seen = facts.look(home, named, parsed.threads)
+    found = doubts.of_facts(seen)
+    _print(seen, found)
+    return EXIT_FINDINGS if any(doubt.refuses for doubt in found) else EXIT_DONE
+
+
+def _print(facts: Facts, doubts: list[Doubt]) -> None:
+    """Print the facts as a table and the doubts below it, in lines that fit the terminal."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from runner.doctor import screen
+
+    console = Console(file=sys.stdout, highlight=False)
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, sentence in screen.lines(facts):
+        grid.add_row(Text(name, style="bold"), Text(_printable(sentence)))
+    console.print(grid)
+    console.print()
+    below = Table.grid(padding=(0, 2, 0, 0))
+    below.add_column(no_wrap=True)
+    below.add_column(overflow="fold")
+    for doubt in doubts:
+        mark = Text("refused", style="bold red") if doubt.refuses else Text("doubt", style="yellow")
+        below.add_row(mark, Text(_printable(doubt.sentence)))
+    console.print(below if doubts else Text("Nothing here makes a measurement doubtful.", style="green"))
+
+
+def _printable(sentence: str) -> str:
+    """Return a sentence without characters that steer a terminal: names of programs are anybody's."""
+    return "".join(character if character.isprintable() else "?" for character in sentence)
