@@ -61,6 +61,12 @@ class Results:
     disturbed: str | None = None
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def stateless(self) -> bool:
+        """Say whether all iterations gave the same, so that one of another copy stands for all."""
+        first = self.leaves[0]
+        return all(leaf is first.get(name) for each in self.leaves[1:] for name, leaf in each.items())
+
 
 @dataclass(kw_only=True)
 class Copies:
@@ -75,21 +81,24 @@ class Copies:
     timed_batch_size: int | None = None
     """What an iteration of the timed process holds, known from the first build on."""
 
-    def eager(self, *, disturbed: bool = False, reseeded: bool = False, pieces: int = 1) -> Results:
+    def eager(self, *, disturbed: bool = False, reseeded: bool = False, pieces: int = 1, once: bool = False) -> Results:
         """Run the model eagerly on the accelerator, on the CPU where that has no eager mode.
 
         Args:
+            once: one iteration.
             disturbed: one iteration with other weights and inputs.
             reseeded: with the same weights and inputs, and other random numbers in the iterations.
             pieces: one iteration, in so many parts of the batch.
         """
         config, runtime = self._eager_config(), self._eager_runtime()
-        return self._run(config, runtime, disturbed=disturbed, shift=int(reseeded), pieces=pieces)
+        iterations = 1 if disturbed or once or pieces > 1 else None
+        how = {"disturbed": disturbed, "shift": int(reseeded), "pieces": pieces, "iterations": iterations}
+        return self._run(config, runtime, **how)
 
-    def double(self, pieces: int = 1) -> Results:
+    def double(self, pieces: int = 1, *, once: bool = False) -> Results:
         """Run it eagerly in float64, from the same float32 weights."""
         config = msgspec.structs.replace(self._eager_config(), dtype="float64")
-        return self._run(config, self._eager_runtime(), pieces=pieces)
+        return self._run(config, self._eager_runtime(), pieces=pieces, iterations=1 if once or pieces > 1 else None)
 
     def backend(self) -> Results:
         """Run it as the experiment's backend does."""
@@ -139,7 +148,7 @@ class Copies:
         steps.cast(workload, config)
         runtime.place(workload)
         step = backend.compile(steps.make_step(workload, config, runtime.device), config)
-        count = 1 if disturbed or pieces > 1 else iterations or self.size.iterations
+        count = iterations or self.size.iterations
         predicts = config.collect_full_output and not self.load.config.collect_full_output
         found: list[dict[str, Any]] = []
         draws, seconds = False, []

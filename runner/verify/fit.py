@@ -112,7 +112,8 @@ def double(copies: Copies, eager: Results, taken: Taken, limits: Limits, notes: 
     error: Exception | None = None
     if copies.load.config.accelerator not in ("cpu", "tpu") or _DOUBLE * taken.memory_bytes <= limits.bytes_left():
         try:
-            return copies.double().leaves
+            leaves = copies.double(once=eager.stateless).leaves
+            return leaves * (len(eager.leaves) // len(leaves))
         except Exception as raised:
             if not is_out_of_memory(raised):
                 raise
@@ -131,8 +132,7 @@ def _in_pieces(copies: Copies, eager: Results) -> tuple[list[dict[str, Any]], in
     A loss is over all samples, so training is never computed so; a model that remembers its calls is not, either.
     """
     samples = eager.batch_size
-    stateless = all(leaf is eager.leaves[0].get(name) for each in eager.leaves[1:] for name, leaf in each.items())
-    if copies.load.config.test == "train" or samples is None or not stateless:
+    if copies.load.config.test == "train" or samples is None or not eager.stateless:
         return None
     pieces = 2
     while pieces <= min(samples, _MOST_PIECES):

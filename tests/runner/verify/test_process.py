@@ -293,3 +293,33 @@ def test_the_process_computes_exactly(check):
     check(matmul_precision="high")
     assert torch.get_float32_matmul_precision() == "highest"
     assert torch.are_deterministic_algorithms_enabled()
+
+
+def test_iterations_that_are_all_the_same_are_computed_once_by_the_references(check):
+    """Three of eager and of the backend; one of eager again, of float64 and of the disturbed copy."""
+    calls = []
+
+    class Counted(torch.nn.Linear):
+        def __init__(self):
+            super().__init__(4, 4)
+
+        def forward(self, values):
+            calls.append(values.dtype)
+            return super().forward(values)
+
+    assert check(Counted).code == "PASS"
+    assert [calls.count(dtype) for dtype in (torch.float32, torch.float64)] == [8, 1]
+
+
+def test_a_model_that_counts_its_calls_is_compared_in_each(check):
+    class Counting(torch.nn.Linear):
+        def __init__(self):
+            super().__init__(4, 4)
+            self.calls = 0
+
+        def forward(self, values):
+            self.calls += 1
+            return super().forward(values) * self.calls
+
+    assert check(Counting).code == "PASS"
+    assert check(Counting, change=lambda output: output * 1.05).code == "FAIL"
