@@ -157,8 +157,15 @@ def programs(seconds: float = 0.25, root: int | None = None) -> list[str]:
 
 def _cpu_times(own: set[int]) -> dict[int, tuple[str, float]]:
     found = {}
-    for process in psutil.process_iter(["name"]):
-        if process.pid not in own:
+    for pid in psutil.pids():
+        if pid not in own:
             with contextlib.suppress(OSError):
-                found[process.pid] = process.info["name"] or "?", time.clock_gettime((~process.pid << 3) | 2)
+                found[pid] = _name(pid), time.clock_gettime((~pid << 3) | 2)
     return found
+
+
+def _name(pid: int) -> str:
+    """Return the kernel's own name of a process, which is short; psutil may take a longer one from its arguments."""
+    name = proc.text(Path("/proc") / str(pid) / "comm").removesuffix("\n")
+    # A program may call itself as it likes, and its name is printed to terminals.
+    return "".join(character if character.isprintable() else "?" for character in name) or "?"

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from runner.environments import others
 from runner.environments.others import Others, Taken, programs
 from runner.messages import Probed, Settings, TurnFacts
 from runner.process.probe import Probe
@@ -129,6 +130,18 @@ def test_another_program_is_seen_and_named_and_what_runs_below_is_no_other():
             assert not any(" " in name or "/" in name for name in names)
         finally:
             loop.kill()
+
+
+def test_a_program_is_named_shortly_without_its_arguments_or_what_steers_a_terminal(tmp_path):
+    """A long name is cut as the kernel cuts it: its whole one stands where a title with arguments may stand, too."""
+    program = tmp_path / "long\x1b[2Jand-longer-still"
+    program.symlink_to("/bin/sleep")
+    command = [f"{program.name} --password=hunter2", "60"]
+    with subprocess.Popen(command, executable=program) as process:
+        try:
+            assert others._cpu_times(set())[process.pid][0] == "long?[2Jand-lon"
+        finally:
+            process.kill()
 
 
 # Which turns count
