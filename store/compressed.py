@@ -1,8 +1,10 @@
-"""Open a file of results, compressed or not."""
+"""Open a file of results, compressed or not; one that grows beyond measure when it is unpacked ends there."""
 
 from __future__ import annotations
 
 import gzip
+import io
+import os
 import zlib
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -11,9 +13,24 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from _typeshed import WriteableBuffer
+
 SUFFIXES = (".gz", ".zst")
+MOST_RATIO = 250
+"""Results shrink to a tenth or so; only what was made for it shrinks more than this."""
+SMALL_BYTES = 2**22
+"""A file that has less than this unpacked may shrink to anything."""
+
+
+class TooLarge(OSError):
+    """A file that stands for more than can have been put into it."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"it unpacks to more than {most:,} bytes, which no file of its size stands for")
+
+
 DAMAGED = (EOFError, OSError, zlib.error)
-"""What reading a compressed file that is cut or no such file raises."""
+"""What reading a compressed file that is cut, no such file, or too large raises."""
 
 
 def is_compressed(path: Path) -> bool:
@@ -26,10 +43,39 @@ def plain(path: Path) -> Path:
     return path.with_suffix("") if is_compressed(path) else path
 
 
+def most_bytes(packed_bytes: int) -> int:
+    """Return how much a file of so many bytes may stand for."""
+    return SMALL_BYTES + MOST_RATIO * packed_bytes
+
+
 def unpacked(path: Path, file: BinaryIO) -> BinaryIO:
-    """Return the content of an open file as a stream."""
+    """Return the content of an open file as a stream, which raises `TooLarge` where it would not end."""
     if path.suffix == ".gz":
-        return cast("BinaryIO", gzip.GzipFile(fileobj=file))
+        return _bounded(cast("BinaryIO", gzip.GzipFile(fileobj=file)), file)
     if path.suffix == ".zst":
-        return cast("BinaryIO", pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd"))
+        return _bounded(cast("BinaryIO", pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")), file)
     return file
+
+
+def _bounded(stream: BinaryIO, packed: BinaryIO) -> BinaryIO:
+    raw = _Bounded(stream, most_bytes(os.fstat(packed.fileno()).st_size))
+    return cast("BinaryIO", io.BufferedReader(raw, buffer_size=2**20))
+
+
+class _Bounded(io.RawIOBase):
+    """A stream that may give so many bytes."""
+
+    def __init__(self, stream: BinaryIO, most: int) -> None:
+        self._stream, self._most, self._given = stream, most, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer)
+        data = self._stream.read(len(view))
+        self._given += len(data)
+        if self._given > self._most:
+            raise TooLarge(self._most)
+        view[: len(data)] = data
+        return len(data)

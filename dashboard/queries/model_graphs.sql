@@ -5,7 +5,7 @@ SELECT
         SELECT string_agg(name || ' ' || number, ', ' ORDER BY number DESC, name)
         FROM (
             SELECT unnest(json_keys(g.op_histogram)) AS name,
-                unnest(json_extract(g.op_histogram, '$.*'))::BIGINT AS number
+                TRY_CAST(unnest(json_extract(g.op_histogram, '$.*')) AS BIGINT) AS number
         )
     ) AS operations
 FROM result_rows AS r

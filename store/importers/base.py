@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 HEAD_BYTES = 2**16
@@ -29,6 +29,26 @@ class Unreadable(NamedTuple):
     line_number: int
     byte_offset: int
     reason: str
+
+
+class BadObject(Exception):
+    """A part of a file that gives no record; the message says why."""
+
+
+def guarded(
+    line_number: int, byte_offset: int, make: Callable[[], Iterable[Imported | Unreadable]]
+) -> Iterator[Imported | Unreadable]:
+    """Give what `make` makes of one object; one that it stumbles over is given as unreadable.
+
+    Another tool's file may hold anything anywhere, and none of it may keep the rest from being read.
+    """
+    try:
+        found = list(make())
+    except BadObject as error:
+        found = [Unreadable(line_number, byte_offset, str(error))]
+    except Exception as error:  # noqa: BLE001 (whatever it is, the object is of no form that is known)
+        found = [Unreadable(line_number, byte_offset, f"of a form that is not known here: {error!r}")]
+    yield from found
 
 
 class Importer(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
@@ -13,7 +14,7 @@ from store.compressed import plain
 from store.errors import UsageError
 from store.importers import facts as said
 from store.importers import hud_names, hud_words
-from store.importers.base import Imported, Unreadable
+from store.importers.base import BadObject, Imported, Unreadable, guarded
 from store.importers.shape import UNKNOWN, Origin, Series, record
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _HEAD = ("dev", "name", "batch_size")
 
 
-class BadRow(Exception):
+class BadRow(BadObject):
     """A row that gives no record; the message says why."""
 
 
@@ -53,7 +54,8 @@ class HudCsv:
 
     def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | Unreadable]:
         try:
-            header, rows = _header(file)
+            first = file.readline()
+            header = _split(first)
             told, facts = _told(path, header), said.of(path)
         except (BadRow, UsageError) as error:
             yield Unreadable(1, 0, str(error))
@@ -67,26 +69,23 @@ class HudCsv:
             file=plain(path).name,
         )
         seen: Counter[Series] = Counter()
-        for number, offset, line in rows:
-            try:
-                made = _record(origin, told, _cells(header, line), seen)
-            except BadRow as error:
-                yield Unreadable(number, offset, str(error))
-            else:
-                yield Imported(number, offset, made)
+        for number, offset, line in _rows(file, len(first)):
+            made = partial(_imported, number, offset, origin, told, header, line, seen)
+            yield from guarded(number, offset, made)
 
 
-Rows = list[tuple[int, int, bytes]]
+def _imported(
+    number: int, offset: int, origin: Origin, told: _Told, header: list[str], line: bytes, seen: Counter[Series]
+) -> list[Imported]:
+    return [Imported(number, offset, _record(origin, told, _cells(header, line), seen))]
 
 
-def _header(file: BinaryIO) -> tuple[list[str], Rows]:
-    first, offset, rows = file.readline(), 0, []
-    offset = len(first)
+def _rows(file: BinaryIO, offset: int) -> Iterator[tuple[int, int, bytes]]:
+    """Give number, place and text of each line behind the first, one at a time: a small file may unpack to many."""
     for number, line in enumerate(file, start=2):
         if line.strip():
-            rows.append((number, offset, line))
+            yield number, offset, line
         offset += len(line)
-    return _split(first), rows
 
 
 def _told(path: Path, header: list[str]) -> _Told:

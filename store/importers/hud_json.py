@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
@@ -14,7 +15,7 @@ from store.errors import UsageError
 from store.identity import canonical
 from store.importers import facts as said
 from store.importers import hud_names, hud_words, text
-from store.importers.base import Imported, Unreadable
+from store.importers.base import BadObject, Imported, Unreadable, guarded
 from store.importers.shape import UNKNOWN, Origin, Series, record
 
 if TYPE_CHECKING:
@@ -83,23 +84,28 @@ class HudJson:
         for found in text.objects(file):
             if isinstance(found, Unreadable):
                 yield found
-            elif (reason := _gather(rows, found)) is not None:
-                yield Unreadable(found.line_number, found.byte_offset, reason)
+            else:
+                yield from guarded(found.line_number, found.byte_offset, partial(_gather, rows, found))
         seen: Counter[tuple[str, Series, str]] = Counter()
         for row in itertools.chain.from_iterable(rows.values()):
-            yield from _imported(self.name, row, path, facts, seen)
+            made = partial(_imported, self.name, row, path, facts, seen)
+            yield from guarded(row.line_number, row.byte_offset, made)
 
 
-def _gather(rows: dict[bytes, list[_Row]], found: text.Found) -> str | None:
-    """Put a metric to its row; returns why it cannot be."""
+def _gather(rows: dict[bytes, list[_Row]], found: text.Found) -> tuple[()]:
+    """Put a metric to its row; a record comes of it when all rows are known.
+
+    Raises:
+        BadObject: it cannot be put to any.
+    """
     try:
         parsed = msgspec.convert(found.value, _Object)
     except msgspec.ValidationError as error:
-        return str(error)
+        raise BadObject(str(error)) from None
     name = hud_words.METRICS.get(parsed.metric.name, parsed.metric.name)
     value = _value(parsed.metric)
     if value is None:
-        return f"metric {parsed.metric.name} has no value"
+        raise BadObject(f"metric {parsed.metric.name} has no value")
     key = canonical({key: part for key, part in found.value.items() if key != "metric"})
     same = rows.setdefault(key, [])
     taken = not same or (name in same[-1].numbers if isinstance(value, float) else same[-1].accuracy is not None)
@@ -109,7 +115,7 @@ def _gather(rows: dict[bytes, list[_Row]], found: text.Found) -> str | None:
         same[-1].numbers[name] = value
     else:
         same[-1].accuracy = value
-    return None
+    return ()
 
 
 def _value(metric: _Metric) -> float | str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
@@ -13,7 +14,7 @@ from store.compressed import plain
 from store.errors import UsageError
 from store.importers import facts as said
 from store.importers import text
-from store.importers.base import Imported, Unreadable
+from store.importers.base import Imported, Unreadable, guarded
 from store.importers.shape import Origin, Series, frame
 from store.operators import operator_dtype, operator_name
 
@@ -67,7 +68,8 @@ class Param:
             elif "run_options" in found.value:
                 setup = _setup(found.value)
             elif "op_name" in found.value:
-                yield from _of_line(self.name, found, setup, path, facts, seen)
+                made = partial(_of_line, self.name, found, setup, path, facts, seen)
+                yield from guarded(found.line_number, found.byte_offset, made)
 
 
 def _setup(value: dict[str, Any]) -> _Setup:

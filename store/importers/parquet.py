@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from store.compressed import TooLarge, most_bytes
 from store.importers.base import Imported, Unreadable
 
 if TYPE_CHECKING:
@@ -28,8 +30,13 @@ class Parquet:
         return head.startswith(b"PAR1")
 
     def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | Unreadable]:  # noqa: ARG002
+        if not file.seekable():
+            file = io.BytesIO(file.read())
+        file.seek(0, io.SEEK_END)
+        most = most_bytes(file.tell())
         try:
-            opened = pq.ParquetFile(file)
+            # One value of many rows is held once.
+            opened = pq.ParquetFile(file, read_dictionary=[COLUMN])
         except (pa.ArrowException, OSError) as error:
             yield Unreadable(1, 0, f"not Parquet, or not whole: {error}")
             return
@@ -38,9 +45,14 @@ class Parquet:
                 1, 0, "no column `record`: not one of ours. Export with `xlabench export --format parquet`."
             )
             return
-        number = 0
+        number = given = 0
         for batch in opened.iter_batches(_BATCH_ROWS, columns=[COLUMN]):
-            for line in batch.column(0).to_pylist():
+            for value in batch.column(0):
+                line = value.as_py()
+                given += len(line) if isinstance(line, str) else 0
+                if given > most:
+                    yield Unreadable(number + 1, number, str(TooLarge(most)))
+                    return
                 yield _row(number, line)
                 number += 1
 
@@ -48,7 +60,7 @@ class Parquet:
 def _row(number: int, line: object) -> Imported | Unreadable:
     try:
         value = msgspec.json.decode(line) if isinstance(line, str) else None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         return Unreadable(number + 1, number, f"not JSON: {error}")
     if not isinstance(value, dict):
         return Unreadable(number + 1, number, "`record` is no JSON object")

@@ -37,9 +37,9 @@ def importer_of(path: Path, *, named: bool = True) -> Importer | None:
     asked = [each for each in IMPORTERS.values() if named or called.suffix in each.suffixes]
     if not asked:
         return None
-    with path.open("rb") as file:
-        try:
+    try:
+        with path.open("rb") as file:
             head = unpacked(path, file).read(HEAD_BYTES)
-        except DAMAGED:
-            return None
+    except DAMAGED:  # also a file that may not be read: who reads it says so
+        return None
     return next((each for each in asked if each.recognises(path, head)), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
@@ -13,7 +14,7 @@ from store.compressed import plain
 from store.errors import UsageError
 from store.importers import facts as said
 from store.importers import text
-from store.importers.base import Imported, Unreadable
+from store.importers.base import Imported, Unreadable, guarded
 from store.importers.shape import UNKNOWN, Origin, Series, record
 
 if TYPE_CHECKING:
@@ -68,8 +69,13 @@ class PublishedTable:
                 yield found
                 continue
             number, table = found
-            for made in _records(self.name, table, path, facts, seen):
-                yield Imported(number, 0, made)
+            yield from guarded(number, 0, partial(_imported, self.name, number, table, path, facts, seen))
+
+
+def _imported(
+    source: str, number: int, table: Table, path: Path, facts: Facts, seen: Counter[Series]
+) -> Iterator[Imported]:
+    return (Imported(number, 0, made) for made in _records(source, table, path, facts, seen))
 
 
 def _tables(file: BinaryIO, path: Path, facts: Facts) -> Iterator[tuple[int, Table] | Unreadable]:

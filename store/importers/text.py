@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import json
+import io
 import math
+from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
+from store import lenient
 from store.importers.base import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+
+MOST_BYTES = 2**28
+"""Of a file that is one value: it is read as a whole."""
 
 
 class Found(NamedTuple):
@@ -25,29 +31,57 @@ def objects(file: BinaryIO) -> Iterator[Found | Unreadable]:
 
     NaN and Infinity become None.
     """
-    lines = file.readlines()
-    whole = _parsed(b"".join(lines)) if _is_one_value(lines) else None
-    if whole is not None:
-        elements = whole if isinstance(whole, list) else [whole]
-        for element in elements:
-            yield Found(1, 0, element) if isinstance(element, dict) else Unreadable(1, 0, "an element is no object")
-        return
+    begun = _begin(file)
+    lines: Iterable[bytes] = chain(begun, file)
+    if _is_one_value(begun):
+        data = b"".join([*begun, file.read(MOST_BYTES)])
+        whole = _parsed(data)
+        if whole is not None:
+            for element in whole if isinstance(whole, list) else [whole]:
+                yield _of_value(1, 0, element)
+            return
+        lines = chain(io.BytesIO(data), file)
     offset = 0
     for number, line in enumerate(lines, start=1):
         if line.strip():
-            value = _parsed(line)
-            if isinstance(value, dict):
-                yield Found(number, offset, value)
-            else:
-                yield Unreadable(number, offset, "not JSON" if value is None else "no JSON object")
+            yield _of_line(number, offset, line)
         offset += len(line)
+
+
+def _begin(file: BinaryIO) -> list[bytes]:
+    """Return the lines to the first that is not blank."""
+    begun: list[bytes] = []
+    while (not begun or not begun[-1].strip()) and (line := file.readline()):
+        begun.append(line)
+    return begun
+
+
+def _of_line(number: int, offset: int, line: bytes) -> Found | Unreadable:
+    try:
+        return _of_value(number, offset, lenient.parse(line).value)
+    except lenient.NotJson as error:
+        return Unreadable(number, offset, str(error))
+
+
+def _of_value(number: int, offset: int, value: Any) -> Found | Unreadable:
+    if not isinstance(value, dict):
+        return Unreadable(number, offset, "no JSON object")
+    try:
+        lenient.require_writable(value)
+    except lenient.NotJson as error:
+        return Unreadable(number, offset, str(error))
+    return Found(number, offset, value)
 
 
 def number(value: Any) -> float | None:
     """Return a finite number; None of anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) else None
+    try:
+        found = float(value)
+    except OverflowError:  # an integer beyond every float
+        return None
+    return found if math.isfinite(found) else None
 
 
 def _is_one_value(lines: list[bytes]) -> bool:
@@ -59,6 +93,6 @@ def _is_one_value(lines: list[bytes]) -> bool:
 def _parsed(text: bytes) -> Any:
     """Return the value; None where there is none."""
     try:
-        return json.loads(text.decode("utf-8"), parse_constant=lambda _: None)
-    except (ValueError, RecursionError):
+        return lenient.parse(text).value
+    except lenient.NotJson:
         return None

@@ -43,7 +43,7 @@ class Tally(msgspec.Struct):
 def bring_in(con: Connection, sources: Iterable[Source], known: Knowledge) -> Tally:
     """Write what is new in the sources; a watermark stands in the transaction of its rows."""
     tally = Tally()
-    with load.settings(con), closing(load.parsed(con, _batches(pieces(sources, known)))) as batches:
+    with load.settings(con), closing(load.parsed(con, _batches(pieces(sources, known, tally.rejected)))) as batches:
         open_n, seen = 0, Seen(con)
         for batch in batches:
             if not open_n:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
+from store import lenient
 from store.record import SCHEMA_VERSION
 from store.record.words import TESTS
 
-Numbers = list[float | None]
-Int = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+MOST = 1e30
+MOST_INT = 2**48
+"""No number of a record is larger; their squares, and the sums of a store, fit into a DOUBLE and a BIGINT."""
+Float = Annotated[float, msgspec.Meta(ge=-MOST, le=MOST)]
+Numbers = list[Float | None]
+Int = Annotated[int, msgspec.Meta(ge=-MOST_INT, le=MOST_INT)]
 SmallInt = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 
 
@@ -118,10 +122,10 @@ class ReadFallbackOp(msgspec.Struct):
 
     op: str
     klass: str
-    calls_per_iteration: float | None = None
+    calls_per_iteration: Float | None = None
     calls_compile: Int | None = None
-    time_s: float | None = None
-    profiled_iteration_s: float | None = None
+    time_s: Float | None = None
+    profiled_iteration_s: Float | None = None
     call_site: str | None = None
 
 
@@ -140,8 +144,8 @@ class ReadGraph(msgspec.Struct):
     ops: Int
     op_histogram: dict[str, Any] = msgspec.field(default_factory=dict)
     fusions: Int | None = None
-    flops: float | None = None
-    bytes_accessed: float | None = None
+    flops: Float | None = None
+    bytes_accessed: Float | None = None
 
 
 class ReadArtifact(msgspec.Struct):
@@ -278,14 +282,13 @@ def _parse(line: bytes) -> tuple[dict[str, Any], list[str]]:
 
 def _parse_python(line: bytes, first_error: str) -> tuple[Any, list[str]]:
     """Read what Python's json module writes beyond the standard: NaN and Infinity, which become null."""
-    seen: list[str] = []
     try:
-        value = json.loads(line, parse_constant=seen.append)
-    except (ValueError, RecursionError):
-        raise BadLine(f"not JSON: {first_error}") from None
-    if not seen:
+        value, not_finite_n = lenient.read(line)
+    except lenient.NotJson as error:
+        raise BadLine(str(error)) from None
+    if not not_finite_n:
         raise BadLine(f"not JSON: {first_error}")
-    return value, [f"{len(seen)} non-finite number(s) read as null"]
+    return value, [f"{not_finite_n} non-finite number(s) read as null"]
 
 
 def _convert(raw: dict[str, Any]) -> tuple[ReadRecord, dict[str, Any], list[str]]:

@@ -48,6 +48,8 @@ def discover(paths: Iterable[Path]) -> list[Source]:
     for path in chain.from_iterable(map(_expanded, paths)):
         if path.is_dir():
             found.update(_of_folder(path.resolve(), _DEPTH))
+        elif not path.is_file():  # a pipe would have us wait for who writes to it
+            raise NoSuchSource(f"{path} is no file. Name a run folder, a JSONL file or a folder of runs.")
         else:
             found.update(map(_of_file, _with_rotated(path.resolve())))
     return sorted(found, key=lambda source: (source.kind != RUN, source.path))
@@ -97,11 +99,16 @@ def _of_file(path: Path) -> Source:
 
 
 def _of_folder(folder: Path, depth: int) -> Iterator[Source]:
+    try:
+        entries = list(folder.iterdir())
+    except OSError:
+        yield Source(folder, JSONL)  # who opens it says why it cannot be read
+        return
     if (folder / RUN_FILE).is_file():
         yield _of_file(folder / RUN_FILE)
         yield from map(_of_file, filter(_is_lines, folder.glob(f"{RESULTS}*")))
         return
-    for path in folder.iterdir():
+    for path in entries:
         if path.is_file() and (_is_lines(path) or importer_of(path, named=False)):
             yield _of_file(path)
         elif depth and path.is_dir() and not path.name.startswith("."):

@@ -45,7 +45,8 @@ _RUN_TABLES = ("run_files", "run_environments", "plan_entries")
 _RANKS_N = 100
 """Samples for which the ranks of the median's interval are made beforehand."""
 PARSERS = 2
-_NO_JSON = (duckdb.InvalidInputException, duckdb.ConversionException)
+_REFUSED = (duckdb.InvalidInputException, duckdb.DataError)
+"""What the database raises for a text that it takes for no JSON, or a value that it cannot compute with."""
 
 
 class Batch(msgspec.Struct):
@@ -106,26 +107,85 @@ def _prepare_parser(cursor: Connection) -> None:
 
 def _parse(cursor: Connection, pieces: list[Piece]) -> Batch:
     batch = Batch(pieces)
-    runs = [{"path": piece.mark.path, "text": piece.run} for piece in batch.pieces if piece.run is not None]
-    if runs:
-        _over(cursor, "runs", pa.Table.from_pylist(runs), "run_texts")
-        batch.rows |= {table: _rows(cursor, table) for table in _RUN_TABLES}
-    if batch.lines_n:
-        try:
-            _over(cursor, "lines", _lines(batch.pieces), "parsed")
-        except _NO_JSON:
-            batch.pieces = [read_again(piece) for piece in batch.pieces]
-            _over(cursor, "lines", _lines(batch.pieces), "parsed")
-        _complete_ranks(cursor)
-        batch.rows |= {table: _rows(cursor, table) for table in ("made", *DETAILS)}
-        batch.rows["made"] = _with_text(batch)
-        cursor.execute("DROP TABLE parsed")
+    try:
+        batch.rows |= _run_rows(cursor, batch.pieces)
+    except _REFUSED:
+        batch.pieces = [_with_good_run(cursor, piece) for piece in batch.pieces]
+        batch.rows |= _run_rows(cursor, batch.pieces)
+    try:
+        batch.rows |= _record_rows(cursor, batch.pieces)
+    except _REFUSED:
+        batch.pieces = [_with_good_lines(cursor, read_again(piece)) for piece in batch.pieces]
+        batch.rows |= _record_rows(cursor, batch.pieces)
     return batch
 
 
-def _with_text(batch: Batch) -> pa.Table:
+def _run_rows(cursor: Connection, pieces: Sequence[Piece]) -> dict[str, pa.Table]:
+    runs = [{"path": piece.mark.path, "text": piece.run} for piece in pieces if piece.run is not None]
+    if not runs:
+        return {}
+    _over(cursor, "runs", pa.Table.from_pylist(runs), "run_texts")
+    return {table: _rows(cursor, table) for table in _RUN_TABLES}
+
+
+def _record_rows(cursor: Connection, pieces: Sequence[Piece]) -> dict[str, pa.Table]:
+    found = [piece.lines for piece in pieces if piece.lines is not None and piece.lines.num_rows]
+    if not found:
+        return {}
+    lines = _lines(found)
+    _over(cursor, "lines", lines, "parsed")
+    _complete_ranks(cursor)
+    rows = {table: _rows(cursor, table) for table in ("made", *DETAILS)}
+    cursor.execute("DROP TABLE parsed")
+    return rows | {"made": _with_text(rows["made"], lines)}
+
+
+def _with_good_run(cursor: Connection, piece: Piece) -> Piece:
+    """Return a piece without its run.json if the database refuses that."""
+    try:
+        _run_rows(cursor, [piece])
+    except _REFUSED as error:
+        reason = f"run.json: {_first_line(error)}"
+        rejected = rejection(piece.mark.path, 1, 0, reason, (piece.run or "").encode())
+        return msgspec.structs.replace(piece, run=None, rejected=[*piece.rejected, rejected])
+    return piece
+
+
+def _with_good_lines(cursor: Connection, piece: Piece) -> Piece:
+    """Return a piece without the lines that the database refuses."""
+    if piece.lines is None:
+        return piece
+    good, refused = _sifted(cursor, piece, piece.lines)
+    lines = pa.concat_tables([piece.lines.slice(0, 0), *good])
+    return msgspec.structs.replace(piece, lines=lines, rejected=piece.rejected + refused)
+
+
+def _sifted(cursor: Connection, piece: Piece, lines: pa.Table) -> tuple[list[pa.Table], list[Rejected]]:
+    """Tell lines that the database takes from those that it refuses, by halves."""
+    try:
+        _record_rows(cursor, [msgspec.structs.replace(piece, lines=lines)])
+    except _REFUSED as error:
+        if lines.num_rows == 1:
+            return [], [_refusal(lines, error)]
+    else:
+        return [lines], []
+    half = lines.num_rows // 2
+    first, last = (_sifted(cursor, piece, each) for each in (lines.slice(0, half), lines.slice(half)))
+    return first[0] + last[0], first[1] + last[1]
+
+
+def _refusal(line: pa.Table, error: duckdb.Error) -> Rejected:
+    (row,) = line.to_pylist()
+    text = row["line"] if row["raw"] is None else row["raw"]
+    return rejection(row["path"], row["line_number"], row["byte_offset"], _first_line(error), text.encode())
+
+
+def _first_line(error: duckdb.Error) -> str:
+    return str(error).partition("\n")[0]
+
+
+def _with_text(made: pa.Table, lines: pa.Table) -> pa.Table:
     """Add the records' text, which never went through the database: it stands in the lines."""
-    lines, made = _lines(batch.pieces), batch.rows["made"]
     text = lines["line"].cast(pa.string())
     if lines["raw"].null_count < len(lines):
         text = pc.coalesce(lines["raw"], text)
@@ -148,9 +208,9 @@ def _rows(cursor: Connection, query: str) -> pa.Table:
     return cursor.sql(sql(query)).to_arrow_table()
 
 
-def _lines(pieces: Sequence[Piece]) -> pa.Table:
+def _lines(found: Sequence[pa.Table]) -> pa.Table:
     """Return the lines of pieces; typed as JSON, so that nobody parses them to see whether they are."""
-    lines = pa.concat_tables([piece.lines for piece in pieces if piece.lines is not None])
+    lines = pa.concat_tables(found)
     lines = lines.set_column(lines.schema.get_field_index("line"), "line", _as_json(lines["line"]))
     return lines.append_column("line_id", pa.array(range(lines.num_rows), pa.int64()))
 
@@ -211,7 +271,10 @@ def _drop_conflicts(con: Connection) -> list[Rejected]:
 
 
 def _content(record: str) -> bytes:
-    return canonical(msgspec.json.decode(record))
+    try:
+        return canonical(msgspec.json.decode(record))
+    except (msgspec.MsgspecError, ValueError, RecursionError):  # valid JSON, but of values that nothing here can hold
+        return record.encode()
 
 
 def _complete_ranks(con: Connection) -> None:

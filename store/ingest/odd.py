@@ -37,7 +37,7 @@ def odd_row(data: bytes, ordinals: Ordinals | None) -> Row:
         text = msgspec.json.encode(_listed(line.known)).decode()
         kept = msgspec.json.encode(line.raw).decode() if line.notes else data.decode()
         content = content_of(line) if is_foreign(line) else None
-    except (OverflowError, ValueError, msgspec.MsgspecError) as error:
+    except (OverflowError, ValueError, RecursionError, msgspec.MsgspecError) as error:
         raise BadLine(f"a value is out of range: {error}") from None
     row: Row = {"line": text, "raw": kept, "notes": line.notes, "content_hash": content}
     return (

@@ -13,7 +13,7 @@ import msgspec
 from store.ingest import decode
 
 _Seconds = Annotated[float, msgspec.Meta(ge=decode.EARLIEST_S, le=decode.LATEST_S)]
-_Numbers = list[float | None] | None
+_Numbers = decode.Numbers | None
 
 
 class OwnExperiment(decode.ReadExperiment, kw_only=True, gc=False):

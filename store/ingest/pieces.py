@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Mapping
-from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 import pyarrow as pa
 
-from store.compressed import DAMAGED, is_compressed, unpacked
+from store.compressed import DAMAGED, unpacked
 from store.database.watermarks import JSONL, PACKED, RUN, Watermark
-from store.importers import IMPORTERS
+from store.importers import IMPORTERS, Imported, Unreadable
 from store.ingest import tail
 from store.ingest.decode import BadLine
 from store.ingest.lines import Lines, LongLine, lines_from
@@ -25,9 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from store.ingest.discover import Source
-
-
-_IMPORT_ROWS = 2000
 
 
 class Piece(msgspec.Struct, kw_only=True):
@@ -76,26 +71,48 @@ def is_untouched(source: Source, known: Knowledge) -> bool:
         return tail.untouched(known.marks.get(str(source.path)), source.path.stat())
     except FileNotFoundError:
         return True
+    except OSError:  # a folder that may not be searched, a loop of links: opening it says which
+        return False
 
 
 def new_bytes(source: Source, known: Knowledge) -> int:
     """Return about how much there is to read; the index that comes of it is no larger."""
     mark = known.marks.get(str(source.path))
-    size = source.path.stat().st_size if source.path.exists() else 0
+    try:
+        size = source.path.stat().st_size
+    except OSError:
+        size = 0
     return size - mark.consumed_bytes if mark is not None and size >= mark.consumed_bytes else size
 
 
-def pieces(sources: Iterable[Source], known: Knowledge) -> Iterator[Piece]:
-    """Yield what is new in each file; one that is gone gives nothing."""
+def pieces(sources: Iterable[Source], known: Knowledge, unread: list[Rejected]) -> Iterator[Piece]:
+    """Yield what is new in each file; one that is gone gives nothing.
+
+    Args:
+        sources: the files.
+        known: what is known of them.
+        unread: takes those that the system does not let us read, or not to their end; each ingest tries them again.
+    """
     for source in sources:
-        if is_untouched(source, known):
-            continue
         try:
-            file = source.path.open("rb")
+            if is_untouched(source, known) or _nameless(source, unread):
+                continue
+            with source.path.open("rb") as file:
+                yield from _of_file(source, file, known)
         except FileNotFoundError:  # removed since it was discovered
             continue
-        with file:
-            yield from _of_file(source, file, known)
+        except OSError as error:
+            unread.append(rejection(str(source.path), 1, 0, f"cannot be read: {error.strerror or error}", b""))
+
+
+def _nameless(source: Source, unread: list[Rejected]) -> bool:
+    """Tell a file whose name the index cannot keep, and put it to the unread ones."""
+    name = str(source.path)
+    written = name.encode("utf-8", "backslashreplace").decode()
+    if written == name:
+        return False
+    unread.append(rejection(written, 1, 0, "its name is not UTF-8: rename it", b""))
+    return True
 
 
 def _of_file(source: Source, file: BinaryIO, known: Knowledge) -> Iterator[Piece]:
@@ -184,17 +201,28 @@ def _of_import(source: Source, file: BinaryIO, stat: os.stat_result, known: Know
     mark = tail.mark_of(source.path, source.kind, file, stat, stat.st_size, 0)
     file.seek(0)
     ordinals, forget = Ordinals(source.path, 0), path in known.marks
-    try:
-        content = io.BytesIO(unpacked(source.path, file).read()) if is_compressed(source.path) else file
-    except DAMAGED as error:
-        yield Piece(mark=mark, rejected=[_damaged(path, 1, error)], forget=forget)
-        return
-    found = IMPORTERS[source.kind].records(content, source.path)
-    while batch := list(islice(found, _IMPORT_ROWS)):
-        part, number = imported(path, batch, ordinals), number + len(batch)
+    found = _guarded(IMPORTERS[source.kind].records(unpacked(source.path, file), source.path))
+    while True:
+        part, count = imported(path, found, ordinals)
+        if not count:
+            break
+        number += count
         yield Piece(mark=mark.midway(), lines=part.lines, rejected=part.rejected, forget=forget)
         forget = False
     yield Piece(mark=msgspec.structs.replace(mark, lines_n=number), forget=forget)
+
+
+def _guarded(found: Iterator[Imported | Unreadable]) -> Iterator[Imported | Unreadable]:
+    """Give what an importer gives; a file that it stumbles over ends there, and the other files go on."""
+    line_number = 1
+    try:
+        for each in found:
+            yield each
+            line_number = each.line_number
+    except DAMAGED as error:
+        yield Unreadable(line_number, 0, f"cannot be unpacked: {error}")
+    except Exception as error:  # noqa: BLE001 (what a damaged file does to the library that reads it has no bounds)
+        yield Unreadable(line_number, 0, f"cannot be read further: {error!r}")
 
 
 def _portion(path: str, lines: Lines | LongLine, ordinals: Ordinals, *, trusted: bool) -> Portion:

@@ -34,6 +34,9 @@ SCHEMA = pa.schema(
         ("notes", pa.list_(pa.string())),
     ]
 )
+_REASON_CHARS = 500
+_IMPORT_ROWS = 2000
+_IMPORT_BYTES = 2**24
 TOO_LONG = f"longer than {MAX_LINE_BYTES // 2**20} MiB"
 
 
@@ -69,17 +72,28 @@ def portion(path: str, lines: Lines, ordinals: Ordinals, *, trusted: bool) -> Po
     return _each(path, _split(lines), ordinals)
 
 
-def imported(path: str, found: Iterable[Imported | Unreadable], ordinals: Ordinals) -> Portion:
-    """Return what an importer made of a file."""
+def imported(path: str, found: Iterator[Imported | Unreadable], ordinals: Ordinals) -> tuple[Portion, int]:
+    """Return the next records that an importer made of a file, and how many that were with the unreadable ones.
+
+    They are as many as fit into a bounded memory, whatever their sizes.
+    """
     good: list[tuple[int, int, bytes]] = []
     bad: list[Rejected] = []
-    for number, offset, what in found:
+    count = bytes_n = 0
+    while count < _IMPORT_ROWS and bytes_n < _IMPORT_BYTES and (each := next(found, None)) is not None:
+        number, offset, what = each
+        count += 1
         if isinstance(what, str):
             bad.append(rejection(path, number, offset, what, b""))
-        else:
+            continue
+        try:
             good.append((number, offset, msgspec.json.encode(what)))
+            bytes_n += len(good[-1][2])
+        except (ValueError, RecursionError) as error:
+            bad.append(rejection(path, number, offset, f"a value cannot be written as JSON: {error}", b""))
     part = _each(path, good, ordinals)
-    return Portion(part.lines, sorted(bad + part.rejected, key=lambda each: each.line_number), plain=False)
+    rejected = sorted(bad + part.rejected, key=lambda each: each.line_number)
+    return Portion(part.lines, rejected, plain=False), count
 
 
 def anew(lines: pa.Table) -> Portion:
@@ -96,8 +110,9 @@ def anew(lines: pa.Table) -> Portion:
 
 
 def rejection(path: str, number: int, offset: int, reason: str, data: bytes) -> Rejected:
-    """Return a bad line with its hash."""
-    return Rejected(path, number, offset, reason, hashlib.sha256(data).hexdigest())
+    """Return a bad line with its hash; a reason may quote the line, whatever stands in it."""
+    written = reason.encode("utf-8", "backslashreplace").decode()[:_REASON_CHARS]
+    return Rejected(path, number, offset, written, hashlib.sha256(data).hexdigest())
 
 
 def _short(lines: Lines) -> bool:
@@ -134,6 +149,8 @@ def _each(path: str, entries: Iterable[tuple[int, int, bytes]], ordinals: Ordina
             good.append(place | _row(data, ordinals))
         except BadLine as error:
             bad.append(rejection(path, number, offset, str(error), data))
+        except Exception as error:  # noqa: BLE001 (whatever a line does to us, the others are read)
+            bad.append(rejection(path, number, offset, f"of a form that is not known here: {error!r}", data))
     return Portion(pa.Table.from_pylist(good, schema=SCHEMA), bad, plain=False)
 
 

@@ -65,5 +65,5 @@ def check_run_file(data: bytes) -> str:
         msgspec.convert(run_file.environments, list[ReadEnvironment])
         msgspec.json.decode(data)  # what is kept as it stands has to be JSON too
         return data.decode()
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise BadLine(f"run.json: {error}") from None

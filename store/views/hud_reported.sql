@@ -20,14 +20,14 @@ WITH pivoted AS (
         max(m.value) FILTER (m.name = 'prior_speedup') AS prior_speedup,
         max(m.value) FILTER (m.name = 'speedup_vs_prior') AS speedup_vs_prior,
         max(m.value) FILTER (m.name = 'cache_lookup_latency_s') AS cache_lookup_latency_s,
-        max(m.value) FILTER (m.name = 'calls_captured')::BIGINT AS calls_captured,
-        max(m.value) FILTER (m.name = 'unique_graphs')::BIGINT AS unique_graphs,
-        max(m.value) FILTER (m.name = 'fallbacks_to_eager')::BIGINT AS fallbacks_to_eager,
-        max(m.value) FILTER (m.name = 'graph_breaks')::BIGINT AS graph_breaks,
-        max(m.value) FILTER (m.name = 'unique_graph_breaks')::BIGINT AS unique_graph_breaks,
-        max(m.value) FILTER (m.name = 'autograd_captures')::BIGINT AS autograd_captures,
-        max(m.value) FILTER (m.name = 'autograd_compiles')::BIGINT AS autograd_compiles,
-        max(m.value) FILTER (m.name = 'cudagraph_skips')::BIGINT AS cudagraph_skips
+        TRY_CAST(max(m.value) FILTER (m.name = 'calls_captured') AS BIGINT) AS calls_captured,
+        TRY_CAST(max(m.value) FILTER (m.name = 'unique_graphs') AS BIGINT) AS unique_graphs,
+        TRY_CAST(max(m.value) FILTER (m.name = 'fallbacks_to_eager') AS BIGINT) AS fallbacks_to_eager,
+        TRY_CAST(max(m.value) FILTER (m.name = 'graph_breaks') AS BIGINT) AS graph_breaks,
+        TRY_CAST(max(m.value) FILTER (m.name = 'unique_graph_breaks') AS BIGINT) AS unique_graph_breaks,
+        TRY_CAST(max(m.value) FILTER (m.name = 'autograd_captures') AS BIGINT) AS autograd_captures,
+        TRY_CAST(max(m.value) FILTER (m.name = 'autograd_compiles') AS BIGINT) AS autograd_compiles,
+        TRY_CAST(max(m.value) FILTER (m.name = 'cudagraph_skips') AS BIGINT) AS cudagraph_skips
     FROM records AS r
     LEFT JOIN record_metrics AS m ON m.record_id = r.record_id
     WHERE r.purpose = 'reported' AND r.source IN ('hud-csv', 'hud-json')

@@ -16,7 +16,7 @@ WITH processes AS (
     LEFT JOIN (
         SELECT record_id,
             max(value) FILTER (name = 'empty_sync_s') AS floor_s,
-            max(value) FILTER (name = 'input_bytes')::BIGINT AS input_bytes
+            TRY_CAST(max(value) FILTER (name = 'input_bytes') AS BIGINT) AS input_bytes
         FROM record_metrics
         WHERE name IN ('empty_sync_s', 'input_bytes')
         GROUP BY record_id
@@ -61,7 +61,7 @@ named AS (
         nullif(g.flops, 0) AS flops,
         json_extract_string(m.used_by, '$.model') AS of_model,
         json_extract_string(m.used_by, '$.test') AS of_test,
-        json_extract(m.used_by, '$.calls')::BIGINT AS calls
+        TRY_CAST(json_extract(m.used_by, '$.calls') AS BIGINT) AS calls
     FROM result_rows AS r
     LEFT JOIN measured AS m
         ON m.run_id = r.run_id AND m.experiment_id = r.experiment_id
