@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -16,13 +17,17 @@ from store.filters import ALL, Filters
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import pandas as pd
 
     Connection = duckdb.DuckDBPyConnection
 
 DEFAULT_BASELINE = "inductor"
+_DAMAGE = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, duckdb.SerializationException)
+"""What reading a block raises that was written over."""
+_NOT_OURS = (duckdb.CatalogException, duckdb.InvalidInputException)
+"""What opening a database raises that is none of ours, or no longer."""
 FILTERS = "/*filters*/"
 """In the text of a query: the place of the conditions that many share."""
 
@@ -42,7 +47,8 @@ def connect(path: str | os.PathLike[str], *, memory: str | None = None) -> Conne
 
     Raises:
         NoSnapshot: there is no snapshot at this path.
-        StorageError: another version wrote it, and its columns or views are not those of this version's queries.
+        StorageError: it is damaged, or another version wrote it and its columns or views are not those of this
+            version's queries.
     """
     if not Path(path).is_file():
         raise NoSnapshot(f"There is no index at {path}. Run `xlabench ingest` first.")
@@ -55,13 +61,30 @@ def connect(path: str | os.PathLike[str], *, memory: str | None = None) -> Conne
     }
     if memory is not None:
         config["memory_limit"] = memory
-    con = duckdb.connect(str(path), read_only=True, config=config)
+    with _damage_said(*_NOT_OURS):
+        con = duckdb.connect(str(path), read_only=True, config=config)
     try:
-        _refuse_old(con)
+        with _damage_said(*_NOT_OURS):
+            _refuse_old(con)
     except BaseException:
         con.close()
         raise
     return con
+
+
+@contextmanager
+def _damage_said(*further: type[duckdb.Error]) -> Iterator[None]:
+    """Turn what a block that was written over raises, and `further`, into one sentence."""
+    try:
+        yield
+    except duckdb.Error as error:
+        # A block whose checksum is wrong raises the base class itself.
+        if type(error) is not duckdb.Error and not isinstance(error, (*_DAMAGE, *further)):
+            raise
+        raise StorageError(
+            f"The index is damaged ({str(error).splitlines()[0][:200]}). Run `xlabench ingest`: it is made anew "
+            "from the run folders, which hold all of it."
+        ) from error
 
 
 def _refuse_old(con: Connection) -> None:
@@ -76,7 +99,8 @@ def select(con: Connection, sql: str, params: Mapping[str, Any] | None = None) -
     """Return the rows of a query; each call has a cursor of its own, so threads may share the connection."""
     cursor = con.cursor()
     try:
-        return cursor.execute(sql, dict(params or {})).df()
+        with _damage_said():
+            return cursor.execute(sql, dict(params or {})).df()
     finally:
         cursor.close()
 
@@ -85,7 +109,8 @@ def fetch(con: Connection, sql: str, params: Mapping[str, Any] | None = None) ->
     """Return the rows of a query as dictionaries with None for NULL, without pandas' forms of a missing value."""
     cursor = con.cursor()
     try:
-        rows = cursor.execute(sql, dict(params or {})).fetchall()
+        with _damage_said():
+            rows = cursor.execute(sql, dict(params or {})).fetchall()
         names = [column[0] for column in cursor.description or ()]
     finally:
         cursor.close()

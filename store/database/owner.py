@@ -14,6 +14,7 @@ from store.database.migrate import migrate
 from store.database.refresh import refresh
 from store.database.watermarks import Watermark, watermarks
 from store.errors import OwnerBusy, StorageError
+from store.folder import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +28,8 @@ REBUILT = "rebuilt.duckdb"
 LOCK = "owner.lock"
 STORAGE_VERSION = "v1.5.0"
 """Readers of the version before this one can open the files."""
+NOTE = "work.note"
+"""What the system said of the working database when its last owner closed it; if it differs, all is read first."""
 DATABASE = "work"
 ROW_GROUP_LINES = 61_440
 """Half of DuckDB's own: what a load holds before it writes, and so its memory, is halved, at no measured time."""
@@ -95,6 +98,8 @@ def _owned(store_dir: Path, *, rebuild: bool) -> Iterator[Index]:
             con.execute("CHECKPOINT")
     finally:
         con.close()
+    if not rebuild:
+        write_whole(store_dir / NOTE, snapshot.signature(work).encode("ascii"))
     if rebuild:
         _remove(store_dir / WORK)  # the next owner begins with a copy of the snapshot
     if number is not None:
@@ -120,28 +125,34 @@ def mark_changed(con: Connection) -> None:
 def _is_published(con: Connection, store_dir: Path) -> bool:
     newest = snapshot.current(store_dir)
     numbers = con.execute("SELECT value FROM index_facts WHERE name = 'snapshot'").fetchall()
-    if newest is not None and numbers == [(str(snapshot.number_of(newest)),)]:
+    if newest is not None and numbers == [(str(snapshot.number_of(newest)),)] and snapshot.is_intact(store_dir):
         return True
     mark_changed(con)
     return False
 
 
 def _open(store_dir: Path, work: Path) -> Connection:
-    """Open the working database; one that is lost or damaged is replaced by the newest snapshot, or by an empty one.
+    """Open the working database; one that is lost or damaged is replaced by the newest snapshot that is whole.
 
-    The snapshot carries its own watermarks, so the files are then read on from where it stands.
+    The snapshot carries its own watermarks, so the files are then read on from where it stands; without one the index
+    begins empty, and is made of the files that were asked for.
     """
     with suppress(duckdb.Error):
         if work.exists() and work.stat().st_size > 0:
-            return _connect(work)
+            return _connect(work, whole=not _is_as_left(store_dir, work))
     _remove(work)
-    newest = snapshot.current(store_dir)
-    if newest is not None:
+    for each in snapshot.kept(store_dir):
         with suppress(duckdb.Error):
-            snapshot.copy(newest, work)
-            return _connect(work)
+            snapshot.copy(each, work)
+            return _connect(work, whole=True)
         _remove(work)
     return _connect(work)
+
+
+def _is_as_left(store_dir: Path, work: Path) -> bool:
+    with suppress(OSError):
+        return (store_dir / NOTE).read_text(encoding="ascii", errors="replace") == snapshot.signature(work)
+    return False
 
 
 def _connect_unlogged(work: Path) -> Connection:
@@ -167,10 +178,13 @@ def _attached(work: Path, *options: str) -> Connection:
     return con
 
 
-def _connect(work: Path) -> Connection:
+def _connect(work: Path, *, whole: bool = False) -> Connection:
+    """Open a database; `whole`: make sure first that every block of it can be read."""
     con = _attached(work)
     try:
-        con.execute("SELECT count(*) FROM duckdb_tables()").fetchall()
+        tables = con.execute("SELECT table_name FROM duckdb_tables() WHERE NOT temporary").fetchall()
+        for (table,) in tables if whole else ():
+            con.execute(f'SELECT max(hash(t)) FROM "{table}" AS t').fetchall()  # noqa: S608 (ours)
     except duckdb.Error:
         con.close()
         raise
@@ -179,10 +193,9 @@ def _connect(work: Path) -> Connection:
 
 def _old_watermarks(store_dir: Path) -> dict[str, Watermark]:
     """Return what the index knew before a rebuild; of one that cannot be read, nothing."""
-    newest = snapshot.current(store_dir)
-    if newest is not None and not (store_dir / WORK).exists():
+    for each in snapshot.kept(store_dir) if not (store_dir / WORK).exists() else ():
         # One of an older version lacks columns: it is brought up below, in a copy.
-        with suppress(duckdb.Error), duckdb.connect(str(newest), read_only=True) as con:
+        with suppress(duckdb.Error), duckdb.connect(str(each), read_only=True) as con:
             return watermarks(con)
     with suppress(duckdb.Error, StorageError):
         con = _open(store_dir, store_dir / WORK)

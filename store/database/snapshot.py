@@ -1,4 +1,7 @@
-"""Immutable snapshots `index-<seq>.duckdb` and the pointer `CURRENT` to the newest."""
+"""Immutable snapshots `index-<seq>.duckdb` and the pointer `CURRENT` to the newest.
+
+Behind the name the pointer keeps what the system says of the file: whoever writes to it, changes that.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +21,45 @@ if TYPE_CHECKING:
 POINTER = "CURRENT"
 KEPT_N = 2
 """A reader that has just read the pointer still finds its snapshot after one more publication."""
-_NAME = re.compile(r"index-(\d+)\.duckdb")
+_NAME = re.compile(r"index-([0-9]{1,18})\.duckdb")
 _FICLONE = 0x40049409
 
 
 def current(store_dir: Path) -> Path | None:
-    """Return the newest snapshot; None where none was published."""
-    try:
-        name = (store_dir / POINTER).read_text(encoding="ascii").strip()
-    except FileNotFoundError:
-        return None
+    """Return the newest snapshot; None where none was published, or the pointer is damaged."""
+    name, _ = _pointer(store_dir)
     path = store_dir / name
     return path if _NAME.fullmatch(name) and path.is_file() else None
+
+
+def is_intact(store_dir: Path) -> bool:
+    """Tell whether there is a newest snapshot, and nobody wrote to it since it was published."""
+    path = current(store_dir)
+    return path is not None and _pointer(store_dir)[1] == signature(path)
+
+
+def signature(path: Path) -> str:
+    """Return what changes with every write to a file, even where its time is set back; empty without a file."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return ""
+    return f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}"
+
+
+def kept(store_dir: Path) -> list[Path]:
+    """Return the snapshots that are there, the newest first."""
+    return [store_dir / f"index-{number}.duckdb" for number in sorted(_numbers(store_dir), reverse=True)]
+
+
+def _pointer(store_dir: Path) -> tuple[str, str]:
+    """Return the name in the pointer and what stands behind it."""
+    try:
+        text = (store_dir / POINTER).read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return "", ""
+    name, _, rest = text.partition("\n")
+    return name.strip(), rest.strip()
 
 
 def number_of(path: Path) -> int:
@@ -56,7 +86,7 @@ def publish(store_dir: Path, database: Path, number: int, *, move: bool = False)
         temporary = target.with_suffix(".tmp")
         copy(database, temporary)
         temporary.replace(target)
-    write_whole(store_dir / POINTER, f"{target.name}\n".encode("ascii"))
+    write_whole(store_dir / POINTER, f"{target.name}\n{signature(target)}\n".encode("ascii"))
     return target
 
 
