@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from dashboard import estimates, settings, tables
+from dashboard import access, estimates, settings, tables
 from dashboard.tables import Column
 from dashboard.words import count, escape
 from runner.errors import RunnerError
@@ -24,7 +24,10 @@ _TOML = "xlabench.toml"
 
 
 def of(request: RunRequest) -> Preview | str:
-    """Return the plan of a request, or in one sentence why there is none."""
+    """Return the plan of a request, or in one sentence why there is none: nobody's is made who may not launch it."""
+    launching = access.may("launch")
+    if not launching.allowed:
+        return launching.reason
     file = settings.home() / _TOML
     changed = file.stat().st_mtime_ns if file.is_file() else 0
     return _planned(encode(request), str(settings.home()), changed)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from store import patterns
 from store.errors import NoSnapshot, UsageError
 from store.query import current_snapshot, fetch, named
 
@@ -34,12 +34,10 @@ def matching_models(con: Connection, include: Sequence[str], exclude: Sequence[s
         UsageError: an expression is broken, or no model is left.
     """
     try:
-        wanted = re.compile("|".join(include) or ".", re.IGNORECASE)
-        unwanted = re.compile("|".join(exclude) or "^$", re.IGNORECASE)
-    except re.error as error:
-        raise UsageError(
-            f"{error.pattern!r} is no regular expression: {error}. Correct --filter or --exclude."
-        ) from None
+        wanted = patterns.any_of(tuple(include) or (".",))
+        unwanted = patterns.any_of(tuple(exclude) or ("^$",))
+    except patterns.BadPattern as error:
+        raise UsageError(f"{error} Correct --filter or --exclude.") from None
     names = [str(row[0]) for row in con.execute("SELECT DISTINCT model FROM result_rows ORDER BY model").fetchall()]
     found = tuple(name for name in names if wanted.search(name) and not unwanted.search(name))
     if not found:

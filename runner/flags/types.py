@@ -8,6 +8,8 @@ import shlex
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
+from store import patterns
+
 _TESTS = {"eval": "eval", "train": "train", "inference": "eval", "training": "train"}
 _GONE = {
     "nvfuser": "nvfuser is gone from PyTorch; use inductor",
@@ -68,9 +70,9 @@ def test(text: str) -> str:
 def regex(text: str) -> str:
     """Read a regular expression."""
     try:
-        re.compile(text)
-    except re.error as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}") from None
+        patterns.compiled(text)
+    except patterns.BadPattern as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
     return text
 
 

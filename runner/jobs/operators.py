@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 SUITE = "operators"
 MOST_CASES = 2_500
 """In four backends and both tests these are as many experiments as a plan of a job may have."""
+_MOST_S = 3.0
+"""Seconds of a core for listing them: a page waits for it."""
+_DEEPEST = 30
 _MOST_BYTES = 1 << 36
 """Of the tensors of one call."""
 _TEXT = re.compile(r"[\w ,.<>()*=!|?:;\[\]+-]{0,4000}", re.ASCII)
@@ -45,9 +48,24 @@ def check_configurations(texts: Iterable[str]) -> None:
     if any(len(text.encode()) > LONGEST_CONFIG for text in texts):
         raise UsageError(f"A configuration of a job has {LONGEST_CONFIG} bytes at most; ask for fewer operators.")
     read = [document.of_text(document.Text("the configuration", text)) for text in texts]
-    for case in expand(*read, most=MOST_CASES):
+    for each in read:
+        _check_depth(each.ops)
+    for case in expand(*read, most=MOST_CASES, most_s=_MOST_S):
         check_operator(case.operator, case.name)
         check_source(case.used_by, case.name)
+
+
+def _check_depth(ops: dict[str, document.OpInfo]) -> None:
+    level: list[Any] = [part for info in ops.values() for each in info.config for part in (each.build, each.input)]
+    for _ in range(_DEEPEST):
+        level = [child for each in level for child in _children(each)]
+        if not level:
+            return
+    raise UsageError(f"A configuration of a job is nested {_DEEPEST} levels deep at most.")
+
+
+def _children(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def check_planned(config: ExperimentConfig, where: str) -> None:

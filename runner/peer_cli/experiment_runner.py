@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import shlex
 import sys
 from dataclasses import replace
@@ -17,6 +16,7 @@ from runner.environments import machine
 from runner.errors import UsageError
 from runner.peer_cli import compose, configs, growing, table
 from runner.plan import plan_view
+from store import patterns
 
 if TYPE_CHECKING:
     import argparse
@@ -99,7 +99,8 @@ def _models(asked: Work, here: Machine, parsed: argparse.Namespace, model: str |
 
 def _named(name: str, filters: Sequence[str], usual: str) -> bool:
     """Say whether a filter means this model and not the one that every filter of its suite finds."""
-    return any(re.search(text, name, re.IGNORECASE) and not re.search(text, usual, re.IGNORECASE) for text in filters)
+    wanted = [patterns.compiled(text) for text in filters]
+    return any(each.search(name) and not each.search(usual) for each in wanted)
 
 
 def _announce(models: list[str], found: list[dict[str, Any]]) -> None:

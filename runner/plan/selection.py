@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from runner.errors import UsageError
 from runner.plan.models_file import Line, read_models_file
 from runner.suites import data, get_suite, suite_names
+from store import patterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -161,13 +162,13 @@ def _filtered(choices: Sequence[Choice], request: PlanRequest) -> Iterator[Choic
             yield choice
 
 
-def _patterns(texts: Sequence[str]) -> list[re.Pattern[str]]:
-    # Each is compiled alone: joined by `|`, inline flags are an error and back-references count wrongly.
-    return [re.compile(text, re.IGNORECASE) for text in texts]
+def _patterns(texts: Sequence[str]) -> list[patterns.Pattern]:
+    # Each is compiled alone: joined by `|`, the flags of one would be those of all.
+    return [patterns.compiled(text) for text in texts]
 
 
-def _matches(patterns: Sequence[re.Pattern[str]], choice: Choice) -> bool:
-    return any(pattern.search(name) for pattern in patterns for name in choice.names)
+def _matches(wanted: Sequence[patterns.Pattern], choice: Choice) -> bool:
+    return any(pattern.search(name) for pattern in wanted for name in choice.names)
 
 
 @cache

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 import numpy as np
 
+from store import patterns
 from store.errors import UsageError
 from store.query import named
 from store.record.words import TESTS
@@ -84,10 +84,11 @@ def _datapoints(con: Connection, options: PeerOptions) -> dict[datetime, ByBacke
     if options.test not in TESTS:
         raise UsageError(f"There is no test {options.test!r}. Choose eval or train.")
     include, exclude = _expression(options.include or (".",)), _expression(options.exclude or ("^$",))
+    _expression((options.accelerator or ".",))  # the database has the same syntax
     parameters = {
         "metric": options.metric,
         "test": TESTS[options.test],
-        "accelerator": _expression((options.accelerator or ".",)).pattern,
+        "accelerator": options.accelerator or ".",
         "suite": list(options.suite),
         "files": list(options.files),
     }
@@ -109,11 +110,11 @@ def _one_accelerator(models: Sequence[str], options: PeerOptions) -> None:
         )
 
 
-def _expression(patterns: Sequence[str]) -> re.Pattern[str]:
+def _expression(texts: Sequence[str]) -> patterns.Pattern:
     try:
-        return re.compile("|".join(patterns), re.IGNORECASE)
-    except re.error as error:
-        raise UsageError(f"{'|'.join(patterns)!r} is no regular expression: {error}. Correct it.") from None
+        return patterns.any_of(tuple(texts))
+    except patterns.BadPattern as error:
+        raise UsageError(f"{error} Correct it.") from None
 
 
 def _baseline(measured: dict[datetime, ByBackend], options: PeerOptions) -> ByModel:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -52,22 +54,31 @@ class Case:
         return replace(self, operator=operator, name=" ".join([self.name, *words])) if words else self
 
 
-def expand(*documents: Document, most: int = MOST_CHOICES) -> list[Case]:
+def expand(*documents: Document, most: int = MOST_CHOICES, most_s: float = math.inf) -> list[Case]:
     """Return all cases in the order of the files, each under a name of its own.
 
     Args:
         documents: as they were read.
         most: cases that they may stand for.
+        most_s: seconds of a core that it may take.
 
     Raises:
         ConfigError: something cannot be used; the sentence names file, operator, configuration and field.
     """
     every = (case for each in documents for name, info in each.ops.items() for case in _of_operator(each, name, info))
-    found = list(islice(every, most + 1))
+    found = list(islice(_in_time(every, most_s), most + 1))
     if len(found) > most:
         last = found[-1]
         raise Place(file=last.file, op=last.operator.name).error(f"with it there are more than {most} cases")
     return _distinct(found)
+
+
+def _in_time(cases: Iterator[Case], most_s: float) -> Iterator[Case]:
+    begun = time.thread_time()
+    for case in cases:
+        if time.thread_time() - begun > most_s:
+            raise Place(file=case.file, op=case.operator.name).error(f"its cases take longer than {most_s:g} s to list")
+        yield case
 
 
 def _distinct(cases: Sequence[Case]) -> list[Case]:
@@ -92,6 +103,8 @@ def _of_operator(document: Document, name: str, info: OpInfo) -> Iterator[Case]:
             raise place.error(f"there is no data generator {wanted!r}; ours is {DEFAULT_GENERATOR}", key)
     for number, config in enumerate(info.config):
         where = replace(place, config=number)
+        if not config.input:
+            raise where.error("it is empty: no case comes of it", "input")
         for build_id, found, given_id, given, used_by in _calls(document, info, config, where, number):
             # PARAM builds nothing for what is called as it is, whatever the file says.
             build = None if op is not None and op.kind in ("callable", "method") else found

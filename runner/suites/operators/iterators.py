@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from runner.suites.operators.errors import FieldError
-from runner.suites.operators.ranges import expanded, variants
+from runner.suites.operators.ranges import expanded, require, variants
 from runner.suites.operators.registry import iterator
 
 if TYPE_CHECKING:
@@ -42,6 +43,6 @@ def embedding_bags(configs: Sequence[Any], build: dict[str, Any] | None) -> Iter
             raise FieldError(f"[{number}].args", "needs a batch size and a pooling factor")
         sizes = variants(given[0], f"[{number}].args[0]")
         factors = variants(given[1], f"[{number}].args[1]")
-        pairs = [(size, factor) for size in sizes for factor in factors]
-        for count, (size, factor) in enumerate(pairs):
+        require(len(sizes) * len(factors), f"[{number}].args")
+        for count, (size, factor) in enumerate(product(sizes, factors)):
             yield f"{number}_{count}", {"args": [tables, rows, dimension, size, factor, weighted, precision]}

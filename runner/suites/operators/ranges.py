@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-import math
-from itertools import product
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
 from runner.suites.operators.errors import FieldError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 RANGE, LIST, COPY = "__range__", "__list__", "__copy__"
 _MACROS = frozenset({RANGE, LIST, COPY})
@@ -29,7 +28,7 @@ def inclusive(bounds: Any, field: str) -> list[int]:
     first, last, step = (*bounds, 1)[:3]
     if step < 1 or last < first:
         raise FieldError(field, f"the range {bounds} holds nothing; the last is at least the first, the step above 0")
-    _bounded((last - first) // step + 1, field)
+    require((last - first) // step + 1, field)
     return list(range(first, last + 1, step))
 
 
@@ -37,14 +36,11 @@ def expanded(config: Any, field: str) -> Iterator[dict[str, Any]]:
     """Yield all that an input stands for: the product of its ranges, the last one running fastest, copies applied."""
     if not isinstance(config, dict):
         raise FieldError(field, f"{config!r} is no object with args and kwargs")
-    args = [
-        variants(each, f"{field}.args[{number}]")
-        for number, each in enumerate(_of_type(config.get("args") or [], list, f"{field}.args"))
-    ]
+    args = _of_type(config.get("args") or [], list, f"{field}.args")
     named = _of_type(config.get("kwargs") or {}, dict, f"{field}.kwargs")
-    kwargs = [variants(each, f"{field}.kwargs.{name}") for name, each in named.items()]
-    _bounded(math.prod(map(len, [*args, *kwargs])), field)
-    for chosen in product(*args, *kwargs):
+    of_args = (variants(each, f"{field}.args[{number}]") for number, each in enumerate(args))
+    of_named = (variants(each, f"{field}.kwargs.{name}") for name, each in named.items())
+    for chosen in product(*_bounded(chain(of_args, of_named), field)):
         # One argument's dictionary serves many products, and copies change it.
         values = copy.deepcopy(list(chosen))
         positional = values[: len(args)]
@@ -58,16 +54,14 @@ def variants(argument: Any, field: str) -> list[dict[str, Any]]:
     if not isinstance(argument, dict):
         raise FieldError(field, f"{argument!r} is no object with a type")
     ranged, listed = _names(argument, RANGE, field), _names(argument, LIST, field)
-    choices = []
-    for key, value in argument.items():
+
+    def choices(key: str, value: Any) -> list[Any]:
         if key in ranged:
-            choices.append(_in_range(argument.get("type"), key, value, f"{field}.{key}"))
-        elif key in listed:
-            choices.append(_listed(value, f"{field}.{key}"))
-        else:
-            choices.append([value])
-    _bounded(math.prod(map(len, choices)), field)
-    return [dict(zip(argument, values, strict=True)) for values in product(*choices)]
+            return _in_range(argument.get("type"), key, value, f"{field}.{key}")
+        return _listed(value, f"{field}.{key}") if key in listed else [value]
+
+    found = _bounded((choices(*each) for each in argument.items()), field)
+    return [dict(zip(argument, values, strict=True)) for values in product(*found)]
 
 
 def _names(argument: dict[str, Any], macro: str, field: str) -> list[str]:
@@ -84,17 +78,15 @@ def _names(argument: dict[str, Any], macro: str, field: str) -> list[str]:
 def _in_range(kind: Any, key: str, value: Any, field: str) -> list[Any]:
     """Return what a field named by `__range__` stands for; numbers have bounds, words are listed."""
     if kind == "tensor" and key == "shape" and isinstance(value, list):
-        sizes = [inclusive(each, f"{field}[{n}]") if isinstance(each, list) else [each] for n, each in enumerate(value)]
-        _bounded(math.prod(map(len, sizes)), field)
-        return [list(each) for each in product(*sizes)]
+        sizes = (inclusive(each, f"{field}[{n}]") if isinstance(each, list) else [each] for n, each in enumerate(value))
+        return [list(each) for each in product(*_bounded(sizes, field))]
     if kind in _WHOLE and key == "value":
         return inclusive(value, field)
     if (kind in _WORDS and key == "value") or (kind == "tensor" and key == "dtype"):
         return _listed(value, field)
     if kind in _MANY and key == "value" and isinstance(value, list):
-        items = [variants(each, f"{field}[{number}]") for number, each in enumerate(value)]
-        _bounded(math.prod(map(len, items)), field)
-        return [list(each) for each in product(*items)]
+        items = (variants(each, f"{field}[{number}]") for number, each in enumerate(value))
+        return [list(each) for each in product(*_bounded(items, field))]
     raise FieldError(field, f"{kind!r} has no __range__ of this field; list its values and name it in __list__")
 
 
@@ -104,7 +96,22 @@ def _of_type(value: Any, kind: type[Any], field: str) -> Any:
     return value
 
 
-def _bounded(count: int, field: str) -> None:
+def _bounded(lists: Iterable[list[Any]], field: str) -> list[list[Any]]:
+    """Return the lists; as soon as their product is too large, no more of them is made."""
+    found, count = [], 1
+    for each in lists:
+        found.append(each)
+        count *= len(each)
+        require(count, field)
+    return found
+
+
+def require(count: int, field: str) -> None:
+    """Make sure that something stands for no more choices than are taken.
+
+    Raises:
+        FieldError: it does.
+    """
     if count > MOST_CHOICES:
         raise FieldError(field, f"it stands for {count} choices, and at most {MOST_CHOICES} are taken")
 

@@ -1,0 +1,89 @@
+"""What a request may cost before anybody decides on it: builds, cases, depth, and seconds have bounds."""
+
+import json
+import time
+
+import pytest
+
+from runner.errors import UsageError
+from runner.jobs import check
+from runner.jobs.operators import check_configurations
+from runner.jobs.request import RunRequest, Selection, encode
+
+GENERATOR = "PyTorch:DefaultDataGenerator"
+
+
+def configuration(config, op="aten::add", **info):
+    return json.dumps({op: {"input_data_generator": GENERATOR, "config": [config], **info}})
+
+
+def ranged(last):
+    return {"type": "int", "value": [1, last], "__range__": ["value"]}
+
+
+RANGES = {"build_iterator": "RangeConfigIterator", "input_iterator": "RangeConfigIterator"}
+TENSOR = {"type": "tensor", "dtype": "float", "shape": [2]}
+LONG = [TENSOR] * 1200
+COSTLY = {
+    "100,000 builds without an input": configuration({"build": [{"args": [ranged(100_000)]}], "input": []}, **RANGES),
+    "100,000 inputs": configuration({"input": [{"args": [ranged(100_000)]}]}, **RANGES),
+    "a product of long ranges": configuration({"input": [{"args": [ranged(90_000)] * 500}]}, **RANGES),
+    "many long calls": configuration({"input": [{"args": [ranged(2_400), *LONG]}]}, **RANGES),
+    "embedding bags": configuration(
+        {"build": [{"args": [1, 2, 3, 4, 5, 6]}], "input": [{"args": [ranged(99_999), ranged(99_999)]}]},
+        input_iterator="SplitTableBatchedEmbeddingBagsCodegenInputIterator",
+    ),
+    "60 levels": configuration({"input": [{"args": [json.loads('{"type":"genericlist","value":[' * 60 + "]}" * 60)]}]}),
+}
+
+
+@pytest.mark.parametrize("name", COSTLY)
+def test_a_costly_configuration_is_refused_in_seconds(name):
+    begun = time.thread_time()
+    with pytest.raises(UsageError) as told:
+        check_configurations([COSTLY[name]])
+    assert time.thread_time() - begun < 6
+    assert len(str(told.value)) < 500
+
+
+def test_an_empty_input_is_an_error():
+    with pytest.raises(UsageError, match="input: it is empty: no case comes of it"):
+        check_configurations([configuration({"input": []})])
+
+
+def test_the_request_with_it_is_refused_with_the_same_sentence():
+    request = RunRequest(
+        selection=Selection(suite_name=("operators",), config=(COSTLY["100,000 builds without an input"],))
+    )
+    with pytest.raises(check.BadRequest, match="it is empty"):
+        check.read(encode(request), 1 << 20, ())
+
+
+SLOW = (".?" * 24 + "X", "(a+)+$", "(.*)*b", "(x+x+)+y", "(.{1,60}){1,16}!")
+"""What takes Python's own engine seconds to years over a name of 60 letters."""
+
+
+@pytest.mark.parametrize("pattern", SLOW)
+def test_no_pattern_takes_long(pattern):
+    from store import patterns
+
+    begun = time.thread_time()
+    try:
+        found = patterns.compiled(pattern)
+    except patterns.BadPattern:
+        return
+    assert not found.search("a" * 60)
+    assert time.thread_time() - begun < 0.5
+
+
+def test_a_pattern_of_a_request_is_taken_where_its_time_is_bounded():
+    request = RunRequest(selection=Selection(suite_name=("dummy",), filter=("(dummy_.*)*", ".?" * 24)))
+    assert check.read(encode(request), 1 << 20, ()) == request
+
+
+@pytest.mark.parametrize("pattern", ["(?=a)", "(", "*a", r"(a)\1"])
+def test_what_is_no_pattern_of_that_syntax_is_said(pattern):
+    from store import patterns
+
+    with pytest.raises(patterns.BadPattern, match="is no regular expression"):
+        patterns.compiled(pattern)
