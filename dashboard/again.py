@@ -89,7 +89,7 @@ def one(view: View, cell: Cell, label: str, *, key: str, beside: Collection[str]
     entries = () if isinstance(file, str) else again.planned(file, [(cell.experiment_id, cell.environment)], beside)
     if isinstance(file, str) or not entries:
         why_not = file if isinstance(file, str) else "The plan of its run does not hold it."
-        st.button(label, key=key, icon=":material/replay:", disabled=True, help=why_not)
+        st.button(label, key=key, icon=":material/replay:", disabled=True, help=escape(why_not))
         return
     launching.button(label, again.rerun(file, entries), f"again {file.run.label}"[:LONGEST_NAME], key=key, help=ALONE)
 

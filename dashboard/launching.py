@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dashboard import access, links
-from dashboard.words import escape
+from dashboard.words import error_text, escape
 from runner.errors import RunnerError
 from runner.jobs.desk import Wish, is_over
 from runner.jobs.request import encode
@@ -80,7 +80,7 @@ def button(
         icon=icon,
         type="primary" if main else "secondary",
         disabled=not allowed.allowed or going_on is not None,
-        help=help if allowed.allowed else allowed.reason,
+        help=help if allowed.allowed else error_text(allowed.reason),
         on_click=submit,
         args=(request, name, why, _key(request, newest)),
     )

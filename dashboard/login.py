@@ -80,7 +80,7 @@ def required(title: str) -> bool:
         st.error("A login is configured and its package is missing: `pip install 'xlabench[auth]'`, then start again.")
         return True
     for provider in providers():
-        words = f"Sign in with {provider}" if provider else "Sign in"
+        words = f"Sign in with {escape(provider)}" if provider else "Sign in"
         key = f"sign-in-{provider or 'default'}"
         st.button(words, on_click=st.login, args=(provider,), type="primary", icon=":material/login:", key=key)
     return True

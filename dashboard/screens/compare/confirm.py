@@ -74,7 +74,7 @@ def _draw(
     """Draw the button, or where the sides cannot be measured so, the button switched off with the reason."""
     why_not = obstacle(view, found, cells)
     if why_not is not None:
-        st.button(label, key=key, icon=":material/compare_arrows:", disabled=True, help=why_not)
+        st.button(label, key=key, icon=":material/compare_arrows:", disabled=True, help=escape(why_not))
         return
     name = f"confirm {shortened(found.old.text)} {shortened(found.new.text)}"
     launching.button(label, request, name, key=key, icon=":material/compare_arrows:", main=main)

@@ -78,7 +78,7 @@ def end_of_log(view: View, result: Result) -> None:
     for row in each(timed if len(timed) else logs):
         with contextlib.suppress(artifacts.NotServed):
             place = artifacts.locate(snapshot.connection(view.snapshot), str(row.record_id), str(row.path))
-            with st.expander(f"End of the log {row.file}", icon=":material/terminal:"):
+            with st.expander(f"End of the log {escape(row.file)}", icon=":material/terminal:"):
                 st.code(last_lines(place), language=None, height=320)
             return
 

@@ -10,7 +10,7 @@ from dashboard import data, links, tables
 from dashboard.rows import each
 from dashboard.screens.fallback_ops.payoffs import GAINS
 from dashboard.tables import Column, measured
-from dashboard.words import CLASSES, interval, missing
+from dashboard.words import CLASSES, escape, interval, missing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +40,7 @@ def show(view: View, result: Result) -> None:
 def _ops(view: View, result: Result) -> None:
     st.markdown("**Fallback ops**")
     if not str(result.row["backend"]).startswith(("openxla", "torchxla")):
-        st.caption(f"{result.row['backend']} runs no XLA program: it has no fallback ops.")
+        st.caption(f"{escape(result.row['backend'])} runs no XLA program: it has no fallback ops.")
         return
     ops = data.rows(view.snapshot, "model_fallbacks", view.selection, **result.keys)
     if ops.empty:

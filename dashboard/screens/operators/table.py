@@ -12,7 +12,7 @@ from dashboard.rows import each
 from dashboard.screens import opening
 from dashboard.tables import Column, measured
 from dashboard.verdicts import LOOKS
-from dashboard.words import STATUS_WORDS, TIMES, count, interval, missing, ratio
+from dashboard.words import STATUS_WORDS, TIMES, count, escape, interval, missing, ratio
 from store.metrics import metric
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ def show(view: View, rows: pd.DataFrame, operator: str | None) -> None:
     """Draw both tables; a row opens its operator as a model."""
     st.subheader("Operators by backend", anchor=False)
     st.caption(
-        f"Median time of one call in µs; beside it the speedup over {view.baseline_text}: ▲ faster, ▼ slower, ≈ no "
-        "difference seen by its 95 % interval; without a sign no verdict, and the note says why. eval is the forward, "
-        "train forward and backward."
+        f"Median time of one call in µs; beside it the speedup over {escape(view.baseline_text)}: ▲ faster, ▼ slower, "
+        "≈ no difference seen by its 95 % interval; without a sign no verdict, and the note says why. eval is the "
+        "forward, train forward and backward."
     )
     listed, columns = abreast(rows), _abreast_columns(view, rows)
     opening.table(

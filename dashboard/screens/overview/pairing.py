@@ -9,6 +9,7 @@ import streamlit as st
 from dashboard import data, tables
 from dashboard.rows import each, with_series
 from dashboard.tables import Column
+from dashboard.words import escape
 from store.metrics import metric
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def show(view: View) -> None:
 
 def _table(view: View) -> None:
     rows = with_series(data.rows(view.snapshot, "pairing", view.selection))
-    st.caption(f"Paired with {view.baseline_text}. {metric('n').definition}")
+    st.caption(f"Paired with {escape(view.baseline_text)}. {metric('n').definition}")
     columns = {
         "test": Column("Test"),
         "accelerator": Column("Accelerator"),

@@ -62,7 +62,7 @@ def _jobs(part: str, shown: str | None) -> None:
 
 def _runs(view: View, runs: pd.DataFrame, rows: pd.DataFrame) -> None:
     listing.show(view, runs)
-    st.subheader(f"Run {view.run_name}", anchor=False)
+    st.subheader(f"Run {escape(view.run_name)}", anchor=False)
     if rows.empty:
         empty.no_rows(view.selection, "results")
     else:

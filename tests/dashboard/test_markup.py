@@ -1,0 +1,135 @@
+"""Whatever people, models and files are called, a page shows it as it is and fetches nothing for it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.dashboard.markup import Rule
+from tests.dashboard.opened import open_page, text
+
+ROOT = Path(__file__).resolve().parents[2]
+OURS = {
+    "dashboard/again.py": ["label", "meaning"],
+    "dashboard/downloads.py": ["sql"],
+    "dashboard/empty.py": ["selection.active()", "title", "what"],
+    "dashboard/filters.py": ["help_text", "label", "word"],
+    "dashboard/following.py": ["jobs.badge(job)"],
+    "dashboard/frame.py": ["_origin(view, results, baseline=baseline)", "answers", "title"],
+    "dashboard/launching.py": ["going_on.state", "help", "label"],
+    "dashboard/links.py": ["label"],
+    "dashboard/login.py": ["title"],
+    "dashboard/planned.py": ["found.lacking", "found.missing_suites"],
+    "dashboard/screens/choosing.py": ["label", "why_not"],
+    "dashboard/screens/compare/confirm.py": ["label"],
+    "dashboard/screens/compare/more.py": ["found.versions.rows", "title"],
+    "dashboard/screens/compare/page.py": [
+        "_compared(view, *chosen)",
+        "_origin(view, found)",
+        "_said(word, numbers[word], sure[word])",
+        "more.counted(view, found)",
+        "name",
+        "newest",
+        "sides.chosen(view)",
+    ],
+    "dashboard/screens/compare/panel.py": [
+        "_headline(finding)",
+        "_line(entry)",
+        "_ops(found, finding)",
+        "earlier",
+        "finding.word",
+        "mine",
+        "said.get(finding.subject, OPEN).entries",
+        "standing.entries",
+        "verdicts",
+    ],
+    "dashboard/screens/compare/sides.py": ["label"],
+    "dashboard/screens/compile_time/medians.py": ["_value(row, chosen)"],
+    "dashboard/screens/jobs/judged.py": ["said"],
+    "dashboard/screens/jobs/one.py": [
+        "disabled",
+        "jobs.badge(job)",
+        "jobs.explained(job)",
+        "jobs.what_to_do(job)",
+        "label",
+    ],
+    "dashboard/screens/jobs/outcome.py": [
+        "Counter(((each.word, each.certainty) for each in mine))",
+        "_verdicts(shown, job.run_id, request)",
+        "certainty",
+        "judged.of_confirmation(shown, run, request)",
+        "judged.of_run(shown, run)",
+        "label",
+        "verdicts",
+        "verdicts.look(word).word",
+        "word",
+    ],
+    "dashboard/screens/model/ladder.py": ["_step(row)", "sentences(part)"],
+    "dashboard/screens/overview/attention.py": ["_named(part)"],
+    "dashboard/screens/overview/moves.py": ["_title(moved, told, base_name)"],
+    "dashboard/screens/overview/recurring.py": ["badge(standing)", "label"],
+    "dashboard/screens/overview/scoreboard.py": ["row.verdict.word", "verdicts"],
+    "dashboard/screens/trends/single.py": ["metric(name).label"],
+}
+"""By file: what the rule cannot see through and somebody has looked at. A label or title is a constant of the callers,
+the others are made of escaped parts. What is new here has to be looked at, too."""
+
+
+def test_no_text_of_others_reaches_a_page_but_through_one_function():
+    """Pass a new text through `dashboard.words.escape`; only what is made of constants may be added to `OURS`."""
+    found = {(each.file, each.expression) for each in Rule(ROOT / "dashboard").found()}
+    known = {(file, expression) for file, expressions in OURS.items() for expression in expressions}
+    assert found - known == set()
+    assert known - found == set(), "no longer needed"
+
+
+def test_the_rule_finds_what_bypasses_it(tmp_path):
+    package = tmp_path / "pages"
+    package.mkdir()
+    (package / "one.py").write_text(BAD)
+    assert {each.expression for each in Rule(package).found()} == {
+        "run.label",
+        "row",
+        "_plain(row)",
+        "names",
+        "view.text",
+    }
+
+
+BAD = """
+import streamlit as st
+from dashboard.words import count, escape
+
+def show(run, row, view, names):
+    st.subheader(f"Run {run.label}")
+    st.caption(row["model"])
+    st.markdown(_plain(row))
+    for name in names:
+        st.button(f"Open {name}")
+    said = view.text
+    st.info("it is " + said)
+    st.title("Runs")
+    st.write(f"{escape(run.label)} has {count(3, 'model')}, {run.ratio:.2f}")
+    st.markdown(_escaped(row))
+    st.code(run.label)
+
+def _plain(row):
+    return row.name
+
+def _escaped(row):
+    return f"**{escape(row.name)}**"
+"""
+
+
+@pytest.mark.parametrize("page", ["overview", "runs"])
+def test_a_label_that_is_an_image_is_shown_as_text(monkeypatch, tmp_path, factory, page):
+    from store.ingest import ingest
+
+    record = factory.make_record(label=IMAGE, model=IMAGE)
+    factory.write_run(tmp_path / "runs" / "one", [record])
+    ingest([tmp_path / "runs"], tmp_path / "store")
+    shown = text(open_page(monkeypatch, tmp_path / "store", page))
+    assert "evil" in shown
+    assert IMAGE not in shown
+
+
+IMAGE = "![](http://evil.example/pixel.png)"
