@@ -46,6 +46,6 @@ def _inside(folder: Path, named: Path) -> Path | None:
     try:
         real, root = named.resolve(strict=True), folder.resolve(strict=True)
         regular = stat.S_ISREG(real.stat().st_mode)
-    except (OSError, ValueError):  # ValueError: a NUL in the name
+    except (OSError, ValueError, RuntimeError):  # a NUL in the name is a ValueError, a loop of links a RuntimeError
         return None
     return real if regular and real.is_relative_to(root) else None

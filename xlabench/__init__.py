@@ -6,6 +6,7 @@ than its work. One module per verb.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -50,9 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_DONE
     except OSError as error:
-        if error.filename is None:
-            raise
-        return say(f"{error.filename}: {error.strerror}. Check the path and who may write there.", EXIT_USAGE)
+        return _of_system(error)
     except Exception as error:
         if _is_interrupt(error):
             return say("Interrupted.", EXIT_INTERRUPTED)
@@ -60,6 +59,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if code is None:
             raise
         return say(str(error), int(code))
+
+
+def _of_system(error: OSError) -> int:
+    """Say what the system refuses; what nobody can act on stays a traceback."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        where = f" ({error.filename})" if error.filename else ""
+        return say(f"The disk is full{where}. Free some, then run the command again: what is measured is kept.", 1)
+    if error.filename is None:
+        raise error
+    return say(f"{error.filename}: {error.strerror}. Check the path and who may write there.", EXIT_USAGE)
 
 
 def _is_interrupt(error: Exception) -> bool:

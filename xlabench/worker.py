@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from xlabench.command import EXIT_DONE, EXIT_USAGE, add_database, home_of, say, state_of, store_of, verb
@@ -72,10 +74,38 @@ def _worker(parsed: argparse.Namespace) -> int:
         worker = Worker(home=home, executor=executor, say=_tell)
         worker.is_idle()  # a table that cannot be used at all ends the command here
         watch = Watch(home, store_of(parsed), look_command(home, parsed.database))
-        Loop(worker, beside=watch.step, drain=parsed.drain).run(
+        backups = _Backups(state_of(parsed))
+
+        def beside() -> None:
+            watch.step()
+            backups.step()
+
+        Loop(worker, beside=beside, drain=parsed.drain).run(
             lambda: _tell(f"Worker of {home.resolve()}: waiting for jobs.")
         )
     return EXIT_DONE
+
+
+@dataclass
+class _Backups:
+    """Keeps a copy of what people typed once a day, and says once a day where it is damaged."""
+
+    state: Path
+    _tried: date | None = None
+
+    def step(self) -> None:
+        """Do it if it has not been done today."""
+        from store.errors import StateError
+        from store.state.database import keep_backup
+
+        now = datetime.now(UTC)
+        if self._tried == now.date() or not self.state.is_file():
+            return
+        self._tried = now.date()
+        try:
+            keep_backup(self.state, now)
+        except (StateError, OSError) as error:
+            _tell(f"No backup of what people typed: {error}")
 
 
 def _executor(parsed: argparse.Namespace, home: Path) -> Executor:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import tempfile
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from runner.backends import backend_of
+from runner.schedule import processes
 from store.identity import experiment_id
 
 if TYPE_CHECKING:
@@ -22,11 +26,33 @@ if TYPE_CHECKING:
     Key = tuple[str, str]
 
 
+_SAME_S = 3.0
+_PREFIX = "xlabench-cache-"
+_NAME = re.compile(rf"{_PREFIX}(?P<pid>[0-9]{{1,9}})-(?P<start>[0-9]{{1,12}})-.+")
+
+
+def _folder() -> Path:
+    """Make a folder whose name says whose it is; first take away those of runs that were killed."""
+    sweep()
+    return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-{processes.start_time(os.getpid()) or 0:.0f}-"))
+
+
+@cache
+def sweep() -> None:
+    """Take away the folders of processes that are no more: nobody else does, and they are large."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        of = _NAME.fullmatch(folder.name)
+        now = processes.start_time(int(of["pid"])) if of else None
+        # The name has whole seconds, and the clock may have been set since.
+        if of and (now is None or abs(now - int(of["start"])) > _SAME_S):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 @dataclass(eq=False)
 class Scratch:
     """A folder for the caches of one process, or of a cold one and its warm sibling."""
 
-    path: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="xlabench-")))
+    path: Path = field(default_factory=_folder)
     filled: bool = False
     """By an earlier process of the same configuration, on purpose."""
     users: int = 0

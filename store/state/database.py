@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from contextlib import closing, contextmanager
+import stat
+from contextlib import closing, contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +14,13 @@ from store.errors import StateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
 _BUSY_S = 30.0
+_MODE = 0o600
+BACKUPS = "state-backups"
+"""Folder beside the database with a copy of each of the last days."""
+_BACKUPS_KEPT = 7
 _NETWORK = frozenset({"9p", "afs", "ceph", "cifs", "fuse.sshfs", "gpfs", "lustre", "nfs", "nfs4", "smb3", "smbfs"})
 _MOUNTS = Path("/proc/self/mounts")
 
@@ -28,6 +35,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
     path.parent.mkdir(parents=True, exist_ok=True)
     _refuse_network(path)
     try:
+        _close_to_others(path)
         with closing(sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)) as con:
             con.text_factory = _text
             con.execute("PRAGMA journal_mode = WAL")
@@ -40,6 +48,55 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         raise StateError(f"{path} cannot be opened: {error}. Check its rights and who else uses it.") from None
     except sqlite3.DatabaseError as error:
         raise StateError(f"{path} cannot be used: {error}. Put a backup in its place, or remove it.") from None
+
+
+def _close_to_others(path: Path) -> None:
+    """Make the file readable for its owner alone: it holds names, notes and who asked for what."""
+    if not path.exists():
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE))
+    elif stat.S_IMODE(path.stat().st_mode) & ~_MODE:
+        with suppress(PermissionError):  # another user's, who lets this one in
+            path.chmod(_MODE)
+
+
+def check(path: Path) -> None:
+    """Make sure that the database is whole, as far as SQLite can tell.
+
+    Raises:
+        StateError: it is damaged.
+    """
+    try:
+        with closing(sqlite3.connect(path, timeout=_BUSY_S)) as con:
+            found = [str(row[0]) for row in con.execute("PRAGMA quick_check(3)")]
+    except sqlite3.DatabaseError as error:
+        found = [str(error)]
+    if found != ["ok"]:
+        raise StateError(
+            f"{path} is damaged ({'; '.join(found)[:300]}). Stop what uses it and put the newest whole copy of "
+            f"{path.parent / BACKUPS} in its place."
+        )
+
+
+def keep_backup(path: Path, now: datetime) -> Path | None:
+    """Keep a copy of a whole database once a day; return the new one.
+
+    Raises:
+        StateError: the database is damaged; the copies of before stay.
+    """
+    folder = path.parent / BACKUPS
+    target = folder / f"state-{now:%Y%m%d}.sqlite"
+    if not path.is_file() or target.exists():
+        return None
+    check(path)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    part = target.with_suffix(".part")
+    part.unlink(missing_ok=True)
+    backup(path, part)
+    part.chmod(_MODE)
+    part.replace(target)
+    for old in sorted(folder.glob("state-*.sqlite"))[:-_BACKUPS_KEPT]:
+        old.unlink(missing_ok=True)
+    return target
 
 
 def _text(data: bytes) -> str:

@@ -1,0 +1,118 @@
+"""What a full disk, a kill or a damaged file leaves behind: a sentence, and nothing else."""
+
+import multiprocessing
+import os
+import shutil
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard import artifacts
+from runner.schedule import caches
+from store.errors import StateError
+from store.state import marks
+from store.state.database import BACKUPS, check, keep_backup, opened
+
+ROOT = Path(__file__).resolve().parents[2]
+NOW = datetime(2026, 11, 23, 6, tzinfo=UTC)
+SMALL = 'mount -t tmpfs -o size=200k tmpfs "$1" && shift && exec "$@"'
+
+
+def on_a_small_disk(folder, *words):
+    """Run a command in a mount namespace in which a folder is a disk of 200 kB."""
+    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", SMALL, "sh", str(folder), *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_a_full_disk_ends_a_run_with_a_sentence(tmp_path):
+    if shutil.which("unshare") is None or on_a_small_disk(tmp_path, "true").returncode:
+        pytest.skip("this system lets nobody mount a small disk")
+    words = ["run", "--suite-name", "dummy", "--accelerator", "cpu", "--repeat", "6", "--home", str(tmp_path)]
+    fill = f'head -c 190k /dev/zero > "{tmp_path}/filled"; exec "$@"'
+    done = on_a_small_disk(tmp_path, "sh", "-c", fill, "sh", sys.executable, "-m", "xlabench", *words)
+    assert "Traceback" not in done.stderr
+    assert done.returncode in (1, 3)
+    assert "disk" in done.stderr or "No space left" in done.stderr
+
+
+def _make_and_wait(told):
+    told.put(str(caches.Scratch().path))
+    signal.pause()
+
+
+def test_the_caches_of_a_killed_run_are_taken_away_by_the_next(tmp_path, monkeypatch):
+    monkeypatch.setattr(caches.tempfile, "tempdir", str(tmp_path))
+    mine = caches.Scratch().path
+    context = multiprocessing.get_context("fork")
+    told = context.SimpleQueue()
+    child = context.Process(target=_make_and_wait, args=(told,))
+    child.start()
+    theirs = Path(told.get())
+    (theirs / "kernel.so").write_bytes(b"x")
+    caches.sweep.cache_clear()
+    caches.sweep()
+    assert theirs.is_dir(), "its run goes on"
+    os.kill(child.pid, signal.SIGKILL)
+    child.join(60)
+    caches.sweep.cache_clear()
+    caches.sweep()
+    assert (mine.is_dir(), theirs.exists()) == (True, False)
+
+
+def test_a_loop_of_links_is_no_artifact(tmp_path):
+    (tmp_path / "artifacts").mkdir()
+    (tmp_path / "artifacts" / "a").symlink_to(tmp_path / "artifacts" / "b")
+    (tmp_path / "artifacts" / "b").symlink_to(tmp_path / "artifacts" / "a")
+    assert artifacts._inside(tmp_path / "artifacts", tmp_path / "artifacts" / "a") is None
+
+
+@pytest.fixture
+def state(tmp_path):
+    path = tmp_path / "state.sqlite"
+    at = NOW.replace(tzinfo=None)
+    marks.add(path, marks.Mark(marked_at=at, text="new driver", who="ann", created_at=at))
+    with opened(path) as con:
+        con.execute("CREATE TABLE filler (text TEXT)")
+        con.executemany("INSERT INTO filler VALUES (?)", [("x" * 900,)] * 300)
+        con.execute("CREATE INDEX of_filler ON filler (text)")
+    with closing(sqlite3.connect(path)) as con:
+        con.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return path
+
+
+def test_what_people_typed_is_for_its_owner_alone(state):
+    assert stat.S_IMODE(state.stat().st_mode) == 0o600
+    state.chmod(0o644)
+    with opened(state):
+        pass
+    assert stat.S_IMODE(state.stat().st_mode) == 0o600
+
+
+def test_it_is_copied_once_a_day_and_a_week_of_copies_stays(state):
+    made = [keep_backup(state, NOW + timedelta(days=day, hours=hour)) for day in range(9) for hour in (0, 5)]
+    kept = sorted((state.parent / BACKUPS).iterdir())
+    assert [each is not None for each in made] == [True, False] * 9
+    assert [each.name for each in kept] == [f"state-202611{day}.sqlite" for day in (25, 26, 27, 28, 29, 30)] + [
+        "state-20261201.sqlite"
+    ]
+    assert {stat.S_IMODE(each.stat().st_mode) for each in kept} == {0o600}
+    check(kept[-1])
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+def test_damage_is_noticed_and_no_copy_is_replaced_by_it(state, share):
+    first = keep_backup(state, NOW)
+    data = bytearray(state.read_bytes())
+    at = int(len(data) * share) // 4096 * 4096
+    data[at : at + 64] = bytes(byte ^ 0x55 for byte in data[at : at + 64])
+    state.write_bytes(data)
+    with pytest.raises(StateError, match=f"is damaged .*{BACKUPS} in its place"):
+        keep_backup(state, NOW + timedelta(days=1))
+    assert list((state.parent / BACKUPS).iterdir()) == [first]
