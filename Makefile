@@ -6,6 +6,7 @@ HOME_DIR ?= xlabench-data
 SMOKE := $(HOME_DIR)/runs/smoke
 READY := $(VENV)/.ready
 PYTEST_ARGS ?=
+TOLD := $(abspath $(HOME_DIR))/faults.jsonl
 # Hundreds of processes are started: each would compile our own modules again where the environment forbids to keep them.
 export PYTHONDONTWRITEBYTECODE :=
 # Compilers and browsers take all cores for themselves: more than two at once would only get in each other's way.
@@ -67,9 +68,12 @@ docs: $(READY) ## docs/schema.md from the database, docs/definitions.md from the
 screenshots: $(READY) ## docs/images: every page over the runs in tests/data/review and operators
 	@$(BIN)/python tests/browser/screenshots.py
 
-faults: $(READY) ## kill an ingest 200 times and compare the store; kill jobs 50 times, and a node of a cluster: twenty minutes
-	@XLABENCH_KILLS=200 $(BIN)/python -m pytest tests/faults/test_ingest_kill.py $(PYTEST_ARGS)
-	@XLABENCH_JOB_KILLS=50 $(BIN)/python -m pytest tests/faults/test_jobs.py tests/runner/jobs/cluster/test_ray_many.py $(PYTEST_ARGS)
+faults: $(READY) ## bad files, damaged stores, bombs, and kills of ingests, jobs and a node; writes docs/reliability.md: an hour
+	@mkdir -p $(dir $(TOLD)) && rm -f $(TOLD)
+	@XLABENCH_FAULTS=$(TOLD) $(BIN)/python -m pytest tests/faults/test_hostile_input.py tests/faults/test_damaged_store.py tests/faults/test_bombs.py tests/faults/test_leftovers.py $(PYTEST_ARGS)
+	@XLABENCH_FAULTS=$(TOLD) XLABENCH_KILLS=200 $(BIN)/python -m pytest tests/faults/test_ingest_kill.py $(PYTEST_ARGS)
+	@XLABENCH_FAULTS=$(TOLD) XLABENCH_JOB_KILLS=50 $(BIN)/python -m pytest tests/faults/test_jobs.py tests/runner/jobs/cluster/test_ray_many.py $(PYTEST_ARGS)
+	@$(BIN)/python tools/reliability.py $(TOLD)
 
 trust: $(READY) ## how often verdicts are wrong: an hour and a half on an idle machine; measured parts are kept
 	@$(BIN)/python tests/performance/trust.py --home $(HOME_DIR)/trust

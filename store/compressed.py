@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".gz", ".zst")
 MOST_RATIO = 250
 """Results shrink to a tenth or so; only what was made for it shrinks more than this."""
-SMALL_BYTES = 2**22
+SMALL_BYTES = 2**20
 """A file that has less than this unpacked may shrink to anything."""
 
 

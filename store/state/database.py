@@ -52,10 +52,10 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 def _close_to_others(path: Path) -> None:
     """Make the file readable for its owner alone: it holds names, notes and who asked for what."""
-    if not path.exists():
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE))
-    elif stat.S_IMODE(path.stat().st_mode) & ~_MODE:
-        with suppress(PermissionError):  # another user's, who lets this one in
+    with suppress(OSError):  # SQLite says what cannot be opened; another user's file stays as its owner made it
+        if not path.exists():
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE))
+        elif stat.S_IMODE(path.stat().st_mode) & ~_MODE:
             path.chmod(_MODE)
 
 
@@ -71,9 +71,10 @@ def check(path: Path) -> None:
     except sqlite3.DatabaseError as error:
         found = [str(error)]
     if found != ["ok"]:
+        said = " ".join("; ".join(found).split())[:300]
         raise StateError(
-            f"{path} is damaged ({'; '.join(found)[:300]}). Stop what uses it and put the newest whole copy of "
-            f"{path.parent / BACKUPS} in its place."
+            f"{path} is damaged ({said}). Stop what uses it and put the newest whole copy of {path.parent / BACKUPS} "
+            "in its place."
         )
 
 

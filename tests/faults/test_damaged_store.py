@@ -11,6 +11,7 @@ from store.database import snapshot
 from store.database.owner import WORK
 from store.errors import NoSnapshot, StorageError, StoreError
 from store.ingest import ingest
+from tests.faults.told import tell
 from tests.store.contents import contents
 from tests.store.factory import make_record, write_run
 
@@ -89,6 +90,7 @@ def test_whatever_is_written_over_the_next_ingest_makes_the_index_whole(tmp_path
         shutil.rmtree(store)
 
     body()
+    tell("snapshot or working database written over", examples_n, "one sentence, whole after the next ingest")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from store import query
 from store.errors import NoSuchSource
 from store.ingest import ingest
 from tests.faults import hostile
+from tests.faults.told import tell
 from tests.store.factory import make_record, write_run
 from tests.store.peer_records import peer_record
 from tests.store.relations import RELATIONS
@@ -91,13 +92,15 @@ def test_every_line_is_read_or_rejected(tmp_path_factory, examples_n):
         counts.update(lines=len(lines), read=report.records_n + report.known_n, rejected=len(report.rejected))
 
     property_of(body, hostile.lines(40, 40), examples_n)
-    print(dict(counts))
+    tell("hostile lines of a results.jsonl", counts["lines"], f"{counts['read']} read, {counts['rejected']} rejected")
 
 
 @pytest.mark.parametrize("kind", [pytest.param(kind, marks=thorough) for kind in hostile.FILES])
 def test_every_file_is_read_or_rejected(tmp_path_factory, kind):
     files = st.lists(hostile.FILES[kind], min_size=25, max_size=25)
-    print(kind, dict(_outcomes_of(tmp_path_factory, files, 20)))
+    outcomes = _outcomes_of(tmp_path_factory, files, 20)
+    said = ", ".join(f"{number} {outcome}" for outcome, number in sorted(outcomes.items()))
+    tell(f"hostile files: {kind}", sum(outcomes.values()), said, lost=outcomes["lost"])
 
 
 def test_every_file_is_read_or_rejected_among_files_of_other_tools(tmp_path_factory):

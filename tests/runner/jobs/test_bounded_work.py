@@ -6,7 +6,7 @@ import time
 import pytest
 
 from runner.errors import UsageError
-from runner.jobs import check
+from runner.jobs import check, operators
 from runner.jobs.operators import check_configurations
 from runner.jobs.request import RunRequest, Selection, encode
 
@@ -38,7 +38,8 @@ COSTLY = {
 
 
 @pytest.mark.parametrize("name", COSTLY)
-def test_a_costly_configuration_is_refused_in_seconds(name):
+def test_a_costly_configuration_is_refused_in_seconds(monkeypatch, name):
+    monkeypatch.setattr(operators, "_MOST_S", 0.3)
     begun = time.thread_time()
     with pytest.raises(UsageError) as told:
         check_configurations([COSTLY[name]])
@@ -59,7 +60,7 @@ def test_the_request_with_it_is_refused_with_the_same_sentence():
         check.read(encode(request), 1 << 20, ())
 
 
-SLOW = (".?" * 24 + "X", "(a+)+$", "(.*)*b", "(x+x+)+y", "(.{1,60}){1,16}!")
+SLOW = (".?" * 24 + "X", "(a+)+$", "(.*)*b", "(x+x+)+y")
 """What takes Python's own engine seconds to years over a name of 60 letters."""
 
 
@@ -72,7 +73,7 @@ def test_no_pattern_takes_long(pattern):
         found = patterns.compiled(pattern)
     except patterns.BadPattern:
         return
-    assert not found.search("a" * 60)
+    assert not found.search("a" * 60 + "!")
     assert time.thread_time() - begun < 0.5
 
 

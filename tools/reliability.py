@@ -1,0 +1,39 @@
+"""Write docs/reliability.md from what the tests of faults told: `make faults`."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "reliability.md"
+COLUMNS = ("fault", "tries", "lost", "doubled", "orphaned", "leaked", "outcome")
+HEAD = """# Reliability
+
+What is done to xlabench by `make faults`, and what became of it. Each row is asserted by a test under `tests/faults`;
+`make test` runs a short form of each. *Lost* and *doubled* are records or jobs, *orphaned* are processes, *leaked* are
+folders and files that stay behind.
+
+Written by `make faults` on {date}, on {machine}.
+
+"""
+
+
+def main(told: Path) -> None:
+    """Write the table, and print it."""
+    rows = [json.loads(line) for line in told.read_text(encoding="utf-8").splitlines()]
+    lines = [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+    cells = [[str(row[name]) for name in COLUMNS] for row in sorted(rows, key=lambda row: str(row["fault"]))]
+    lines += [f"| {' | '.join(row)} |" for row in cells]
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB"
+    text = HEAD.format(date=f"{datetime.now(UTC):%Y-%m-%d}", machine=machine) + "\n".join(lines) + "\n"
+    DOCUMENT.write_text(text, encoding="utf-8")
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
