@@ -55,9 +55,10 @@ def on_accelerator(con: Connection, filters: Filters, text: str) -> Filters:
     if any(row["accelerator"] == text for row in rows):
         return msgspec.structs.replace(filters, accelerator=(text,))
     try:
-        found = [row for row in rows if re.search(text, row["accelerator_model"] or "", re.IGNORECASE)]
-    except re.error as error:
-        raise UsageError(f"{text!r} is no regular expression: {error}. Correct --accelerator.") from None
+        wanted = patterns.compiled(text)
+    except patterns.BadPattern as error:
+        raise UsageError(f"{error} Correct --accelerator.") from None
+    found = [row for row in rows if wanted.search(row["accelerator_model"] or "")]
     if not found:
         models = ", ".join(sorted({str(row["accelerator_model"] or row["accelerator"]) for row in rows})) or "none"
         raise UsageError(f"No result is of accelerator {text!r}; those that fit otherwise are of: {models}.")
