@@ -35,12 +35,13 @@ class Parquet:
         file.seek(0, io.SEEK_END)
         most = most_bytes(file.tell())
         try:
+            ours = COLUMN in pq.ParquetFile(file).schema_arrow.names
             # One value of many rows is held once.
-            opened = pq.ParquetFile(file, read_dictionary=[COLUMN])
+            opened = pq.ParquetFile(file, read_dictionary=[COLUMN] if ours else None)
         except (pa.ArrowException, OSError) as error:
             yield Unreadable(1, 0, f"not Parquet, or not whole: {error}")
             return
-        if COLUMN not in opened.schema_arrow.names:
+        if not ours:
             yield Unreadable(
                 1, 0, "no column `record`: not one of ours. Export with `xlabench export --format parquet`."
             )
