@@ -150,14 +150,14 @@ def compare(expected: Expected, results: Sequence[Leaves]) -> Finding:
 
 
 def unchanged(expected: Expected, results: Leaves) -> frozenset[str]:
-    """Return the leaves of the first iteration that pass although weights and inputs were disturbed."""
+    """Return the leaves of the first iteration that are what they were although weights and inputs were disturbed."""
     found = set()
     scales = {} if expected.double else _scales(expected.eager[0])
     for name, value in expected.eager[0].items():
         if not _is_tensor(value) or not _is_tensor(results.get(name)) or kind_of(name) == "param":
             continue
         yardstick = expected.yardstick(name, 0, scales.get(kind_of(name), 0.0))
-        if yardstick.unjudged is None and yardstick.judge(results[name]).passed:
+        if yardstick.unjudged is None and not yardstick.tells_apart(results[name]):
             found.add(name)
     return frozenset(found)
 

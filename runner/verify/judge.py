@@ -27,6 +27,8 @@ _GAIN = 0.01
 """By how much the size of a whole tensor may be off where the rule is tightened, before eager's own error counts."""
 _ROUNDINGS = 8.0
 """Of a tensor without a float64 reference: eager's error, in units of its dtype's rounding of the largest value."""
+_APART = 10.0
+"""Times eager's error by which a tensor changes that varies."""
 _TINY, _SMALL, _MEDIUM = 10, 500, 1000
 _LARGE_TOLERANCE = 2e-2
 
@@ -155,6 +157,16 @@ class Yardstick:
         if not self.eager.is_floating_point():
             return self._judge_plain(result)
         return self._judge_numbers(result)
+
+    def tells_apart(self, other: Any) -> bool:
+        """Say whether another tensor differs by more than eager's own error: a loss may vary by less than its rule."""
+        import torch
+
+        other = _dense(other)
+        if self.eager.shape != other.shape or not self.eager.is_floating_point():
+            return not torch.equal(self.eager, other)
+        eager, _, other = self._comparable(other)
+        return not float(_rmse(eager, other, None)) <= _APART * float(self.own.median())
 
     def _judge_plain(self, result: Any) -> Judgement:
         import torch

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 STRENGTH = 0.05
-_APART = 100.0
+_ROWS_APART = 100.0
 """Rows are told apart where they differ by this many times eager's error: nearer ones no rule can tell."""
 
 
@@ -35,7 +35,7 @@ def mutations(tensor: Any, own: float, *, rotated: bool = False) -> Iterator[Any
                 yield -tensor
     if tensor.dim() and tensor.shape[0] > 1:
         turned = tensor.roll(1, 0)
-        if not torch.equal(turned, tensor) and _difference(turned, tensor) > _APART * own:
+        if not torch.equal(turned, tensor) and _difference(turned, tensor) > _ROWS_APART * own:
             yield turned
 
 

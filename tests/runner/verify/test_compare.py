@@ -94,6 +94,14 @@ def test_what_other_weights_leave_as_it_is_is_a_constant():
     assert unchanged(expected, {"output[0]": tensor(5.0, 2.0), "output[1]": tensor(3.0, 4.0)}) == {"output[1]"}
 
 
+def test_a_loss_that_varies_by_less_than_its_tolerance_varies():
+    """The loss of random weights is near the logarithm of the number of classes, whatever they are."""
+    eager = {"loss": tensor(10.33)}
+    expected = Expected(eager=[eager], double=[doubles(eager)], rule=Rule(tolerance=1e-2))
+    assert unchanged(expected, {"loss": tensor(10.34)}) == frozenset()
+    assert unchanged(expected, eager) == {"loss"}
+
+
 def test_each_iteration_is_compared_with_its_own():
     steps = [{"loss": tensor(value)} for value in (1.0, 2.0, 3.0)]
     expected = Expected(eager=steps, double=[doubles(each) for each in steps], rule=RULE)
