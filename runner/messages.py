@@ -13,6 +13,7 @@ from store.record import (
     FallbackOp,
     Graph,
     GraphBreak,
+    Proof,
     Purpose,
     Replacement,
     Until,
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 VerifyMode = Literal["off", "with", "only"]
 """No verification, beside the timing, or in place of it."""
+ProveMode = Literal["off", "once", "again"]
+"""No timing proof, one where none is kept, or one in any case."""
 Interleave = Literal["processes", "rounds", "off"]
 """Processes of a group take turns while the others are stopped; run whole, in balanced order; or entry by entry."""
 TIME_BUDGET_S = 60.0
@@ -86,6 +89,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     verify_iterations: int = 3
     tolerance: float | None = None
     """In place of the table's."""
+    prove: ProveMode = "off"
+    """Whether a proof of the backend's clock is needed: without it a number may leave out work."""
     cosine: bool = False
     """Judge by cosine similarity, also where the table does not say so."""
     instruments: tuple[str, ...] = ()
@@ -185,6 +190,12 @@ class Verify(msgspec.Struct, tag="verify", frozen=True, kw_only=True):
     load: Load
     timed_results: str | None = None
     """File with results of the timed process."""
+
+
+class Prove(msgspec.Struct, tag="prove", frozen=True, kw_only=True):
+    """Prove that the times of the experiment's backend hold all of its work; the process does nothing else."""
+
+    load: Load
 
 
 class Instrument(msgspec.Struct, tag="instrument", frozen=True, kw_only=True):
@@ -296,6 +307,12 @@ class Verified(msgspec.Struct, tag="verified", frozen=True):
     """What dynamo told in this process; it stands in the record where no process was timed."""
 
 
+class Proved(msgspec.Struct, tag="proved", frozen=True):
+    """What the timing proof found."""
+
+    proof: Proof
+
+
 class Instrumented(msgspec.Struct, tag="instrumented", frozen=True, kw_only=True):
     """What the instrumented run left behind; paths are relative to the experiment's folder."""
 
@@ -320,8 +337,8 @@ class Failed(msgspec.Struct, tag="failed", frozen=True, kw_only=True):
     report: Report | None = None
 
 
-Command = Load | WarmUp | Exactly | Turn | Pause | Finish | Verify | Instrument
-Answer = Progress | Loaded | WarmedUp | TurnDone | Paused | Report | Verified | Instrumented | Failed
+Command = Load | WarmUp | Exactly | Turn | Pause | Finish | Verify | Prove | Instrument
+Answer = Progress | Loaded | WarmedUp | TurnDone | Paused | Report | Verified | Proved | Instrumented | Failed
 
 
 class Fork(msgspec.Struct, tag="fork", frozen=True, kw_only=True):

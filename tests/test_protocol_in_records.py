@@ -50,6 +50,16 @@ def test_processes_follow_each_other_as_asked(
         assert bool(blocks["rewarm_time"]) == rewarmed
 
 
+def test_a_backend_is_proved_where_that_is_asked_for(tmp_path: Path) -> None:
+    """Its outputs are there when the clock stops; on a busy machine its times may prove nothing."""
+    [record], said = run(tmp_path, *EAGER, "--prove")
+    assert record["proof"]["outputs_equal"]
+    assert record["proof"]["verdict"] in ("passed", "unknown")
+    assert "Checking once that the times of eager hold all of its work." in said
+    kept = [json.loads(file.read_text())["proof"] for file in (tmp_path / "proofs").glob("*.json")]
+    assert kept == ([record["proof"]] if record["proof"]["verdict"] == "passed" else [])
+
+
 def test_artifacts_beyond_the_limit_are_cut_with_a_note(tmp_path: Path) -> None:
     [record], _ = run(tmp_path, *EAGER, "--save-output", "--artifact-limit", "50")
     [artifact] = [each for each in record["artifacts"] if each["kind"] == "output"]

@@ -48,6 +48,7 @@ class How(TypedDict, total=False):
     retry_failed: bool
     history: History | None
     wait: bool
+    proofs: Path | None
 
 
 def add_run_flags(parser: Parser) -> None:
@@ -138,6 +139,7 @@ def measure(
         retry_failed=parsed.retry_failed,
         history=_history(parsed, folder.file.run.run_id),
         wait=not parsed.no_wait,
+        proofs=home_of(parsed) / "proofs",
     )
     if parsed.no_ingest:
         _say_where(folder)

@@ -21,9 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from runner.messages import ProveMode
+
 
 QUIET = "XLABENCH_QUIET"
-"""Environment variable; `off`: turns are not judged and priorities are left alone, as tests want it on any machine."""
+"""Environment variable; `off`: turns are not judged, priorities are left alone, and proofs are taken on request only.
+
+Tests want it so on any machine.
+"""
 
 
 def plan_request(arguments: argparse.Namespace) -> PlanRequest:
@@ -169,6 +174,7 @@ def settings(arguments: argparse.Namespace) -> Settings:
         device_index=arguments.device_index,
         memory_limit_bytes=arguments.memory_limit,
         verify="only" if arguments.verify_only else "with" if arguments.verify or arguments.smoke else "off",
+        prove=_prove(arguments),
         verify_iterations=arguments.verify_iterations,
         tolerance=arguments.tolerance,
         cosine=arguments.cosine,
@@ -179,6 +185,13 @@ def settings(arguments: argparse.Namespace) -> Settings:
         collect_dynamo_counters=arguments.collect_dynamo_counters,
         print_subprocess=arguments.print_subprocess,
     )
+
+
+def _prove(arguments: argparse.Namespace) -> ProveMode:
+    """Say whether timing proofs are needed: of presets that count as another harness, on request only."""
+    if arguments.prove:
+        return "again"
+    return "once" if arguments.preset == "xlabench" and os.environ.get(QUIET) != "off" else "off"
 
 
 def command_line(arguments: Sequence[str]) -> str:

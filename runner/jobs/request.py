@@ -141,6 +141,7 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     start: Literal["fork", "interpreter"] = "fork"
     verify: bool = False
     verify_only: bool = False
+    prove: bool = False
     verify_iterations: Count = 3
     tolerance: Annotated[float, Meta(gt=0)] | None = None
     cosine: bool = False

@@ -19,6 +19,8 @@ from runner.messages import (
     Pause,
     Paused,
     Progress,
+    Prove,
+    Proved,
     Turn,
     Verified,
     Verify,
@@ -43,7 +45,7 @@ def serve(channel: Channel) -> None:
     try:
         while True:
             command = channel.receive(Command)
-            if isinstance(command, Verify | Instrument):
+            if isinstance(command, Verify | Prove | Instrument):
                 _extra(command, channel, enter)
                 return
             if isinstance(command, Load):
@@ -60,13 +62,18 @@ def serve(channel: Channel) -> None:
         _fail(channel, phase, error, measurement)
 
 
-def _extra(command: Verify | Instrument, channel: Channel, enter: Any) -> None:
+def _extra(command: Verify | Prove | Instrument, channel: Channel, enter: Any) -> None:
     """Do what an extra process is for; it answers once."""
     if isinstance(command, Verify):
         from runner.verify import verify
 
         enter("verify")
         channel.send(Verified(verify(command.load, command.timed_results), _of_dynamo(command.load)))
+    elif isinstance(command, Prove):
+        from runner.proof.process import prove
+
+        enter("measure")
+        channel.send(Proved(prove(command.load)))
     else:
         from runner.instrument.process import instrument
 

@@ -396,8 +396,35 @@ class Measurement:
             wait_all_s=waited.all_s if waited else None,
         )
 
-    def _timed(self, inputs: list[Any]) -> tuple[float, float]:
-        """Return seconds of all iterations together, and of their steps until they returned."""
+    @property
+    def runtime(self) -> Runtime:
+        """Return the device side, once the model is loaded."""
+        return self._runtime
+
+    @property
+    def module(self) -> Any:
+        """Return the model, once it is loaded."""
+        return self._workload.module
+
+    @property
+    def test(self) -> str:
+        """Return what is measured: `eval` or `train`."""
+        return self._config.test
+
+    def inputs(self, count: int) -> list[Any]:
+        """Return inputs of iterations as blocks get them."""
+        return self._inputs.fresh(count, self._runtime)
+
+    def take(self, inputs: list[Any]) -> tuple[float, Any]:
+        """Time iterations as a block's are; return seconds and the last output, which nobody has touched since."""
+        self._seed_host()
+        self._runtime.seed(self._settings.seed)
+        kept: list[Any] = []
+        seconds, _ = self._timed(inputs, kept)
+        return seconds, kept[0]
+
+    def _timed(self, inputs: list[Any], kept: list[Any] | None = None) -> tuple[float, float]:
+        """Return seconds of all iterations together, and of their steps until they returned; keep the last output."""
         import torch
 
         runtime, step = self._runtime, self._step
@@ -417,6 +444,8 @@ class Measurement:
                     runtime.after_iteration()
             runtime.after_block()
             total = time.perf_counter() - began
+        if kept is not None:
+            kept.append(output)
         del output
         return (total if timer is None else timer.seconds()), trace
 

@@ -14,6 +14,7 @@ from runner.schedule.examine import examine
 from runner.schedule.interleave import Table
 from runner.schedule.job import Job, Lease
 from runner.schedule.outcome import Arrangement, Outcome
+from runner.schedule.proofs import Proofs, refuse
 from store.record import FAILED
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Attempt:
     torchbench_dir: Path | None
     write: Callable[[Record], None]
     progress: ProgressView
+    proofs: Proofs = field(default_factory=Proofs)
     start: str | None = None
     """How its processes start, where it is not as the settings say."""
     records: list[Record] = field(default_factory=list)
@@ -142,7 +144,10 @@ class Attempt:
 
     def _record(self, job: Job, result: Outcome, how: Arrangement, seconds: float | None = None) -> None:
         """Examine the experiment where that was asked for, and write its record."""
+        proof = self.proofs.of(job, result)
+        result = refuse(result, proof)
         extras = examine(job, result)
+        extras.proof = proof
         record = outcome.make_record(
             job.entry,
             job.run_facts(),

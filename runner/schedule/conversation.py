@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner import failure
-from runner.messages import Exactly, Failed, Finish, Instrument, Load, Loaded, Report, Turn, Verify, WarmUp
+from runner.messages import Exactly, Failed, Finish, Instrument, Load, Loaded, Prove, Report, Turn, Verify, WarmUp
 from runner.schedule.outcome import Outcome
 from runner.schedule.quiet import TRIES_PER_ROUND, Judge
 
@@ -155,9 +155,9 @@ class Priming:
 
 @dataclass(frozen=True)
 class Extra:
-    """One question, one answer: verification, or dumps and profiles."""
+    """One question, one answer: verification, a timing proof, or dumps and profiles."""
 
-    command: Verify | Instrument
+    command: Verify | Prove | Instrument
 
     def requested(self, at: float) -> Extra:
         """Return the same: nothing here is timed from its request."""

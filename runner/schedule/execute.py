@@ -20,6 +20,7 @@ from runner.schedule.job import Lab
 from runner.schedule.outcome import RunFacts
 from runner.schedule.pool import Pool
 from runner.schedule.progress import ProgressView, duration, title
+from runner.schedule.proofs import Proofs
 from runner.schedule.quiet import QuietRun
 from runner.schedule.resume import remaining
 from runner.schedule.scheduler import Scheduler
@@ -136,6 +137,7 @@ def execute(
     on_record: Callable[[], None] | None = None,
     further: Callable[[], Further | None] | None = None,
     wait: bool = True,
+    proofs: Path | None = None,
 ) -> Result:
     """Measure what the run still lacks; every outcome is a record in the folder's `results.jsonl`.
 
@@ -149,6 +151,7 @@ def execute(
         further: asked, once everything is measured, for what is to be measured by more processes, until it names
             nothing; processes stay warm meanwhile.
         wait: for devices that others measure on, instead of refusing.
+        proofs: folder in which timing proofs are kept; None: they last as long as this call.
 
     Raises:
         DeviceBusy: somebody else measures on a device that the run needs, and `wait` is off.
@@ -192,6 +195,7 @@ def execute(
                     write=write,
                     progress=view,
                     history=history or History(),
+                    proofs=Proofs(folder=proofs),
                 )
                 _measure(scheduler, todo, folder, further)
     verified = folder.settings.verify != "off"

@@ -9,7 +9,7 @@ from store import advice, verification
 
 if TYPE_CHECKING:
     from runner.messages import Instrumented
-    from store.record import Artifact, Finding, Verification
+    from store.record import Artifact, Finding, Proof, Verification
 
 
 @dataclass(kw_only=True)
@@ -17,6 +17,7 @@ class Extras:
     """Empty where nothing extra was asked for."""
 
     verification: Verification | None = None
+    proof: Proof | None = None
     verify_metrics: dict[str, Any] = field(default_factory=dict)
     """For the record where no process was timed."""
     instrumented: list[Instrumented] = field(default_factory=list)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from runner.messages import Instrument, Settings, Verify
+    from runner.messages import Instrument, Prove, Settings, Verify
     from runner.schedule.caches import Caches
     from runner.schedule.outcome import Outcome, RunFacts
     from runner.schedule.pool import Pool
@@ -97,7 +97,9 @@ class Job:
         """Have a process of the same configuration fill the caches."""
         return self._seat("primer", Priming(self.load()), lambda: self._variables(scratch)).run()
 
-    def lead_extra(self, name: str, command: Verify | Instrument, more: Mapping[str, str] | None = None) -> Outcome:
+    def lead_extra(
+        self, name: str, command: Verify | Prove | Instrument, more: Mapping[str, str] | None = None
+    ) -> Outcome:
         """Lead an extra process, in caches of its own that go with it."""
         scratch = Scratch()
         try:

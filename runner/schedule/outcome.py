@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from runner.messages import Hello, Instrumented, Loaded, Report, Settings, Verified
+    from runner.messages import Hello, Instrumented, Loaded, Proved, Report, Settings, Verified
     from runner.schedule.arrange import Order
     from store.record import Accelerator
 
@@ -49,7 +49,7 @@ class Outcome:
     error: Error | None = None
     loaded: Loaded | None = None
     report: Report | None = None
-    answer: Verified | Instrumented | None = None
+    answer: Verified | Proved | Instrumented | None = None
     """Of an extra process."""
     machine: MachineState | None = None
     """What the machine did while the process lived; of a timed process."""
@@ -175,6 +175,7 @@ def make_record(
         timestamp=facts.timestamp,
         verification_code=_verification_code(outcome, extras),
         verification=extras.verification,
+        proof=extras.proof,
         record_id=identify("calibration") if twin else original,
         experiment_id=entry.experiment_id,
         variant=entry.variant,

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from runner.plan import Plan
     from store.record import Environment
 
-_FREE_SETTINGS = frozenset({"timeout_s", "memory_limit_bytes", "artifact_limit_bytes", "print_subprocess"})
-"""Settings that change no number, so that a resumed run may be given others: limits, and what is shown."""
+_FREE_SETTINGS = frozenset({"timeout_s", "memory_limit_bytes", "artifact_limit_bytes", "print_subprocess", "prove"})
+"""Settings that change no number, so that a resumed run may be given others: limits, what is shown and proved."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.schedule.attempt import Attempt
 from runner.schedule.history import History
+from runner.schedule.proofs import Proofs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,6 +29,7 @@ class Scheduler:
     write: Callable[[Record], None]
     progress: ProgressView
     history: History = field(default_factory=History)
+    proofs: Proofs = field(default_factory=Proofs)
 
     def measure(self, group: Group) -> None:
         """Measure a group; where something fails that passed last time, the whole group once more.
@@ -57,6 +59,7 @@ class Scheduler:
             torchbench_dir=self.torchbench_dir,
             write=self.write,
             progress=self.progress,
+            proofs=self.proofs,
             start=start,
         )
         return attempt.carry_out()

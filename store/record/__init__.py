@@ -13,7 +13,17 @@ import msgspec
 
 from store.record.environment import Environment, MachineState
 from store.record.experiment import Experiment, ExperimentConfig, ModelRef, Operator, UsedBy
-from store.record.findings import Artifact, Error, FallbackOp, Finding, Graph, GraphBreak, Replacement, Verification
+from store.record.findings import (
+    Artifact,
+    Error,
+    FallbackOp,
+    Finding,
+    Graph,
+    GraphBreak,
+    Proof,
+    Replacement,
+    Verification,
+)
 from store.record.measurement import Blocks, Measurement, Quiet, Turns, Until
 from store.record.run import PlanEntry, Run, RunFile
 from store.record.words import (
@@ -27,6 +37,7 @@ from store.record.words import (
     FallbackClass,
     Lowering,
     Phase,
+    ProofVerdict,
     Purpose,
     StartMethod,
     Status,
@@ -62,6 +73,8 @@ __all__ = [
     "Operator",
     "Phase",
     "PlanEntry",
+    "Proof",
+    "ProofVerdict",
     "Purpose",
     "Quiet",
     "Record",
@@ -99,6 +112,8 @@ class Record(msgspec.Struct, kw_only=True):
     timestamp: float
     verification_code: str = "VERIFIER_SKIPPED"
     verification: Verification | None = None
+    proof: Proof | None = None
+    """Of the backend's clock; None: none was taken."""
     outputs_file: str | None = None
     schema_version: int = SCHEMA_VERSION
     record_id: str

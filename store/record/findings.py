@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from store.record.words import FallbackClass, Lowering, Phase
+from store.record.words import FallbackClass, Lowering, Phase, ProofVerdict
 
 
 class Error(msgspec.Struct, kw_only=True):
@@ -91,6 +91,31 @@ class Verification(msgspec.Struct, kw_only=True):
     notes: list[str] = msgspec.field(default_factory=list)
     error: Error | None = None
     seconds: float | None = None
+
+
+class Proof(msgspec.Struct, kw_only=True):
+    """What the timing proof of the record's backend found: whether the times that are reported hold all of the work."""
+
+    verdict: ProofVerdict
+    """`unknown`: nothing speaks against it, and too little for it, as beside other programs."""
+    reason: str | None = None
+    """Why it did not pass."""
+    rule: int
+    """Version of the proof."""
+    taken_at: float
+    """Unix seconds; it is kept, so that it may be older than the run."""
+    iterations: int | None = None
+    """n of the passes with n, 2n and 4n iterations of the proof's model."""
+    reported_s: float | None = None
+    """Seconds of an iteration, timed as for a result."""
+    slope_s: float | None = None
+    """Seconds of a further iteration, by the line through the passes."""
+    fixed_s: float | None = None
+    """Seconds of no iteration, by the same line."""
+    unfinished_s: float | None = None
+    """Seconds after the end of the timing until the last output could be read, without reading it."""
+    outputs_equal: bool | None = None
+    """Whether the last timed outputs were eager's right when the clock had stopped."""
 
 
 class Graph(msgspec.Struct, kw_only=True):

@@ -34,6 +34,7 @@ CacheState = Literal["cold", "warm"]
 StartMethod = Literal["fork", "interpreter"]
 UntilRule = Literal["stable"]
 Weights = Literal["random", "pretrained"]
+ProofVerdict = Literal["passed", "failed", "unknown"]
 VerificationCode = Literal[
     "PASS",
     "FAIL",

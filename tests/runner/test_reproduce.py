@@ -3,6 +3,7 @@
 import shlex
 import sys
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import settings as examples
@@ -95,7 +96,7 @@ PROTOCOL = {
     "artifact_limit_bytes": ["--artifact-limit", "10M"],
     "collect_dynamo_counters": ["--collect-dynamo-counters"],
 }
-WITHOUT_A_FLAG = {"warmup_min", "steady_blocks", "quiet"}
+WITHOUT_A_FLAG = {"warmup_min", "steady_blocks", "quiet", "prove"}
 OF_A_WHOLE_RUN = {"purpose", "twins", "until_verdict", "time_budget_s"}
 """They say what is measured beside the experiment, not how it is."""
 SHOWN_ONLY = {"print_subprocess"}
@@ -218,7 +219,8 @@ def test_torchbench_is_looked_for_where_it_was_found(tmp_path):
 @given(share=st.floats(1e-6, 1, exclude_max=True))
 @examples(max_examples=100, deadline=None, derandomize=True)
 def test_any_target_comes_back_to_the_last_digit(share):
-    chosen = settings(until_stable=share)
+    _, usual = parsed(ONE)
+    chosen = msgspec.structs.replace(usual, until_stable=share, processes=1)
     assert parsed(words_of(reproduce(entry(), chosen)))[1] == chosen
 
 

@@ -1,0 +1,167 @@
+"""The process of a timing proof: it times a known model as results are timed, and then looks at what it got."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from runner.messages import Settings, Turn
+from runner.process.measure import Measurement
+from runner.proof.judge import RULE, STEPS, Repetition, judge
+from runner.verify.judge import largest
+from runner.verify.leaves import leaves
+from store.record import ExperimentConfig, Proof
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from runner.messages import Load
+
+SUITE, MODEL = "dummy", "dummy"
+"""It takes floating inputs, is built in milliseconds, and its work grows with the batch."""
+BATCH_OF_A_THREAD = 1024
+BATCH_OF_A_DEVICE = 1 << 18
+"""Work of milliseconds: far above what launching, cutting and waiting cost, so that these are not mistaken for it."""
+REPETITIONS = 5
+BLOCKS = 4
+"""Blocks that are timed as for a result, in each repetition."""
+SHORTEST_S = 0.03
+"""Of the shortest pass: long beside the clock and the scheduler's time slices, short enough to be repeated."""
+LONGEST = 16
+"""Iterations of the shortest pass at most: a clock that leaves out the work would ask for thousands."""
+EXACTNESS = 0.01
+"""Of a tensor's largest value. Compilers round by a hundredth of it; inputs of the other sign change more."""
+
+
+def prove(load: Load) -> Proof:
+    """Time the proof's model by the experiment's backend, and compare with eager what is there when the clock stops."""
+    load = _of_proof(load)
+    timed = _Timed(Measurement(load))
+    if not timed.warm_up():
+        return _unknown("the proof's model reached no steady state")
+    shortest = min(max(1, round(SHORTEST_S / timed.iteration_s)), LONGEST)
+    repetitions = [timed.repeat(shortest, number) for number in range(REPETITIONS)]
+    if not all(each.reported_s > 0 for each in repetitions):
+        return _unknown("the proof's model was compiled again while it was timed")
+    eager = _Timed(Measurement(_eager(load)))
+    wanted, others = (eager.read(eager.measurement.take([each])[1]) for each in (eager.changed, eager.usual))
+    wrong = next((name for found in timed.outputs if (name := first_difference(wanted, found)) is not None), None)
+    return judge(shortest, repetitions, wrong, sees=first_difference(wanted, others) is not None)
+
+
+def first_difference(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> str | None:
+    """Return the first tensor in which two results differ by more than compilers round, or None."""
+    for name in dict.fromkeys([*wanted, *found]):
+        old, new = wanted.get(name), found.get(name)
+        if old is None or new is None or old.shape != new.shape:
+            return name
+        distance = (old.double() - new.double()).abs()
+        if not bool((distance <= EXACTNESS * largest(old)).all()):  # not: NaN is different, too
+            return name
+    return None
+
+
+class _Timed:
+    """A loaded model whose iterations are timed as those of a result."""
+
+    def __init__(self, measurement: Measurement) -> None:
+        from torch.utils import _pytree as pytree
+
+        self.measurement = measurement
+        measurement.load()
+        self.usual = measurement.inputs(1)[0]
+        self.changed = pytree.tree_map(lambda leaf: -leaf, self.usual)
+        """Inputs of the last iteration alone: its output cannot be one that was there before."""
+        self.outputs: list[Mapping[str, Any]] = []
+        """What could be read of the last iteration of each pass, right when its clock had stopped."""
+
+    def warm_up(self) -> bool:
+        """Compile and warm up; say whether there is a steady state."""
+        self.measurement.first()
+        return self.measurement.warm_up().steady
+
+    @property
+    def iteration_s(self) -> float:
+        """Return seconds of an iteration in the last block."""
+        return float(self.measurement.report().metrics["per_iter_time"][-1])
+
+    def repeat(self, shortest: int, number: int) -> Repetition:
+        """Take blocks as for a result, then the three passes."""
+        self.measurement.turn(Turn(BLOCKS, number))
+        report = self.measurement.report()
+        times = [
+            seconds
+            for seconds, kind, each in zip(report.metrics["per_iter_time"], report.kinds, report.rounds, strict=True)
+            if kind == "steady" and each == number
+        ]
+        passes = [self._pass(shortest * step) for step in STEPS]
+        return Repetition(
+            reported_s=sorted(times)[len(times) // 2] if times else 0.0,
+            seconds=tuple(seconds for seconds, _ in passes),
+            unfinished_s=tuple(unfinished for _, unfinished in passes),
+        )
+
+    def _pass(self, count: int) -> tuple[float, float]:
+        """Time iterations; return their seconds, and how long the last output was still under way afterwards."""
+        inputs = [*self.measurement.inputs(count - 1), self.changed]
+        seconds, output = self.measurement.take(inputs)
+        began = time.perf_counter()
+        found = self.read(output)
+        first_s, began = time.perf_counter() - began, time.perf_counter()
+        # The same once more: what reading itself costs.
+        self.read(output)
+        self.outputs.append(found)
+        return seconds, first_s - (time.perf_counter() - began)
+
+    def read(self, output: Any) -> dict[str, Any]:
+        """Copy the output of the last iteration to the host, in train its gradients, too."""
+        measurement = self.measurement
+        found = leaves(measurement.runtime.to_host(output), "the output")
+        if measurement.test == "train":
+            for name, parameter in measurement.module.named_parameters():
+                found |= leaves(parameter.grad, f"the gradient of {name}")
+        return found
+
+
+def _of_proof(load: Load) -> Load:
+    """Return the same backend with the proof's model, and nothing of the experiment beside."""
+    config = load.config
+    proved = ExperimentConfig(
+        suite_name=SUITE,
+        model_name=MODEL,
+        test=config.test,
+        accelerator=config.accelerator,
+        xla=config.xla,
+        dynamo=config.dynamo,
+        torch_xla2=config.torch_xla2,
+        batch_size=_batch_size(config.accelerator, load.settings),
+    )
+    settings = load.settings
+    settings = Settings(
+        threads=settings.threads,
+        seed=settings.seed,
+        device_index=settings.device_index,
+        raise_priority=settings.raise_priority,
+        quiet=False,  # the scheduler looks at the whole process
+    )
+    return msgspec.structs.replace(load, config=proved, settings=settings, batch_size=proved.batch_size)
+
+
+def _batch_size(accelerator: str, settings: Settings) -> int:
+    if accelerator != "cpu":
+        return BATCH_OF_A_DEVICE
+    return BATCH_OF_A_THREAD * (settings.threads or len(os.sched_getaffinity(0)))
+
+
+def _eager(load: Load) -> Load:
+    """Return the same for eager, which a TPU does not have."""
+    accelerator = "cpu" if load.config.accelerator == "tpu" else load.config.accelerator
+    config = msgspec.structs.replace(load.config, xla=None, dynamo=None, torch_xla2=None, accelerator=accelerator)
+    return msgspec.structs.replace(load, config=config)
+
+
+def _unknown(reason: str) -> Proof:
+    return Proof(verdict="unknown", reason=reason, rule=RULE, taken_at=time.time())

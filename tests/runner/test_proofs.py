@@ -1,0 +1,149 @@
+"""When a run takes timing proofs, which results they refuse, and what is kept; the pool is a fake."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import types
+
+import pytest
+from runner_makers import ENVIRONMENT, entry, facts, settings
+from test_scheduler import GOOD, FakePool
+
+from runner.environments.others import Taken
+from runner.messages import Failed, Prove, Proved
+from runner.proof.judge import RULE
+from runner.schedule.job import Lab
+from runner.schedule.progress import ProgressView
+from runner.schedule.proofs import Proofs
+from runner.schedule.resume import Group, Member
+from runner.schedule.scheduler import Scheduler
+from store.record import Error, Proof
+
+LATE = "the last output is not there for another 3 ms"
+
+
+def proved(verdict="passed", reason=None, **more):
+    return (Proved(Proof(verdict=verdict, reason=reason, rule=RULE, taken_at=1e9, **more)),)
+
+
+FAILED = proved("failed", LATE)
+
+
+@pytest.fixture
+def measure(tmp_path):
+    """Measure eager with a pool; return the records."""
+
+    def run(pool, *entries, folder=tmp_path / "proofs", **chosen):
+        entries, written = entries or (entry(),), []
+        chosen = settings(**{"interleave": "off", "rounds": 1, "prove": "once", "quiet": False, **chosen})
+        Scheduler(
+            labs={"default": Lab(facts=facts(settings=chosen), pool=pool)},
+            folder=tmp_path,
+            torchbench_dir=None,
+            write=written.append,
+            progress=ProgressView(stream=io.StringIO(), members=[Member(each) for each in entries]),
+            proofs=Proofs(folder=folder),
+        ).measure(Group(name="g", entries=tuple(entries), attempt=1))
+        return written
+
+    return run
+
+
+def used(pool, cpus):
+    """Have others use so many CPUs each time somebody looks."""
+    looks = iter(cpus)
+    look = lambda: Taken(cpus=next(looks), steal_share=0.0, throttled_s=0.0)  # noqa: E731 - one line
+    pool.quiet.others = types.SimpleNamespace(look=look, root=1)
+
+
+def questions(pool):
+    return sum(isinstance(each, Prove) for each in pool.asked)
+
+
+def test_a_backend_is_proved_once_for_all_its_results(measure):
+    pool = FakePool(GOOD, proved(), GOOD, GOOD)
+    records = measure(pool, processes=3)
+    assert [(each.status, each.proof.verdict) for each in records] == [("ok", "passed")] * 3
+    assert questions(pool) == 1
+
+
+def test_a_failed_proof_refuses_the_result_with_its_reason(measure):
+    """Its samples stay in the record; no further process of it is measured."""
+    [record] = measure(FakePool(GOOD, FAILED), processes=3)
+    assert (record.status, record.error.type) == ("invalid", "TimingProof")
+    assert record.error.message == f"the timing proof of this backend failed: {LATE}; `--prove` repeats the proof"
+    assert record.metrics["total_time"] == GOOD[-1].metrics["total_time"]
+    assert record.proof.reason == LATE
+
+
+@pytest.mark.parametrize(("answer", "status"), [(proved(), "ok"), (FAILED, "invalid")])
+def test_a_kept_proof_holds_for_later_runs_until_it_is_repeated(measure, answer, status):
+    measure(FakePool(GOOD, answer))
+    later = FakePool(GOOD)
+    assert [each.status for each in measure(later)] == [status]
+    assert questions(later) == 0
+    again = FakePool(GOOD, proved())
+    assert [each.status for each in measure(again, prove="again")] == ["ok"]
+    assert [each.status for each in measure(FakePool(GOOD))] == ["ok"]
+
+
+def test_what_is_unknown_refuses_nothing_and_is_tried_again(measure, tmp_path):
+    for _ in range(2):
+        pool = FakePool(GOOD, proved("unknown", "noise"))
+        [record] = measure(pool)
+        assert (record.status, record.proof.verdict, questions(pool)) == ("ok", "unknown", 1)
+    assert not (tmp_path / "proofs").exists()
+
+
+def test_a_proof_that_breaks_is_unknown(measure):
+    error = Error(phase="measure", type="RuntimeError", message="no memory")
+    [record] = measure(FakePool(GOOD, (Failed(status="run_error", error=error),)))
+    assert (record.status, record.proof.verdict) == ("ok", "unknown")
+    assert record.proof.reason == "the proof did not end well: no memory"
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [(proved(), "unknown"), (FAILED, "unknown"), (proved("failed", "no output", outputs_equal=False), "failed")],
+)
+def test_beside_other_programs_times_prove_nothing(measure, answer, verdict):
+    """An output that is not there when the clock stops does, whoever else is busy."""
+    pool = FakePool(GOOD, answer)
+    used(pool, itertools.repeat(1.0))
+    [record] = measure(pool, quiet=True, wait_quiet=False, prove="again")
+    assert record.proof.verdict == verdict
+
+
+def test_beside_other_programs_none_is_taken_unless_asked_for(measure):
+    """It would prove nothing; the next result asks again."""
+    pool = FakePool(GOOD, GOOD, proved())
+    # At the begin of a process's turns, and where a result needs a proof.
+    used(pool, [0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    records = measure(pool, processes=2, quiet=True, wait_quiet=False)
+    assert [each.proof.verdict for each in records] == ["unknown", "passed"]
+    assert questions(pool) == 1
+
+
+CRASHED = (Failed(status="crashed", error=Error(phase="load", type="E", message="m")),)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "answers"), [({"prove": "off"}, GOOD), ({"verify": "only"}, CRASHED), ({}, CRASHED)]
+)
+def test_nothing_is_proved_where_there_is_no_number_or_nobody_asks(measure, chosen, answers):
+    pool = FakePool(answers)
+    [record] = measure(pool, **chosen)
+    assert (record.proof, questions(pool)) == (None, 0)
+
+
+def test_what_is_kept_says_what_it_holds_for(measure, tmp_path):
+    measure(FakePool(GOOD, proved()))
+    [file] = (tmp_path / "proofs").iterdir()
+    kept = json.loads(file.read_text())
+    assert (kept["backend"], kept["proof"]["verdict"], kept["machine_id"]) == (
+        "eager",
+        "passed",
+        ENVIRONMENT.machine_id,
+    )
