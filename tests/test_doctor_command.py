@@ -18,7 +18,9 @@ from runner.doctor.imports import Imports, try_imports
 from runner.environments import proc
 from runner.environments.machine import Machine
 from runner.environments.others import Taken
-from store.record import Environment, MachineState
+from runner.proof import kept
+from runner.proof.judge import RULE
+from store.record import Environment, MachineState, Proof
 from xlabench import doctor, main
 
 GIB = 2**30
@@ -76,6 +78,14 @@ def begun(**told):
 
 
 UNABLE = replace(HERE, backends={"cpu": {"eager": "torch is not installed"}})
+FAILED = kept.Kept(
+    proof=Proof(verdict="failed", reason="outputs came later", rule=RULE, taken_at=0.0),
+    backend="inductor",
+    accelerator="cpu",
+    test="eval",
+    machine_id="m",
+    environment={},
+)
 REFUSED = replace(QUIET, quiet_n=2, refusal="8 of 10 turns were disturbed by other programs (gcc); end them")
 
 
@@ -91,6 +101,10 @@ def test_a_machine_without_a_doubt_has_none():
     [
         ({"trial": REFUSED}, "8 of 10 turns were disturbed by other programs (gcc): end them."),
         ({"offers": (UNABLE,)}, "no backend can run in any interpreter: see the reasons at `backends`."),
+        (
+            {"offers": (replace(HERE, proofs=(FAILED,)),)},
+            "results of inductor on cpu in eval are refused, as its timing proof failed: outputs came later: `xlabench",
+        ),
         ({"disks": disk(100 * 2**20)}, "has 100 MiB free: free some"),
         ({"disks": disk(writable=False)}, "home cannot be written to: pass another --home"),
     ],
@@ -222,9 +236,32 @@ def test_a_package_that_cannot_be_imported_is_named(tmp_path, monkeypatch, torch
 
 def test_a_backend_whose_package_cannot_be_imported_cannot_run(tmp_path, monkeypatch):
     machine = planted_packages(tmp_path, monkeypatch, torch=GOOD_TORCH, torch_xla="raise OSError('no lib')")
-    offer = facts._offer(machine, Environment(name="default"))
+    offer = facts._offer(machine, Environment(name="default"), tmp_path)
     assert offer.backends["cpu"]["eager"] is None
     assert "torch_xla cannot be imported: OSError: no lib; install" in offer.backends["cpu"]["openxla+lazytensor"]
+
+
+# Timing proofs that the home keeps
+
+
+def test_proofs_of_these_versions_on_this_machine_are_told(tmp_path):
+    """What was proved elsewhere, with other versions or by an earlier rule is no proof of now."""
+    machine = Machine(packages={}, accelerators=CPU_ONLY, compiler="g++", python_header=True)
+    here = Environment(name="default", torch="2.9.1", machine_id="m")
+    versions = {name: getattr(here, name) for name in kept._VERSIONS}
+    passed = Proof(verdict="passed", rule=RULE, taken_at=0.0)
+    now = msgspec.structs.replace(FAILED, proof=passed, environment=versions)
+    for name, planted in {
+        "now": now,
+        "elsewhere": msgspec.structs.replace(now, machine_id="n"),
+        "older": msgspec.structs.replace(now, environment=versions | {"torch": "2.8"}),
+        "by an earlier rule": msgspec.structs.replace(now, proof=msgspec.structs.replace(passed, rule=0)),
+    }.items():
+        kept.write(tmp_path / kept.FOLDER, name, planted)
+    offer = facts._offer(machine, here, tmp_path)
+    assert offer.proofs == (now,)
+    assert ("proofs", "passed: inductor cpu eval") in screen.lines(replace(GOOD, offers=(offer,)))
+    assert ("proofs", "none yet; a run proves the clock of each backend once") in screen.lines(GOOD)
 
 
 # The screen

@@ -52,6 +52,14 @@ def _of_interpreters(facts: Facts) -> Iterator[Doubt]:
         yield Doubt(
             text="no backend can run in any interpreter", next_step="see the reasons at `backends`", refuses=True
         )
+    failed = (kept for offer in facts.offers for kept in offer.proofs if kept.proof.verdict == "failed")
+    for kept in failed:
+        yield Doubt(
+            text=f"results of {kept.backend} on {kept.accelerator} in {kept.test} are refused, as its timing proof "
+            f"failed: {kept.proof.reason}",
+            next_step="`xlabench run --prove` repeats the proof",
+            refuses=True,
+        )
     for name, why in facts.unasked.items():
         yield Doubt(text=why.rstrip("."), next_step=f"correct `{name}` in section [environments] of xlabench.toml")
 

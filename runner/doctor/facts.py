@@ -22,6 +22,7 @@ from runner.environments.machine import describe, detect
 from runner.environments.others import Others
 from runner.environments.state import Watch
 from runner.errors import UsageError
+from runner.proof import kept
 from runner.schedule import devices
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from runner.doctor.imports import Imports
     from runner.doctor.trial import Trial
     from runner.environments.machine import Machine
+    from runner.proof.kept import Kept
     from store.record import Accelerator, Environment, MachineState
 
 
@@ -41,6 +43,8 @@ class Offer:
     imports: Imports
     backends: Mapping[Accelerator, Mapping[str, str | None]]
     """By accelerator that is there: each backend with the reason why it cannot run, None where it can."""
+    proofs: tuple[Kept, ...] = ()
+    """Timing proofs of these versions on this machine that the home keeps."""
 
     @property
     def measurable(self) -> bool:
@@ -94,7 +98,7 @@ def look(home: Path, named: Mapping[str, Path], threads: int | None = None) -> F
     """
     found, unasked = _ask(named)
     here = found[0][0]
-    offers = tuple(_offer(machine, environment) for machine, environment in found)
+    offers = tuple(_offer(machine, environment, home) for machine, environment in found)
     own = next((offer.imports.threads for offer in offers if offer.imports.threads), None)
     usable = len(os.sched_getaffinity(0))
     watch = Watch("cuda" if "cuda" in here.accelerators else None)
@@ -134,7 +138,7 @@ def _ask(named: Mapping[str, Path]) -> tuple[list[tuple[Machine, Environment]], 
     return found, unasked
 
 
-def _offer(machine: Machine, environment: Environment) -> Offer:
+def _offer(machine: Machine, environment: Environment, home: Path) -> Offer:
     imports = try_imports(machine)
     backends = [*BACKENDS.values(), *BY_NAME.values(), *(TorchXla2(mode) for mode in ("torch_export", "extract_jax"))]
     return Offer(
@@ -147,6 +151,7 @@ def _offer(machine: Machine, environment: Environment) -> Offer:
             }
             for accelerator in machine.accelerators
         },
+        proofs=tuple(proof for proof in kept.read_all(home / kept.FOLDER) if kept.holds(proof, environment)),
     )
 
 

@@ -61,6 +61,15 @@ def _offer(offer: Offer, *, named: bool) -> Iterator[tuple[str, str]]:
         yield "backends", f"{prefix}on {accelerator} {', '.join(able) or 'none'}"
         for reason, names in _by_reason(reasons).items():
             yield "", f"{prefix}not {', '.join(names)} on {accelerator}: {reason}"
+    yield "proofs", prefix + (_proofs(offer) or "none yet; a run proves the clock of each backend once")
+
+
+def _proofs(offer: Offer) -> str:
+    """Return the verdicts of timing proofs, each with its backends, accelerators and tests."""
+    proved: dict[str, list[str]] = {}
+    for kept in offer.proofs:
+        proved.setdefault(kept.proof.verdict, []).append(f"{kept.backend} {kept.accelerator} {kept.test}")
+    return "; ".join(f"{verdict}: {', '.join(sorted(what))}" for verdict, what in sorted(proved.items()))
 
 
 def _by_reason(reasons: Mapping[str, str | None]) -> dict[str, list[str]]:

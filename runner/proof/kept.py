@@ -74,6 +74,12 @@ def read_all(folder: Path) -> list[Kept]:
     return found
 
 
+def holds(kept: Kept, environment: Environment) -> bool:
+    """Say whether a proof that is kept counts today, for these versions on this machine."""
+    versions = {name: getattr(environment, name) for name in _VERSIONS}
+    return (kept.proof.rule, kept.machine_id, kept.environment) == (RULE, environment.machine_id, versions)
+
+
 def write(folder: Path, key: str, kept: Kept) -> None:
     """Keep a proof."""
     folder.mkdir(parents=True, exist_ok=True)
