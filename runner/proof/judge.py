@@ -42,14 +42,16 @@ class Line:
 
     fixed_s: float
     slope_s: float
-    largest_residual_s: float
+    bend_s: float
+    """How much longer the middle pass took than a line through the outer two says."""
 
 
 def line(counts: Sequence[int], seconds: Sequence[float]) -> Line:
     """Fit a line by least squares."""
     fit = statistics.linear_regression(counts, seconds)
-    residuals = (abs(each - fit.intercept - fit.slope * count) for count, each in zip(counts, seconds, strict=True))
-    return Line(fixed_s=fit.intercept, slope_s=fit.slope, largest_residual_s=max(residuals))
+    (first, middle, last), (first_s, middle_s, last_s) = counts, seconds
+    between_s = first_s + (last_s - first_s) * (middle - first) / (last - first)
+    return Line(fixed_s=fit.intercept, slope_s=fit.slope, bend_s=middle_s - between_s)
 
 
 def judge(shortest: int, repetitions: Sequence[Repetition], wrong: str | None, *, sees: bool) -> Proof:
@@ -96,16 +98,18 @@ def judge(shortest: int, repetitions: Sequence[Repetition], wrong: str | None, *
 def _of_times(found: Proof, repetitions: Sequence[Repetition], lines: Sequence[Line]) -> list[tuple[Verdict, str]]:
     """Return each verdict about the times with what is to be said where they do not pass."""
     shortest, reported = found.iterations or 1, found.reported_s or 0.0
+    counts = [shortest * step for step in STEPS]
     off = [each.slope_s / reported - 1 for each in lines]
-    residuals = [each.largest_residual_s / (shortest * reported) for each in lines]
+    bends = [each.bend_s / (counts[1] * reported) for each in lines]
     unfinished = [statistics.median(each.unfinished_s) / reported for each in repetitions]
     slopes = f"a further iteration takes {_ms(found.slope_s)}, and {_ms(reported)} are reported"
     late = f"when the clock has stopped, the last output is not there for another {_ms(found.unfinished_s)}"
-    counts = [shortest * step for step in STEPS]
+    bent = f"the times of {counts[0]}, {counts[1]} and {counts[2]} iterations do not lie on a line"
     return [
         (_of(off), f"{slopes}: work is left out"),
         (_skipped(found, [-each for each in off]), f"{slopes}: iterations are skipped, or they overlap"),
-        (_of(residuals), f"the times of {counts[0]}, {counts[1]} and {counts[2]} iterations do not lie on a line"),
+        (_of(bends), bent),
+        (_of([-each for each in bends]), bent),
         (_of(unfinished), f"{late}; {_ms(reported)} are reported for an iteration"),
     ]
 

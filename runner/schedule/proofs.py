@@ -39,31 +39,39 @@ class Proofs:
             found = None
             if self.folder is not None and job.settings.prove == "once":
                 found = kept.read(self.folder, key)
-            if found is None and job.settings.prove == "once" and (taken := _taken(job)) > BUSY_CPUS:
-                return _unknown(
-                    f"other programs used {taken:.1f} CPUs, so none was taken"
-                )  # the next result asks again
+            if found is None and job.settings.prove == "once" and (taken := _others(job)) > BUSY_CPUS:
+                # The next result asks again.
+                return _unknown(f"other programs used {taken:.1f} CPUs, so none was taken")
             self._known[key] = found or self._take(job, key)
         return self._known[key]
 
     def _take(self, job: Job, key: str) -> Proof:
-        _taken(job)
         job.progress.note(f"Checking once that the times of {job.entry.backend} hold all of its work.")
-        outcome = job.lead_extra("proof", Prove(load=job.load()))
-        taken = _taken(job)
-        if not isinstance(outcome.answer, Proved):
-            what = outcome.error.message if outcome.error else outcome.status
-            return _unknown(f"the proof did not end well: {what}")
-        proof = outcome.answer.proof
-        if taken > BUSY_CPUS and proof.outputs_equal is not False:
-            # Times beside others prove nothing either way; an output that is not there does.
-            proof.verdict, proof.reason = "unknown", f"other programs used {taken:.1f} CPUs meanwhile"
+        proof = _taken_now(job)
+        if proof.verdict == "failed" and proof.outputs_equal:
+            # To refuse a backend for its times, they have to be wrong twice.
+            proof = _taken_now(job)
         if self.folder is not None and proof.verdict != "unknown":
             kept.write(self.folder, key, kept.of(job.entry, job.facts.environment, proof))
         return proof
 
 
-def _taken(job: Job) -> float:
+def _taken_now(job: Job) -> Proof:
+    """Take a proof in a process of its own."""
+    _others(job)
+    outcome = job.lead_extra("proof", Prove(load=job.load()))
+    taken = _others(job)
+    if not isinstance(outcome.answer, Proved):
+        what = outcome.error.message if outcome.error else outcome.status
+        return _unknown(f"the proof did not end well: {what}")
+    proof = outcome.answer.proof
+    if taken > BUSY_CPUS and proof.outputs_equal is not False:
+        # Times beside others prove nothing either way; an output that is not there does.
+        proof.verdict, proof.reason = "unknown", f"other programs used {taken:.1f} CPUs meanwhile"
+    return proof
+
+
+def _others(job: Job) -> float:
     """Return the CPUs that others have used since this was asked last; 0 where that is not known or no matter."""
     return (job.pool.quiet.others.look().cpus or 0.0) if job.settings.quiet else 0.0
 

@@ -28,7 +28,7 @@ def proved(verdict="passed", reason=None, **more):
     return (Proved(Proof(verdict=verdict, reason=reason, rule=RULE, taken_at=1e9, **more)),)
 
 
-FAILED = proved("failed", LATE)
+FAILED = proved("failed", LATE, outputs_equal=True)
 
 
 @pytest.fixture
@@ -71,16 +71,22 @@ def test_a_backend_is_proved_once_for_all_its_results(measure):
 
 def test_a_failed_proof_refuses_the_result_with_its_reason(measure):
     """Its samples stay in the record; no further process of it is measured."""
-    [record] = measure(FakePool(GOOD, FAILED), processes=3)
+    [record] = measure(FakePool(GOOD, FAILED, FAILED), processes=3)
     assert (record.status, record.error.type) == ("invalid", "TimingProof")
     assert record.error.message == f"the timing proof of this backend failed: {LATE}; `--prove` repeats the proof"
     assert record.metrics["total_time"] == GOOD[-1].metrics["total_time"]
     assert record.proof.reason == LATE
 
 
-@pytest.mark.parametrize(("answer", "status"), [(proved(), "ok"), (FAILED, "invalid")])
-def test_a_kept_proof_holds_for_later_runs_until_it_is_repeated(measure, answer, status):
-    measure(FakePool(GOOD, answer))
+def test_times_have_to_be_wrong_twice(measure):
+    pool = FakePool(GOOD, FAILED, proved())
+    [record] = measure(pool)
+    assert (record.status, record.proof.verdict, questions(pool)) == ("ok", "passed", 2)
+
+
+@pytest.mark.parametrize(("answers", "status"), [([proved()], "ok"), ([FAILED, FAILED], "invalid")])
+def test_a_kept_proof_holds_for_later_runs_until_it_is_repeated(measure, answers, status):
+    measure(FakePool(GOOD, *answers))
     later = FakePool(GOOD)
     assert [each.status for each in measure(later)] == [status]
     assert questions(later) == 0

@@ -72,4 +72,4 @@ def test_outputs_that_are_alike_for_all_inputs_prove_nothing():
 def test_the_line_is_that_of_least_squares():
     found = line([1, 2, 4], [1.0, 3.0, 4.0])
     assert (found.slope_s, found.fixed_s) == pytest.approx((13 / 14, 0.5))
-    assert found.largest_residual_s == pytest.approx(9 / 14)
+    assert found.bend_s == pytest.approx(1.0)

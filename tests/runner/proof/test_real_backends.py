@@ -31,7 +31,7 @@ def proved(pool: Pool, folder: Path, test: Test) -> Record:
     of = entry("openxla+lazytensor", test=test)
     written: list[Record] = []
     Scheduler(
-        labs={"default": Lab(facts=facts(settings=settings(repeat=5, prove="again", quiet=False)), pool=pool)},
+        labs={"default": Lab(facts=facts(settings=settings(repeat=5, prove="again")), pool=pool)},
         folder=folder,
         torchbench_dir=None,
         write=written.append,
@@ -47,11 +47,12 @@ def test_lazy_tensors_pass_as_they_are_timed(pool: Pool, tmp_path: Path, test: T
     """They return before their work is done, and the clock stops after it; on a busy machine it takes some tries."""
     for _ in range(TRIES):
         record = proved(pool, tmp_path, test)
-        assert record.proof is not None
-        if record.proof.verdict != "unknown":
-            break
+        if record.proof is not None:
+            assert (record.proof.outputs_equal, record.proof.verdict in ("passed", "unknown")) == (True, True)
+            if record.proof.verdict == "passed":
+                break
     else:
-        pytest.skip(f"the machine is too busy for times that prove something: {record.proof.reason}")
+        pytest.skip("the machine is too busy for times that prove something")
     assert (record.proof.verdict, record.status, record.proof.outputs_equal) == ("passed", "ok", True), record.proof
     [file] = kept.read_all(tmp_path / "proofs")
     assert (file.backend, file.test, file.proof) == ("openxla+lazytensor", test, record.proof)
