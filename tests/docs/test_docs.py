@@ -89,7 +89,7 @@ def test_every_command_of_a_peer_shown_can_be_translated(document: Path) -> None
         words = shlex.split(line, comments=True)
         if package == "runner":
             # Programs of others that are named are those of tests/published_commands.yaml.
-            if words[0].startswith("-"):
+            if words[0].startswith("--"):
                 experiment_runner.parser().parse_args(words)
         elif words[0] == "runner":
             matrix.flags_table().parser("runner", "").parse_args(words[1:])
