@@ -20,6 +20,7 @@ from runner.process.inputs import Inputs
 from runner.process.priority import LIBRARIES, raise_priority
 from runner.process.probe import Probe
 from runner.process.samples import IN_STEADY_STATE, Block, Samples, call_difference, difference
+from runner.process.spread import spread
 from runner.process.steady import is_steady, steady_start
 from runner.process.until import Turns
 from runner.process.waits import Waits
@@ -128,6 +129,7 @@ class Measurement:
             warnings=[*self._workload.notes, *self._other_batch()],
             weights=self._workload.weights,
             policy=self._policy,
+            threads_sleep=self._runtime.is_xla,
         )
 
     def _other_batch(self) -> list[str]:
@@ -244,12 +246,16 @@ class Measurement:
 
     def _rewarm(self, least: int) -> int:
         """Take blocks that are timed apart, until caches and clocks are back; return compilations among them."""
+        import torch
+
         seconds = ACCELERATORS[self._config.accelerator].rewarm_s
         times: list[float] = []
         changes = 0
         spent = 0.0
         while len(times) < least or (spent < seconds and len(times) < MAX_REWARM_BLOCKS):
             block = self._block()
+            if not times and not self._runtime.is_xla and self._policy != LIBRARIES:
+                spread(torch.get_num_threads())
             times.append(block.total_s)
             spent += block.spent_s
             changes += block.changes

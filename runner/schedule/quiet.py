@@ -115,6 +115,8 @@ class Judge:
     key: str = ""
     """Of the experiment."""
     policy: str = "libraries"
+    threads_sleep: bool = False
+    """Its threads sleep while they wait for each other, so that they have waits of their own whoever else is there."""
     turns: Turns = field(default_factory=Turns)
     programs: list[str] = field(default_factory=list)
     _seconds: list[float] = field(default_factory=list)
@@ -156,8 +158,9 @@ class Judge:
         """Keep the last turn's waiting as the process's own where nobody else interfered."""
         turns = self.turns
         share, probe_wait, cpus = turns.wait_share[-1], turns.probe_wait_share[-1], turns.others_cpus[-1]
-        alone = (cpus or 0.0) < OTHERS_CPUS
-        if share is not None and (alone or (probe_wait is not None and probe_wait < PROBE_WAIT)):
+        # Of threads that spin nothing is learned beside others: woken together they may wait for each other only there.
+        free = self.threads_sleep and probe_wait is not None and probe_wait < PROBE_WAIT
+        if share is not None and (free or (cpus or 0.0) < OTHERS_CPUS):
             self.run.own_waits[self.key].append(share)
 
     def _judge_waits(self) -> None:

@@ -35,9 +35,9 @@ class Said:
         return self.taken.pop(0) if len(self.taken) > 1 else self.taken[0]
 
 
-def judge(*taken, **settings):
+def judge(*taken, sleeps=False, **settings):
     run = QuietRun(others=Said(*taken))
-    return Judge(settings=Settings(**settings), planned=10, run=run, key="model")
+    return Judge(settings=Settings(**settings), planned=10, run=run, key="model", threads_sleep=sleeps)
 
 
 def turn(wait_s, probe=FREE, blocks=2):
@@ -159,8 +159,13 @@ def test_waits_without_others_are_the_backends_own():
     assert found.disturbed == ()
 
 
-def test_own_waits_are_learned_and_earlier_turns_judged_anew():
-    found = judge(BUSY)
+def test_threads_that_spin_have_no_waits_of_their_own_beside_others():
+    """Woken together beside a busy core they wait for each other, however free the cores are for the probe."""
+    assert len(judged([turn(0.47)] * 10, BUSY).disturbed) == 10
+
+
+def test_own_waits_of_sleeping_threads_are_learned_and_earlier_turns_judged_anew():
+    found = judge(BUSY, sleeps=True)
     assert [found.judge(number, turn(0.3)) for number in range(4)] == [False, False, True, True]
     assert found.disturbed == ()
     assert found.judge(4, turn(0.31))

@@ -1,0 +1,39 @@
+"""Threads that spin are put onto cores of their own, once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+CODE = """
+import os, threading, time
+from runner.process.spread import spread
+cores = sorted(os.sched_getaffinity(0))
+stop = time.monotonic() + 5
+def spin():
+    while time.monotonic() < stop:
+        sum(range(1000))
+thread = threading.Thread(target=spin)
+thread.start()
+sum(range(10_000_000))
+calls = []
+real = os.sched_setaffinity
+os.sched_setaffinity = lambda pid, mask: (calls.append((pid, sorted(mask))), real(pid, mask))
+spread(2)
+stop = 0
+print(len({pid for pid, _ in calls}), [mask for _, mask in calls[:2]] == [[cores[0]], [cores[1]]])
+print(sorted(os.sched_getaffinity(0)) == cores == sorted(os.sched_getaffinity(thread.native_id)))
+calls.clear()
+spread(len(cores) + 1)
+spread(1)
+print(calls)
+"""
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core")
+def test_the_busiest_threads_get_a_core_each_and_may_move_afterwards():
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:3] == ["2 True", "True", "[]"]
