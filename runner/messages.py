@@ -227,8 +227,6 @@ class Loaded(msgspec.Struct, tag="loaded", frozen=True, kw_only=True):
     """What the model was built with: `random` also where a download was asked for and could not be had."""
     policy: str = "libraries"
     """How its threads wait and at which priority, as in `Quiet`."""
-    threads_sleep: bool = False
-    """Its threads sleep while they wait for each other, as XLA's do: waking, they wait for a core; else they spin."""
 
 
 class Probed(msgspec.Struct, frozen=True, kw_only=True):

@@ -129,7 +129,6 @@ class Measurement:
             warnings=[*self._workload.notes, *self._other_batch()],
             weights=self._workload.weights,
             policy=self._policy,
-            threads_sleep=self._runtime.is_xla,
         )
 
     def _other_batch(self) -> list[str]:
@@ -254,13 +253,18 @@ class Measurement:
         spent = 0.0
         while len(times) < least or (spent < seconds and len(times) < MAX_REWARM_BLOCKS):
             block = self._block()
-            if not times and not self._runtime.is_xla and self._policy != LIBRARIES:
-                spread(torch.get_num_threads())
+            if not times and self._spins and self._policy != LIBRARIES:
+                spread(torch.get_num_threads(), self._probe.cores)
             times.append(block.total_s)
             spent += block.spent_s
             changes += block.changes
         self._rewarm_times += times
         return changes
+
+    @property
+    def _spins(self) -> bool:
+        """Say whether the threads that compute spin while they wait for each other; those of XLA's pool sleep."""
+        return self._config.accelerator == "cpu" and not self._runtime.is_xla
 
     def pause(self) -> None:
         """Get ready to be stopped for as long as it may take; say what might keep others waiting meanwhile."""

@@ -7,9 +7,12 @@ import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runner.messages import Probed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MAX_CORES = 8
 """Cores that are probed; on larger machines the first of those that the process may use."""
@@ -28,6 +31,8 @@ _SCHEDSTAT = Path("/proc/thread-self/schedstat")
 class Probe:
     """Does the same work on one core after the other; its arrays are made once."""
 
+    cores: Sequence[int] = field(default_factory=lambda: sorted(os.sched_getaffinity(0)))
+    """Those that the process may use."""
     _arrays: tuple[Any, ...] = field(default_factory=tuple)
 
     def take(self) -> Probed:
@@ -35,10 +40,10 @@ class Probe:
 
         While the process's other threads rest, whoever keeps this thread from a core is another program.
         """
-        cores = os.sched_getaffinity(0)
+        bound = os.sched_getaffinity(0)
         seconds, shares = [], []
         try:
-            for core in sorted(cores)[:MAX_CORES]:
+            for core in self.cores[:MAX_CORES]:
                 with contextlib.suppress(OSError):
                     os.sched_setaffinity(0, {core})
                 tries = [self._timed() for _ in range(TRIES)]
@@ -46,7 +51,7 @@ class Probe:
                 shares.append(sum(waited for _, waited in tries) / sum(worked + waited for worked, waited in tries))
         finally:
             with contextlib.suppress(OSError):
-                os.sched_setaffinity(0, cores)
+                os.sched_setaffinity(0, bound)
         return Probed(seconds=seconds, wait_share=max(shares))
 
     def _timed(self) -> tuple[float, float]:

@@ -1,33 +1,35 @@
-"""Put threads that spin onto cores of their own when a stopped process goes on."""
+"""Give each thread that spins a core of its own, so that another program does not push two of them onto one."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _TASKS = Path("/proc/self/task")
 
 
-def spread(count: int) -> None:
-    """Move the busiest threads of this process to different cores once; afterwards the kernel may move them as before.
+def spread(count: int, cores: Sequence[int]) -> None:
+    """Bind the busiest threads of this process to different cores.
 
     Threads that are woken together (SIGCONT) land on the one core that no other program uses, and a pool that spins
     stays there: its threads wait for each other although a core with a program of lower priority is theirs to take.
+    Moved apart without being bound, they come together again.
 
     Args:
-        count: threads that compute at the same time; more than there are cores are left where they are.
+        count: threads that compute at the same time; where they are more than the cores, all are left where they are.
+        cores: those that the process may use.
     """
-    cores = sorted(os.sched_getaffinity(0))
     if not 1 < count <= len(cores):
         return
     busiest = sorted(_cpu_times().items(), key=lambda item: -item[1])[:count]
     for core, (thread, _) in zip(cores, busiest, strict=False):
         with contextlib.suppress(OSError):
             os.sched_setaffinity(thread, {core})
-    for thread, _ in busiest:
-        with contextlib.suppress(OSError):
-            os.sched_setaffinity(thread, cores)
 
 
 def _cpu_times() -> dict[int, int]:

@@ -80,7 +80,6 @@ class Timing:
         judge = talk.judge = Judge(
             settings=settings, planned=len(self.turns), run=talk.pool.quiet, key=self.key, policy=answer.policy
         )
-        judge.threads_sleep = answer.threads_sleep
         failed = yield from self._measure(talk, settings, judge)
         report = failed or talk.ask(Finish(judge.disturbed))
         if isinstance(report, Failed):

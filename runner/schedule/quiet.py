@@ -28,10 +28,8 @@ WAIT_SHARE = 0.05
 """A thread that waits for a twentieth of a turn makes it so much longer at most: half of what a result may be off."""
 OTHERS_CPUS = 0.05
 """Under a twentieth of one CPU in other hands, waits are the backend's own: its locks, its threads beyond the cores."""
-PROBE_WAIT = 0.05
-"""Where the probe, alone in its process, waits for less of its time, others do not keep this process from the cores."""
 LEAST_OWN = 3
-"""Turns in which nobody else interfered, from which a process's own waiting is known."""
+"""Turns beside nobody, from which a process's own waiting is known."""
 STEAL_SHARE = 0.05
 PROBE_RATIO = 1.5
 """Of the fixed work's usual time at this hour; docs/measurement.md has what idle and shared cores show."""
@@ -66,7 +64,7 @@ class QuietRun:
     group_waited_s: float = 0.0
     """Before the turns of the group that is being measured."""
     own_waits: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    """By experiment: wait shares of turns in which nobody else interfered."""
+    """By experiment: wait shares of turns beside nobody."""
     _probes: deque[float] = field(default_factory=lambda: deque(maxlen=PROBES_KEPT))
 
     def probe_ratio(self, probes: Sequence[Probed]) -> float | None:
@@ -115,8 +113,6 @@ class Judge:
     key: str = ""
     """Of the experiment."""
     policy: str = "libraries"
-    threads_sleep: bool = False
-    """Its threads sleep while they wait for each other, so that they have waits of their own whoever else is there."""
     turns: Turns = field(default_factory=Turns)
     programs: list[str] = field(default_factory=list)
     _seconds: list[float] = field(default_factory=list)
@@ -155,12 +151,12 @@ class Judge:
         return quiet
 
     def _learn(self) -> None:
-        """Keep the last turn's waiting as the process's own where nobody else interfered."""
-        turns = self.turns
-        share, probe_wait, cpus = turns.wait_share[-1], turns.probe_wait_share[-1], turns.others_cpus[-1]
-        # Of threads that spin nothing is learned beside others: woken together they may wait for each other only there.
-        free = self.threads_sleep and probe_wait is not None and probe_wait < PROBE_WAIT
-        if share is not None and (free or (cpus or 0.0) < OTHERS_CPUS):
+        """Keep the last turn's waiting as the process's own where nobody else used the CPUs.
+
+        Beside others nothing is learned: threads of one process wait for each other there as they do not alone.
+        """
+        share, cpus = self.turns.wait_share[-1], self.turns.others_cpus[-1]
+        if share is not None and cpus is not None and cpus < OTHERS_CPUS:
             self.run.own_waits[self.key].append(share)
 
     def _judge_waits(self) -> None:
@@ -177,10 +173,10 @@ class Judge:
     def own_share(self) -> float | None:
         """Return what processes of this experiment wait on their own: threads that sleep and wake wait for each other.
 
-        The lower quartile, so that a few turns that others disturbed unseen do not raise it; None of too few turns.
+        The median; None of too few turns.
         """
-        shares = sorted(self.run.own_waits[self.key])
-        return shares[len(shares) // 4] if len(shares) >= LEAST_OWN else None
+        shares = self.run.own_waits[self.key]
+        return statistics.median(shares) if len(shares) >= LEAST_OWN else None
 
     @property
     def quiet_n(self) -> int:

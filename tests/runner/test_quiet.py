@@ -35,9 +35,9 @@ class Said:
         return self.taken.pop(0) if len(self.taken) > 1 else self.taken[0]
 
 
-def judge(*taken, sleeps=False, **settings):
+def judge(*taken, **settings):
     run = QuietRun(others=Said(*taken))
-    return Judge(settings=Settings(**settings), planned=10, run=run, key="model", threads_sleep=sleeps)
+    return Judge(settings=Settings(**settings), planned=10, run=run, key="model")
 
 
 def turn(wait_s, probe=FREE, blocks=2):
@@ -160,13 +160,16 @@ def test_waits_without_others_are_the_backends_own():
 
 
 def test_threads_that_spin_have_no_waits_of_their_own_beside_others():
-    """Woken together beside a busy core they wait for each other, however free the cores are for the probe."""
+    """Woken together beside a busy core they wait for each other there, however free the cores are for the probe."""
     assert len(judged([turn(0.47)] * 10, BUSY).disturbed) == 10
 
 
-def test_own_waits_of_sleeping_threads_are_learned_and_earlier_turns_judged_anew():
-    found = judge(BUSY, sleeps=True)
-    assert [found.judge(number, turn(0.3)) for number in range(4)] == [False, False, True, True]
+def test_own_waits_are_learned_beside_nobody_and_earlier_turns_judged_anew():
+    """Threads that sleep and wake wait for each other; until that is known, a turn beside others looks disturbed."""
+    found = judge(BUSY, ALONE, ALONE, ALONE, BUSY)
+    assert not found.judge(0, turn(0.3))
+    for number in range(1, 4):
+        assert found.judge(number, turn(0.3))
     assert found.disturbed == ()
     assert found.judge(4, turn(0.31))
     assert not found.judge(5, turn(0.7))
