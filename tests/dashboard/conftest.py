@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +42,18 @@ def _charts(request: pytest.FixtureRequest) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch, schemapi.debug_mode(False):
         patch.setattr(schemapi.SchemaBase, "validate", classmethod(lambda _cls, _spec, _schema=None: None))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _components_are_looked_for_once() -> Iterator[None]:
+    """A page that is opened lets Streamlit read what every installed package says of itself: most of its time."""
+    from streamlit.components.v2 import manifest_scanner
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            manifest_scanner, "scan_component_manifests", functools.cache(manifest_scanner.scan_component_manifests)
+        )
         yield
 
 
