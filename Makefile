@@ -10,8 +10,8 @@ TOLD := $(abspath $(HOME_DIR))/faults.jsonl
 # Hundreds of processes are started: each would compile our own modules again where the environment forbids to keep them.
 export PYTHONDONTWRITEBYTECODE :=
 # Compilers and browsers take all cores for themselves: more than two at once would only get in each other's way.
-QUICK_TESTS = $(BIN)/python -m pytest -m 'not slow' -n auto --maxprocesses 4 --dist loadfile $(PYTEST_ARGS)
-SLOW_TESTS = $(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
+# Files run in the order that tests/conftest.py gives them, the long ones first.
+TESTS = $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run smoke report serve test test-all test-fast lint format bench docs screenshots faults trust clean
@@ -39,13 +39,13 @@ serve: $(READY) ## serve the dashboard on http://127.0.0.1:8501
 test: $(READY) ## lint, types, import rules and all tests; sets up what is missing (chromium too)
 	@VENV=$(VENV) sh tools/setup_tests.sh
 	@$(MAKE) --no-print-directory lint
-	@$(QUICK_TESTS) || quick=$$?; $(SLOW_TESTS) -m 'slow and not thorough' && exit $${quick:-0}
+	@$(TESTS) -m 'not thorough'
 
 test-all: test ## and the long forms: every process killed, every real model under every backend: half an hour more
-	@$(SLOW_TESTS) -m thorough
+	@$(TESTS) -m thorough
 
 test-fast: $(READY) ## the tests that take seconds
-	@$(QUICK_TESTS)
+	@$(TESTS) -m 'not slow'
 
 lint: $(READY) ## ruff, strict types, import rules
 	@$(BIN)/ruff check .

@@ -62,6 +62,13 @@ def pytest_collection_finish() -> None:
     _heap.settle()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take long, else one worker would be at the last of them while the other is idle."""
+    long = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in long)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol() -> Generator[None, object, object]:
     """Put back what a page leaves: Streamlit names its script `__main__`, which a spawned process would run."""

@@ -1,8 +1,9 @@
 """A process that has imported the rooms of the command, and forks one for each call: what a command costs is its work.
 
 A call is a process as a user's is, with arguments, folder, environment and exit code of its own; only its imports are
-done. Nothing here has imported torch, and nothing runs before the fork: neither DuckDB nor Arrow has a thread then. It
-does not take the interpreter down at its end: whole interpreters, from start to end, are in tests/test_interpreters.py.
+done. Nothing runs before the fork: neither DuckDB nor Arrow has a thread then. It does not take the interpreter down at
+its end: whole interpreters, from start to end, are in tests/test_interpreters.py. Only what measures is forked from a
+process that has imported torch, too, for the fork server that it starts (tests/warm_server.py).
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ import threading
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from tests import warm_server
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,16 +74,17 @@ def run(
         subprocess.TimeoutExpired: it took longer; it is ended.
     """
     call = Call(module, [str(word) for word in words], str(cwd), dict(os.environ if env is None else env))
+    imports = warm_server.imports_of(call.words) if module == "xlabench" else None
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        code = _asked(call, (out.fileno(), err.fileno()), timeout)
+        code = _asked(call, imports, (out.fileno(), err.fileno()), timeout)
         for said in (out, err):
             said.seek(0)
         return subprocess.CompletedProcess(call.words, code, out.read().decode(), err.read().decode())
 
 
-def _asked(call: Call, said: tuple[int, int], timeout: float) -> int:
+def _asked(call: Call, imports: str | None, said: tuple[int, int], timeout: float) -> int:
     """Have a call carried out; return its exit code, below 0 where a signal has ended it."""
-    control = _started()
+    control = _started(imports)
     with tempfile.TemporaryFile() as told:
         told.write(json.dumps(call).encode())
         told.seek(0)
@@ -99,12 +103,13 @@ def _asked(call: Call, said: tuple[int, int], timeout: float) -> int:
 
 
 @functools.cache
-def _started() -> socket.socket:
-    """Start the process that forks, once; it ends with this one."""
+def _started(imports: str | None) -> socket.socket:
+    """Start the process that forks, once for what it imports of torch; it ends with this one."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    command = [sys.executable, "-m", "tests.warm", str(theirs.fileno())]
+    command = [sys.executable, "-m", "tests.warm", str(theirs.fileno()), *([imports] if imports else [])]
+    env = {**os.environ, **(warm_server.environment() if imports else {})}
     with theirs:
-        popen = subprocess.Popen(command, cwd=ROOT, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL)
+        popen = subprocess.Popen(command, cwd=ROOT, env=env, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL)
 
     def end() -> None:
         ours.close()
@@ -152,6 +157,8 @@ def _become(descriptors: Sequence[int]) -> Call:
 def main() -> None:
     for room in ROOMS:
         importlib.import_module(room)
+    if sys.argv[2:]:
+        warm_server.import_torch(sys.argv[2])
     gc.freeze()  # else each forked process would copy all of it when it looks for garbage
     code = _code(_serve(socket.socket(fileno=int(sys.argv[1]))))
     for thread in threading.enumerate():

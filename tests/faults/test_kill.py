@@ -18,6 +18,7 @@ from runner.schedule import processes
 from store.ingest import ingest
 from store.query import connect, current_snapshot
 from tests import warm
+from tests.tiers import first_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 
 ROOT = Path(__file__).resolve().parents[2]
-TIMES = 5
+TIMES = pytest.mark.parametrize("times", first_of([2, 5]))
+"""How often in a row; the second time meets what the first has left."""
 GONE_WITHIN_S = 5.0
 PATIENCE_S = 120.0
 TERMINAL = {**os.environ, "TTY_COMPATIBLE": "1", "COLUMNS": "200"}
@@ -135,9 +137,10 @@ BEFORE = pytest.mark.parametrize("before", [do_nothing, stop_the_child])
 
 
 @BEFORE
-def test_scheduler_killed(live: LiveRun, tmp_path: Path, before: Callable[[LiveRun], None]) -> None:
+@TIMES
+def test_scheduler_killed(live: LiveRun, tmp_path: Path, before: Callable[[LiveRun], None], times: int) -> None:
     """Each time, the unfinished experiment is measured again by the next call; the finished one is not."""
-    for number in range(TIMES):
+    for number in range(times):
         if number:
             live.go_on()
             assert "finished before: faulty/fine" in live.log.read_text()
@@ -150,7 +153,7 @@ def test_scheduler_killed(live: LiveRun, tmp_path: Path, before: Callable[[LiveR
     assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
 
 
-@pytest.mark.parametrize("_", range(TIMES))
+@pytest.mark.parametrize("_", first_of(range(5)))
 def test_fork_server_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
     """The server is started anew and the experiment, which is not to blame, is measured again."""
     live.server.kill()
@@ -161,9 +164,10 @@ def test_fork_server_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
 
 
 @BEFORE
-def test_child_killed(live: LiveRun, tmp_path: Path, before: Callable[[LiveRun], None]) -> None:
+@TIMES
+def test_child_killed(live: LiveRun, tmp_path: Path, before: Callable[[LiveRun], None], times: int) -> None:
     """A crash is a record with its signal, and counts as finished unless failures are asked for again."""
-    for number in range(TIMES):
+    for number in range(times):
         if number:
             live.go_on("--retry-failed")
         before(live)

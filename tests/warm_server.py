@@ -1,0 +1,168 @@
+"""A fork server of a run, forked from the run's own process, which has torch imported: that is most of a short run.
+
+Such a server is a child of its scheduler as any other, in a session, with descriptors, an environment and a tag of its
+own; only its imports are done. Where anything might tell the two apart (a variable that torch may read while it is
+imported, another interpreter, a thread, other modules), the server is started as it always is. Servers from start to
+end are in tests/runner/test_server.py and tests/faults, whose commands are whole interpreters.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import importlib.util
+import itertools
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+import types
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from runner.schedule.processes import TAG
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+SERVER = ["-m", "runner.process.server"]
+MODULES = {
+    "torch": ("torch", "torch._dynamo", "torch._inductor.compile_fx"),
+    "torch_xla": (
+        *("torch", "torch._dynamo", "torch._inductor.compile_fx"),
+        *("torch_xla", "torch_xla.core.xla_model", "torch_xla.debug.metrics", "torch_xla._dynamo.dynamo_bridge"),
+    ),
+}
+FIXED = {"TORCH_WARM_POOL": "0", "HF_HUB_OFFLINE": "1"}
+"""What a pool gives every server."""
+NOT_TORCHS = ("XLABENCH_", "PYTEST_", "PYTHONPATH", TAG)
+"""Names, or their beginnings, of variables that torch does not read while it is imported."""
+NO_RUN = "00000000-0000-0000-0000-000000000000"
+
+
+def imports_of(words: Sequence[str]) -> str | None:
+    """Return what the servers of a command import: a key of `MODULES`, or None where it measures nothing."""
+    if words[:1] != ["run"]:
+        return None
+    asked = {value for name, value in itertools.pairwise(words) if name == "--xla"}
+    imports = "torch" if asked == {"None"} else "torch_xla"
+    return imports if importlib.util.find_spec(imports) else None
+
+
+def environment() -> dict[str, str]:
+    """Return the variables that a process has from its start whose forks are to become servers."""
+    return {**FIXED, TAG: NO_RUN}
+
+
+def import_torch(imports: str) -> None:
+    """Do what a server does before it says hello, and have the servers of this process's forks forked from them."""
+    os.environ.pop(TAG)
+    start = _Starts(dict(os.environ))
+    for module in MODULES[imports]:
+        importlib.import_module(module)
+    from runner.process import toolchain
+    from runner.schedule import pool
+
+    toolchain.prepare()
+    pool.subprocess = types.SimpleNamespace(  # type: ignore[assignment]
+        **{name: getattr(subprocess, name) for name in subprocess.__all__} | {"Popen": start}
+    )
+
+
+class _Starts:
+    """Stands for `subprocess.Popen` where a pool starts its processes."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = _of_torch(variables)
+
+    def __call__(self, command: list[str], **how: Any) -> subprocess.Popen[bytes]:
+        tag = how["env"].get(TAG, "")
+        if not (self._is_alike(command, how["env"]) and _names_run(tag)):
+            return subprocess.Popen(command, **how)
+        gc.collect()  # what is garbage now must not close a descriptor of the server later
+        pid = os.fork()
+        if pid:
+            return _Forked(command, pid)
+        try:
+            _become(command, tag, **how)
+        except SystemExit as ended:
+            os._exit(int(ended.code or 0))
+        except BaseException:  # noqa: BLE001 - a forked process must never return into the scheduler
+            traceback.print_exc()
+        os._exit(1)
+
+    def _is_alike(self, command: Sequence[str], variables: Mapping[str, str]) -> bool:
+        return (
+            command[0] == sys.executable
+            and list(command[1:3]) == SERVER
+            and "--single" not in command
+            and ("torch_xla" in command) == ("torch_xla" in sys.modules)
+            and _of_torch(variables) == self._variables
+            and _threads_n() == 1
+        )
+
+
+def _threads_n() -> int:
+    return len(list(Path("/proc/self/task").iterdir()))
+
+
+def _of_torch(variables: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in variables.items() if not name.startswith(NOT_TORCHS)}
+
+
+class _Forked(subprocess.Popen[bytes]):
+    """A child that was forked: what waits for, asks or ends a process does so with this one."""
+
+    def __init__(self, command: list[str], pid: int) -> None:
+        self.args, self.pid, self.returncode = command, pid, None
+        self.stdin = self.stdout = self.stderr = None
+        self._child_created, self._waitpid_lock, self._sigint_wait_secs = True, threading.Lock(), 0.25
+
+
+def _names_run(tag: str) -> bool:
+    """Say whether this process has room for the run's tag where the kernel shows what its environment was."""
+    return len(tag) == len(NO_RUN) and _place_of_tag() is not None
+
+
+def _place_of_tag() -> int | None:
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    start, end = int(fields[47]), int(fields[48])  # env_start and env_end: see proc(5)
+    found = ctypes.string_at(start, end - start).find(f"{TAG}={NO_RUN}".encode())
+    return None if found < 0 else start + found + len(TAG) + 1
+
+
+def _become(
+    command: Sequence[str],
+    tag: str,
+    *,
+    env: Mapping[str, str],
+    pass_fds: Sequence[int],
+    stdin: int,
+    stdout: IO[bytes],
+    stderr: IO[bytes],
+    start_new_session: bool,
+) -> None:
+    """Take what a new interpreter would begin with, and serve."""
+    assert (stdin, start_new_session) == (subprocess.DEVNULL, True)
+    os.setsid()
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    place = _place_of_tag()
+    assert place is not None
+    ctypes.memmove(place, tag.encode(), len(tag))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for number, descriptor in enumerate((nothing, stdout.fileno(), stderr.fileno())):
+        os.dup2(descriptor, number)
+    first = 3
+    for kept in sorted(pass_fds):
+        os.closerange(first, kept)
+        first = kept + 1
+    os.closerange(first, os.sysconf("SC_OPEN_MAX"))
+    os.environ.clear()
+    os.environ.update(env)
+    sys.argv[1:] = command[3:]
+    runpy.run_module(SERVER[1], run_name="__main__", alter_sys=True)
