@@ -6,12 +6,14 @@ HOME_DIR ?= xlabench-data
 SMOKE := $(HOME_DIR)/runs/smoke
 READY := $(VENV)/.ready
 PYTEST_ARGS ?=
+# Of an earlier call of the tests, whose order is repeated.
+SEED ?=
 TOLD := $(abspath $(HOME_DIR))/faults.jsonl
 # Hundreds of processes are started: each would compile our own modules again where the environment forbids to keep them.
 export PYTHONDONTWRITEBYTECODE :=
 # Compilers and browsers take all cores for themselves: more than two at once would only get in each other's way.
 # Files run in the order that tests/conftest.py gives them, the long ones first.
-TESTS = $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+TESTS = $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(if $(SEED),--randomly-seed=$(SEED)) $(PYTEST_ARGS)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run smoke report serve test test-all test-fast lint format bench docs screenshots faults trust clean
@@ -36,7 +38,7 @@ report: $(READY) ## print the speedups, and who is fastest
 serve: $(READY) ## serve the dashboard on http://127.0.0.1:8501
 	@$(BIN)/xlabench serve --home $(HOME_DIR)
 
-test: $(READY) ## lint, types, import rules and all tests; sets up what is missing (chromium too)
+test: $(READY) ## lint, types, import rules and all tests, in random order (SEED=… repeats one); sets up what is missing (chromium too)
 	@VENV=$(VENV) sh tools/setup_tests.sh
 	@$(MAKE) --no-print-directory lint
 	@$(TESTS) -m 'not thorough'

@@ -38,17 +38,16 @@ def rows(store):
         return found
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    root = tmp_path_factory.mktemp("migrated")
+@pytest.fixture
+def store(tmp_path):
     records = demo_records("run-1", 1_760_000_000.0, 1.0, "nightly")
     timed = next(record for record in records if record.status == "ok")
     timed.graphs.append(Graph(kind="fx", fingerprint="aa", ops=3, op_histogram={"add": 3}, fusions=1))
     blocks_n = len(timed.metrics["total_time"])
     timed.metrics |= {"speedup": [1.5], "xla_ExecuteTime_time_s": [0.515625] * blocks_n}
-    folder = write_run(root / "run", records)
-    ingest([folder], root / "store")
-    return root / "store"
+    folder = write_run(tmp_path / "run", records)
+    ingest([folder], tmp_path / "store")
+    return tmp_path / "store"
 
 
 def test_every_migration_fills_the_rows_that_are_there(store):
