@@ -190,3 +190,31 @@ def test_one_run_is_no_trend(monkeypatch, factory, tmp_path):
     assert not at.exception
     assert "One run of this label: a trend needs two" in text(at)
     assert "<script>" not in text(at)
+
+
+def test_where_turns_begin_to_be_judged_an_upright_line_says_so(monkeypatch, factory, tmp_path):
+    """Numbers from before may hold the work of other programs; a store of one kind of runs has no such line."""
+    from dashboard import data
+    from dashboard.screens.trends.page import _with_rule
+    from store.ingest import ingest
+    from store.record import Quiet
+
+    def run(name, day, quiet):
+        record = factory.make_record(run_id=name, label="nightly", timestamp=1_780_000_000.0 + day * 86_400)
+        record.measurement.quiet = quiet
+        return factory.write_run(tmp_path / "runs" / name, [record])
+
+    old = [run("a", 0, None), run("b", 1, None)]
+    judged = run("c", 2, Quiet(rule=1, policy="libraries"))
+    before = ingest(old, tmp_path / "before").snapshot
+    after = ingest([*old, judged], tmp_path / "after").snapshot
+    begins = [query.fetch(query.connect(each), data.sql("rule_begins")) for each in (before, after)]
+    assert begins[0] == []
+    assert [(row["marked_at"].day, row["who"]) for row in begins[1]] == [(30, "xlabench")]
+    names = ["mark_id", "marked_at", "text", "who", "model", "suite", "test", "backend", "variant", "environment"]
+    marks = pd.DataFrame(columns=[*names, "accelerator", "machine_id"])
+    drawn = _with_rule(marks, pd.DataFrame(begins[1]))
+    rows = pd.DataFrame({"run_started": [row["marked_at"] for row in begins[1]] * 2, "model": ["alexnet"] * 2})
+    assert list(events_of(drawn, rows)["short"]) == ["disturbed turns are left out from here on"]
+    at = open_page(monkeypatch, tmp_path / "after", "trends")
+    assert not at.exception

@@ -43,9 +43,20 @@ def show(view: View) -> None:
         shown = int(rows.loc[rows["run_id"] == view.selection.run_id, "planned_n"].sum())
         frame.head("Trends", view, _said(view, part, keys, moved, wanted), shown, baseline=True)
     marks = data.rows(view.snapshot, "marks", view.selection)
-    overall.show(view, part, keys, wanted, marks)
-    single.show(view, keys, wanted, moved, marks)
+    drawn = _with_rule(marks, data.rows(view.snapshot, "rule_begins", view.selection))
+    overall.show(view, part, keys, wanted, drawn)
+    single.show(view, keys, wanted, moved, drawn)
     changes.show(view, moved, marks)
+
+
+def _with_rule(marks: pd.DataFrame, begins: pd.DataFrame) -> pd.DataFrame:
+    """Return the marks, and from where on turns were judged: numbers from before may hold other programs' work."""
+    if begins.empty:
+        return marks
+    import pandas as pd  # noqa: PLC0415 - most stores have no such place
+
+    of_ours = begins.reindex(columns=marks.columns)
+    return pd.concat([marks, of_ours], ignore_index=True) if len(marks) else of_ours
 
 
 def _sections(rows: pd.DataFrame) -> list[tuple[str, ...]]:
