@@ -64,7 +64,8 @@ def plan(*entries: PlanEntry) -> Plan:
 
 
 def settings(**changes: Any) -> Settings:
-    return Settings(**{"processes": 1, **changes})
+    # What runs beside the tests is no matter of theirs: see test_quiet.py.
+    return Settings(**{"processes": 1, "quiet": False, "raise_priority": False, **changes})
 
 
 def facts(**changes: Any) -> RunFacts:

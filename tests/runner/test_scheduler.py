@@ -100,7 +100,7 @@ def measure(tmp_path):
         pools = {"default": pool, **(others or {})}
         written = []
         # One entry after the other, in one turn, is what most tests are about; others say how.
-        chosen = {"interleave": "off", "rounds": 1, **chosen}
+        chosen = {"interleave": "off", "rounds": 1, "quiet": True, **chosen}
         replicas = settings(**chosen).replicas
         scheduler = Scheduler(
             labs={name: Lab(facts=of(name, chosen), pool=each) for name, each in pools.items()},

@@ -78,7 +78,8 @@ def test_missing_packages_are_named_before_the_run_and_are_load_errors_in_it(tmp
     done = xlabench("run", *words, *EAGER, "--home", tmp_path, "--output-dirname", tmp_path / "run")
     sentence, summary, *_ = done.stdout.splitlines()
     assert sentence == (
-        "torchbench needs packages that are not installed: also_lacking: absent_package; lacking: absent_package"
+        "torchbench needs packages that are not installed: also_lacking: absent_package; lacking: absent_package. "
+        "Install them: pip install absent_package"
     )
     assert "2 runnable" in summary
     assert {each["status"] for each in records(tmp_path / "run").values()} == {"load_error"}
