@@ -522,7 +522,7 @@ def test_a_compilation_in_the_turn_spoils_it_and_warm_up_resumes(begin):
 
 
 def test_a_fixed_number_of_blocks_is_labelled_afterwards(begin):
-    measurement = begin(Step(run_s=9.0, compiles=1), Step(run_s=5.0, compiles=1), Step())
+    measurement = begin(Step(run_s=9.0, compiles=1), Step(run_s=5.0, compiles=1), Step(), quiet=True)
     measurement.first()
     found = measurement.exactly(10)
     assert (found.steady, found.blocks, found.facts.blocks) == (True, 10, 8)
