@@ -42,9 +42,15 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def test_a_new_failure_is_tried_once_more(home: Path) -> None:
+@pytest.fixture(scope="module")
+def again(home: Path) -> subprocess.CompletedProcess[str]:
+    """The model fails once in a second run."""
     (home / "fails").touch()
-    done = run(home, "again", "--strict")
+    return run(home, "again", "--strict")
+
+
+def test_a_new_failure_is_tried_once_more(home: Path, again: subprocess.CompletedProcess[str]) -> None:
+    done = again
     assert done.returncode == 0, done.stderr
     assert "passed last time and fails now" in done.stderr
     assert "Measured 1 experiments" in done.stdout
@@ -60,10 +66,8 @@ def test_a_new_failure_is_tried_once_more(home: Path) -> None:
     assert [each["path"].rsplit("/")[-1] for each in second["artifacts"]] == ["attempt-2-timed.log"]
 
 
+@pytest.mark.usefixtures("again")
 def test_the_views_take_the_newest_attempt(home: Path) -> None:
-    if not (home / "runs" / "again").exists():
-        (home / "fails").touch()
-        run(home, "again")
     with connect(current_snapshot(home / "store")) as con:
         rows = con.execute("SELECT run_label, status, steady_n FROM results ORDER BY run_started").fetchall()
     assert rows == [("faulty", "ok", 3), ("faulty", "ok", 3)]

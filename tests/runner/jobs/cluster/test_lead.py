@@ -114,7 +114,7 @@ def test_records_come_to_the_shared_place_under_the_name_that_it_tells(site):
 @pytest.mark.parametrize("how", ["asked at the place", "killed"])
 def test_it_takes_the_attempt_with_it_and_gives_the_device_back(site, how):
     site.lead(*HANGS, run="hangs", accelerators=("cpu",))
-    site.until(lambda: "measuring" in site.log() or "step_hangs" in site.log(), "measuring")
+    site.until(lambda: any(site.home.rglob("attempt-1-timed*.log")), "measuring")
     assert site.left()
     if how == "killed":
         site.popen.kill()
