@@ -31,6 +31,14 @@ def proved(verdict="passed", reason=None, **more):
 FAILED = proved("failed", LATE, outputs_equal=True)
 
 
+@pytest.fixture(autouse=True)
+def _nobody_else(monkeypatch):
+    """Another worker of the tests is no other program that a proof would wait for."""
+    from runner.environments.others import Others, Taken
+
+    monkeypatch.setattr(Others, "look", lambda self: Taken(cpus=0.0, steal_share=0.0, throttled_s=0.0))
+
+
 @pytest.fixture
 def measure(tmp_path):
     """Measure eager with a pool; return the records."""
