@@ -112,7 +112,10 @@ def _failure(fault: Fault, subject: Subject, python: str, limit_s: float) -> Ite
 
 def _wrong_answer(fault: Fault, subject: Subject, python: str, limit_s: float) -> Iterator[Candidate]:
     del python, limit_s
-    yield _model(fault, subject, "wrong_answer", subject.judging())
+    failed = str((fault.record.get("verification") or {}).get("first_failed"))
+    # `result[0]` holds the predictions of a step that returns everything.
+    predicts = subject.config.test == "train" and failed.startswith(("prediction", "result[0]"))
+    yield _model(fault, subject, "wrong_answer", {**subject.judging(), "PREDICTS": predicts})
 
 
 def _ending(fault: Fault, subject: Subject, error: Mapping[str, Any]) -> Candidate:

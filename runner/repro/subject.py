@@ -151,6 +151,8 @@ def of_record(record: Mapping[str, Any], *, verified: bool = False) -> Subject:
         raise UsageError("torch_xla2 has no script of this kind; measure it again by the record's reproduce command.")
     found = (record.get("verification") or {}) if verified else {}
     settings = _settings(str(record.get("reproduce") or ""))
+    if iterations := found.get("iterations"):
+        settings = msgspec.structs.replace(settings, verify_iterations=iterations)
     return Subject(config=config, batch_size=found.get("batch_size") or experiment.get("batch_size"), settings=settings)
 
 

@@ -39,6 +39,8 @@ SAMPLES: int | None = None
 """Of an iteration; outputs with one entry for each are judged in chunks."""
 ROWS = 4
 """Samples of a chunk."""
+PREDICTS = False
+"""A step of training returns what the model predicts, which alone is compared: the loss of many samples hides it."""
 KNOWN: tuple[tuple[str, float], ...] = ()
 """Deviations that count as right: names of tensors as an expression, and the tolerance that they have."""
 

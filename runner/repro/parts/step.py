@@ -21,6 +21,7 @@ from runner.repro.parts.given import (
     OPTIMIZER,
     OVERRIDES,
     PRECISION,
+    PREDICTS,
     SEED,
     TEST,
 )
@@ -69,7 +70,7 @@ def place(module: Any, dtype: str, device: Any) -> Any:
 
 
 def make_step(module: Any, loss: Any, device: Any, dtype: str = DTYPE) -> Callable[..., Any]:
-    """Return the function of one iteration; training returns the loss."""
+    """Return the function of one iteration; training returns the loss, or predictions where those are the fault."""
     autocast: Callable[[], Any] = contextlib.nullcontext
     if dtype == "amp":
         autocast = functools.partial(torch.autocast, device.type, dtype=getattr(torch, AMP_DTYPE))
@@ -79,33 +80,24 @@ def make_step(module: Any, loss: Any, device: Any, dtype: str = DTYPE) -> Callab
         with autocast():
             return module(*args, **kwargs)
 
-    def train(args: Any, kwargs: Any) -> Any:
-        module.zero_grad(set_to_none=True)
-        with autocast():
-            value = loss(module(*args, **kwargs))
-        value.backward()
-        if optimizer is not None:
-            optimizer.step()
-        return value
-
     def forward(args: Any, kwargs: Any) -> Any:
         with autocast():
-            return loss(module(*args, **kwargs))
+            prediction = module(*args, **kwargs)
+            return prediction, loss(prediction)
 
-    def one_graph(compile_: Callable[..., Any]) -> Callable[..., Any]:
-        captured = compile_(forward)
-
-        def around(args: Any, kwargs: Any) -> Any:
+    def around(captured: Callable[..., Any]) -> Callable[..., Any]:
+        def train(args: Any, kwargs: Any) -> Any:
             module.zero_grad(set_to_none=True)
-            value = captured(args, kwargs)
+            prediction, value = captured(args, kwargs)
             value.backward()
             if optimizer is not None:
                 optimizer.step()
-            return value
+            return (prediction, value) if PREDICTS else value
 
-        return around
+        return train
 
-    train.one_graph = one_graph  # type: ignore[attr-defined]
+    train = around(forward)
+    train.one_graph = lambda compile_: around(compile_(forward))  # type: ignore[attr-defined]
 
     optimizer = None
     if TEST == "train" and OPTIMIZER:

@@ -20,6 +20,7 @@ from runner.repro.parts.given import (
     LARGER_MULTIPLIER,
     MAX_MULTIPLIER,
     OPTIMIZER,
+    PREDICTS,
     ROWS,
     SAMPLES,
     SEED,
@@ -126,9 +127,11 @@ def copied(tensor: Any) -> Any:
 
 
 def collected(module: Any, output: Any, *, double: bool) -> dict[str, Any]:
-    """Return outputs in eval; in training the loss, gradients, buffers and, after an optimizer's step, parameters."""
+    """Return outputs in eval; in training predictions alone where they are the fault, else all that it changes."""
     if TEST == "eval":
         return leaves(output, "output", double=double)
+    if PREDICTS:
+        return leaves(output[0], "prediction", double=double)
     found = leaves(output, "loss", double=double)
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
@@ -159,7 +162,11 @@ def judged_by(
     scale = max(
         (largest(each) for each in alike if isinstance(each, torch.Tensor) and each.is_floating_point()), default=0.0
     )
-    rows = ROWS if kind == "output" and isinstance(value, torch.Tensor) and value.shape[:1] == (SAMPLES,) else None
+    rows = (
+        ROWS
+        if kind in ("output", "prediction") and isinstance(value, torch.Tensor) and value.shape[:1] == (SAMPLES,)
+        else None
+    )
     return judge(value, result, double, rule, 0.0 if exact_known else scale, rows)
 
 

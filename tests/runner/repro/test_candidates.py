@@ -1,5 +1,6 @@
 """Which scripts are tried for a fault: small ones first, and none that could do harm."""
 
+import msgspec
 import pytest
 
 from runner.repro.candidates import candidates
@@ -47,8 +48,6 @@ def all_of(fault):
 
 
 def with_record(fault, **changes):
-    import msgspec
-
     return msgspec.structs.replace(fault, record={**fault.record, **changes})
 
 
@@ -126,3 +125,15 @@ def test_texts_of_a_record_cannot_leave_their_place(fault):
     calls = [node.func.attr for node in ast.walk(ast.parse(one.script)) if isinstance(node, ast.Call)
              and isinstance(node.func, ast.Attribute)]  # fmt: skip
     assert "system" not in calls
+
+
+@pytest.mark.parametrize(
+    ("test", "failed", "predicts"),
+    [("train", "prediction[1]", True), ("train", "grad.first.weight", False), ("eval", "output", False)],
+)
+def test_a_wrong_answer_is_looked_for_where_it_was_found(fault, test, failed, predicts):
+    verification = {"code": "FAIL", "first_failed": failed, "decided_by": "rmse", "batch_size": 64, "iterations": 5}
+    found = fault(test=test, verification_code="FAIL")
+    [one] = all_of(msgspec.structs.replace(with_record(found, verification=verification), kind="wrong_answer"))
+    for line in (f"PREDICTS = {predicts}", "SAMPLES = 64", "ITERATIONS = 5"):
+        assert f"\n{line}\n" in one.script

@@ -7,6 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from runner.repro.bundle import bundle
 from runner.repro.candidates import Candidate
 from runner.repro.prove import prove
 
@@ -65,6 +66,42 @@ def test_a_script_that_stands_alone_sees_nothing_of_ours(monkeypatch):
     script = "import os, sys; print(os.environ.get('PYTHONPATH')); print('SHOWN: yes')"
     assert outcome(script).output.startswith("None\n")
     assert str(Path.cwd()) in outcome(script, alone=False).output
+
+
+ONE_WRONG_ROW = """
+import torch
+
+
+class OneWrongRow(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+
+    def forward(self, values):
+        right = self.layer(values)
+        wrong = torch.zeros_like(right)
+        wrong[1234] = 0.3 * torch.compiler.is_compiling()
+        return right + wrong
+
+
+def build():
+    torch.manual_seed(0)
+    return OneWrongRow(), (torch.rand(4096, 4),), {}, lambda outputs: outputs.square().mean()
+
+
+TEST = "train"
+DYNAMO = "aot_eager"
+SAMPLES = 4096
+ROWS = 16
+"""
+
+
+@pytest.mark.parametrize(("predicts", "expected"), [(False, "not shown"), (True, "shown")])
+def test_a_row_that_the_loss_of_many_samples_hides_is_shown_in_what_the_model_predicts(predicts, expected):
+    script = bundle("wrong_answer", f"{ONE_WRONG_ROW}\nPREDICTS = {predicts}\n")
+    proof = outcome(f"from __future__ import annotations\n{script}")
+    assert proof.outcome == expected, proof.output
+    assert ("first tensor that differs: prediction" in proof.output) == predicts
 
 
 def test_what_cannot_be_tried_says_why():
