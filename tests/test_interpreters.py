@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs and their index, which the verbs read; `ingest` finds nothing new."""
     made = tmp_path_factory.mktemp("home")
-    factory.demo_runs(made)
+    factory.demo_store(made)
     return made
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("ingest", "new records"),
+        ("ingest", "0 new records"),
         ("sql SELECT+1", "1 rows"),
         ("report", "Speedup over inductor"),
         ("report weekly", "# "),

@@ -49,12 +49,14 @@ ROOMS = (
 )
 PATIENCE_S = 400.0
 _LIMIT_BYTES = 1 << 20
+_CODE = "-c"
 
 
 class Call(NamedTuple):
     """What one process is told."""
 
     module: str
+    """`-c` where the first word is a program."""
     words: Sequence[str]
     folder: str
     variables: Mapping[str, str]
@@ -74,7 +76,18 @@ def run(
         subprocess.TimeoutExpired: it took longer; it is ended.
     """
     call = Call(module, [str(word) for word in words], str(cwd), dict(os.environ if env is None else env))
-    imports = warm_server.imports_of(call.words) if module == "xlabench" else None
+    return _done(call, warm_server.imports_of(call.words) if module == "xlabench" else None, timeout)
+
+
+def program(
+    code: str, *words: str, imports: str, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run `python -c CODE WORDS…` where the modules of `imports`, a key of `warm_server.MODULES`, are there already."""
+    call = Call(_CODE, [code, *words], str(ROOT), dict(os.environ if env is None else env))
+    return _done(call, imports, PATIENCE_S)
+
+
+def _done(call: Call, imports: str | None, timeout: float) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         code = _asked(call, imports, (out.fileno(), err.fileno()), timeout)
         for said in (out, err):
@@ -173,7 +186,11 @@ def main() -> None:
 def _code(call: Call) -> int:
     """Carry out a call; return its exit code as the interpreter would make it."""
     try:
-        runpy.run_module(call.module, run_name="__main__", alter_sys=True)
+        if call.module == _CODE:
+            del sys.argv[1]
+            exec(compile(call.words[0], "<string>", "exec"), {"__name__": "__main__"})
+        else:
+            runpy.run_module(call.module, run_name="__main__", alter_sys=True)
     except SystemExit as ended:
         return int(ended.code or 0)
     except BaseException:  # noqa: BLE001 - as at the end of any interpreter

@@ -99,7 +99,7 @@ def serving(start: Callable[[int], subprocess.Popen[str]]) -> Iterator[str]:
         yield url
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
 
 
 @contextlib.contextmanager

@@ -47,7 +47,7 @@ def worker(home):
         yield
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
 
 
 def test_one_click_measures_both_sides_and_the_verdict_appears_without_a_reload(page, home, token):

@@ -10,7 +10,7 @@ import pytest
 from harness import settled
 from playwright.sync_api import expect
 
-WAIT_MS = 15_000
+WAIT_MS = 60_000
 
 
 def query(page):

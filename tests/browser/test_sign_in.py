@@ -14,7 +14,7 @@ from streamlit.web.server.starlette.starlette_app_utils import create_signed_val
 
 from tests.command import served
 
-WAIT_MS = 20_000
+WAIT_MS = 60_000
 SECRET = "what signs the cookies of this test's server"
 SECRETS = """
 [auth]

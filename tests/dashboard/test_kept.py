@@ -58,17 +58,17 @@ def test_two_at_the_same_time_make_it_once_and_others_need_not_wait(ask, made):
     def slow():
         made.append("slow")
         begun.set()
-        assert go.wait(20)
+        assert go.wait(60)
         return b"slow"
 
     both = [threading.Thread(target=ask.kept.get, args=("slow", slow)) for _ in range(2)]
     for each in both:
         each.start()
-    assert begun.wait(20)
+    assert begun.wait(60)
     ask("other")
     go.set()
     for each in both:
-        each.join(20)
+        each.join(60)
     assert made == ["slow", "other"]
 
 

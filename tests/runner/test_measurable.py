@@ -1,12 +1,10 @@
 """What can be measured nowhere is said when it is planned."""
 
-import subprocess
-import sys
-
 import pytest
 from runner_makers import config
 
 from runner.plan.measurable import not_measurable
+from tests import warm
 
 
 @pytest.mark.parametrize(
@@ -45,6 +43,6 @@ with torch.no_grad():
 def test_the_bridge_runs_tensors_of_the_host_on_the_host():
     """The reason why keep-model-data-on-cuda is refused: XLA executes nothing. Where it does, it can be measured."""
     pytest.importorskip("torch_xla")
-    done = subprocess.run([sys.executable, "-c", BRIDGE], capture_output=True, text=True, check=True)
+    done = warm.program(BRIDGE, imports="torch_xla")
     assert done.stdout.split() == ["cpu", "None"]
     assert "Please move all tensors to xla device" in done.stderr

@@ -44,7 +44,7 @@ def process(tmp_path):
     ours.close()
 
 
-def ask(pool, process, seconds=5.0):
+def ask(pool, process, seconds=60.0):
     phases = []
     answer = pool.ask(process, Finish(), time.monotonic() + seconds, phases.append)
     return answer, phases
@@ -147,7 +147,7 @@ def test_while_an_answer_is_due_somebody_watches(pool, process, monkeypatch):
         if len(seen) == 3:
             theirs.send(loaded())
 
-    assert pool.ask(ours, Finish(), time.monotonic() + 5.0, lambda _: None, watch) == loaded()
+    assert pool.ask(ours, Finish(), time.monotonic() + 60, lambda _: None, watch) == loaded()
     assert len(seen) == 3
 
 
@@ -158,14 +158,14 @@ def test_a_watch_ends_the_wait_by_raising(pool, process, monkeypatch):
         raise MemoryExceeded("too much")
 
     with pytest.raises(MemoryExceeded):
-        pool.ask(process[0], Finish(), time.monotonic() + 5.0, lambda _: None, watch)
+        pool.ask(process[0], Finish(), time.monotonic() + 60, lambda _: None, watch)
 
 
-def test_a_watch_does_not_lengthen_the_deadline(pool, process):
-    began = time.monotonic()
+def test_a_watch_does_not_lengthen_the_deadline(pool, process, monkeypatch):
+    """A process that is watched more seldom than its deadline is away times out before the first look."""
+    monkeypatch.setattr("runner.schedule.pool._WATCH_EVERY_S", 1000.0)
     with pytest.raises(TimedOut):
-        pool.ask(process[0], Finish(), began + 0.3, lambda _: None, lambda: None)
-    assert time.monotonic() - began < 2
+        pool.ask(process[0], Finish(), time.monotonic() + 0.3, lambda _: None, pytest.fail)
 
 
 def tagged(pool):
@@ -178,7 +178,7 @@ def test_sweeping_up_spares_the_servers_of_the_other_environments(pool):
     pool.servers.add(server.pid)
     try:
         pool.stop()
-        left.wait(5.0)
+        left.wait(30)
         assert server.poll() is None
     finally:
         server.kill()
@@ -201,7 +201,7 @@ def test_sweeping_up_spares_the_living_processes_of_all_pools_and_all_below_them
     ended = ours(pool, tmp_path)
     try:
         pool.end(ended)
-        left.wait(5.0)
+        left.wait(30)
         assert living.poll() is None
         os.kill(below, 0)
     finally:
@@ -213,7 +213,7 @@ def test_sweeping_up_spares_the_living_processes_of_all_pools_and_all_below_them
 
 def wait_for_end(popen):
     """Say whether it ends; the sweep itself may have collected its status."""
-    popen.wait(5.0)
+    popen.wait(30)
     return popen.poll() is not None
 
 
@@ -263,7 +263,7 @@ class Dead:
         return 1
 
 
-def test_the_death_of_its_own_server_is_told_whichever_server_there_is_now(pool, process):
+def test_the_death_of_its_own_server_is_told_whichever_server_there_is_now(pool, process, monkeypatch):
     """A sibling has started a new one meanwhile."""
     ours, theirs = process
     ours.server = Dead()
@@ -274,9 +274,8 @@ def test_the_death_of_its_own_server_is_told_whichever_server_there_is_now(pool,
             ask(pool, ours)
         pool.lost(ours)
         assert pool._server is not None, "the new server is not to blame"
-        began = time.monotonic()
+        monkeypatch.setattr(pool, "_server_answer", pytest.fail)  # nobody will tell how it ended
         assert pool._wait(ours) is None
-        assert time.monotonic() - began < 1, "nobody will tell how it ended"
     finally:
         pool._server = None
 

@@ -30,8 +30,8 @@ def gone(pid):
     return True
 
 
-def wait_for(condition, seconds=10.0):
-    end = time.monotonic() + seconds
+def wait_for(condition):
+    end = time.monotonic() + 30
     while not condition() and time.monotonic() < end:
         time.sleep(0.01)
     return condition()

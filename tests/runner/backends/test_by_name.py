@@ -1,8 +1,6 @@
 """Backends that are measured when their name is asked for, in real measuring processes."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 from real_processes import ITERATIONS, NEEDS, steady
@@ -11,6 +9,8 @@ from runner_makers import config, machine
 from runner.backends import BACKENDS, BY_NAME, backend_of, xla_of
 from runner.plan.measurable import not_measurable
 from store.identity import backend_name
+from tests import warm
+from tests.command import ROOT
 
 ON_XLA = ["torchxla_trivial", "torchxla_trace_once", "openxla_eval"]
 
@@ -128,34 +128,33 @@ import torch, torch_xla, sys
 from torch_xla.debug import metrics
 from runner_makers import config
 from runner.backends import backend_of
-backend = backend_of("PJRT", sys.argv[1])
-runtime = backend.open(config(xla="PJRT", dynamo=sys.argv[1]))
-module = torch.nn.Linear(4, 4).to(runtime.device)
-step = backend.compile(lambda values: module(values), config(xla="PJRT", dynamo=sys.argv[1]))
-values = torch.ones(2, 4).to(runtime.device)
 def traced():
     return metrics.counter_value("xla::addmm") or 0
-with torch.no_grad():
-    for _ in range(3):
-        result = step(values); runtime.after_iteration(); runtime.after_block()
-    before = traced()
-    for _ in range(5):
-        result = step(values); runtime.after_iteration(); runtime.after_block()
-print(traced() - before)
+for name in sys.argv[1:]:
+    backend = backend_of("PJRT", name)
+    runtime = backend.open(config(xla="PJRT", dynamo=name))
+    module = torch.nn.Linear(4, 4).to(runtime.device)
+    step = backend.compile(lambda values: module(values), config(xla="PJRT", dynamo=name))
+    values = torch.ones(2, 4).to(runtime.device)
+    with torch.no_grad():
+        for _ in range(3):
+            result = step(values); runtime.after_iteration(); runtime.after_block()
+        before = traced()
+        for _ in range(5):
+            result = step(values); runtime.after_iteration(); runtime.after_block()
+    print(name, traced() - before)
+    torch._dynamo.reset()
 """
 
 
-@pytest.mark.parametrize(("dynamo", "traces"), [("torchxla_trivial", 5), ("torchxla_trace_once", 0), ("openxla", 0)])
-def test_trivial_traces_at_every_call_and_the_others_once(dynamo, traces):
+def test_trivial_traces_at_every_call_and_the_others_once():
     """Counted where PyTorch/XLA records the model's one operation."""
     for mark in NEEDS[1:]:
         if mark.args[0]:
             pytest.skip(mark.kwargs["reason"])
-    done = subprocess.run(
-        [sys.executable, "-c", TRACES, dynamo],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PJRT_DEVICE": "CPU", "PYTHONPATH": ".:tests/runner"},
-    )
-    assert int(done.stdout.split()[-1]) == traces
+    expected = {"torchxla_trivial": 5, "torchxla_trace_once": 0, "openxla": 0}
+    env = {**os.environ, "PJRT_DEVICE": "CPU", "PYTHONPATH": f"{ROOT}:{ROOT}/tests/runner"}
+    done = warm.program(TRACES, *expected, imports="torch_xla", env=env)
+    assert done.returncode == 0, done.stderr
+    found = dict(line.split() for line in done.stdout.splitlines()[-3:])
+    assert {name: int(number) for name, number in found.items()} == expected

@@ -13,6 +13,7 @@ import pytest
 from runner.environments.machine import detect
 from runner.suites import operators
 from runner.suites.operators import collect, create_bench_config, create_op_args, create_type, expand, run
+from tests import warm
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -51,7 +52,7 @@ def test_the_program_of_the_document_runs(tmp_path):
     pytest.importorskip("torch")
     text = (ROOT / "docs" / "operators.md").read_text()
     (program,) = re.findall(r"```python\n(.*?)```", text.partition("## Library")[2], re.DOTALL)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT)
+    done = warm.program(program, imports="torch")
     assert done.returncode == 0, done.stderr
     assert re.search(r"torch\.mm 0\|0\|0 forward \[\d", done.stdout)
 
@@ -81,15 +82,14 @@ def test_each_case_of_one_process_has_the_graphs_and_the_compile_time_of_its_own
     """Also the third, which is the first again, and lazy tensors after the bridge; no compiler's count goes on."""
     pytest.importorskip("torch")
     backends = [name for name in GRAPHS if "xla" not in name or "torch_xla" in detect().packages]
-    command = [sys.executable, "-c", SEVERAL, *backends]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    done = warm.program(SEVERAL, *backends, imports="torch_xla" if len(backends) > 1 else "torch")
     assert done.returncode == 0, done.stderr
     told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     assert [(each["backend"], (each["graphs_number"], each["kinds"]), each["invalid"]) for each in told] == [
         (name, GRAPHS[name], None) for name in backends for _ in range(3)
     ]
     first, *later = (each["dynamo_compile_time_s"][0] for each in told if each["backend"] == "inductor")
-    # The first pays for what dynamo and inductor import; a sum would be larger than it.
+    # The first pays for what dynamo and inductor begin with; a sum would be larger than it.
     assert 0 < max(later) < first
 
 
@@ -135,7 +135,7 @@ for case in cases:
 """
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{ROOT}")
     monkeypatch.setenv("XLABENCH_OPERATORS", "my_ops")
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = warm.program(program, imports="torch")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == "['my.scaled|0|0|0_a', 'my.scaled|0|0|0_b', 'my.adder|0|0|0']"
 
