@@ -265,7 +265,7 @@ def _measure(
     said = f"{plan_view.summary(made)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}"
     print(said, file=sys.stderr)
     machines = {each.name: each.machine for each in chosen}
-    how = How(torchbench_dir=parsed.torchbench_dir, wait=not parsed.no_wait, proofs=home_of(parsed) / "proofs")
+    how = How(torchbench_dir=parsed.torchbench_dir, wait=not parsed.no_wait, home=home_of(parsed))
     carry_out(folder, machines, store_of(parsed), sys.stderr, **how)
     return folder
 

@@ -48,7 +48,7 @@ class How(TypedDict, total=False):
     retry_failed: bool
     history: History | None
     wait: bool
-    proofs: Path | None
+    home: Path | None
 
 
 def add_run_flags(parser: Parser) -> None:
@@ -139,7 +139,7 @@ def measure(
         retry_failed=parsed.retry_failed,
         history=_history(parsed, folder.file.run.run_id),
         wait=not parsed.no_wait,
-        proofs=home_of(parsed) / "proofs",
+        home=home_of(parsed),
     )
     if parsed.no_ingest:
         _say_where(folder)

@@ -34,7 +34,7 @@ TURNS = 10
 """Quiet turns that are asked for."""
 _HASHES = 50_000
 """About 20 ms of work."""
-_KEY = "trial"
+_KEY = ("trial",)
 _WITHOUT_OWN_WAITS = 1000
 """More than the trial has turns, so that what it learns does not count."""
 _MODULE = "runner.doctor.trial"
@@ -77,8 +77,9 @@ def take(threads: int, others: Others) -> Trial:
     run = QuietRun(others=others)
     if threads <= len(os.sched_getaffinity(0)):
         # Threads with a core for each and without a lock wait for nobody but others.
-        run.own_waits[_KEY] = [0.0] * _WITHOUT_OWN_WAITS
-    judge = Judge(settings=Settings(repeat=TURNS), planned=TURNS, run=run, key=_KEY)
+        for _ in range(_WITHOUT_OWN_WAITS):
+            run.own_waits.add((*_KEY, LIBRARIES), 0.0)
+    judge = Judge(settings=Settings(repeat=TURNS), planned=TURNS, run=run, key=_KEY, policy=LIBRARIES)
     # A session of its own, as measuring processes have: where the kernel shares CPUs among sessions, it counts.
     command = [sys.executable, "-m", _MODULE, "--threads", str(threads)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True) as process:

@@ -65,7 +65,7 @@ class Timing:
     """Blocks of each turn."""
     rewarm: int = 0
     """Blocks before those of each turn."""
-    key: str = ""
+    key: tuple[str | None, ...] = ()
     """What processes of the same experiment have in common: they wait alike."""
 
     def requested(self, at: float) -> Timing:
@@ -81,6 +81,7 @@ class Timing:
             settings=settings, planned=len(self.turns), run=talk.pool.quiet, key=self.key, policy=answer.policy
         )
         failed = yield from self._measure(talk, settings, judge)
+        judge.save()
         report = failed or talk.ask(Finish(judge.disturbed))
         if isinstance(report, Failed):
             return talk.failed(report)

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 from runner.backends import backend_of
 from runner.environments.interpreters import DEFAULT, variables
 from runner.errors import Interrupted
-from runner.schedule import devices, outcome, processes, twins
+from runner.proof import kept
+from runner.schedule import devices, outcome, own_waits, processes, twins
 from runner.schedule.further import continued, extended
 from runner.schedule.history import History
 from runner.schedule.job import Lab
 from runner.schedule.outcome import RunFacts
+from runner.schedule.own_waits import OwnWaits
 from runner.schedule.pool import Pool
 from runner.schedule.progress import ProgressView, duration, title
 from runner.schedule.proofs import Proofs
@@ -137,7 +139,7 @@ def execute(
     on_record: Callable[[], None] | None = None,
     further: Callable[[], Further | None] | None = None,
     wait: bool = True,
-    proofs: Path | None = None,
+    home: Path | None = None,
 ) -> Result:
     """Measure what the run still lacks; every outcome is a record in the folder's `results.jsonl`.
 
@@ -151,7 +153,7 @@ def execute(
         further: asked, once everything is measured, for what is to be measured by more processes, until it names
             nothing; processes stay warm meanwhile.
         wait: for devices that others measure on, instead of refusing.
-        proofs: folder in which timing proofs are kept; None: they last as long as this call.
+        home: keeps timing proofs and what threads wait on an idle machine; None: they last as long as this call.
 
     Raises:
         DeviceBusy: somebody else measures on a device that the run needs, and `wait` is off.
@@ -189,13 +191,13 @@ def execute(
             runnable = [entry for entry in entries if entry.runnable]
             with devices.held(_devices(runnable, folder), str(folder.path), wait=wait, say=view.note):
                 scheduler = Scheduler(
-                    labs=_labs(facts, runnable, folder, QuietRun(say=view.note)),
+                    labs=_labs(facts, runnable, folder, _quiet(home, view)),
                     folder=folder.path,
                     torchbench_dir=torchbench_dir,
                     write=write,
                     progress=view,
                     history=history or History(),
-                    proofs=Proofs(folder=proofs),
+                    proofs=Proofs(folder=home / kept.FOLDER if home else None),
                 )
                 _measure(scheduler, todo, folder, further)
     verified = folder.settings.verify != "off"
@@ -222,6 +224,10 @@ def _measure(
         scheduler.progress.stop()
         for lab in scheduler.labs.values():
             lab.pool.stop()
+
+
+def _quiet(home: Path | None, view: ProgressView) -> QuietRun:
+    return QuietRun(say=view.note, own_waits=OwnWaits(folder=home / own_waits.FOLDER if home else None))
 
 
 def _devices(entries: Sequence[PlanEntry], folder: RunFolder) -> tuple[str, ...]:

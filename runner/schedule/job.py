@@ -90,8 +90,14 @@ class Job:
         """Return the seat of the process that is timed; its caches are asked for before each try."""
         results = self.results_file
         load = msgspec.structs.replace(self.load(), results=str(results) if results else None)
-        lines = Timing(load, turns, rewarm, "/".join(self.member.key[:2]))
+        lines = Timing(load, turns, rewarm, self._waits_alike)
         return self._seat("timed", lines, lambda: self._variables(scratch()))
+
+    @property
+    def _waits_alike(self) -> tuple[str | None, ...]:
+        """Return what processes have in common whose threads wait for each other alike."""
+        environment = self.facts.environment
+        return (*self.member.key[:2], environment.machine_id, environment.torch, environment.torch_xla)
 
     def prime(self, scratch: Scratch) -> Outcome:
         """Have a process of the same configuration fill the caches."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections import defaultdict, deque
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runner.environments import others
+from runner.schedule.own_waits import OwnWaits
 from store.record import Quiet, Turns
 
 if TYPE_CHECKING:
@@ -22,14 +23,12 @@ if TYPE_CHECKING:
     from runner.environments.others import Others, Taken
     from runner.messages import Probed, Settings, TurnFacts
 
-RULE = 1
+RULE = 2
 """Version of what follows; it stands in each record."""
 WAIT_SHARE = 0.05
 """A thread that waits for a twentieth of a turn makes it so much longer at most: half of what a result may be off."""
 OTHERS_CPUS = 0.05
 """Under a twentieth of one CPU in other hands, waits are the backend's own: its locks, its threads beyond the cores."""
-LEAST_OWN = 3
-"""Turns beside nobody, from which a process's own waiting is known."""
 STEAL_SHARE = 0.05
 PROBE_RATIO = 1.5
 """Of the fixed work's usual time at this hour; idle turns here were mostly below 1.3, and none was studied apart."""
@@ -37,11 +36,11 @@ PROBES_KEPT = 24
 LEAST_PROBES = 6
 LEAST_BLOCKS = 6
 """Quiet blocks that a result rests on at least, unless fewer were asked for: the fewest that give an interval."""
-TRIES_PER_ROUND = 3
+TRIES_PER_ROUND = 6
 """Turns of a process in one round: a burst that ends within milliseconds costs no round."""
-FURTHER_TURNS = 2.0
+FURTHER_TURNS = 6.0
 """Disturbed turns that a process may take at most: the planned ones times this."""
-FURTHER_S = 30.0
+FURTHER_S = 15.0
 """Seconds that disturbed turns of a process may take together."""
 WAIT_S = 10.0
 """A group waits so long at most."""
@@ -63,8 +62,7 @@ class QuietRun:
     """All groups together."""
     group_waited_s: float = 0.0
     """Before the turns of the group that is being measured."""
-    own_waits: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    """By experiment: wait shares of turns beside nobody."""
+    own_waits: OwnWaits = field(default_factory=OwnWaits)
     _probes: deque[float] = field(default_factory=lambda: deque(maxlen=PROBES_KEPT))
 
     def probe_ratio(self, probes: Sequence[Probed]) -> float | None:
@@ -110,8 +108,8 @@ class Judge:
     planned: int
     """Turns that the process is to take."""
     run: QuietRun
-    key: str = ""
-    """Of the experiment."""
+    key: tuple[str | None, ...] = ()
+    """Of the experiment, its environment and the machine: processes with the same key and policy wait alike."""
     policy: str = "libraries"
     turns: Turns = field(default_factory=Turns)
     programs: list[str] = field(default_factory=list)
@@ -157,7 +155,7 @@ class Judge:
         """
         share, cpus = self.turns.wait_share[-1], self.turns.others_cpus[-1]
         if share is not None and cpus is not None and cpus < OTHERS_CPUS:
-            self.run.own_waits[self.key].append(share)
+            self.run.own_waits.add((*self.key, self.policy), share)
 
     def _judge_waits(self) -> None:
         """Say of all turns whether their waiting was more than the process's own, as far as it is known by now."""
@@ -173,10 +171,13 @@ class Judge:
     def own_share(self) -> float | None:
         """Return what processes of this experiment wait on their own: threads that sleep and wake wait for each other.
 
-        The median; None of too few turns.
+        The median of this run's turns and earlier ones; None of too few.
         """
-        shares = self.run.own_waits[self.key]
-        return statistics.median(shares) if len(shares) >= LEAST_OWN else None
+        return self.run.own_waits.median((*self.key, self.policy))
+
+    def save(self) -> None:
+        """Keep for later runs what was learned."""
+        self.run.own_waits.save((*self.key, self.policy))
 
     @property
     def quiet_n(self) -> int:

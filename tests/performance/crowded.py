@@ -2,6 +2,7 @@
 
 One plan is measured idle, beside each condition (one busy loop, two, bursts of 0.2 to 2 s), and idle once more. The
 idle runs are the truth; a cell whose two idle runs differ by more than 5 % counts apart, as the machine itself moved.
+All conditions of a model follow each other, as a host may be 1.8 times as fast an hour later.
 Of the accepted results it prints how many lie within 10 % of idle (with the Clopper-Pearson bound), how far ratios
 between backends move, how many were refused, what each condition cost, and what the peer's rule (mean after the
 third block) and HUD's (median of all timed blocks) make of the same samples. Parts that are measured are kept in
@@ -14,7 +15,6 @@ import argparse
 import contextlib
 import json
 import math
-import random
 import statistics
 import subprocess
 import sys
@@ -199,20 +199,22 @@ def main() -> None:
     parser.add_argument("--conditions", nargs="+", default=list(CONDITIONS), choices=list(CONDITIONS))
     parser.add_argument("--flags", default="", help="further flags of `xlabench run`, as --own-priority")
     parsed = parser.parse_args()
-    words = [word for suite in sorted({m.partition("/")[0] for m in parsed.models}) for word in ("--suite-name", suite)]
-    words += [word for model in parsed.models for word in ("--only", model)]
-    words += ["--processes", str(parsed.processes), *parsed.flags.split()]
-    random.seed(1)
-    parsed.home.mkdir(parents=True, exist_ok=True)
-    found, seconds = {}, {}
-    for name in parsed.conditions:
-        folder = parsed.home / name.replace(" ", "-")
-        kept = folder.with_suffix(".seconds")
-        if not kept.exists():
-            with beside(CONDITIONS[name]):
-                kept.write_text(str(measure(folder, words)))
-        seconds[name], found[name] = float(kept.read_text()), cells(folder)
-        print(f"{name}: {seconds[name]:.0f} s, load {Path('/proc/loadavg').read_text().split()[0]}", flush=True)
+    words = ["--home", str(parsed.home), "--processes", str(parsed.processes), *parsed.flags.split()]
+    found = {name: {} for name in parsed.conditions}
+    seconds = dict.fromkeys(parsed.conditions, 0.0)
+    for model in parsed.models:
+        suite = model.partition("/")[0]
+        for name in parsed.conditions:
+            folder = parsed.home / model.replace("/", "-") / name.replace(" ", "-")
+            kept = folder.with_suffix(".seconds")
+            if not kept.exists():
+                folder.parent.mkdir(parents=True, exist_ok=True)
+                with beside(CONDITIONS[name]):
+                    kept.write_text(str(measure(folder, [*words, "--suite-name", suite, "--only", model])))
+            seconds[name] += float(kept.read_text())
+            found[name] |= cells(folder)
+            load = Path("/proc/loadavg").read_text().split()[0]
+            print(f"{model}, {name}: {float(kept.read_text()):.0f} s, load {load}", flush=True)
     before, after = found["idle"], found.get("idle again", found["idle"])
     rows = [
         row

@@ -17,6 +17,7 @@ from runner.environments.others import Others, Taken, programs
 from runner.messages import Probed, Settings, TurnFacts
 from runner.process.probe import Probe
 from runner.process.waits import Waits
+from runner.schedule.own_waits import OwnWaits
 from runner.schedule.quiet import RULE, WAITS, Judge, QuietRun
 
 BUSY = Taken(cpus=1.0, steal_share=0.0, throttled_s=0.0)
@@ -37,7 +38,7 @@ class Said:
 
 def judge(*taken, **settings):
     run = QuietRun(others=Said(*taken))
-    return Judge(settings=Settings(**settings), planned=10, run=run, key="model")
+    return Judge(settings=Settings(**settings), planned=10, run=run, key=("model",))
 
 
 def turn(wait_s, probe=FREE, blocks=2):
@@ -188,10 +189,31 @@ def test_own_waits_of_a_process_hold_for_the_next_one_of_the_experiment():
     first = judged([turn(0.3)] * 4, ALONE)
     run = first.run
     run.others = Said(BUSY)
-    second = Judge(settings=Settings(), planned=10, run=run, key="model")
+    second = Judge(settings=Settings(), planned=10, run=run, key=("model",))
     assert second.judge(0, turn(0.3, HELD))
-    other = Judge(settings=Settings(), planned=10, run=run, key="another")
+    other = Judge(settings=Settings(), planned=10, run=run, key=("another",))
     assert not other.judge(0, turn(0.3, HELD))
+
+
+def test_what_an_idle_run_has_learned_holds_for_a_later_run_of_the_same_home(tmp_path):
+    """Beside a program that never rests a run has no idle turn of its own; another policy waits otherwise."""
+
+    def process(policy, *taken):
+        run = QuietRun(others=Said(*taken), own_waits=OwnWaits(folder=tmp_path / "waits"))
+        return Judge(settings=Settings(), planned=10, run=run, key=("model", None), policy=policy)
+
+    idle = process("libraries", ALONE)
+    for number in range(4):
+        idle.judge(number, turn(0.3))
+    assert not process("libraries", BUSY).judge(0, turn(0.3))
+    idle.save()
+    later = process("libraries", BUSY)
+    assert later.judge(0, turn(0.3))
+    assert not later.judge(1, turn(0.7))
+    assert not process("libraries, nice -20", BUSY).judge(0, turn(0.3))
+    [file] = (tmp_path / "waits").iterdir()
+    file.write_bytes(b"{")
+    assert process("libraries", BUSY).own_share is None
 
 
 def test_unknown_waits_disturb_only_beside_others():
@@ -247,10 +269,11 @@ def test_a_refusal_names_the_programs_and_what_helps():
 
 def test_further_turns_have_a_bound_in_number_and_in_time():
     found = judge(BUSY)
-    for number in range(19):
-        found.judge(number, turn(0.9, HELD))
+    short = msgspec.structs.replace(turn(0.9, HELD), seconds=0.2, wait_s=0.18)
+    for number in range(59):
+        found.judge(number, short)
     assert found.may_go_on()
-    found.judge(19, turn(0.9, HELD))
+    found.judge(59, short)
     assert not found.may_go_on()
     slow = judge(BUSY)
     slow.judge(0, msgspec.structs.replace(turn(0.9, HELD), seconds=31.0, wait_s=20.0))

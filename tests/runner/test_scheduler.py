@@ -137,13 +137,13 @@ def test_without_interleaving_turns_are_judged_one_by_one_and_disturbed_ones_tak
 
 
 def test_too_few_quiet_turns_are_no_result(measure):
-    pool = FakePool((loaded(), WARM, *[waiting(0.9, held=0.5)] * 6, report()))
+    pool = FakePool((loaded(), WARM, *[waiting(0.9, held=0.5)] * 15, report()))
     pool.quiet.others = types.SimpleNamespace(look=lambda: Taken(cpus=1.0, steal_share=0.0, throttled_s=0.0), root=1)
     (record,) = measure(pool, repeat=6, rounds=3)
     assert record.status == "disturbed"
     assert record.error is None
     (found,) = [each for each in record.findings if each.code == "disturbed"]
-    assert "6 of 6 turns were disturbed by other programs" in found.text
+    assert "15 of 15 turns were disturbed by other programs" in found.text
 
 
 def test_without_interleaving_a_process_that_is_not_stable_goes_on_too(measure):
