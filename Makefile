@@ -14,6 +14,10 @@ export PYTHONDONTWRITEBYTECODE :=
 # Compilers and browsers take all cores for themselves: more than two at once would only get in each other's way.
 # Files run in the order that tests/conftest.py gives them, the long ones first.
 TESTS = $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(if $(SEED),--randomly-seed=$(SEED)) $(PYTEST_ARGS)
+# Of what `make faults` runs: what takes no loop of kills, and beside it what is tried in places of its own.
+FAULTS = $(addprefix tests/faults/test_,hostile_input.py damaged_store.py bombs.py leftovers.py clock.py concurrent_ingest.py unruly.py kill.py) \
+	tests/dashboard/test_store_gone.py tests/dashboard/test_refused.py tests/runner/notices/test_webhook.py tests/runner/jobs/test_bounded_work.py \
+	tests/runner/jobs/cluster/test_ray_api.py
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run smoke report serve test test-all test-fast lint format bench docs screenshots faults trust clean
@@ -70,10 +74,11 @@ docs: $(READY) ## docs/schema.md from the database, docs/definitions.md from the
 screenshots: $(READY) ## docs/images: every page over the runs in tests/data/review and operators
 	@$(BIN)/python tests/browser/screenshots.py
 
-faults: $(READY) ## bad files, damaged stores, bombs, and kills of ingests, jobs and a node; writes docs/reliability.md: an hour
+faults: $(READY) ## bad files, damaged stores, bombs, clocks, and kills of everything that runs; writes docs/reliability.md: two hours
 	@mkdir -p $(dir $(TOLD)) && rm -f $(TOLD)
-	@XLABENCH_FAULTS=$(TOLD) $(BIN)/python -m pytest tests/faults/test_hostile_input.py tests/faults/test_damaged_store.py tests/faults/test_bombs.py tests/faults/test_leftovers.py $(PYTEST_ARGS)
+	@XLABENCH_FAULTS=$(TOLD) $(BIN)/python -m pytest $(FAULTS) $(PYTEST_ARGS)
 	@XLABENCH_FAULTS=$(TOLD) XLABENCH_KILLS=200 $(BIN)/python -m pytest tests/faults/test_ingest_kill.py $(PYTEST_ARGS)
+	@XLABENCH_FAULTS=$(TOLD) XLABENCH_START_KILLS=50 $(BIN)/python -m pytest tests/faults/test_start_kills.py $(PYTEST_ARGS)
 	@XLABENCH_FAULTS=$(TOLD) XLABENCH_JOB_KILLS=50 XLABENCH_TRUE_WITHIN_S=10 $(BIN)/python -m pytest tests/faults/test_jobs.py tests/runner/jobs/cluster/test_ray_many.py $(PYTEST_ARGS)
 	@$(BIN)/python tools/reliability.py $(TOLD)
 

@@ -197,6 +197,7 @@ def _run_streamlit(options: dict[str, Any]) -> None:
 
     _trust_charts()
     _trust_own_pages()
+    _drop_what_is_no_handshake()
     _log(door.LOG)
     forged.keep()
     ours = routes(options["server.allowedHosts"], os.environ[BASE_VARIABLE])
@@ -240,6 +241,24 @@ def _trust_own_pages() -> None:
     from streamlit.web.server.starlette import starlette_websocket  # noqa: PLC0415 - as above
 
     setattr(starlette_websocket, "is_url_from_allowed_origins", lambda _origin: False)  # noqa: B010 - typed
+
+
+def _drop_what_is_no_handshake() -> None:
+    """Close a websocket whose first request cannot be read, as one with a line of 8 kB.
+
+    uvicorn would keep it open, and fail over it at the end.
+    """
+    from uvicorn.protocols.websockets import websockets_sansio_impl  # noqa: PLC0415 - as above
+
+    protocol = websockets_sansio_impl.WebSocketsSansIOProtocol
+    received = protocol.data_received
+
+    def closing(self: Any, data: bytes) -> None:
+        received(self, data)
+        if self.conn.handshake_exc is not None:
+            self.transport.close()
+
+    setattr(protocol, "data_received", closing)  # noqa: B010 - typed
 
 
 def _trust_charts() -> None:

@@ -72,6 +72,14 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+def of_output(phase: Phase, limit_bytes: int, log_tail: str) -> tuple[Status, Error]:
+    """Describe a process that was killed because it printed without end."""
+    message = f"it printed more than {limit_bytes >> 20} MiB; its process tree was killed before it filled the disk"
+    return _BY_PHASE.get(phase, "run_error"), Error(
+        phase=phase, type="OutputLimit", message=message, traceback=log_tail or None
+    )
+
+
 def of_timeout(phase: Phase, seconds: float, log_tail: str) -> Error:
     """Describe a process that was killed because its time was over."""
     message = f"still in phase {phase} after {seconds:g} s (--subprocess-timeout); its process tree was killed"

@@ -8,14 +8,19 @@ import platform
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "reliability.md"
-COLUMNS = ("fault", "tries", "lost", "doubled", "orphaned", "leaked", "outcome")
+COUNTS = ("tries", "lost", "doubled", "orphaned", "leaked")
+COLUMNS = ("fault", *COUNTS, "outcome")
 HEAD = """# Reliability
 
-What is done to xlabench by `make faults`, and what became of it. Each row is asserted by a test under `tests/faults`;
-`make test` runs a short form of each. *Lost* and *doubled* are records or jobs, *orphaned* are processes, *leaked* are
-folders and files that stay behind.
+What is done to xlabench by `make faults`, and what became of it. Each row is asserted by a test, most of them under
+`tests/faults`; `make test` runs a short form of each. *Lost* and *doubled* are records or jobs, *orphaned* are
+processes, *leaked* are folders and files that stay behind.
 
 Written by `make faults` on {date}, on {machine}.
 
@@ -24,15 +29,26 @@ Written by `make faults` on {date}, on {machine}.
 
 def main(told: Path) -> None:
     """Write the table, and print it."""
-    rows = [json.loads(line) for line in told.read_text(encoding="utf-8").splitlines()]
+    rows = summed(json.loads(line) for line in told.read_text(encoding="utf-8").splitlines())
     lines = [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
     cells = [[str(row[name]) for name in COLUMNS] for row in sorted(rows, key=lambda row: str(row["fault"]))]
     lines += [f"| {' | '.join(row)} |" for row in cells]
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB"
+    kernel = f"{platform.system()} {platform.release()} {platform.machine()}"
+    machine = f"{kernel}, {os.cpu_count()} cores, {memory:.0f} GiB"
     text = HEAD.format(date=f"{datetime.now(UTC):%Y-%m-%d}", machine=machine) + "\n".join(lines) + "\n"
     DOCUMENT.write_text(text, encoding="utf-8")
     print("\n".join(lines))
+
+
+def summed(told: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return one row for each fault and outcome; what was tried in several parts is added up."""
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in told:
+        found = rows.setdefault((row["fault"], row["outcome"]), row | dict.fromkeys(COUNTS, 0))
+        for name in COUNTS:
+            found[name] += row[name]
+    return list(rows.values())
 
 
 if __name__ == "__main__":

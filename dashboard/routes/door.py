@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 LOG = "xlabench.refused"
 _ASKING = ("GET", "HEAD", "OPTIONS")
 _BAD_REQUEST, _SERVER_ERROR = 400, 500
+_POLICY = 1008
 _LONGEST = 300
 """Characters of one header or address in a line."""
+_MOST_ESCAPES = 300
+"""Backslashes in the cookies of a request. Python 3.11 takes time for each that grows with the length of the cookie:
+60 kB of them would keep everybody waiting for ten seconds. Cookies of ours have none."""
 _MOST_A_MINUTE = 600
 _MINUTE_S = 60.0
 
@@ -36,7 +40,12 @@ class Door:
         self._tell = Teller(logging.getLogger(LOG).warning)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":  # of websockets, Streamlit tells by itself
+        costly = scope["type"] in ("http", "websocket") and _is_costly(scope)
+        if scope["type"] == "websocket" and costly:
+            self._tell(line({"method": "GET"} | dict(scope), 403))
+            await send({"type": "websocket.close", "code": _POLICY})
+            return
+        if scope["type"] != "http":  # of other refusals of websockets, Streamlit tells by itself
             await self._app(scope, receive, send)
             return
 
@@ -46,11 +55,20 @@ class Door:
             await send(message)
 
         app = self._app if scope["method"] in _ASKING else _closed()
-        await app(scope, receive, telling)
+        await (_too_costly() if costly else app)(scope, receive, telling)
 
 
 def _closed() -> PlainTextResponse:
     return PlainTextResponse("This server takes questions only.", 405, {"Allow": ", ".join(_ASKING)})
+
+
+def _is_costly(scope: Scope) -> bool:
+    """Tell whether to read the cookies of a request would take long."""
+    return sum(value.count(b"\\") for name, value in scope["headers"] if name == b"cookie") > _MOST_ESCAPES
+
+
+def _too_costly() -> PlainTextResponse:
+    return PlainTextResponse("The cookies of this request cannot be read: remove those of this host.", 431)
 
 
 def line(scope: Scope, status: int) -> str:

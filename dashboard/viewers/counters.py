@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-MOST_BYTES = 16 * 2**20
+MOST_BYTES = 4 * 2**20
 """These reports have kilobytes; what is larger is none of them and is shown as text."""
+_LARGEST_COUNT = 2**63
+_MOST_COLUMNS = 100
+_LONGEST_DURATION = 64
+"""Characters; to look for durations in a text takes time that grows with its length squared."""
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(d|hr|h|ms|us|ns|m|s)")
 _SECONDS = {"d": 86400.0, "hr": 3600.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
@@ -23,7 +27,7 @@ def dynamo(path: Path) -> pd.DataFrame | None:
     """Return dynamo's counters: columns group, counter, value; None where the file is something else."""
     try:
         document = json.loads(_read(path))
-    except (ValueError, OSError):
+    except (ValueError, OSError, RecursionError):
         return None
     if not isinstance(document, dict):
         return None
@@ -33,9 +37,13 @@ def dynamo(path: Path) -> pd.DataFrame | None:
 
 def _counters(held: Any) -> Iterator[tuple[str, float]]:
     if isinstance(held, dict):
-        yield from ((str(name), value) for name, value in held.items() if isinstance(value, int | float))
-    elif isinstance(held, int | float):
+        yield from ((str(name), value) for name, value in held.items() if _is_number(value))
+    elif _is_number(held):
         yield "", held
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) < _LARGEST_COUNT)
 
 
 def xla_metrics(path: Path) -> pd.DataFrame | None:
@@ -64,7 +72,7 @@ def xla_metrics(path: Path) -> pd.DataFrame | None:
 
 def duration_s(text: str) -> float | None:
     """Return seconds of a duration as PyTorch/XLA writes it, `01m02s003ms004.5us`; None for any other text."""
-    if not text or _TIME.sub("", text):
+    if not text or len(text) > _LONGEST_DURATION or _TIME.sub("", text):
         return None
     return sum(float(number) * _SECONDS[unit] for number, unit in _TIME.findall(text))
 
@@ -80,6 +88,8 @@ def profile(path: Path) -> pd.DataFrame | None:
         return None
     spans = [match.span() for match in re.finditer(r"-+", lines[rules[0]])]
     header = _cells(lines[rules[0] + 1], spans)
+    if not spans or len(spans) > _MOST_COLUMNS or len(set(header)) < len(header):
+        return None
     rows = [_cells(line, spans) for line in lines[rules[1] + 1 : rules[2]]]
     return pd.DataFrame([[_value(cell) for cell in row] for row in rows], columns=_units(header, rows))
 

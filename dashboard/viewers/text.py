@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import time
+import zlib
 from collections import deque
 from dataclasses import dataclass
 from itertools import islice
@@ -18,6 +20,8 @@ LONGEST_LINE = 2_000
 MOST_HITS = 200
 MOST_READ = 512 * 2**20
 """Bytes that a search reads, unpacked; the whole file can still be downloaded."""
+MOST_S = 10.0
+"""Seconds that a search, or the way to a page, may take: packed, a file of empty lines has any number of them."""
 AROUND = 2
 
 
@@ -92,6 +96,7 @@ class _Limited:
     def __init__(self, path: Path) -> None:
         self._stream = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # noqa: SIM115 - closed below
         self._left = MOST_READ
+        self._until = time.monotonic() + MOST_S
         self.exhausted = False
 
     def __enter__(self) -> Self:
@@ -101,8 +106,13 @@ class _Limited:
         self._stream.close()
 
     def line(self) -> bytes:
-        """Return the next line, or a piece of it where it is very long; nothing at the end."""
-        found = self._stream.readline(min(self._left, 2**20)) if self._left else b""
+        """Return the next line, or a piece of it where it is very long; nothing at the end, or where it is damaged."""
+        if not self._left or time.monotonic() > self._until:
+            return b""
+        try:
+            found = self._stream.readline(min(self._left, 2**20))
+        except (OSError, EOFError, zlib.error):
+            return b""
         self._left -= len(found)
         self.exhausted = not found and self._left > 0
         return found

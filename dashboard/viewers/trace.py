@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,6 +106,6 @@ def _unpacked_bytes(path: Path) -> int:
         with gzip.open(path, "rb") as stream:
             while length <= LARGEST and (block := stream.read(_BLOCK)):
                 length += len(block)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise NotSummed("the file is cut, or not compressed with gzip") from error
     return length

@@ -82,6 +82,8 @@ class Alive:
     pid: int | None = None
     """Of its leading process, where it lies on this host and has said so."""
     pid_started_at: float | None = None
+    ran_s: float | None = None
+    """Seconds for which that process has lived, whatever the clock was set to; None where nobody knows."""
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,8 @@ class Local:
         pid, started_at = place.started() or (None, None)
         if pid is not None:
             self._watch(ticket, pid, started_at)
-        return Alive(pid=pid, pid_started_at=started_at)
+        ran_s = None if started_at is None else processes.age_s(started_at)
+        return Alive(pid=pid, pid_started_at=started_at, ran_s=ran_s)
 
     def stop(self, ticket: Ticket) -> None:
         pid, started_at = self._folder(ticket).started() or (None, None)

@@ -105,17 +105,23 @@ def _times(cron: str, moment: float, *, reverse: bool) -> float:
         raise check.BadRequest(f"{cron!r} is no cron expression: {error or 'it names no time'}.") from None
 
 
+def begun_at(schedule: Schedule, now: float) -> float:
+    """Return from when on a schedule counts; one of the future was made while the clock was ahead."""
+    return schedule.created_at if schedule.created_at <= now else 0.0
+
+
 def submit_due(home: Path, clock: Callable[[], float], say: Callable[[str], None]) -> None:
     """Submit what is due and was not submitted; of several times that were missed the newest counts."""
     with opened(home / FILE_NAME) as con:
-        found = [(each, schedules.last_tick(con, each.schedule_id)) for each in schedules.active(con)]
+        now = clock()
+        found = [(each, schedules.last_tick(con, each.schedule_id, now)) for each in schedules.active(con)]
     for schedule, last in found:
         try:
-            due_at = due_before(schedule.cron, clock())
+            due_at = due_before(schedule.cron, now)
         except check.BadRequest as error:  # a forged row
             say(f"recurring run {schedule.name}: {error}")
             continue
-        if due_at > max(schedule.created_at, last.due_at if last else 0.0):
+        if due_at > max(begun_at(schedule, now), last.due_at if last else 0.0):
             _submit(home, clock, schedule, due_at, say)
 
 

@@ -53,9 +53,10 @@ def standings(desk: Desk) -> list[Standing]:
     if not desk.state.is_file():
         return []
     with opened(desk.state) as con:
-        found = [(each, schedules.last_tick(con, each.schedule_id)) for each in schedules.active(con)]
+        now = desk.clock()
+        found = [(each, schedules.last_tick(con, each.schedule_id, now)) for each in schedules.active(con)]
         with_jobs = [(each, tick, jobs.get(con, tick.job_id) if tick and tick.job_id else None) for each, tick in found]
-    return [_standing(*each, desk.clock(), desk.home / "runs") for each in with_jobs]
+    return [_standing(*each, now, desk.home / "runs") for each in with_jobs]
 
 
 def _standing(schedule: Schedule, tick: Tick | None, job: Job | None, now: float, runs: Path) -> Standing:
@@ -64,7 +65,7 @@ def _standing(schedule: Schedule, tick: Tick | None, job: Job | None, now: float
     except check.BadRequest as error:
         return Standing(schedule=schedule, word="missing", reason=str(error))
     made = Standing(schedule=schedule, word="not due", next_at=next_at)
-    if due_at <= schedule.created_at:
+    if due_at <= recurring.begun_at(schedule, now):
         return made
     if tick is None or tick.due_at < due_at:
         if now - due_at <= NOTICED_WITHIN_S:

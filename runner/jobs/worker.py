@@ -92,7 +92,7 @@ class Worker:
             self._finish(job, ticket, seen)
             return
         self._write_alive(job, ticket, seen)
-        self._end_in_time(job, ticket, grace_s)
+        self._end_in_time(job, ticket, grace_s, seen.ran_s)
 
     def _write_alive(self, job: Job, ticket: Ticket, seen: Alive) -> None:
         """Write what is new of an attempt that goes on."""
@@ -118,14 +118,16 @@ class Worker:
         with opened(self.home / FILE_NAME) as con:
             jobs.change(con, job.job_id, ("starting",), message=waits)
 
-    def _end_in_time(self, job: Job, ticket: Ticket, grace_s: float) -> None:
+    def _end_in_time(self, job: Job, ticket: Ticket, grace_s: float, ran_s: float | None) -> None:
         """End a job that is cancelled, or whose leading process has let its time pass."""
         now = self.clock()
         if job.cancel_wanted_at is not None:
             self.executor.stop(ticket)
             late = now > job.cancel_wanted_at + grace_s + LATE_S
         else:
-            late = job.state == "running" and now > (job.started_at or now) + job.timeout_s + grace_s + LATE_S
+            if ran_s is None:
+                ran_s = now - (job.started_at or now)
+            late = job.state == "running" and ran_s > job.timeout_s + grace_s + LATE_S
         if late:
             self.executor.kill(ticket)
             self._finish(job, ticket, self.executor.look(ticket))

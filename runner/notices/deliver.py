@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import threading
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from runner.notices.channel import NotDelivered, Unsure
@@ -27,6 +29,8 @@ TRIES = 8
 """Of a notice by one channel; the last comes two hours after the first."""
 FIRST_WAIT_S = 60.0
 """After the first try; each later wait is twice as long."""
+MOST_S = 180.0
+"""Seconds that one message may take."""
 UNKNOWN_WAIT_S = 600.0
 """While the settings cannot be read."""
 ALONE = 5
@@ -96,7 +100,7 @@ def _send(
     if not mine:
         return True
     try:
-        said = channel.send(Message(notices=mine, dashboard=dashboard))
+        said = _in_time(channel, Message(notices=mine, dashboard=dashboard))
     except NotDelivered as error:
         _again(home, channel.name, claimed, str(error), clock(), say)
         return False
@@ -107,6 +111,33 @@ def _send(
     _settle(home, channel.name, claimed, "sent", said)
     say(f"{_names(claimed)} sent by {channel.name}{f' ({said})' if said else ''}")
     return True
+
+
+def _in_time(channel: Channel, message: Message) -> str:
+    """Send a message; a receiver that answers byte by byte must not keep all later notices waiting.
+
+    Each read of a channel has a timeout of its own, so such a receiver could go on for ever.
+
+    Raises:
+        NotDelivered: as the channel says.
+        Unsure: as the channel says, or it took too long; its thread ends with this process.
+    """
+    ended: SimpleQueue[str | Exception] = SimpleQueue()
+
+    def send() -> None:
+        try:
+            ended.put(channel.send(message))
+        except Exception as error:  # noqa: BLE001 - raised below, in the thread that waits
+            ended.put(error)
+
+    threading.Thread(target=send, daemon=True).start()
+    try:
+        found = ended.get(timeout=MOST_S)
+    except Empty:
+        raise Unsure(f"its server took longer than {MOST_S:g} s") from None
+    if isinstance(found, Exception):
+        raise found
+    return found
 
 
 def _again(home: Path, channel: str, ids: Sequence[int], why: str, now: float, say: Callable[[str], None]) -> None:

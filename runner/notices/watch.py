@@ -60,7 +60,8 @@ class Watch:
             self._seen = self._seen_before
         with opened(self.home / FILE_NAME) as con:
             found, next_at = self._state(con, now), notices.next_at(con)
-        if found == self._seen and (next_at is None or next_at > now):
+        waits = next_at is None or now < next_at <= now + notices.LONGEST_WAIT_S
+        if found == self._seen and waits:
             return
         self._seen_before, self._seen, self._looked_at = self._seen, found, now
         self._running = subprocess.Popen(self.command, stdin=subprocess.DEVNULL)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     Key = tuple[str, str]
 
 
-_SAME_S = 3.0
 _PREFIX = "xlabench-cache-"
 _NAME = re.compile(rf"{_PREFIX}(?P<pid>[0-9]{{1,9}})-(?P<start>[0-9]{{1,12}})-.+")
 
@@ -34,7 +33,13 @@ _NAME = re.compile(rf"{_PREFIX}(?P<pid>[0-9]{{1,9}})-(?P<start>[0-9]{{1,12}})-.+
 def _folder() -> Path:
     """Make a folder whose name says whose it is; first take away those of runs that were killed."""
     sweep()
-    return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-{processes.start_time(os.getpid()) or 0:.0f}-"))
+    return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-{_start(os.getpid())}-"))
+
+
+def _start(pid: int) -> int | None:
+    """Return the start of a process in hundredths of a second; None where it is gone."""
+    found = processes.start_time(pid)
+    return None if found is None else round(found * 100)
 
 
 @cache
@@ -42,9 +47,7 @@ def sweep() -> None:
     """Take away the folders of processes that are no more: nobody else does, and they are large."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         of = _NAME.fullmatch(folder.name)
-        now = processes.start_time(int(of["pid"])) if of else None
-        # The name has whole seconds, and the clock may have been set since.
-        if of and (now is None or abs(now - int(of["start"])) > _SAME_S):
+        if of and _start(int(of["pid"])) != int(of["start"]):
             shutil.rmtree(folder, ignore_errors=True)
 
 

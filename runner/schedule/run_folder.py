@@ -64,6 +64,7 @@ def open_folder(
 
     Raises:
         PlanMismatch: `directory` holds a run that this command cannot resume.
+        WriterBusy: another process begins a run in it.
     """
     if directory is None:
         directory = _unfinished(home, identity, retry_failed=retry_failed) if resume else None
@@ -72,11 +73,13 @@ def open_folder(
         if resume:
             return _resume(directory, identity)
         _put_aside(directory)
-    elif record_files(directory / RESULTS):
+    elif any(file.stat().st_size for file in record_files(directory / RESULTS)):
         raise PlanMismatch(f"{directory} holds a {RESULTS} without {RUN_FILE}; choose another --output-dirname.")
-    directory.mkdir(parents=True, exist_ok=True)
-    file = _new(identity)
-    write_run_file(directory, file)
+    with ResultsWriter(directory / RESULTS):  # of two that begin at once, one writes the file
+        if (directory / RUN_FILE).exists():
+            return _resume(directory, identity)
+        file = _new(identity)
+        write_run_file(directory, file)
     return RunFolder(path=directory, file=file, settings=identity.settings, resumed=False)
 
 

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from runner.schedule.progress import ProgressView
 
 _SERVER_TRIES = 2
+MOST_PRINTED_BYTES = 1 << 30
+"""Of the log of a process: a model that prints in an endless loop would fill the disk until its time is over."""
+
+
+class PrintedTooMuch(Exception):
+    """A process has printed more than `MOST_PRINTED_BYTES`."""
 
 
 @dataclass
@@ -144,6 +150,8 @@ class Seat:
 
         def look() -> None:
             memory.check(process.pid)
+            if process.log.stat().st_size > MOST_PRINTED_BYTES:
+                raise PrintedTooMuch
             if self.settings.print_subprocess:
                 follower.new()
 
@@ -169,6 +177,10 @@ class Seat:
             self.pool.kill(process)
             error = of_memory(_phase(process), exceeded, tail(process.log))
             return self._ended(Outcome(status="oom", error=error, loaded=talk.loaded))
+        except PrintedTooMuch:
+            self.pool.kill(process)
+            status, error = failure.of_output(_phase(process), MOST_PRINTED_BYTES, tail(process.log))
+            return self._ended(Outcome(status=status, error=error, loaded=talk.loaded))
         except ChildGone:
             wait_status = self._collect()
             oom_kill = failure.kernel_oom_kills() > talk.oom_kills_before

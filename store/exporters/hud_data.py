@@ -20,6 +20,9 @@ _NO_DETAILS: Details = dict.fromkeys(
 )
 
 
+_OBJECTS = ("metrics", "verification")
+
+
 class HudRow(msgspec.Struct, frozen=True):
     """A row of view `hud_rows`, and the further fields of its performance and its accuracy run, where it has them."""
 
@@ -48,9 +51,11 @@ def hud_data(con: Connection, run: str) -> list[HudRow]:
 def _measured(row: dict[str, Any]) -> Details:
     """Return the further fields of a record of ours."""
     record = json.loads(row["record"])
+    # Of records of other tools only what becomes a column was checked.
+    metrics, verification = (each if isinstance(each := record.get(name), dict) else {} for name in _OBJECTS)
     return {
         **_NO_DETAILS,
-        **counted(record.get("metrics") or {}),
-        "batch_size": (record.get("verification") or {}).get("batch_size") or row["batch_size"],
+        **counted(metrics),
+        "batch_size": verification.get("batch_size") or row["batch_size"],
         "compiler_time_s": row["compiler_time_s"] if row["compiler_source"] == "dynamo" else None,
     }

@@ -22,6 +22,8 @@ Kind = Literal[
 State = Literal["pending", "sending", "sent", "failed", "unknown"]
 FEED = "notices.atom"
 """File of the home with the newest notices, for feed readers."""
+LONGEST_WAIT_S = 4 * 3600.0
+"""Nothing is put off for longer."""
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,10 +103,16 @@ def deliveries(con: sqlite3.Connection, notice_ids: Sequence[int]) -> list[Deliv
 
 
 def due(con: sqlite3.Connection, channel: str, now: float) -> list[Notice]:
-    """Return what is to be sent by a channel now, the oldest first."""
-    which = "SELECT notice_id FROM notice_deliveries WHERE state = 'pending' AND channel = ? AND next_at <= ?"
+    """Return what is to be sent by a channel now, the oldest first.
+
+    What waits for longer than anything does was put off while the clock was ahead.
+    """
+    which = (
+        "SELECT notice_id FROM notice_deliveries "
+        "WHERE state = 'pending' AND channel = ? AND (next_at <= ? OR next_at > ?)"
+    )
     query = f"SELECT {_COLUMNS} FROM notices WHERE notice_id IN ({which}) ORDER BY notice_id"  # noqa: S608 (our names)
-    rows = con.execute(query, (channel, now))
+    rows = con.execute(query, (channel, now, now + LONGEST_WAIT_S))
     return list(map(_notice, rows))
 
 

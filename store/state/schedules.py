@@ -71,10 +71,13 @@ def write_tick(con: sqlite3.Connection, tick: Tick) -> None:
     con.execute("INSERT OR IGNORE INTO schedule_ticks VALUES (:schedule_id, :due_at, :job_id, :reason)", _values(tick))
 
 
-def last_tick(con: sqlite3.Connection, schedule_id: int) -> Tick | None:
-    """Return the newest time that was noticed."""
-    query = "SELECT due_at, job_id, reason FROM schedule_ticks WHERE schedule_id = ? ORDER BY due_at DESC LIMIT 1"
-    row = con.execute(query, (schedule_id,)).fetchone()
+def last_tick(con: sqlite3.Connection, schedule_id: int, now: float) -> Tick | None:
+    """Return the newest time that was noticed; one of the future, when the clock was ahead, is none."""
+    query = (
+        "SELECT due_at, job_id, reason FROM schedule_ticks WHERE schedule_id = ? AND due_at <= ? "
+        "ORDER BY due_at DESC LIMIT 1"
+    )
+    row = con.execute(query, (schedule_id, now)).fetchone()
     return row and Tick(schedule_id=schedule_id, due_at=row[0], job_id=row[1], reason=row[2])
 
 

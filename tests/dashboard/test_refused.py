@@ -6,7 +6,7 @@ import http.client
 import time
 
 import pytest
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidMessage, InvalidStatus
 
 from dashboard.routes.door import Teller, line
 from dashboard.server import MOST_SENT_MB
@@ -16,6 +16,7 @@ from runner.jobs.roles import Person
 from tests.command import served
 from tests.dashboard.session import session
 from tests.dashboard.test_routes import ask
+from tests.faults.told import tell
 
 SECRET = "what lies beside the home"
 DUMMY = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=("cpu",)))
@@ -166,6 +167,26 @@ def test_an_address_or_header_that_is_too_long_is_refused(site, path, headers):
     except (http.client.RemoteDisconnected, ConnectionError):  # closed while it was still being sent
         return
     assert status in (400, 404, 414, 431)
+
+
+def costly(length):
+    """Return a cookie; for 60 kB of it, Python's reader of cookies takes ten seconds."""
+    return {"Cookie": '_streamlit_user="' + "\\" * length + '"'}
+
+
+def test_no_cookie_keeps_others_waiting(site):
+    began = time.monotonic()
+    for path in ("/", "/artifact?record=x&path=y", "/notices.atom", "/_stcore/health"):
+        assert ask(site.port, path, **costly(60_000))[0] == 431
+    with pytest.raises(InvalidStatus) as refused, session(site.port, "runs", **costly(7_000)):
+        pass
+    assert refused.value.response.status_code == 403
+    with pytest.raises((InvalidMessage, ConnectionError)), session(site.port, "runs", **costly(60_000)):
+        pass
+    assert time.monotonic() - began < 5
+    assert site.said("refused 431", "/artifact")
+    assert site.said("refused 403", "/_stcore/stream")
+    tell("60 kB of a cookie that takes Python ten seconds", 5, "refused before it is read")
 
 
 def test_a_file_that_somebody_sends_is_refused_before_it_is_read(site):

@@ -1,13 +1,18 @@
 """A small file that stands for a huge one costs neither memory nor the files beside it."""
 
+import gzip
 import json
 import multiprocessing
+import os
 import resource
+import time
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
+from dashboard.viewers import counters, text, trace
 from store import query
 from store.ingest import ingest
 from tests.faults.told import tell
@@ -49,6 +54,78 @@ def parquet(path):
     column = pa.DictionaryArray.from_arrays(pa.array([0] * 100_000, pa.int32()), pa.array([record]))
     pq.write_table(pa.table({"record": column}), path, compression="zstd")
     return path
+
+
+VIEWED = {
+    "levels": (counters.dynamo, b"[" * 2_000_000),
+    "objects in objects": (counters.dynamo, b'{"a":' * 500_000),
+    "an integer of 400 digits": (counters.dynamo, b'{"a": {"b": ' + b"9" * 400 + b', "c": 1}}'),
+    "an integer of 5000 digits": (counters.dynamo, b'{"a": ' + b"9" * 5000 + b"}"),
+    "digits without a unit": (counters.xla_metrics, b"Metric: a\n  Accumulator: " + b"1" * 3_000_000 + b"\n"),
+    "many durations": (counters.xla_metrics, b"Metric: a\n  Accumulator: " + b"1m" * 1_000_000 + b"x\n"),
+    "a number without end": (counters.xla_metrics, b"Counter: a\n  Value: " + b"1" * 3_000_000 + b"\n"),
+    "columns without end": (counters.profile, (b"----- " * 3000 + b"\n" + b"a \n") * 3 + b"-----\n"),
+    "two columns of one name": (counters.profile, b"----- -----\na     a\n----- -----\n1s    2s\n----- -----\n"),
+    "digits in a cell": (counters.profile, b"-" * 9**6 + b"\na\n" + (b"-" * 5 + b"\n" + b"1" * 9**6 + b"\n") * 2),
+}
+"""What stands in a report that a viewer opens."""
+
+
+@pytest.mark.parametrize("name", VIEWED)
+def test_a_viewer_of_reports_takes_its_time_from_nobody(tmp_path, name):
+    read, content = VIEWED[name]
+    (tmp_path / "report").write_bytes(content)
+    begun = time.thread_time()
+    table = read(tmp_path / "report")
+    assert time.thread_time() - begun < 4
+    assert table is None or table.size < 100
+    tell("reports and traces that cost a viewer much", 1, "a small table, or none")
+    if table is not None:
+        pa.Table.from_pandas(table)
+
+
+TRACES = {
+    "levels": b'{"traceEvents": ' + b"[" * 2**20,
+    "levels in an event": b'{"traceEvents": [{"ph": ' + b'{"a":' * 2**20,
+    "no events": b'{"traceEvents": 5}',
+    "events of other kinds": b'{"traceEvents": [null, 5, "x", [], {"ph": "X", "dur": "x", "ts": 1e400}]}',
+    "times without end": b'{"traceEvents": [{"ph": "X", "ts": 1e308, "dur": 1e308}, {"ph": "X", "ts": -9e307}]}',
+}
+
+
+@pytest.mark.parametrize("name", TRACES)
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_a_viewer_of_traces_sums_up_or_says_why_not(tmp_path, name, suffix):
+    path = tmp_path / f"trace.json{suffix}"
+    path.write_bytes(gzip.compress(TRACES[name]) if suffix else TRACES[name])
+    try:
+        found = trace.top_ops(path)
+    except trace.NotSummed:
+        return
+    assert len(found) <= 2
+
+
+def test_a_text_that_unpacks_without_end_is_shown_and_searched_in_bounded_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "MOST_S", 0.3)
+    path = packed(tmp_path / "ir.txt.gz", b"first\n", b"\n" * 2**10)
+    begun = time.thread_time()
+    assert text.page(path, 0).text.startswith("first")
+    text.page(path, 10**9)
+    assert not text.search(path, "nothing").whole
+    tell("a packed text of empty lines without end in a viewer", 3, "shown and searched for seconds")
+    assert time.thread_time() - begun < 2
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+def test_a_packed_text_that_is_damaged_is_shown_as_far_as_it_goes(tmp_path, share):
+    path, whole = tmp_path / "ir.txt.gz", gzip.compress(os.urandom(50_000).hex().encode())
+    at = int(share * len(whole))
+    for damaged in (whole[:at], whole[:at] + bytes(90) + whole[at + 90 :]):
+        path.write_bytes(damaged)
+        text.page(path, 0)
+        assert not text.search(path, "nothing").lines_n
+        with pytest.raises(trace.NotSummed):
+            trace.top_ops(path)
 
 
 def test_bombs_are_rejected_in_bounded_memory_and_the_run_beside_them_is_read(tmp_path):

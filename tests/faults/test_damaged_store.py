@@ -103,6 +103,7 @@ def test_a_damaged_pointer_shows_no_index_until_the_next_ingest(tmp_path, whole,
     report = ingest([whole / "runs"], tmp_path / "store")
     assert (report.records_n, report.published) == (0, True)
     assert contents(tmp_path / "store") == contents(whole / "store")
+    tell("CURRENT written over", 1, "no index until the next ingest")
 
 
 def test_a_reader_of_a_damaged_index_is_told_what_to_run(tmp_path, whole):

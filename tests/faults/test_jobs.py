@@ -28,6 +28,7 @@ from store.query import connect, current_snapshot
 from tests.command import free_port
 from tests.faults.faulty_suite import HELD_WHERE, LATE_CALLS
 from tests.faults.test_kill import TERMINAL
+from tests.faults.told import tell
 from tests.tiers import first_of
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ ALONE = ("leader", "server", "worker", "dashboard", "run")
 TRUE_WITHIN_S = float(os.environ.get("XLABENCH_TRUE_WITHIN_S", "120"))
 """`pytest -rP` prints what it took."""
 PATIENCE_S = 120.0
+WHOLE = "done, each result once"
 REQUEST = RunRequest(
     selection=Selection(
         suite_name=("faulty",), only=("fine", "slow"), accelerator=("cpu",), xla=(None,), dynamo=(None,), test=("eval",)
@@ -165,6 +167,7 @@ def test_kills(site: Site, number: int) -> None:
     site.held.unlink()
     until(lambda: site.job().state == "done", "the end", PATIENCE_S)
     assert_whole(site)
+    tell(f"kill -9 of {victim}, then of all processes of a job, of its worker and of the dashboard", 1, WHOLE)
 
 
 def assert_whole(site: Site) -> None:

@@ -18,6 +18,7 @@ from runner.schedule import processes
 from store.ingest import ingest
 from store.query import connect, current_snapshot
 from tests import warm
+from tests.faults.told import tell
 from tests.tiers import first_of
 
 if TYPE_CHECKING:
@@ -108,6 +109,11 @@ def assert_none_left(live: LiveRun) -> None:
     while left := processes.tagged(live.run_id()):
         assert time.monotonic() < deadline, [process.as_dict(["pid", "cmdline", "status"]) for process in left]
         time.sleep(0.02)
+    tell(
+        "kill -9 of a run, its fork server, its measuring process, or several",
+        1,
+        "none stays; what is left is measured",
+    )
 
 
 def assert_whole(live: LiveRun, store: Path, statuses: dict[str, str]) -> None:

@@ -19,6 +19,7 @@ from runner.schedule import caches
 from store.errors import StateError
 from store.state import marks
 from store.state.database import BACKUPS, check, keep_backup, opened
+from tests.faults.told import tell
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 11, 23, 6, tzinfo=UTC)
@@ -40,6 +41,7 @@ def test_a_full_disk_ends_a_run_with_a_sentence(tmp_path):
     assert "Traceback" not in done.stderr
     assert done.returncode in (1, 3)
     assert "disk" in done.stderr or "No space left" in done.stderr
+    tell("a full disk under a run", 1, "one sentence")
 
 
 def _make_and_wait(told):
@@ -64,6 +66,7 @@ def test_the_caches_of_a_killed_run_are_taken_away_by_the_next(tmp_path, monkeyp
     caches.sweep.cache_clear()
     caches.sweep()
     assert (mine.is_dir(), theirs.exists()) == (True, False)
+    tell("caches of a killed run", 1, "taken away by the next one")
 
 
 def test_a_loop_of_links_is_no_artifact(tmp_path):
@@ -116,3 +119,4 @@ def test_damage_is_noticed_and_no_copy_is_replaced_by_it(state, share):
     with pytest.raises(StateError, match=f"is damaged .*{BACKUPS} in its place"):
         keep_backup(state, NOW + timedelta(days=1))
     assert list((state.parent / BACKUPS).iterdir()) == [first]
+    tell("bytes of state.sqlite changed", 1, "noticed, and no copy replaced")

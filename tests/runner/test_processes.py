@@ -137,7 +137,11 @@ def test_without_a_tagged_process_nothing_is_killed():
 
 def test_a_process_is_identified_by_pid_and_start(start):
     process = start()
-    assert processes.start_time(process.pid) == psutil.Process(process.pid).create_time()
+    began = processes.start_time(process.pid)
+    assert began == psutil.Process(process.pid)._proc.create_time(monotonic=True)
+    assert 0 <= processes.age_s(began) < 60
+    assert processes.is_process(process.pid, began)
+    assert not processes.is_process(process.pid, began + 0.01)
     processes.kill_tree(process.pid)
     process.wait()
     assert processes.start_time(process.pid) is None

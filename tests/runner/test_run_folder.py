@@ -66,6 +66,14 @@ def test_runs_of_one_label_started_in_the_same_millisecond_share_no_folder(tmp_p
     assert folders == ["now-a-label", "a moment later-a-label"]
 
 
+def test_of_two_that_begin_at_once_one_writes_the_run(tmp_path):
+    (tmp_path / "mine").mkdir()
+    with ResultsWriter(tmp_path / "mine" / RESULTS), pytest.raises(WriterBusy):
+        open_folder(tmp_path, tmp_path / "mine", identity())
+    assert not (tmp_path / "mine" / RUN_FILE).exists()
+    assert not open_folder(tmp_path, tmp_path / "mine", identity()).resumed, "who was killed at it left nothing"
+
+
 def test_a_named_folder_is_resumed_even_when_it_is_finished(tmp_path):
     first = open_folder(tmp_path, tmp_path / "mine", identity())
     write(first, *whole())
@@ -216,7 +224,7 @@ def test_not_resuming_puts_the_old_run_aside_and_deletes_nothing(tmp_path):
     before = {path.name: path.read_bytes() for path in first.path.rglob("*") if path.is_file()}
     second = open_folder(tmp_path, tmp_path / "mine", identity(plan=plan(entry("eager"))), resume=False)
     assert (second.path, second.resumed) == (first.path, False)
-    assert [path.name for path in second.path.iterdir()] == [RUN_FILE]
+    assert {path.name: path.stat().st_size > 0 for path in second.path.iterdir()} == {RUN_FILE: True, RESULTS: False}
     (aside,) = tmp_path.glob("mine.old-*")
     assert {path.name: path.read_bytes() for path in aside.rglob("*") if path.is_file()} == before
 

@@ -19,6 +19,7 @@ from runner.schedule.progress import ProgressView
 from runner.schedule.quiet import QuietRun
 from runner.schedule.resume import Group, Member
 from runner.schedule.scheduler import Scheduler
+from runner.schedule.seat import PrintedTooMuch
 from runner.schedule.watch_memory import MemoryExceeded
 from store.record import Error
 
@@ -421,6 +422,14 @@ def test_a_watch_that_ends_the_conversation_is_out_of_memory(measure):
     pool = FakePool((loaded(), ("warmup", MemoryExceeded)))
     (record,) = measure(pool)
     assert (record.status, record.error.type, record.error.phase) == ("oom", "MemoryLimit", "warmup")
+    assert (len(pool.killed), len(pool.ended)) == (1, 1)
+
+
+def test_a_process_that_prints_without_end_is_killed(measure):
+    pool = FakePool((loaded(), ("warmup", PrintedTooMuch)))
+    (record,) = measure(pool)
+    assert (record.status, record.error.type, record.error.phase) == ("run_error", "OutputLimit", "warmup")
+    assert "printed more than 1024 MiB" in record.error.message
     assert (len(pool.killed), len(pool.ended)) == (1, 1)
 
 

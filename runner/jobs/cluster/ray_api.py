@@ -181,7 +181,7 @@ def _job(told: Any) -> RayJob:
     metadata = told.metadata or {}
     try:
         takes = {str(name): float(number) for name, number in json.loads(metadata.get(_TAKES_KEY, "{}")).items()}
-    except (ValueError, TypeError, AttributeError):  # somebody else's
+    except (ValueError, TypeError, AttributeError, RecursionError):  # somebody else's
         takes = {}
     node_id = told.driver_node_id or metadata.get(_NODE_KEY, "")
     return RayJob(state=str(told.status.value), message=told.message or "", node_id=node_id, takes=takes)

@@ -9,6 +9,7 @@ from runner.errors import UsageError
 from runner.jobs import check, operators
 from runner.jobs.operators import check_configurations
 from runner.jobs.request import RunRequest, Selection, encode
+from tests.faults.told import tell
 
 GENERATOR = "PyTorch:DefaultDataGenerator"
 
@@ -45,6 +46,7 @@ def test_a_costly_configuration_is_refused_in_seconds(monkeypatch, name):
         check_configurations([COSTLY[name]])
     assert time.thread_time() - begun < 6
     assert len(str(told.value)) < 500
+    tell("configurations of operators that expand without end", 1, "refused in seconds")
 
 
 def test_an_empty_input_is_an_error():
@@ -75,6 +77,7 @@ def test_no_pattern_takes_long(pattern):
         return
     assert not found.search("a" * 60 + "!")
     assert time.thread_time() - begun < 0.5
+    tell("patterns that take Python's own engine years", 1, "linear time")
 
 
 def test_a_pattern_of_a_request_is_taken_where_its_time_is_bounded():

@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class Hooks(ThreadingHTTPServer):
     """Takes POSTs; `answers` are the next statuses: 0 reads and says nothing, None hangs until the end.
 
-    Each answer comes after `pause_s`.
+    Each answer comes after `pause_s`. What stands in `drips` is sent byte by byte in place of an answer, over and over.
     """
 
     daemon_threads = True
@@ -29,6 +29,8 @@ class Hooks(ThreadingHTTPServer):
         self.paths: list[str] = []
         self.answers: list[int | None] = []
         self.pause_s = 0.0
+        self.drips = b""
+        self.location = ""
         self.got = threading.Event()
         self.over = threading.Event()
 
@@ -46,6 +48,8 @@ class _Hook(BaseHTTPRequestHandler):
         server.paths.append(self.path)
         server.got.set()
         server.over.wait(server.pause_s)
+        while server.drips and not server.over.wait(0.02):
+            self.wfile.write(server.drips)
         status = server.answers.pop(0) if server.answers else 204
         if status is None:
             server.over.wait(60)
@@ -54,6 +58,8 @@ class _Hook(BaseHTTPRequestHandler):
             return
         self.send_response(status)
         self.send_header("Content-Length", "0")
+        if server.location:
+            self.send_header("Location", server.location)
         self.end_headers()
 
     def log_message(self, *_):

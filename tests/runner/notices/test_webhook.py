@@ -14,7 +14,9 @@ from runner.notices.settings import Notices, Webhook
 from runner.notices.webhook import webhook
 from store.state import notices
 from store.state.database import opened
+from tests.faults.told import tell
 from tests.runner.notices.homes import event
+from tests.runner.notices.servers import Hooks, running
 
 SECRET = "s3cret-token"
 
@@ -62,6 +64,35 @@ def test_a_refusal_is_tried_again_after_a_while(told, hooks, status):
     told.now += deliver.FIRST_WAIT_S + 1
     assert told.look() == ["notice 1 sent by webhook (HTTP 204)"]
     assert told.states() == {"webhook": ["sent"]}
+
+
+@pytest.mark.parametrize("begun", ["HTTP/1.1 204 ", "HTTP/1.1 204 No\r\n"])
+def test_a_server_that_answers_byte_by_byte_keeps_nobody_waiting(told, hooks, monkeypatch, begun):
+    """Each byte comes in time, and there is no end of them."""
+    monkeypatch.setattr(deliver, "MOST_S", 0.5)
+    hooks.answers, hooks.drips = [None], begun.encode()
+    said = told.look()
+    assert said[-1].endswith("its server took longer than 0.5 s; it may have arrived, and is sent no more")
+    assert told.states() == {"webhook": ["unknown"]}
+    tell("a webhook that answers byte by byte", 1, "given up in time, and said")
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_no_answer_leads_to_an_address_inside(told, hooks, status):
+    """Only who writes the home's settings names an address; what answers there cannot name another one."""
+    with running(Hooks()) as inside:
+        hooks.answers, hooks.location = [status], inside.url
+        assert told.look()[-1].endswith(f"answered HTTP {status}; tried again later")
+        assert inside.paths == []
+    tell("a webhook whose answer leads to an address inside", 1, "nothing is asked there")
+
+
+def test_what_was_put_off_while_the_clock_was_ahead_is_sent(told, hooks):
+    hooks.answers = [503]
+    told.now += 400 * 86_400
+    assert told.look()[-1].endswith("tried again later")
+    told.now -= 400 * 86_400
+    assert told.look() == ["notice 1 sent by webhook (HTTP 204)"]
 
 
 def test_a_server_that_is_away_is_tried_with_growing_waits_and_given_up_in_the_end(home):

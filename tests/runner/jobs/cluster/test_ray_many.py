@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from tests.faults.told import tell
 from tests.needs import NEEDS_RAY
 
 pytest.importorskip("ray", reason=NEEDS_RAY)
@@ -85,6 +86,7 @@ def test_twenty_jobs_over_two_devices_end_once_each_though_a_node_dies(tmp_path,
         assert_done_once(lab, cluster, victim)
         assert_one_at_a_time(cluster, victim)
     assert of_cluster(str(tmp_path)) == {}
+    tell(f"kill of a node of a Ray cluster that carries out {JOBS_N} jobs", 1, "each job done once")
 
 
 def carry_out(lab: Lab, cluster: RealCluster) -> int:

@@ -1,0 +1,60 @@
+"""The index, a snapshot or the runs vanish under a page that is open: it says so, and goes on once they are back."""
+
+import shutil
+
+import pytest
+
+from dashboard import snapshot
+from dashboard.pages import PAGES
+from store.ingest import ingest
+from store.query import current_snapshot
+from tests.dashboard.opened import open_page
+from tests.faults.told import tell
+
+ADDRESSES = [each.url_path or "overview" for each in PAGES]
+GONE = ("store", "snapshot", "damaged", "pointer", "runs")
+
+
+@pytest.fixture
+def home(factory, tmp_path):
+    records = [factory.make_record(model=model, backend=b) for model in ("a", "b") for b in factory.BACKENDS]
+    factory.write_run(tmp_path / "runs" / "one", records)
+    ingest([tmp_path / "runs"], tmp_path / "store")
+    return tmp_path
+
+
+def take_away(home, what):
+    store = home / "store"
+    newest = current_snapshot(store)
+    if what == "store":
+        shutil.rmtree(store)
+    elif what == "snapshot":
+        newest.unlink()
+    elif what == "damaged":
+        newest.write_bytes(bytes(newest.stat().st_size))
+    elif what == "pointer":
+        (store / "CURRENT").write_bytes(b"\xff\xfe")
+    else:
+        shutil.rmtree(home / "runs")
+
+
+def look(at):
+    assert not at.exception, [each.value for each in at.exception]
+
+
+@pytest.mark.parametrize("what", GONE)
+@pytest.mark.parametrize("closed", [False, True], ids=["held", "closed"])
+def test_a_page_outlives_what_it_shows(monkeypatch, home, what, closed):
+    """`closed`: nobody holds the old snapshot open any more, as after a restart."""
+    pages = ADDRESSES if closed else ADDRESSES[:1]
+    opened = [open_page(monkeypatch, home / "store", page) for page in pages]
+    take_away(home, what)
+    if closed:
+        snapshot.connection.clear()
+    for at in opened:
+        look(at.run())
+    if what != "runs":
+        ingest([home / "runs"], home / "store")
+    for at in opened:
+        look(at.run())
+    tell(f"under open pages vanishes: {what}", len(pages), "a sentence, and the page again after the next ingest")
