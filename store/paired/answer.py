@@ -23,6 +23,8 @@ _FAILURES = {
     "verify_only": "was verified, not timed",
 }
 """What is said of a status; any other one failed."""
+MOST_PROCESSES = 30
+"""More than these nobody measures: an hour and a half of a model that takes a minute under three backends."""
 _TWO_DECIMALS_BELOW = 10
 _NO_DECIMALS_FROM = 100
 
@@ -159,4 +161,8 @@ def _doubts(result: Judged) -> str:
 
 def _needed(result: Judged) -> str:
     needed = result.verdict.needed if result.verdict else None
-    return f"; measure with --processes {needed} to settle it" if needed else ""
+    if not needed:
+        return ""
+    if needed > MOST_PROCESSES:
+        return f"; the difference is too small to settle: it would take {needed} processes"
+    return f"; measure with --processes {needed} to settle it"

@@ -1,9 +1,11 @@
 """The answer of a run in one sentence per model and test, and the marks beside each number."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from store.advice import finding
-from store.paired import baseline_of, paired_report
+from store.paired import answer, baseline_of, paired_report
 from store.report import render
 from store.report.text import text
 from tests.store.factory import make_record
@@ -286,3 +288,16 @@ def test_batch_sizes_are_told_apart_where_a_model_has_several(stored):
         "resnet18 eval at batch size 4",
         "resnet18 eval at batch size 8",
     ]
+
+
+@pytest.mark.parametrize(
+    ("needed", "words"),
+    [
+        (None, ""),
+        (30, "; measure with --processes 30 to settle it"),
+        (323, "; the difference is too small to settle: it would take 323 processes"),
+    ],
+)
+def test_nobody_is_told_to_measure_with_hundreds_of_processes(needed, words):
+    result = SimpleNamespace(verdict=SimpleNamespace(needed=needed))
+    assert answer._needed(result) == words
