@@ -13,6 +13,7 @@ import hashlib
 import io
 import json
 import math
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -43,6 +44,9 @@ REPORTS = [
         ("weekly",),
     )
 ]
+NUMBERED = {"place"}
+"""Columns with a number of the row that another ingest gives otherwise."""
+_FRACTION = re.compile(r"-?\d+\.\d+(e-?\d+)?")
 Rows = list[dict[str, str]]
 
 
@@ -138,9 +142,9 @@ def _text(value: Any) -> str:
     """Return a value as text, the same for a number whether pandas or DuckDB brings it."""
     if value is None or (isinstance(value, float) and math.isnan(value)) or str(value) in ("NaT", "<NA>", "nan"):
         return ""
-    if isinstance(value, float):
+    if isinstance(value, float) or (isinstance(value, str) and _FRACTION.fullmatch(value)):
         # Sums in another order differ in the last digits.
-        return f"{value:.10g}"
+        return f"{float(value):.10g}"
     if hasattr(value, "tolist"):
         return _text(value.tolist())
     if isinstance(value, (list, tuple)):
@@ -153,18 +157,14 @@ def _text(value: Any) -> str:
 def _report_rows(text: str, form: str) -> Rows:
     """Return the rows of an export; JSON that is no list of rows is one row."""
     if form == "csv":
-        return [dict(enumerate_texts(row)) for row in csv.reader(io.StringIO(text))]
+        return [{str(number): _text(cell) for number, cell in enumerate(row)} for row in csv.reader(io.StringIO(text))]
     found = json.loads(text) if text.strip() else []
     return _texts(found if isinstance(found, list) else [found])
 
 
-def enumerate_texts(row: list[str]) -> list[tuple[str, str]]:
-    return [(str(number), cell) for number, cell in enumerate(row)]
-
-
 def _stable(first: Rows, second: Rows) -> list[str]:
     """Return the columns that two stores made of the same runs have in common."""
-    columns = sorted({column for row in first for column in row})
+    columns = sorted({column for row in first for column in row} - NUMBERED)
     return [column for column in columns if summary(first, [column]) == summary(second, [column])]
 
 

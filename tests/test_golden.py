@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-import golden
 import pytest
+
+from tests import golden
 
 pytestmark = pytest.mark.slow
 
