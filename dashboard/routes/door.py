@@ -64,7 +64,8 @@ def _closed() -> PlainTextResponse:
 
 def _is_costly(scope: Scope) -> bool:
     """Tell whether to read the cookies of a request would take long."""
-    return sum(value.count(b"\\") for name, value in scope["headers"] if name == b"cookie") > _MOST_ESCAPES
+    escapes: int = sum(value.count(b"\\") for name, value in scope["headers"] if name == b"cookie")
+    return escapes > _MOST_ESCAPES
 
 
 def _too_costly() -> PlainTextResponse:
