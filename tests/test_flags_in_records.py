@@ -133,8 +133,7 @@ def suite_of_ours(monkeypatch: pytest.MonkeyPatch) -> Any:
             (("--filter-by-tier", "2"), ["alexnet"]),
             (("--filter-by-tier", "1", "--filter-by-tier", "3"), ["GPT_3", "drq"]),
             (("--exclude-by-tier", "1", "--exclude-by-tier", "2"), ["drq", "in_no_tier"]),
-        ],
-        2,
+        ]
     ),
 )
 def test_a_tier_says_which_models_have_records(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.command import ROOT, xlabench
+from tests.tiers import first_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,17 +31,23 @@ def run(home: Path, *words: str) -> tuple[list[dict[str, Any]], str]:
 
 @pytest.mark.parametrize(
     ("words", "order", "rounds", "rewarmed"),
-    [
-        (("--rounds", "2"), "interleaved", [0, 1], True),
-        (("--rounds", "3", "--rewarm", "0"), "interleaved", [0, 1, 2], False),
-        (("--interleave", "rounds"), "rounds", [0], False),
-        (("--interleave", "off"), "sequence", [0], False),
-    ],
+    first_of(
+        [
+            (("--rounds", "3", "--rewarm", "0"), "interleaved", [0, 1, 2], False),
+            (("--interleave", "rounds"), "rounds", [0], False),
+            (("--interleave", "off"), "sequence", [0], False),
+            (("--rounds", "2"), "interleaved", [0, 1], True),
+        ],
+        3,
+    ),
 )
 def test_processes_follow_each_other_as_asked(
     tmp_path: Path, words: tuple[str, ...], order: str, rounds: list[int], *, rewarmed: bool
 ) -> None:
-    """In turns, whose steady blocks are shared out and begin with blocks timed apart; or one after the other."""
+    """In turns, whose steady blocks are shared out and begin with blocks timed apart; or one after the other.
+
+    The last one is thorough: tests/faults/test_interleaved.py has turns that begin so.
+    """
     records, _ = run(tmp_path, *PAIR, *words)
     assert [record["variant"] for record in records] == ["eager", "openxla+lazytensor"]
     for record in records:
@@ -117,7 +124,9 @@ def test_what_never_settles_ends_after_as_many_blocks_as_are_allowed(
     assert (record["status"], len(record["metrics"]["total_time"])) == ("never_steady", 8)
 
 
+@pytest.mark.thorough
 def test_the_smoke_plan_can_be_narrowed_to_one_of_its_models(tmp_path: Path) -> None:
+    """A real model of usual size; tests/runner/test_flags.py narrows the plan without measuring it."""
     narrow = ("--suite-name", "huggingface", "--test", "eval", "--xla", "None", "--dynamo", "None")
     [record], _ = run(tmp_path, "--smoke", *narrow)
     assert (record["model"]["model_name"], record["status"]) == ("DistilBertForMaskedLM", "ok")

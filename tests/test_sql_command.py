@@ -11,12 +11,13 @@ import pytest
 
 from store.ingest import ingest
 from tests.store.factory import make_record, write_lines
+from tests.tiers import first_of
 
 ROOT = Path(__file__).resolve().parents[1]
 ENDLESS = "SELECT sum(sqrt(i)) FROM range(1000000000000) t(i)"
 
 
-@pytest.mark.parametrize("_attempt", range(3))
+@pytest.mark.parametrize("_attempt", first_of(range(3), 2))
 def test_ctrl_c_ends_a_long_query_at_once(tmp_path, _attempt):
     """DuckDB itself took notice of about every second signal."""
     write_lines(tmp_path / "a.jsonl", [make_record()])
@@ -26,7 +27,7 @@ def test_ctrl_c_ends_a_long_query_at_once(tmp_path, _attempt):
     command = [*python, "-m", "xlabench", "sql", ENDLESS, "--database", str(tmp_path / "store")]
     asking = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 60
-    while psutil.Process(asking.pid).cpu_times().user < 3:  # its imports take less
+    while psutil.Process(asking.pid).cpu_times().user < 2:  # its imports take less
         assert time.monotonic() < until
         time.sleep(0.05)
     asking.send_signal(signal.SIGINT)

@@ -71,6 +71,7 @@ def test_a_process_of_several_threads_forks_none(starts, monkeypatch):
     [
         (["report"], None),
         (["run", "--xla", "None"], "torch"),
+        (["calibrate", "--xla", "None"], "torch"),
         (["run", "--xla", "None", "--xla", "PJRT"], "torch_xla"),
         (["run"], "torch_xla"),
     ],

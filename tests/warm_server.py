@@ -45,7 +45,7 @@ NO_RUN = "00000000-0000-0000-0000-000000000000"
 
 def imports_of(words: Sequence[str]) -> str | None:
     """Return what the servers of a command import: a key of `MODULES`, or None where it measures nothing."""
-    if words[:1] != ["run"]:
+    if words[:1] not in (["run"], ["calibrate"]):
         return None
     asked = {value for name, value in itertools.pairwise(words) if name == "--xla"}
     imports = "torch" if asked == {"None"} else "torch_xla"

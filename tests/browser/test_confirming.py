@@ -50,7 +50,11 @@ def worker(home):
         process.communicate(timeout=60)
 
 
+@pytest.mark.thorough
 def test_one_click_measures_both_sides_and_the_verdict_appears_without_a_reload(page, home, token):
+    """The chain as a whole. Its parts: tests/dashboard/test_measure_again.py (the click), tests/test_confirm.py (what
+    is measured), tests/test_jobs_command.py (the job), test_pages.py (what is new appears).
+    """
     from runner.jobs.desk import Desk
     from runner.jobs.roles import Person
 

@@ -6,6 +6,8 @@ import pytest
 from harness import NAMED, PATHS, complaints, patient, running_server, settled
 from playwright.sync_api import expect
 
+from tests.tiers import first_of
+
 HOSTILE = (
     "<script>document.title='broken'</script>",
     "\N{ROCKET} \N{RIGHT-TO-LEFT OVERRIDE}émoji\N{POP DIRECTIONAL FORMATTING} 模型",
@@ -52,7 +54,9 @@ def test_browser_complains_about_nothing_and_the_window_holds_it(browser, review
     page.close()
 
 
+@pytest.mark.thorough
 def test_empty_store_is_explained_on_every_page(page, tmp_path):
+    """In a browser: what is said, tests/dashboard/test_pages.py holds page by page; one page is in test_pages.py."""
     found = complaints(page)
     with running_server(tmp_path / "store") as url:
         for _ in _every_page(page, url):
@@ -71,9 +75,9 @@ def _hostile_store(factory, home, **outcome):
     return home / "store"
 
 
-@pytest.mark.parametrize("outcome", [{}, {"status": "run_error", "message": MESSAGE}], ids=["ran", "failed"])
+@pytest.mark.parametrize("outcome", first_of([{}, {"status": "run_error", "message": MESSAGE}]), ids=["ran", "failed"])
 def test_hostile_names_are_text_on_every_page(page, factory, tmp_path, outcome):
-    """A run that failed as a whole leaves each page standing, too."""
+    """A run that failed as a whole leaves each page standing, too; thorough, as tests/dashboard has it page by page."""
     found = complaints(page)
     with running_server(_hostile_store(factory, tmp_path, **outcome)) as url:
         for path in _every_page(page, url):

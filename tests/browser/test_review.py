@@ -19,8 +19,7 @@ def review(tmp_path_factory):
     return home / "review.html"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 700])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 700)])
 def test_it_opens_without_a_network_and_fits_the_window(browser, review, scheme, width):
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     told, asked = [], []

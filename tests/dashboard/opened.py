@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
+import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
@@ -21,6 +23,17 @@ def open_page(monkeypatch, store, page="overview", *, unfolded=(), **query):
     for key in unfolded:
         at.session_state[key] = True
     return at.run()
+
+
+def seen(store, page="overview", *, unfolded=(), **query):
+    """Return the page as `open_page` does, drawn once for all tests that only read it."""
+    return _seen(str(store), page, tuple(unfolded), tuple((name, tuple(values)) for name, values in query.items()))
+
+
+@functools.cache
+def _seen(store, page, unfolded, query):
+    with pytest.MonkeyPatch.context() as patch:
+        return open_page(patch, store, page, unfolded=unfolded, **{name: list(values) for name, values in query})
 
 
 def text(at):

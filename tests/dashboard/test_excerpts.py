@@ -10,6 +10,7 @@ import pytest
 from dashboard import data, excerpts, snapshot
 from dashboard.selection import Selection
 from store import query
+from tests.tiers import first_of
 
 NIGHT_BEFORE, NIGHTLY = "33e38542-798d-45e2-9a19-9122ffe871e6", "3c8dcd8d-5463-4b62-972f-1ab8e6356e96"
 BASELINES = [
@@ -21,6 +22,8 @@ BASELINES = [
 ]
 MODELS = [(), ("test_resnet",), ("test_resnet", "alexnet", "no such model")]
 ONLY = [(), ("no fallback ops",), ("no graph breaks",)]
+ALL = pytest.mark.parametrize("product", first_of([zip, itertools.product]), ids=["each", "all"])
+"""Each value of each filter once; every pair of them is thorough: no filter asks what another one is."""
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +43,10 @@ def means_of(runs, chosen):
 
 @pytest.mark.parametrize("name", ["last_geomeans", "trend_geomeans", "geomean_changes"])
 @pytest.mark.parametrize("baseline", BASELINES, ids=str)
-def test_means_of_an_excerpt_are_those_of_the_store(shown, review_con, runs, name, baseline):
+@ALL
+def test_means_of_an_excerpt_are_those_of_the_store(shown, review_con, runs, name, baseline, product):
     seen = 0
-    for models, only in itertools.product(MODELS, ONLY):
+    for models, only in product(MODELS, ONLY):
         chosen = Selection(**({"run_id": NIGHTLY, "baseline": "inductor", "model": models, "only": only} | baseline))
         more = means_of(runs, chosen)
         got = data.rows(shown, name, chosen, **more)
@@ -60,9 +64,13 @@ def test_means_of_an_excerpt_are_those_of_the_store(shown, review_con, runs, nam
         *(("graph_break_reasons", only) for only in [(), ("no fallback ops",)]),
     ],
 )
-def test_fallback_ops_of_an_excerpt_are_those_of_the_store(shown, review_con, runs, name, only):
+@ALL
+def test_fallback_ops_of_an_excerpt_are_those_of_the_store(shown, review_con, runs, name, only, product):
     seen = 0
-    for run, backend, test in itertools.product(runs, [(), ("openxla+dynamo",)], [(), ("eval",)]):
+    backends, tests = [(), ("openxla+dynamo",)], [(), ("eval",)]
+    if product is zip:
+        backends, tests = itertools.cycle(backends), itertools.cycle([(), (), ("eval",), ("eval",)])
+    for run, backend, test in product(runs, backends, tests):
         chosen = Selection(run_id=run, baseline="inductor", backend=backend, test=test, only=only)
         got = data.rows(shown, name, chosen, order="payoff")
         given = query.select(review_con, data.statement(name, chosen, order="payoff"))
@@ -81,8 +89,12 @@ def test_the_excerpt_is_asked_and_not_the_store(shown, runs):
     asked = {name: [] for name in ("suite", "model", "backend", "test", "accelerator", "dtype", "only")}
     asked |= {"baseline_backend": "inductor", "baseline_accelerator": None, "point": "same", "runs": runs}
     assert len(taken.select(text, asked)) == len(data.rows(shown, "last_geomeans", chosen, **means_of(runs, chosen)))
-    taken.con.execute("DELETE FROM speedup_rows WHERE run_id <> $run", {"run": NIGHTLY})
-    assert set(taken.select(text, asked)["run_id"]) == {NIGHTLY}
+    try:
+        taken.con.execute("DELETE FROM speedup_rows WHERE run_id <> $run", {"run": NIGHTLY})
+        assert set(taken.select(text, asked)["run_id"]) == {NIGHTLY}
+    finally:  # no other test is asked of what is left of it
+        snapshot.connection(shown).close()
+        snapshot.connection.clear()
 
 
 def test_excerpts_go_with_the_connection_to_their_snapshot(shown, runs):

@@ -12,7 +12,7 @@ from dashboard.screens.overview import moves
 from dashboard.selection import Selection
 from dashboard.words import TIMES
 from store import query
-from tests.dashboard.opened import open_page, tables, text
+from tests.dashboard.opened import open_page, seen, tables, text
 
 MODELS = ("alexnet", "dcgan", "resnet18", "vgg16")
 SPEEDS = {"inductor": 0.010, "openxla+dynamo": 0.012, "openxla+lazytensor": 0.012, "eager": 0.02}
@@ -66,8 +66,8 @@ def board(at):
     return tables(at)[0].set_index("series")
 
 
-def test_what_moved_since_the_run_before_has_sign_word_and_numbers(monkeypatch, nights):
-    at = open_page(monkeypatch, nights, accelerator=["cpu"])
+def test_what_moved_since_the_run_before_has_sign_word_and_numbers(nights):
+    at = seen(nights, accelerator=["cpu"])
     assert not at.exception
     change = board(at)["change"]
     assert change["openxla+dynamo"] == f"▼ slower, 0.83 → 0.67{TIMES}"
@@ -89,14 +89,14 @@ def test_a_run_without_an_earlier_one_of_its_series_says_so(monkeypatch, nights)
     assert not [button for button in at.button if button.label.startswith("**Compare**")]
 
 
-def test_last_run_draws_the_means_of_the_runs_before_it(monkeypatch, nights):
-    trend = board(open_page(monkeypatch, nights, accelerator=["cpu"]))["trend"]
+def test_last_run_draws_the_means_of_the_runs_before_it(nights):
+    trend = board(seen(nights, accelerator=["cpu"]))["trend"]
     assert trend["openxla+dynamo"] == pytest.approx([0.8333, 0.6667], abs=1e-4)
     assert trend["inductor"] is None
 
 
-def test_ran_shows_where_it_moved(monkeypatch, nights):
-    ran = board(open_page(monkeypatch, nights, accelerator=["cpu"]))["ran"]
+def test_ran_shows_where_it_moved(nights):
+    ran = board(seen(nights, accelerator=["cpu"]))["ran"]
     assert ran["eager"] == "▼ fewer, 4/4 → 3/4"
     assert ran["inductor"] == "4/4"
 
@@ -129,8 +129,8 @@ def costlier(factory, tmp_path_factory):
     return home / "store"
 
 
-def test_each_number_has_what_it_was_before_and_a_verdict(monkeypatch, costlier):
-    moved = tables(open_page(monkeypatch, costlier, unfolded=["moved"]))[2].set_index("series")
+def test_each_number_has_what_it_was_before_and_a_verdict(costlier):
+    moved = tables(seen(costlier, unfolded=["moved"]))[2].set_index("series")
     dynamo, inductor = moved.loc["openxla+dynamo"], moved.loc["inductor"]
     assert dynamo["first_iteration_s_move"] == "▼ slower, 5.14 s → 7.71 s, n = 4"
     assert dynamo["memory_ratio_move"] == f"▲ less memory, 1.00{TIMES} → 2.00{TIMES}, n = 4"
@@ -142,8 +142,8 @@ def test_each_number_has_what_it_was_before_and_a_verdict(monkeypatch, costlier)
     assert pd.isna(moved.loc["eager", "memory_ratio_move"])
 
 
-def test_how_many_costs_moved_and_which_got_worse_is_said_before_the_table_is_opened(monkeypatch, costlier):
-    at = open_page(monkeypatch, costlier)
+def test_how_many_costs_moved_and_which_got_worse_is_said_before_the_table_is_opened(costlier):
+    at = seen(costlier)
     [title] = [part.label for part in at.expander if part.label.startswith("Costs since")]
     of = r"openxla\+dynamo in eval cpu torchbench"
     worse = f"Verified of {of}, Fallback of {of} and 1 more"
@@ -175,8 +175,8 @@ def test_the_files_of_what_moved_have_the_numbers_and_their_intervals(monkeypatc
     assert "first_iteration_s_better" not in shown
 
 
-def test_the_costs_of_a_row_have_the_memory_ratio_of_the_store(monkeypatch, costlier):
-    costs = tables(open_page(monkeypatch, costlier))[1].set_index("series")
+def test_the_costs_of_a_row_have_the_memory_ratio_of_the_store(costlier):
+    costs = tables(seen(costlier))[1].set_index("series")
     with query.connect(query.current_snapshot(costlier)) as con:
         sql = """SELECT exp(avg(ln(memory_ratio))) AS ratio, count(*) AS n FROM memory
             WHERE run_id = '22222222-new' AND variant = 'openxla+dynamo'"""
@@ -199,8 +199,8 @@ def test_the_models_behind_a_mean_are_listed_and_those_that_are_in_none(monkeypa
     assert lists.loc["failed here", "models"] == ", ".join(expected["failed_left"]) == "resnet50"
 
 
-def test_attention_is_a_short_list_of_links(monkeypatch, nights):
-    at = open_page(monkeypatch, nights, accelerator=["cpu"])
+def test_attention_is_a_short_list_of_links(nights):
+    at = seen(nights, accelerator=["cpu"])
     labels = [button.label for button in at.button]
     assert "**1 failed** (1 new) · dcgan" in labels
     assert any(label.startswith("**4 slower than baseline** · ") for label in labels)

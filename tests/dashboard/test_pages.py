@@ -9,7 +9,7 @@ from dashboard.words import interval, ratio
 from store import query
 from store.importers import facts
 from store.ingest import ingest
-from tests.dashboard.opened import open_page, tables, text
+from tests.dashboard.opened import open_page, seen, tables, text
 
 PAGES = {
     "overview": "Overview",
@@ -22,20 +22,21 @@ PAGES = {
     "model": "Model",
     "runs": "Runs & jobs",
 }
+UNFOLDED = {"trends": ("part-numbers",)}
 every_page = pytest.mark.parametrize("page", PAGES)
 
 
 @every_page
-def test_page_shows_its_title_and_no_exception(monkeypatch, demo, page):
-    at = open_page(monkeypatch, demo, page, unfolded=["part-numbers"] if page == "trends" else ())
+def test_page_shows_its_title_and_no_exception(demo, page):
+    at = seen(demo, page, unfolded=UNFOLDED.get(page, ()))
     assert not at.exception
     assert [title.value for title in at.title] == [PAGES[page]]
     assert len(at.dataframe) >= (page != "operators")  # the demonstration measured none
 
 
 @every_page
-def test_page_states_where_its_numbers_come_from(monkeypatch, demo, page):
-    origin = text(open_page(monkeypatch, demo, page))
+def test_page_states_where_its_numbers_come_from(demo, page):
+    origin = text(seen(demo, page, unfolded=UNFOLDED.get(page, ())))
     assert "of run **nightly** (newest)" in origin
     assert "torch 2\\.9\\.1" in origin
     assert "2025-10-10 08:53 UTC" in origin
@@ -89,8 +90,8 @@ def _of_eval(table):
     return table[table["test"] == "eval"].set_index("series")
 
 
-def test_overview_counts_the_plan_and_states_the_geomean(monkeypatch, demo):
-    at = open_page(monkeypatch, demo)
+def test_overview_counts_the_plan_and_states_the_geomean(demo):
+    at = seen(demo)
     words = text(at)
     assert "is not complete: 40 of 48 planned experiments ran, 4 failed, 1 never steady, 1 skipped, 2 not run" in words
     assert f"**openxla\\+dynamo** is **{ratio(0.857)}** as fast as inductor (geomean of 4 models, 95 % " in words
@@ -105,8 +106,8 @@ def test_overview_counts_the_plan_and_states_the_geomean(monkeypatch, demo):
     assert costs.loc[["eager", "inductor"], "fallback"].isna().all()
 
 
-def test_overview_has_the_time_that_compilers_report_beside_what_one_waits(monkeypatch, demo):
-    costs = _of_eval(tables(open_page(monkeypatch, demo))[1])
+def test_overview_has_the_time_that_compilers_report_beside_what_one_waits(demo):
+    costs = _of_eval(tables(seen(demo))[1])
     with query.connect(query.current_snapshot(demo)) as con:
         sql = """SELECT median(compiler_time_s) AS seconds, count(compiler_time_s) AS n
             FROM result_rows WHERE run_id = (SELECT arg_max(run_id, run_started) FROM runs) AND test = 'eval'
@@ -195,8 +196,8 @@ def test_the_button_of_the_sidebar_clears_the_filters(monkeypatch, demo):
     assert "48 results" in text(at)
 
 
-def test_runs_show_a_matrix_of_statuses(monkeypatch, demo):
-    runs, matrix, experiments = tables(open_page(monkeypatch, demo, "runs"))[:3]
+def test_runs_show_a_matrix_of_statuses(demo):
+    runs, matrix, experiments = tables(seen(demo, "runs"))[:3]
     assert list(runs["not_run_n"]) == [2, 2]
     assert matrix.set_index(["model", "test"]).loc[("dcgan", "train"), "openxla+dynamo"] == "out of memory"
     assert experiments["reproduce"].str.startswith("xlabench run").sum() == 46

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from real_processes import ITERATIONS, NEEDS, steady
 
+from tests.tiers import first_of
+
 FOUR = ["eager", "inductor", "openxla+lazytensor", "openxla+dynamo"]
 
 pytestmark = NEEDS
@@ -60,8 +62,8 @@ def test_train_runs_on_every_kind_of_runtime(measure, backend):
 def test_every_process_has_a_fresh_inductor_cache_that_does_not_stay(measure):
     """Else the second experiment would find what the first one compiled, and call it a cold start."""
     folders = [
-        Path(measure("inductor", test=test).environment.variables["TORCHINDUCTOR_CACHE_DIR"])
-        for test in ("eval", "train")
+        Path(measure("inductor", freezing=freezing).environment.variables["TORCHINDUCTOR_CACHE_DIR"])
+        for freezing in (False, True)
     ]
     assert folders[0] != folders[1]
     assert not any(folder.exists() or folder.parent.exists() for folder in folders)
@@ -72,7 +74,7 @@ def test_a_users_own_xla_cache_is_never_used(measure, user_cache):
     assert list(user_cache.iterdir()) == []
 
 
-@pytest.mark.parametrize("backend", ["openxla+lazytensor", "openxla+dynamo"])
+@pytest.mark.parametrize("backend", first_of(["openxla+lazytensor", "openxla+dynamo"]))
 def test_variables_that_are_set_in_the_child_are_effective(measure, backend, tmp_path):
     """XLA dumps where its flags say, on the device that the child was told, not on the server's."""
     record = measure(backend, xla_flags=(f"--xla_dump_to={tmp_path}",))

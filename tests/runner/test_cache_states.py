@@ -1,5 +1,6 @@
 """Cold is cold and warm is warm: what inductor's own counters say in real processes."""
 
+import functools
 import json
 from pathlib import Path
 
@@ -10,23 +11,26 @@ from runner.backends import compiler_caches
 from runner.environments.machine import detect
 from runner.plan.measurable import XLA_CPU_CACHE, not_measurable
 from tests.command import xlabench
+from tests.tiers import first_of
 
 real = pytest.mark.skipif("torch" not in detect().packages, reason="torch is needed")
 
 
 @pytest.fixture(scope="module")
-def records(tmp_path_factory, request):
-    """Two runs of one model under inductor: warm alone, then cold and warm together."""
+def records(tmp_path_factory):
+    """Return the records of a run of one model under inductor by their cache; each run is made once."""
     home = tmp_path_factory.mktemp("home")
     words = ["run", "--suite-name", "dummy", "--only", "dummy", "--accelerator", "cpu", "--test", "eval"]
     words += ["--xla", "None", "--dynamo", "inductor", "--repeat", "3", "--collect-dynamo-counters", "--no-ingest"]
-    found = {}
-    for name, cache in (("alone", "warm"), ("both", "both")):
-        folder = home / name
+
+    @functools.cache
+    def measured(cache):
+        folder = home / cache
         xlabench(*words, "--cache", cache, "--home", home, "--output-dirname", folder)
         lines = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
-        found |= {f"{name} {each['measurement']['cache']}": each for each in lines}
-    return found
+        return {each["measurement"]["cache"]: each for each in lines}
+
+    return measured
 
 
 def hits_and_misses(record):
@@ -38,38 +42,58 @@ def hits_and_misses(record):
 @real
 def test_a_cold_process_finds_nothing(records):
     """Though others have compiled the same model before, on this machine."""
-    hits, misses = hits_and_misses(records["both cold"])
+    hits, misses = hits_and_misses(records("both")["cold"])
     assert hits == 0
     assert misses == 1
 
 
 @pytest.mark.slow
 @real
-@pytest.mark.parametrize("run", ["both warm", "alone warm"])
-def test_a_warm_process_compiles_nothing_anew(records, run):
-    hits, misses = hits_and_misses(records[run])
+@pytest.mark.parametrize("asked", first_of(["both", "warm"]))
+def test_a_warm_process_compiles_nothing_anew(records, asked):
+    found = records(asked)["warm"]
+    hits, misses = hits_and_misses(found)
     assert hits == 1
     assert misses == 0
-    assert records[run]["warnings"] == [text for text in records[run]["warnings"] if "cache=warm" not in text]
+    assert [text for text in found["warnings"] if "cache=warm" in text] == []
+
+
+def folder_of(record):
+    return record["environment"]["variables"]["TORCHINDUCTOR_CACHE_DIR"]
 
 
 @pytest.mark.slow
 @real
+def test_the_warm_one_of_a_pair_has_its_siblings_folder_which_does_not_stay(records):
+    [folder] = {folder_of(each) for each in records("both").values()}
+    assert not Path(folder).exists()
+
+
+@pytest.mark.slow
+@real
+@pytest.mark.thorough
 def test_two_runs_share_no_folder_and_leave_none(records):
-    folders = [each["environment"]["variables"]["TORCHINDUCTOR_CACHE_DIR"] for each in records.values()]
-    assert len(folders) == 3
-    assert len(set(folders)) == 2, "the warm one of a pair has its sibling's"
-    assert not any(Path(folder).exists() for folder in folders)
+    """It takes two more processes that compile; that each run has scratch of its own, test_backends.py shows, too."""
+    alone, cold = folder_of(records("warm")["warm"]), folder_of(records("both")["cold"])
+    assert alone != cold
+    assert not Path(alone).exists()
 
 
 @pytest.mark.slow
 @real
 def test_the_warm_one_is_an_experiment_of_its_own(records):
-    cold, warm = records["both cold"], records["both warm"]
+    cold, warm = records("both")["cold"], records("both")["warm"]
     assert (cold["variant"], warm["variant"]) == ("inductor", "inductor cache=warm")
     assert cold["experiment_id"] != warm["experiment_id"]
-    assert warm["experiment_id"] == records["alone warm"]["experiment_id"]
-    assert [each["path"].rsplit("/")[-1] for each in records["alone warm"]["artifacts"]] == [
+
+
+@pytest.mark.slow
+@real
+@pytest.mark.thorough
+def test_a_warm_one_alone_is_the_same_experiment_after_a_primer(records):
+    alone = records("warm")["warm"]
+    assert alone["experiment_id"] == records("both")["warm"]["experiment_id"]
+    assert [each["path"].rsplit("/")[-1] for each in alone["artifacts"]] == [
         "attempt-1-primer.log",
         "attempt-1-timed.log",
     ]

@@ -9,6 +9,7 @@ import pytest
 
 from tests import warm
 from tests.command import ROOT, xlabench
+from tests.tiers import first_of
 
 pytestmark = pytest.mark.slow
 
@@ -20,27 +21,32 @@ def records(folder):
     return {(each["model"]["model_name"], each["experiment"]["test"]): each for each in map(json.loads, lines)}
 
 
-@pytest.fixture(scope="module")
-def listed(tmp_path_factory):
-    """One run over a list of models, in bfloat16, with pretrained weights asked for."""
+@pytest.fixture(scope="module", params=first_of(["", "huggingface/GoogleFnet 1\n"]), ids=["small", "all"])
+def listed(tmp_path_factory, request):
+    """One run over a list of models, in bfloat16, with pretrained weights asked for.
+
+    The model that knows no half precision is thorough: it is as large as real ones are, and the smallest of its kind.
+    """
     home = tmp_path_factory.mktemp("listed")
-    (home / "models.txt").write_text("huggingface/GoogleFnet 1\nhuggingface/BertTiny,3\ndummy/dummy=4\n")
+    (home / "models.txt").write_text(f"{request.param}huggingface/BertTiny,3\ndummy/dummy=4\n")
     words = ("--models-file", home / "models.txt", "--test", "eval", "--dtype", "bfloat16", "--weights", "pretrained")
     xlabench("run", *words, *EAGER, "--home", home, "--output-dirname", home / "run")
     return records(home / "run")
 
 
-@pytest.mark.thorough
 def test_the_lists_order_and_batch_sizes_are_measured(listed):
-    assert [model for model, _ in listed] == ["GoogleFnet", "BertTiny", "dummy"]
+    assert [model for model, _ in listed][-2:] == ["BertTiny", "dummy"]
     sizes = [(each["experiment"]["requested_batch_size"], each["experiment"]["batch_size"]) for each in listed.values()]
-    assert sizes == [(1, 1), (3, 3), (4, 4)]
+    assert sizes[-2:] == [(3, 3), (4, 4)]
     assert {each["status"] for each in listed.values()} == {"ok"}
 
 
 def test_a_forced_dtype_is_measured_and_warned_of(listed):
-    fnet, bert = listed["GoogleFnet", "eval"], listed["BertTiny", "eval"]
-    assert (fnet["experiment"]["dtype"], bert["experiment"]["dtype"]) == ("float32", "bfloat16")
+    assert listed["BertTiny", "eval"]["experiment"]["dtype"] == "bfloat16"
+    if ("GoogleFnet", "eval") not in listed:
+        return
+    fnet = listed["GoogleFnet", "eval"]
+    assert fnet["experiment"]["dtype"] == "float32"
     assert [text for text in fnet["warnings"] if "in place of" in text] == [
         "float32 in place of bfloat16: GoogleFnet: its Fourier transform knows no half precision"
     ]

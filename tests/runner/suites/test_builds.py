@@ -6,23 +6,25 @@ import pytest
 
 from runner.suites import get_suite
 from runner.suites.errors import UnknownLossError, UnknownModelError
+from tests.tiers import first_of
 
 torch = pytest.importorskip("torch")
 
 SMALL = [
-    ("dummy", "dummy"),
-    ("dummy", "dummy_nonzero"),
-    ("timm_models", "lcnet_035"),
-    ("timm_models", "test_vit2"),
-    ("huggingface", "BertTiny"),
-    ("huggingface", "SwitchTransformer_tiny"),
-    ("huggingface", "LlamaForCausalLM_tiny"),
+    "dummy/dummy",
+    "timm_models/test_vit2",
+    "huggingface/BertTiny",
+    "dummy/dummy_nonzero",
+    "timm_models/lcnet_035",
+    "huggingface/SwitchTransformer_tiny",
+    "huggingface/LlamaForCausalLM_tiny",
 ]
+"""A model of each suite, whose build is the suite's, first; further kinds of models are thorough."""
 
 
-@pytest.fixture(params=SMALL, ids=lambda pair: pair[1])
+@pytest.fixture(params=first_of(SMALL, 3))
 def suite_and_model(request):
-    suite, model = request.param
+    suite, model = request.param.split("/")
     pytest.importorskip({"timm_models": "timm", "huggingface": "transformers"}.get(suite, "torch"))
     return get_suite(suite), model
 

@@ -6,6 +6,7 @@ import pytest
 
 from runner.suites import get_suite
 from runner.suites.timm_models import _data
+from tests.tiers import first_of
 
 timm = pytest.importorskip("timm")
 torch = pytest.importorskip("torch")
@@ -95,7 +96,7 @@ def test_levit_at_batch_1_builds(request_for):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["vit_base_patch16_siglip_256", "vit_base_patch14_dinov2.lvd142m"])
+@pytest.mark.parametrize("name", first_of(["vit_base_patch16_siglip_256", "vit_base_patch14_dinov2.lvd142m"]))
 def test_a_feature_extractor_trains_against_its_features(name, request_for):
     workload = get_suite("timm_models").build(request_for(name, "train"))
     with torch.no_grad():

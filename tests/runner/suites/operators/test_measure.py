@@ -10,6 +10,7 @@ import pytest
 from runner.environments.machine import detect
 from runner.suites.operators.build import LEAST_BLOCK_S
 from tests import warm
+from tests.tiers import first_of
 
 torch = pytest.importorskip("torch")
 ROOT = Path(__file__).resolve().parents[4]
@@ -46,8 +47,14 @@ def kinds(record):
 
 
 @pytest.mark.slow
-def test_each_backend_measures_forward_and_backward_of_every_kind_of_operator(measured):
-    """A callable and a module; one graph per call, and no block under a millisecond but for luck."""
+@pytest.mark.parametrize(
+    ("words", "backends"), first_of([(("--dynamo", "None"), BACKENDS - {"inductor", "openxla+dynamo"}), ((), BACKENDS)])
+)
+def test_each_backend_measures_forward_and_backward_of_every_kind_of_operator(measured, words, backends):
+    """A callable and a module; one graph per call, and no block under a millisecond but for luck.
+
+    Under all four it is thorough: tests/runner/suites/operators/test_library.py has the programs of the compilers.
+    """
     if "torch_xla" not in detect().packages:
         pytest.skip("torch_xla is not installed")
     scalar = {"type": "int", "value_range": [2, 900]}
@@ -55,8 +62,8 @@ def test_each_backend_measures_forward_and_backward_of_every_kind_of_operator(me
     content |= config(
         "torch.nn.Linear", [tensor(8, 16)], build=[{"args": [{"type": "int", "value": n} for n in (16, 4)]}]
     )
-    records = measured(content)
-    assert len(records) == 2 * 2 * len(BACKENDS)
+    records = measured(content, *words)
+    assert len(records) == 2 * 2 * len(backends)
     assert {each["status"] for each in records} == {"ok"}
     for record in records:
         train, xla = record["experiment"]["test"] == "train", record["experiment"]["xla"]
