@@ -9,9 +9,9 @@ import streamlit as st
 from dashboard import login, settings
 from dashboard.words import error_text, escape
 from runner.errors import RunnerError
+from runner.home.roles import Access, Decision, Person, Right
 from runner.jobs.bounds import LONGEST_NAME
 from runner.jobs.desk import Desk
-from runner.jobs.roles import Access, Decision, Person, Right
 from store.errors import StoreError
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ import streamlit as st
 from dashboard import access, links
 from dashboard.words import error_text, escape
 from runner.errors import RunnerError
-from runner.jobs.desk import Wish, is_over
+from runner.jobs.desk import is_over
 from runner.jobs.request import encode
+from runner.jobs.wish import Wish
 from store.errors import StoreError
 
 if TYPE_CHECKING:

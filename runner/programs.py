@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return cli.main([name, *words])
     if name in _PARAM:
-        from runner.suites.operators import cli as operators
+        from runner.param import command_line as operators
 
         return operators.main(words)
     if name == "experiment_runner":

@@ -6,7 +6,8 @@ import os
 import time
 from pathlib import Path
 
-from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
+from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
+from runner.workload import Workload
 
 PLACE = "XLABENCH_TEST_SLEEPS"
 """Variable with the path of a file: a line of seconds for each process, in the order in which they load."""

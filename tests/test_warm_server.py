@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from runner.schedule.processes import TAG
+from runner.processes import TAG
 from tests import warm_server
 from tests.command import ROOT
 
@@ -14,7 +14,7 @@ RUN = "11111111-2222-3333-4444-555555555555"
 COMMAND = [sys.executable, *warm_server.SERVER, "--control", "9", "--parent", "1", "--preload", "torch"]
 FORKS = f"""
 import os, subprocess, sys, time
-from runner.schedule import processes
+from runner import processes
 from tests import warm_server
 warm_server.runpy.run_module = lambda *_, **__: time.sleep(600)
 start = warm_server._Starts(dict(os.environ))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
+from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
+from runner.workload import Workload
 
 TIERS = {"GPT_3": 1, "alexnet": 2, "drq": 3, "in_no_tier": None}
 FEATURES = 4

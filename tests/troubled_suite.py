@@ -11,7 +11,8 @@ import signal
 import time
 from pathlib import Path
 
-from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
+from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
+from runner.workload import Workload
 
 BROKEN = "XLABENCH_TEST_BROKEN"
 """Variable with names of models, parted by commas, that raise in this run."""

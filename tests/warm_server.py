@@ -23,7 +23,7 @@ import types
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from runner.schedule.processes import TAG
+from runner.processes import TAG
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

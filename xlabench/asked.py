@@ -10,15 +10,16 @@ from xlabench.command import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, home_of, say
 if TYPE_CHECKING:
     import argparse
 
-    from runner.environments.interpreters import Interpreter
     from runner.plan import PlanRequest
-    from runner.suites.operators.extract import Extracted
+    from runner.plan.interpreters import Interpreter
+    from runner.plan.operators_of import Extracted
 
 
 def asked(parsed: argparse.Namespace) -> tuple[PlanRequest, tuple[Interpreter, ...]]:
     """Return what the flags and the home's `xlabench.toml` ask for, and what the environments offer."""
     from runner import flags
-    from runner.environments import interpreters, settings_file
+    from runner.home import settings_file
+    from runner.plan import interpreters
 
     home = home_of(parsed)
     file = settings_file.read(home)
@@ -34,7 +35,7 @@ def operators_of(parsed: argparse.Namespace) -> Extracted | None:
     """Return the operators of `--ops-of`, recorded once; None without the flag."""
     if getattr(parsed, "ops_of", None) is None:
         return None
-    from runner.suites.operators.extract import extract
+    from runner.plan.operators_of import extract
 
     found: Extracted = getattr(parsed, "extracted", None) or extract(parsed)
     parsed.extracted = found

@@ -9,7 +9,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
-from runner.jobs.serve import owner
+from runner.jobs.owners import owner
 
 if TYPE_CHECKING:
     from pathlib import Path

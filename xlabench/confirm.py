@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from runner.environments.interpreters import Interpreter
+    from runner.plan.interpreters import Interpreter
     from runner.schedule.run_folder import RunFolder
     from runner.suites.base import SuiteContext
     from store.compare import Cell, Comparison, Confirmation, Side
@@ -185,15 +185,16 @@ def _interpreters(
     Raises:
         UsageError: one is not to be found, or no longer what it was; or a name that is none of theirs.
     """
-    from runner.environments import again, settings_file
     from runner.errors import UsageError
+    from runner.home import settings_file
+    from runner.plan import earlier_environment
     from runner.suites import get_suite
 
     home = home_of(parsed)
     named = settings_file.interpreters(home, settings_file.read(home))
     sides = ((found.old, files.old), (found.new, files.new))
     wanted = {
-        name: again.Before(name=name, was=_environment(file, before), run=side.text)
+        name: earlier_environment.Before(name=name, was=_environment(file, before), run=side.text)
         for pair, pair_names in names.items()
         for (side, file), before, name in zip(sides, pair, pair_names, strict=True)
     }
@@ -201,7 +202,7 @@ def _interpreters(
         raise UsageError(f"--env {unknown[0]}: pass NAME=PYTHON, NAME one of {', '.join(wanted)}.")
     sources = {} if context is None else {"torchbench_commit": None, **get_suite("torchbench").versions(context)}
     given = dict(parsed.env)
-    return {name: again.find(before, given, named, sources) for name, before in wanted.items()}
+    return {name: earlier_environment.find(before, given, named, sources) for name, before in wanted.items()}
 
 
 def _environment(file: RunFile, name: str) -> Environment:
@@ -215,7 +216,7 @@ def _environment(file: RunFile, name: str) -> Environment:
 
 def _differ(found: Comparison, interpreters: Mapping[str, Interpreter], old: str, new: str) -> bool:
     """Say whether a new measurement can tell the sides apart: by what compiles, or by where it runs."""
-    from runner.environments.again import same_interpreter
+    from runner.plan.earlier_environment import same_interpreter
 
     backends = (found.old.variant, found.new.variant)
     return backends[0] != backends[1] or not same_interpreter(interpreters[old], interpreters[new])

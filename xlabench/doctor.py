@@ -34,7 +34,7 @@ def _doctor(parsed: argparse.Namespace) -> int:
     from rich.console import Console
 
     from runner.doctor import doubts, facts
-    from runner.environments import settings_file
+    from runner.home import settings_file
 
     home = home_of(parsed)
     named = settings_file.interpreters(home, settings_file.read(home))

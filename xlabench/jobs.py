@@ -94,7 +94,7 @@ def add_job_flags(group: argparse._ActionsContainer) -> None:
 
 
 def _submit(parsed: argparse.Namespace) -> int:
-    from runner.jobs.desk import Wish
+    from runner.jobs.wish import Wish
 
     request = _request(parsed)
     wish = Wish(
@@ -167,15 +167,15 @@ def _label(request: Request) -> str:
 
 def desk_of(parsed: argparse.Namespace) -> Desk:
     """Return the home's queue as the user reaches it."""
+    from runner.home.roles import Person
     from runner.jobs.desk import Desk
-    from runner.jobs.roles import Person
 
     return Desk(home_of(parsed), Person(getattr(parsed, "who", None) or getpass.getuser()))
 
 
 def warn_without_worker(parsed: argparse.Namespace, *, confirms: bool = False) -> None:
     """Say where nobody would carry a job out."""
-    from runner.jobs.serve import has_worker, lacks_confirmer
+    from runner.jobs.owners import has_worker, lacks_confirmer
 
     if not has_worker(home_of(parsed)):
         say("No worker runs for this home on this machine: start `xlabench worker`, or `xlabench serve`.", EXIT_DONE)

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from runner.environments.machine import Machine
     from runner.messages import Settings
+    from runner.plan.operators_of import Extracted
     from runner.schedule.execute import Result
     from runner.schedule.history import History
     from runner.schedule.run_folder import RunFolder
-    from runner.suites.operators.extract import Extracted
     from xlabench.command import Parser
 
 UNASKED_N = 100
@@ -97,8 +97,7 @@ def measure(
 ) -> int:
     """Measure what the flags ask for; `afterwards` is told the run once its records are in the store."""
     from runner import flags, plan
-    from runner.environments import interpreters
-    from runner.plan import payoff, plan_view
+    from runner.plan import interpreters, payoff, plan_view
     from runner.schedule import run_folder
 
     request, found = asked(parsed)
@@ -165,7 +164,7 @@ def _wanted(parsed: argparse.Namespace, experiments_n: int) -> bool:
 
 def _keep(extracted: Extracted, folder: RunFolder) -> None:
     """Leave the operators' configuration in the folder, and say what they are."""
-    from runner.suites.operators.extract import FILE
+    from runner.plan.operators_of import FILE
 
     path = folder.path / FILE
     path.write_text(extracted.text, encoding="utf-8")

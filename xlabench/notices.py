@@ -87,11 +87,11 @@ def _in_store(
 
 
 def _test(parsed: argparse.Namespace) -> int:
-    from runner.environments import settings_file
     from runner.errors import RunnerError
+    from runner.home import settings_file
+    from runner.home.notices import with_secrets
     from runner.notices.look import channels_of
     from runner.notices.message import Message
-    from runner.notices.settings import with_secrets
     from store.state.notices import Notice
 
     settings = with_secrets(settings_file.read(home_of(parsed)).notices)

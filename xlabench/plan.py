@@ -26,8 +26,7 @@ def add(verbs: Verbs) -> None:
 
 
 def _plan(parsed: argparse.Namespace) -> int:
-    from runner.environments import interpreters
-    from runner.plan import plan_view
+    from runner.plan import interpreters, plan_view
 
     request, found = asked(parsed)
     made = interpreters.make_plan(request, found)

@@ -65,7 +65,7 @@ def _add_add(parser: Parser) -> None:
 
 def _add(parsed: argparse.Namespace) -> int:
     from runner.jobs import from_flags, recurring
-    from runner.jobs.desk import Wish
+    from runner.jobs.wish import Wish
     from xlabench.jobs_text import moment
 
     wish = Wish(

@@ -35,7 +35,7 @@ def add(verbs: Verbs) -> None:
 
 
 def _add_cluster(parser: Parser) -> None:
-    from runner.jobs.serve import EXECUTORS
+    from runner.jobs.owners import EXECUTORS
 
     group = parser.add_argument_group("more than one machine (docs/cluster.md)")
     group.add_argument(
@@ -54,7 +54,8 @@ def _add_cluster(parser: Parser) -> None:
 
 
 def _worker(parsed: argparse.Namespace) -> int:
-    from runner.jobs.serve import Loop, only_one
+    from runner.jobs.owners import only_one
+    from runner.jobs.serve import Loop
     from runner.jobs.worker import Worker
     from runner.notices.watch import Watch
     from xlabench.notices import look_command
@@ -62,7 +63,7 @@ def _worker(parsed: argparse.Namespace) -> int:
     if parsed.node_flags:
         return _print_node_flags(home_of(parsed))
     if parsed.parent is not None:
-        from runner.schedule.processes import die_with_parent
+        from runner.processes import die_with_parent
 
         die_with_parent(parsed.parent, signal.SIGTERM)
     home = home_of(parsed)
@@ -143,7 +144,8 @@ def _executor(parsed: argparse.Namespace, home: Path) -> Executor:
 
 
 def _print_node_flags(home: Path) -> int:
-    from runner.environments import machine, settings_file
+    from runner.environments import machine
+    from runner.home import settings_file
     from runner.jobs.cluster.nodes import start_flags
 
     print(" ".join(start_flags(machine.detect().devices, settings_file.read(home).environments)))

@@ -6,7 +6,7 @@ import functools
 import sys
 from typing import TYPE_CHECKING, Any
 
-from runner.process import overrides
+from runner.backends import overrides
 from store.record import GraphBreak
 
 if TYPE_CHECKING:

@@ -6,14 +6,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from runner.accelerators import ACCELERATORS
-from runner.backends import dynamo
-from runner.backends.base import Counters
-from runner.process import steps
+from runner.backends import dynamo, steps
+from runner.workload import Counters
 
 if TYPE_CHECKING:
     from runner.accelerators.base import Timer
     from runner.environments.machine import Machine
-    from runner.suites.base import Workload
+    from runner.workload import Workload
     from store.record import Accelerator, Replacement
 
 

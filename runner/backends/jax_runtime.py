@@ -6,12 +6,12 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from runner.accelerators import ACCELERATORS
-from runner.backends.base import Counters
+from runner.workload import Counters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runner.suites.base import Workload
+    from runner.workload import Workload
     from store.record import ExperimentConfig, Replacement
 
 _COMPILED = "/jax/core/compile/backend_compile_duration"

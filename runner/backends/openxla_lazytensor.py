@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from runner.backends.base import Runtime
     from runner.environments.machine import Machine
+    from runner.workload import Runtime
     from store.record import Accelerator, ExperimentConfig
 
 

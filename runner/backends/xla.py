@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from runner import lowerings
 from runner.accelerators import ACCELERATORS
-from runner.backends import dynamo
-from runner.backends.base import Counters
+from runner.backends import dynamo, steps
 from runner.backends.replaced import Replaced
-from runner.process import steps
+from runner.workload import Counters
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.environments.machine import Machine
-    from runner.suites.base import Workload
+    from runner.workload import Workload
     from store.record import Accelerator, ExperimentConfig, Replacement
 
 PRELOAD = ("torch_xla", "torch_xla.core.xla_model", "torch_xla.debug.metrics")

@@ -17,11 +17,12 @@ from runner.backends.torch_xla2 import TorchXla2
 from runner.doctor import trial
 from runner.doctor.cpu_quota import cpu_quota
 from runner.doctor.imports import try_imports
-from runner.environments import interpreters, others, proc
+from runner.environments import others, proc
 from runner.environments.machine import describe, detect
 from runner.environments.others import Others
 from runner.environments.state import Watch
 from runner.errors import UsageError
+from runner.plan import interpreters
 from runner.proof import kept
 from runner.schedule import devices
 

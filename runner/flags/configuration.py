@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.backends.steps import DTYPES
 from runner.flags import types
 from runner.plan import presets
-from runner.process.steps import DTYPES
 
 if TYPE_CHECKING:
     import argparse

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runner.graphs.hlo import Instruction
+    from runner.graphs.instructions import Instruction
 
 _SHAPE = re.compile(r"\b([a-z]+\d*[a-z0-9]*)\[([\d,<=]*)\]")
 _BITS = re.compile(r"\d+")

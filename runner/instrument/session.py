@@ -9,9 +9,9 @@ from runner.process.measure import Measurement
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runner.backends.base import Runtime
     from runner.instrument.base import Bench, Tool
     from runner.messages import Loaded
+    from runner.workload import Runtime
 
 WARM_BLOCKS = 3
 """The compilation, and two more: XLA may compile in the second iteration too."""

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from runner.environments import again, settings_file
+from runner.home import settings_file
 from runner.jobs.offers import exactly
 from runner.jobs.request import Protocol, RunRequest
 from runner.messages import Settings
+from runner.plan import earlier_environment
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -86,12 +87,12 @@ def cannot_confirm(
             was = _environment(file, name)
             if was is None:
                 return f"Run {file.run.label} does not describe its environment {name}."
-            place = again.place(was, named)
+            place = earlier_environment.place(was, named)
             if place is None:
-                what = again.gone(again.Before(name=name, was=was, run=file.run.label))
+                what = earlier_environment.gone(earlier_environment.Before(name=name, was=was, run=file.run.label))
                 return f"{what}. Name one with the same versions as {name} in [environments] of xlabench.toml."
             places.append(place)
-        apart = apart or not same_code or not again.same_place(*places)
+        apart = apart or not same_code or not earlier_environment.same_place(*places)
     return None if apart else SAME
 
 

@@ -10,9 +10,9 @@ from store.state import jobs
 if TYPE_CHECKING:
     import sqlite3
 
-    from runner.jobs.desk import Wish
-    from runner.jobs.limits import JobLimits
-    from runner.jobs.roles import Person
+    from runner.home.limits import JobLimits
+    from runner.home.roles import Person
+    from runner.jobs.wish import Wish
 
 LONGEST_TEXT = 4000
 LONGEST_NAME = 200

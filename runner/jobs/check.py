@@ -14,11 +14,10 @@ from runner.jobs import operators
 from runner.jobs.command import flag_words
 from runner.jobs.plain import plain
 from runner.jobs.request import RunRequest, XlaFlag, decode
-from runner.plan import plan_file
+from runner.plan import operators_of, plan_file
 from runner.plan.selection import select
 from runner.suites import get_suite
 from runner.suites.base import SuiteContext
-from runner.suites.operators import extract
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -107,7 +106,7 @@ def planned(parsed: argparse.Namespace) -> PlanRequest:
     Raises:
         UsageError: flags contradict each other.
     """
-    return flags.plan_request(extract.of_model_alone(parsed) if parsed.ops_of else parsed)
+    return flags.plan_request(operators_of.of_model_alone(parsed) if parsed.ops_of else parsed)
 
 
 class _Parser(argparse.ArgumentParser):

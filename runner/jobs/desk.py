@@ -7,12 +7,12 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.environments import settings_file
 from runner.errors import RunnerError
+from runner.home import settings_file
+from runner.home.roles import LOCAL, may
 from runner.jobs import bounds, check, followed, wake
 from runner.jobs.bounds import LONGEST_NAME, LONGEST_TEXT
 from runner.jobs.request import encode
-from runner.jobs.roles import LOCAL, may
 from runner.jobs.states import ALIVE, OVER
 from store.state import FILE_NAME, jobs
 from store.state.database import opened
@@ -23,31 +23,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from runner.environments.settings_file import SettingsFile
-    from runner.jobs.request import Request
-    from runner.jobs.roles import Access, Decision, Person, Right
+    from runner.home.roles import Access, Decision, Person, Right
+    from runner.home.settings_file import SettingsFile
+    from runner.jobs.wish import Wish
 
 
 class Refused(RunnerError):
     """Something that somebody may not do, or cannot have; it has been kept with name and time."""
 
     exit_code = 2
-
-
-@dataclass(frozen=True, kw_only=True)
-class Wish:
-    """A request with what people say about it."""
-
-    request: Request
-    label: str
-    """Name of the run."""
-    why: str = ""
-    key: str = ""
-    """The same key is the same job, so that a double click is one; empty: a new job in any case."""
-    priority: int = 0
-    """Higher ones go first; -100 to 100."""
-    timeout_s: float | None = None
-    """Of one attempt; None: that of [jobs]."""
 
 
 @dataclass(frozen=True)

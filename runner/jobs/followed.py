@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.jobs.serve import EXECUTORS, LOCAL, owner
+from runner.jobs.owners import EXECUTORS, LOCAL, owner
 from runner.jobs.states import ALIVE
 
 if TYPE_CHECKING:

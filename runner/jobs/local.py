@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from runner.environments import machine, settings_file
+from runner import processes
+from runner.environments import machine
+from runner.home import settings_file
+from runner.home.notices import SECRETS
 from runner.jobs import folder
 from runner.jobs.executor import Alive, Ended, Gone, Waiting
 from runner.jobs.states import End
-from runner.notices.settings import SECRETS
-from runner.schedule import devices, processes
+from runner.schedule import devices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

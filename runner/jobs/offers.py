@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from runner.backends import BACKENDS, BY_NAME
-from runner.environments import machine, settings_file
+from runner.environments import machine
+from runner.home import settings_file
 from runner.jobs.request import Instrument, RunRequest
 from runner.plan import plan_file
 from runner.plan.presets import PRESETS

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import flags, plan
-from runner.environments import interpreters, settings_file
 from runner.errors import RunnerError
+from runner.home import settings_file
 from runner.jobs import check
 from runner.jobs.request import encode
 from runner.messages import Settings
-from runner.plan import plan_file
+from runner.plan import interpreters, plan_file
 from runner.plan.entries import cannot_run, make_entry
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from runner.environments.interpreters import Interpreter
     from runner.jobs.request import RunRequest
+    from runner.plan.interpreters import Interpreter
     from runner.plan.plan_file import PlanFile
     from store.record import PlanEntry
 

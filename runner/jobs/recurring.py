@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from cronsim import CronSim, CronSimError
 
 from runner.errors import RunnerError
+from runner.home.roles import LOCAL, Access, Person
 from runner.jobs import check
-from runner.jobs.desk import Desk, Refused, Wish
+from runner.jobs.desk import Desk, Refused
 from runner.jobs.request import encode
-from runner.jobs.roles import LOCAL, Access, Person
+from runner.jobs.wish import Wish
 from store.state import FILE_NAME, schedules
 from store.state.database import opened
 from store.state.schedules import Schedule, Tick

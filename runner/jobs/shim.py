@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runner import processes
 from runner.jobs.folder import VARIABLE, AttemptFolder
-from runner.schedule import processes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

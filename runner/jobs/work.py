@@ -13,7 +13,7 @@ from runner.jobs.executor import Work
 from runner.jobs.request import RunRequest
 
 if TYPE_CHECKING:
-    from runner.jobs.limits import JobLimits
+    from runner.home.limits import JobLimits
     from runner.jobs.request import Request
     from store.state.jobs import Job
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from runner.environments import settings_file
 from runner.errors import RunnerError
+from runner.home import settings_file
 from runner.jobs import check, followed, recurring
 from runner.jobs.bounds import LONGEST_NAME
 from runner.jobs.executor import Alive, Ended, Gone, Ticket, Waiting
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from runner.environments.settings_file import SettingsFile
+    from runner.home.settings_file import SettingsFile
     from runner.jobs.executor import Executor, Seen
     from runner.jobs.request import Request
     from store.state.jobs import Job

@@ -6,15 +6,15 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.environments import settings_file
 from runner.errors import RunnerError
+from runner.home import settings_file
+from runner.home.notices import Notices, with_secrets
+from runner.home.roles import Person
 from runner.jobs.desk import Desk
-from runner.jobs.roles import Person
 from runner.jobs.standing import standings
 from runner.notices import deliver, feed
 from runner.notices.mail import mail
 from runner.notices.recurring import recurring
-from runner.notices.settings import Notices, with_secrets
 from runner.notices.webhook import webhook
 from store.errors import StoreError
 from store.state import FILE_NAME, notices

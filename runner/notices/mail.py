@@ -15,8 +15,8 @@ from runner.errors import UsageError
 from runner.notices.channel import NotDelivered, Unsure
 
 if TYPE_CHECKING:
+    from runner.home.notices import Mail
     from runner.notices.message import Message
-    from runner.notices.settings import Mail
 
 TIMEOUT_S = 30.0
 _TAKEN = 250

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from runner import errors, flags, plan
-from runner.environments import interpreters, settings_file
+from runner.home import settings_file
 from runner.peer_cli.table import Parser
+from runner.plan import interpreters
 from runner.schedule import execute, run_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from runner.environments.interpreters import Interpreter
     from runner.messages import Settings
     from runner.plan import Plan, PlanRequest
+    from runner.plan.interpreters import Interpreter
     from runner.schedule.execute import Result
     from runner.schedule.run_folder import RunFolder, RunIdentity
 

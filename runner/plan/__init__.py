@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from runner.plan.entries import make_entry
-from runner.plan.expand import Plan, PlanRequest, label, make_plan, missing_packages, source_versions
+from runner.plan.expand import label, make_plan, missing_packages, source_versions
+from runner.plan.request import Plan, PlanRequest
 
 __all__ = ["Plan", "PlanRequest", "label", "make_entry", "make_plan", "missing_packages", "source_versions"]

@@ -12,7 +12,7 @@ from store.identity import backend_name
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from runner.plan import PlanRequest
+    from runner.plan.request import PlanRequest
     from store.record import Accelerator, CacheState, Test
 
 _OF_INDUCTOR = frozenset({"compile_mode", "cudagraphs", "freezing"})

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from runner.environments.machine import Machine
     from runner.messages import Settings
-    from runner.plan import PlanRequest
+    from runner.plan.request import PlanRequest
     from store.record import PlanEntry
 
 SCHEMA_VERSION = 1

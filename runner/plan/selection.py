@@ -16,7 +16,7 @@ from store import patterns
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from runner.plan import PlanRequest
+    from runner.plan.request import PlanRequest
     from runner.suites.base import ModelInfo, Suite, SuiteContext
 
 _TIERS_FILE = "tiers.yaml"

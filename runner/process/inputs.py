@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runner.process import steps
+from runner.backends import steps
 
 if TYPE_CHECKING:
-    from runner.backends.base import Runtime
-    from runner.suites.base import Workload
+    from runner.workload import Runtime, Workload
     from store.record import ExperimentConfig
 
 _SMALLEST_DYNAMIC = 2

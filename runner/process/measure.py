@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runner.accelerators import ACCELERATORS
-from runner.backends import backend_of, compiler_caches, dynamo
+from runner.backends import backend_of, compiler_caches, dynamo, steps
 from runner.graphs import collect
 from runner.messages import Load, Loaded, Report, TurnDone, TurnFacts, WarmedUp
-from runner.process import afterwards, fallbacks, memory, pausing, steps
+from runner.process import afterwards, fallbacks, memory, pausing
 from runner.process.inputs import Inputs
 from runner.process.priority import LIBRARIES, raise_priority
 from runner.process.probe import Probe
@@ -32,9 +32,9 @@ from store.operators import INPUT_BYTES
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from runner.backends.base import Backend, Runtime
+    from runner.backends.base import Backend
     from runner.messages import Probed, Turn
-    from runner.suites.base import OwnStep, Workload
+    from runner.workload import OwnStep, Runtime, Workload
     from store.record import Phase
 
 EFFECTIVE_PREFIXES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from runner.backends.base import Counters
+from runner.workload import Counters
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

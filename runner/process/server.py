@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from runner import processes
 from runner.messages import CONTROL_BYTES, Channel, Exited, Fork, Forked, Hello
 from runner.process import child, toolchain
-from runner.schedule import processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

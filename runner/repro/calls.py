@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from runner.backends import backend_of
-from runner.environments.interpreters import variables
+from runner.plan.interpreters import variables
 from store.record import ExperimentConfig
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from runner.backends import backend_of
-from runner.process import sites, steps
+from runner.backends import backend_of, steps
+from runner.process import sites
 from runner.repro.calls import Asked, Call
 from runner.repro.text import call_text
 from runner.suites import get_suite

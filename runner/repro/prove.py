@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.environments.interpreters import variables
+from runner.plan.interpreters import variables
 from runner.repro.candidates import candidates
 from store.repro.fault import Outcome, Proof
 

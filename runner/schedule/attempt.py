@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from runner.schedule import artifacts, outcome
+from runner.schedule import artifacts, records
 from runner.schedule.arrange import one_by_one, order_of
 from runner.schedule.caches import Caches, in_order
 from runner.schedule.examine import examine
@@ -148,7 +148,7 @@ class Attempt:
         result = refuse(result, proof)
         extras = examine(job, result)
         extras.proof = proof
-        record = outcome.make_record(
+        record = records.make_record(
             job.entry,
             job.run_facts(),
             result,

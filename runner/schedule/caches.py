@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from runner import processes
 from runner.backends import backend_of
-from runner.schedule import processes
 from store.identity import experiment_id
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.errors import DeviceBusy, UsageError
-from runner.schedule.processes import is_process, start_time
+from runner.processes import is_process, start_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

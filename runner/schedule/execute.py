@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from runner import processes
 from runner.backends import backend_of
-from runner.environments.interpreters import DEFAULT, variables
 from runner.errors import Interrupted
+from runner.plan.interpreters import DEFAULT, variables
 from runner.proof import kept
-from runner.schedule import devices, outcome, own_waits, processes, twins
+from runner.schedule import devices, own_waits, records, twins
 from runner.schedule.further import continued, extended
 from runner.schedule.history import History
 from runner.schedule.job import Lab
@@ -166,8 +167,8 @@ def execute(
         processes.become_subreaper()
         swept = processes.kill_tagged(run_id)
         replicas = folder.settings.replicas
-        records = read_records(folder.results)
-        left = remaining(folder.file.plan, records, replicas=folder.settings.records, retry_failed=retry_failed)
+        done = read_records(folder.results)
+        left = remaining(folder.file.plan, done, replicas=folder.settings.records, retry_failed=retry_failed)
         todo = replace(left, groups=_groups(folder, left))
         facts = _facts(folder, machines, torchbench_dir)
         members = [member for group in todo.groups for member in group.members]
@@ -185,7 +186,7 @@ def execute(
                 on_record()
 
         for entry in todo.skips:
-            write(outcome.skipped(entry, facts[entry.environment]))
+            write(records.skipped(entry, facts[entry.environment]))
         if todo.groups or further is not None:
             entries = folder.file.plan if further else [entry for group in todo.groups for entry in group.entries]
             runnable = [entry for entry in entries if entry.runnable]

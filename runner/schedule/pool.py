@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from runner import processes
 from runner.errors import ServerFailed
 from runner.messages import CONTROL_BYTES, Answer, Channel, Closed, Exited, Fork, Forked, Hello, Progress, ServerAnswer
-from runner.schedule import processes
 from runner.schedule.quiet import QuietRun
 from runner.schedule.watch_memory import tree_bytes
 

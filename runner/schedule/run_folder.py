@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from runner.environments.again import IDENTITY
 from runner.errors import PlanMismatch
+from runner.plan.earlier_environment import IDENTITY
 from runner.schedule.resume import remaining
 from store.errors import RunFileError
 from store.record import Run, RunFile

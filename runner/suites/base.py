@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from runner.backends.base import Runtime
+    from runner.workload import Workload
     from store.record import Operator, Test, UsedBy, Weights
 
 
@@ -78,58 +78,6 @@ class BuildRequest:
     """`pretrained` asks for a download where the model offers one."""
     operator: Operator | None = None
     context: SuiteContext = field(default_factory=SuiteContext)
-
-
-class OwnStep(Protocol):
-    """A step that cuts the graph itself, where and as often as its workload needs it."""
-
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run one iteration, cut; what is returned has to be kept until the block is finished."""
-
-    def uncut(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run one iteration without a cut, for those who look at its graph."""
-
-    def empty(self) -> None:
-        """Cut as an iteration does, with nothing to compute: what this costs is the floor of what can be measured."""
-
-    def take_seconds(self) -> dict[str, float]:
-        """Return seconds of one iteration by phase, the median since this was asked last; empty where blocks are timed.
-
-        Their sum is what is timed.
-        """
-
-    @property
-    def input_bytes(self) -> int:
-        """Return bytes of the tensors that an iteration is given, parameters and buffers included."""
-
-
-@dataclass(kw_only=True)
-class Workload:
-    """A built model on the CPU in float32, with the inputs of one iteration.
-
-    The step calls `module(*args, **kwargs)`; in train `loss` reduces the output to a scalar tensor.
-    """
-
-    module: Any
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    batch_size: int | None
-    """As resolved: what one iteration processes, in samples; None where the suite cannot tell."""
-    loss: Callable[[Any], Any]
-    loss_name: str
-    weights: Weights = "random"
-    """What it was built with: `random` also where pretrained ones could not be had."""
-    notes: list[str] = field(default_factory=list)
-    """What a reader of the record should know of the build; they become its warnings."""
-    own_step: Callable[[Workload, Test, Runtime, Callable[[Callable[..., Any]], Any]], OwnStep] | None = None
-    """Makes the step where it is not that of a model; None: `module`, in train with loss and backward.
-
-    It is given the workload on its device, the test, the runtime, and what compiles a function `(args, kwargs)`.
-    """
-    shared_inputs: bool = False
-    """The iterations of a block are called with the same inputs; else each with a copy of its own."""
-    least_block_s: float = 0.0
-    """A timed block repeats its iterations in an inner loop until it lasts as long."""
 
 
 @dataclass(frozen=True, kw_only=True)

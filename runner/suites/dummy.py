@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.suites import data
-from runner.suites.base import BuildRequest, ModelInfo, ModelSource, SuiteContext, Workload
+from runner.suites.base import BuildRequest, ModelInfo, ModelSource, SuiteContext
+from runner.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner.suites import data, installed
-from runner.suites.base import BuildRequest, ModelInfo, ModelSource, SuiteContext, Workload
+from runner.suites.base import BuildRequest, ModelInfo, ModelSource, SuiteContext
 from runner.suites.tables import Tables, checked
+from runner.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

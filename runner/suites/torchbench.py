@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from runner.suites import data, torchbench_checkout
-from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
 from runner.suites.errors import SuiteUnavailableError, UnknownModelError
 from runner.suites.tables import Tables, checked
+from runner.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
 
 _FILE = "torchbench.yaml"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from runner.suites.base import Workload
+    from runner.workload import Workload
 
 _STRENGTH = 0.5
 """Of the noise, in units of the root mean square of the tensor that it is added to."""

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from runner.backends import backend_of
-from runner.process import steps
+from runner.backends import backend_of, steps
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, SuiteContext
 from runner.verify import control, determinism
@@ -19,10 +18,9 @@ from runner.verify.judge import identical
 from runner.verify.leaves import leaves
 
 if TYPE_CHECKING:
-    from runner.backends.base import Runtime
     from runner.messages import Load
-    from runner.suites.base import Workload
     from runner.verify.tables import Criteria
+    from runner.workload import Runtime, Workload
     from store.record import ExperimentConfig
 
 

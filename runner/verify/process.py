@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from runner import failure
-from runner.backends import backend_of
-from runner.process import steps
+from runner.backends import backend_of, steps
 from runner.verify import determinism, fit, notes, tables, timed
 from runner.verify.compare import Expected, Finding, compare, differences, kind_of, unchanged
 from runner.verify.copies import Copies, NotBuilt, Results, Size

@@ -1,6 +1,7 @@
 """Compare two sides: runs, environments or backends; each cell gets a verdict with its evidence."""
 
-from store.compare.cells import Cell, Comparison, compare, compare_pairs
+from store.compare.cell import Cell, Comparison
+from store.compare.cells import compare, compare_pairs
 from store.compare.confirmation import Confirmation, confirmation_report, to_confirm
 from store.compare.report import comparison_report
 from store.compare.sides import Side, resolve

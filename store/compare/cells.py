@@ -8,15 +8,15 @@ import msgspec
 import numpy as np
 
 from store.calibration.between_runs import between_runs, unknown_history
-from store.calibration.false_alarms import FalseAlarms, false_alarms
+from store.calibration.false_alarms import false_alarms
 from store.calibration.floors import floor_for, floors_without
+from store.compare.cell import Cell, Comparison
 from store.compare.consequences import break_evens, speedup_changes
 from store.compare.sides import Side, with_environments
 from store.floor import NEAR_FLOOR
 from store.query import fetch, looks, named
 from store.report.findings import findings_table
-from store.report.table import Table
-from store.stats.differences import Difference, differences, incomparable
+from store.stats.differences import differences, incomparable
 from store.stats.effects import (
     effects,
     level_of,
@@ -25,13 +25,13 @@ from store.stats.effects import (
     round_variance,
     variance_of_median,
 )
-from store.stats.floors import Floor
 from store.stats.verdicts import Verdict, judge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from store.query import Connection
+    from store.stats.floors import Floor
 
 Row = dict[str, Any]
 Grid = np.ndarray[Any, Any]
@@ -47,60 +47,6 @@ ALIKE = (
     "environment",
 )
 """What two variants have in common that may be compared."""
-
-
-class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """One experiment on both sides; times are medians over processes of their medians, seconds per iteration."""
-
-    suite: str
-    model: str
-    test: str
-    variant: str
-    environment: str
-    experiment_id: str
-    old_environment: str
-    old_experiment_id: str
-    """Of the old side; those above are the new side's."""
-    alike: tuple[Any, ...]
-    """What cells have in common whose variants alone differ."""
-    old_s: float | None
-    new_s: float | None
-    verdict: Verdict
-    floor: Floor
-    differs: tuple[Difference, ...]
-
-
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Two sides and their cells; `only_old` and `only_new` are what one side alone has."""
-
-    old: Side
-    new: Side
-    cells: tuple[Cell, ...]
-    only_old: tuple[str, ...]
-    only_new: tuple[str, ...]
-    interleaved: bool
-    """Both sides of every cell took turns."""
-    looks: int = 1
-    """How often the runs' verdicts may have been asked for while processes were added."""
-    false_alarms: tuple[FalseAlarms, ...] = ()
-    """Of the runs behind the sides."""
-    speedup_changes: Table | None = None
-    break_even: Table | None = None
-    findings: Table | None = None
-
-    @property
-    def renamed(self) -> str | None:
-        """Say so where two runs are compared whose only environments have different names."""
-        if self.old.run_id == self.new.run_id or not self.old.environment or not self.new.environment:
-            return None
-        return (
-            f"Each run has one environment, {self.old.environment!r} and {self.new.environment!r}: they are compared "
-            "with each other, although they are called differently."
-        )
-
-    def of(self, *words: str) -> tuple[Cell, ...]:
-        """Return the cells with one of these verdicts."""
-        return tuple(cell for cell in self.cells if cell.verdict.word in words)
 
 
 class _Series(msgspec.Struct):

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from store.compare.cells import Cell
+from store.compare.cell import Cell
 from store.compare.report import EVIDENCE, evidence
 from store.report.table import Column, Report, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from store.compare.cells import Comparison
+    from store.compare.cell import Comparison
     from store.report.table import Cell as Value
 
 Which = Literal["suspected", "all"]

@@ -13,7 +13,7 @@ from store.stats.change import break_even, split_change
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from store.compare.cells import Cell
+    from store.compare.cell import Cell
     from store.compare.sides import Side
     from store.query import Connection
     from store.report.table import Cell as Value

@@ -10,7 +10,7 @@ from store.stats.effects import level_of
 from store.stats.verdicts import rate_of
 
 if TYPE_CHECKING:
-    from store.compare.cells import Cell, Comparison
+    from store.compare.cell import Cell, Comparison
     from store.report.table import Cell as Value
     from store.stats.verdicts import Word
 

@@ -9,7 +9,7 @@ from store.record import ExperimentConfig
 from store.record.words import TESTS
 
 if TYPE_CHECKING:
-    from store.ingest.decode import ReadExperiment, ReadRecord
+    from store.ingest.decode import Line, ReadExperiment, ReadRecord
 
 _NO_IDENTITY = {"experiment_name", "accelerator_model"}
 """`experiment_name` is a constant; the accelerator model belongs to the run."""
@@ -51,3 +51,13 @@ def variant_of(experiment: ReadExperiment) -> str:
             enable_functionalization=experiment.enable_functionalization is not False,
         )
     )
+
+
+def is_foreign(line: Line) -> bool:
+    """Tell a record of the peer's runner, which has no identity of ours."""
+    return line.record.record_id is None
+
+
+def content_of(line: Line) -> str:
+    """Return the hash of the whole object, whatever the order of its keys."""
+    return digest(line.raw)

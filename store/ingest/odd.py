@@ -6,24 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from store.identity import digest
 from store.ingest import foreign
 from store.ingest.decode import NUMERIC_METRICS, BadLine, Line, decode
+from store.ingest.foreign import content_of, is_foreign
 
 if TYPE_CHECKING:
     from store.ingest.ordinals import Ordinals
 
 Row = dict[str, Any]
-
-
-def is_foreign(line: Line) -> bool:
-    """Tell a record of the peer's runner, which has no identity of ours."""
-    return line.record.record_id is None
-
-
-def content_of(line: Line) -> str:
-    """Return the hash of the whole object, whatever the order of its keys."""
-    return digest(line.raw)
 
 
 def odd_row(data: bytes, ordinals: Ordinals | None) -> Row:

@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, BinaryIO
 
 from store.ingest.decode import BadLine, decode
+from store.ingest.foreign import content_of, is_foreign
 from store.ingest.lines import Lines, lines_from
-from store.ingest.odd import content_of, is_foreign
 
 if TYPE_CHECKING:
     from pathlib import Path

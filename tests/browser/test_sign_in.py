@@ -105,8 +105,8 @@ def start_button(page: Page, place: Place):
 
 
 def test_a_sign_in_opens_what_the_role_list_gives_and_a_sign_out_closes_it(page, place):
+    from runner.home.roles import Person
     from runner.jobs.desk import Desk
-    from runner.jobs.roles import Person
 
     sees_nothing(page, place.url, ("/", FINDING, NEW_RUN))
     sign_in(page, place, "vera@example.org")

@@ -9,10 +9,11 @@ import pytest
 
 from dashboard import planned, settings
 from runner.environments import machine
-from runner.jobs import serve
-from runner.jobs.desk import Desk, Wish
+from runner.home.roles import Person
+from runner.jobs import owners
+from runner.jobs.desk import Desk
 from runner.jobs.request import ConfirmRequest, Protocol, RunRequest, Selection, decode
-from runner.jobs.roles import Person
+from runner.jobs.wish import Wish
 from runner.schedule import devices
 from store.ingest import ingest
 from store.state import jobs
@@ -96,7 +97,7 @@ def test_each_state_says_why_and_offers_what_can_be_done(monkeypatch, home, desk
 def test_a_job_that_nobody_follows_says_so_and_what_to_do(monkeypatch, home, desk, tmp_path):
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
     put(desk, "running", executor="ray", attempts=1)
-    with serve.only_one(home):  # of this machine: it follows none of a cluster
+    with owners.only_one(home):  # of this machine: it follows none of a cluster
         at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert not at.exception
     assert "nobody follows it, and it may go on" in at.warning[0].value
@@ -356,11 +357,11 @@ def test_a_confirmation_says_what_it_compares(monkeypatch, home, desk):
 
 def test_where_a_cluster_alone_works_a_confirmation_says_what_it_waits_for(monkeypatch, home, desk):
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(home / "locks"))
-    with serve.only_one(home, "ray"):
+    with owners.only_one(home, "ray"):
         assert "Confirmations wait" not in text(page(monkeypatch, home, show=["Jobs"]))
         desk.submit(Wish(request=ConfirmRequest(old="day-1", new="day-2"), label="confirm"))
         assert "Start `xlabench worker` here, too" in text(page(monkeypatch, home, show=["Jobs"]))
-        with serve.only_one(home):
+        with owners.only_one(home):
             assert "Confirmations wait" not in text(page(monkeypatch, home, show=["Jobs"]))
 
 

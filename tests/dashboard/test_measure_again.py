@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from dashboard import settings
+from runner.home.roles import Person
 from runner.jobs.desk import Desk
 from runner.jobs.request import ConfirmRequest, decode
-from runner.jobs.roles import Person
 from runner.suites.operators import expand
 from store.record import FallbackOp
 from tests.dashboard.opened import click_twice, open_page, text

@@ -9,10 +9,11 @@ import pyarrow as pa
 import pytest
 
 from dashboard import settings
+from runner.home.roles import Person
 from runner.jobs import recurring
-from runner.jobs.desk import Desk, Wish
+from runner.jobs.desk import Desk
 from runner.jobs.request import RunRequest, Selection
-from runner.jobs.roles import Person
+from runner.jobs.wish import Wish
 from store.state import jobs, schedules
 from store.state.database import opened
 from store.state.schedules import Tick

@@ -10,9 +10,10 @@ from websockets.exceptions import ConnectionClosed, InvalidMessage, InvalidStatu
 
 from dashboard.routes.door import Teller, line
 from dashboard.server import MOST_SENT_MB
-from runner.jobs.desk import Desk, Wish
+from runner.home.roles import Person
+from runner.jobs.desk import Desk
 from runner.jobs.request import RunRequest, Selection
-from runner.jobs.roles import Person
+from runner.jobs.wish import Wish
 from tests.command import served
 from tests.dashboard.session import session
 from tests.dashboard.test_routes import ask

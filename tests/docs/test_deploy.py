@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 import xlabench
-from runner.environments.settings_file import SettingsFile
+from runner.home.settings_file import SettingsFile
 from runner.notices.look import channels_of
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,8 +10,8 @@ import pytest
 
 import xlabench
 from runner.dynamo import harness, matrix, xpu_script
+from runner.param import command_line as operators
 from runner.peer_cli import experiment_runner
-from runner.suites.operators import cli as operators
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

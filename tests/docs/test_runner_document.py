@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from runner.dynamo import harness, matrix, xpu_script
+from runner.param import command_line as operators
 from runner.peer_cli import experiment_runner
-from runner.suites.operators import cli as operators
 from tests.docs.test_docs import ROOT, helps
 from tests.store.aggregate import checkout
 

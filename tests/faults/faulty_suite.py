@@ -10,7 +10,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
+from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
+from runner.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,14 +11,16 @@ from dataclasses import dataclass
 import psutil
 import pytest
 
+from runner import processes
+from runner.home.roles import Person
 from runner.jobs import recurring
-from runner.jobs.desk import Desk, Wish
+from runner.jobs.desk import Desk
 from runner.jobs.executor import Alive
 from runner.jobs.request import RunRequest, Selection
-from runner.jobs.roles import Person
 from runner.jobs.standing import standings
+from runner.jobs.wish import Wish
 from runner.jobs.worker import Worker
-from runner.schedule import caches, devices, processes
+from runner.schedule import caches, devices
 from tests.faults.told import tell
 from tests.runner.jobs.fake_executor import Fake, World
 

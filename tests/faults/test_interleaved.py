@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from runner import processes
 from runner.environments.machine import detect
-from runner.schedule import processes
 from tests import warm
 from tests.command import xlabench
 from tests.faults.faulty_suite import FAILS_WHERE, LATE_CALLS

@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from runner import processes
+from runner.home.roles import Person
 from runner.jobs import folder
-from runner.jobs.desk import Desk, Wish
+from runner.jobs.desk import Desk
+from runner.jobs.owners import owner
 from runner.jobs.request import Protocol, RunRequest, Selection
-from runner.jobs.roles import Person
-from runner.jobs.serve import owner
-from runner.schedule import devices, processes
+from runner.jobs.wish import Wish
+from runner.schedule import devices
 from store.query import connect, current_snapshot
 from tests.command import free_port
 from tests.faults.faulty_suite import HELD_WHERE, LATE_CALLS

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from runner.schedule import processes
+from runner import processes
 from store.ingest import ingest
 from store.query import connect, current_snapshot
 from tests import warm

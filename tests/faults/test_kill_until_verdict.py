@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from runner.schedule import processes
+from runner import processes
 from tests.faults.test_kill import ROOT, TERMINAL, LiveRun, assert_none_left
 from tests.sleepy_suite import PLACE
 from tests.test_until_verdict import command, sleeps

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.schedule import processes
+from runner import processes
 from tests import warm
 from tests.faults.faulty_suite import NAMES
 

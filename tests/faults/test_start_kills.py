@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from runner.jobs.desk import Desk, Wish
+from runner import processes
+from runner.home.roles import Person
+from runner.jobs.desk import Desk
+from runner.jobs.owners import owner
 from runner.jobs.request import RunRequest, Selection
-from runner.jobs.roles import Person
-from runner.jobs.serve import owner
-from runner.schedule import devices, processes
+from runner.jobs.wish import Wish
+from runner.schedule import devices
 from store.state import FILE_NAME
 from store.state.database import check
 from tests.command import free_port

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.schedule import processes
+from runner import processes
 from tests import warm
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]

@@ -7,7 +7,8 @@ import subprocess
 import sys
 import time
 
-from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
+from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
+from runner.workload import Workload
 
 NAMES = ("forks", "prints", "quiet")
 CHILDREN_N = 40

@@ -6,7 +6,8 @@ import os
 import signal
 import time
 
-from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
+from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
+from runner.workload import Workload
 
 NAMES = (
     "right",

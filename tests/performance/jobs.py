@@ -18,10 +18,11 @@ import psutil
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from runner.jobs.desk import Desk, Wish  # noqa: E402
+from runner.home.roles import Person  # noqa: E402
+from runner.jobs.desk import Desk  # noqa: E402
+from runner.jobs.owners import owner  # noqa: E402
 from runner.jobs.request import RunRequest, Selection  # noqa: E402
-from runner.jobs.roles import Person  # noqa: E402
-from runner.jobs.serve import owner  # noqa: E402
+from runner.jobs.wish import Wish  # noqa: E402
 
 LIMIT_MS = 200
 PATIENCE_S = 60

@@ -8,7 +8,8 @@ from runner.environments.machine import Machine
 from runner.messages import Loaded, Report, Settings
 from runner.plan import Plan, PlanRequest, make_entry
 from runner.process.samples import Block
-from runner.schedule.outcome import Outcome, RunFacts, make_record, skipped
+from runner.schedule.outcome import Outcome, RunFacts
+from runner.schedule.records import make_record, skipped
 from runner.suites.base import SuiteContext
 from store.record import Environment, Error, ExperimentConfig, PlanEntry, Record, Run
 

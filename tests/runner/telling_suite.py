@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
+from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
+from runner.workload import Workload
 
 BATCH, FEATURES = 4, 8
 

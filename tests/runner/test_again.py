@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from runner_makers import RUN, entry, settings
 
-from runner.environments import again as places
-from runner.environments.interpreters import ask
 from runner.errors import UsageError
+from runner.plan import earlier_environment as places
 from runner.plan.again import confirming, planned, side_by_side
+from runner.plan.interpreters import ask
 from store.record import Environment, RunFile
 
 

@@ -9,10 +9,11 @@ import msgspec
 import pytest
 from runner_makers import ENVIRONMENT, machine, request
 
-from runner.environments import interpreters, probe
 from runner.environments import machine as machines
-from runner.environments.interpreters import Interpreter, ask, look, make_plan
+from runner.environments import probe
 from runner.errors import UsageError
+from runner.plan import interpreters
+from runner.plan.interpreters import Interpreter, ask, look, make_plan
 from tests.command import xlabench
 
 HERE = sys.executable

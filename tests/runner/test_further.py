@@ -12,8 +12,8 @@ from runner.schedule import interleave
 from runner.schedule.execute import _measure
 from runner.schedule.further import Further, continued, extended
 from runner.schedule.job import Lab
-from runner.schedule.outcome import make_record
 from runner.schedule.progress import ProgressView
+from runner.schedule.records import make_record
 from runner.schedule.resume import Remaining, remaining
 from runner.schedule.scheduler import Scheduler
 from store.record import Error

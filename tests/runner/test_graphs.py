@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.graphs import fx, hlo, hlo_cost, inductor
+from runner.graphs import fx, hlo, hlo_cost, inductor, instructions
 
 DOT = """HloModule IrToHlo.7, entry_computation_layout={(f32[8,32]{1,0})->(f32[8,16]{1,0})}
 
@@ -29,7 +29,7 @@ def entry(line, *parameters):
 
 
 def flops(line, *parameters):
-    return hlo_cost.flops(list(hlo.instructions(entry(line, *parameters))))
+    return hlo_cost.flops(list(instructions.instructions(entry(line, *parameters))))
 
 
 def test_operations_are_counted_by_opcode_and_bookkeeping_is_none():

@@ -4,7 +4,7 @@ import pytest
 from runner_makers import config
 
 from runner.process.inputs import Inputs, NoBatchDimension
-from runner.suites.base import Workload
+from runner.workload import Workload
 
 torch = pytest.importorskip("torch")
 

@@ -9,11 +9,10 @@ import pytest
 from runner_makers import config, settings
 
 from runner.backends import BACKENDS
-from runner.backends.base import Counters
 from runner.messages import Load, Turn, WarmedUp
 from runner.process import measure
 from runner.process.measure import Measurement, effective_variables
-from runner.suites.base import Workload
+from runner.workload import Counters, Workload
 
 torch = pytest.importorskip("torch")
 

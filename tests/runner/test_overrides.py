@@ -4,8 +4,8 @@ import types
 
 import pytest
 
-from runner.process import overrides
-from runner.process.overrides import BadOverride
+from runner.backends import overrides
+from runner.backends.overrides import BadOverride
 
 
 @pytest.mark.parametrize(

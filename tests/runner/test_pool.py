@@ -13,9 +13,9 @@ import psutil
 import pytest
 from runner_makers import loaded
 
+from runner import processes
 from runner.errors import ServerFailed
 from runner.messages import Channel, Finish, Forked, Progress
-from runner.schedule import processes
 from runner.schedule.pool import ChildGone, Pool, Process, ServerGone, TimedOut, tail
 from runner.schedule.watch_memory import MemoryExceeded
 

@@ -11,7 +11,7 @@ import uuid
 import psutil
 import pytest
 
-from runner.schedule import processes
+from runner import processes
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
 SLEEPER_BELOW = """
@@ -149,7 +149,7 @@ def test_a_process_is_identified_by_pid_and_start(start):
 
 DIES = """
 import os, sys, time
-from runner.schedule import processes
+from runner import processes
 parent = os.getpid()
 pid = os.fork()
 if pid == 0:
@@ -183,7 +183,7 @@ def test_a_child_whose_parent_is_dead_already_ends_at_once(start):
 
 ADOPTS = """
 import os, subprocess, sys, time
-from runner.schedule import processes
+from runner import processes
 processes.become_subreaper()
 code = "import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', 'pass']).pid, flush=True)"
 pid = int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout)

@@ -8,8 +8,9 @@ from runner_makers import ended, entry, facts, record, report
 
 from runner.schedule import progress
 from runner.schedule.extras import Extras
-from runner.schedule.outcome import Outcome, make_record
+from runner.schedule.outcome import Outcome
 from runner.schedule.progress import ProgressView, duration, title, verdict
+from runner.schedule.records import make_record
 from runner.schedule.resume import Member
 from store.advice import finding
 from store.record import Finding, Until, Verification

@@ -16,7 +16,7 @@ from runner.flags.artifacts import INSTRUMENTS
 from runner.messages import Settings
 from runner.plan import make_plan, presets
 from runner.plan.entries import make_entry
-from runner.schedule.outcome import make_record
+from runner.schedule.records import make_record
 from runner.schedule.reproduce import reproduce
 from store.record import ExperimentConfig
 

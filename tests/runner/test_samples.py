@@ -3,8 +3,8 @@
 import pytest
 from runner_makers import block, xla_block
 
-from runner.backends.base import Counters
 from runner.process.samples import Samples, call_difference, difference
+from runner.workload import Counters
 
 
 def samples(*blocks, iterations=1):

@@ -4,9 +4,9 @@ import argparse
 
 import pytest
 
-from runner.environments import settings_file
-from runner.environments.settings_file import Limits, SettingsFile
 from runner.errors import UsageError
+from runner.home import settings_file
+from runner.home.settings_file import Limits, SettingsFile
 
 LIMITS = {"subprocess_timeout": 60, "memory_limit": 2 << 30, "artifact_limit": 10 << 20}
 TEXT = """

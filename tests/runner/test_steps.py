@@ -4,9 +4,8 @@ import msgspec
 import pytest
 from runner_makers import config
 
-from runner.backends import dynamo
-from runner.process import steps
-from runner.suites.base import Workload
+from runner.backends import dynamo, steps
+from runner.workload import Workload
 from store.record import Operator
 
 torch = pytest.importorskip("torch")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from runner.backends.eager import Eager
-from runner.suites.base import Workload
+from runner.workload import Workload
 
 
 class Suite:

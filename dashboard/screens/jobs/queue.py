@@ -13,7 +13,7 @@ from dashboard.screens.jobs import one
 from dashboard.settings import FOLLOW_EVERY_S
 from dashboard.tables import Column
 from dashboard.words import count, escape
-from runner.jobs import serve
+from runner.jobs import owners
 from runner.jobs.desk import is_over
 from runner.jobs.request import ConfirmRequest
 from store.errors import StoreError
@@ -48,13 +48,13 @@ def show() -> None:
 
 def _without_worker(found: Sequence[Job]) -> None:
     """Say where nobody carries out what is queued, or not all of it."""
-    if not serve.has_worker(settings.home()):
+    if not owners.has_worker(settings.home()):
         st.info(
             "No worker runs on this machine for this home, so jobs wait: start `xlabench worker`, or `xlabench serve` "
             "without `--no-worker`.",
             icon=":material/power_off:",
         )
-    elif serve.lacks_confirmer(settings.home()) and any(map(_waits_to_confirm, found)):
+    elif owners.lacks_confirmer(settings.home()) and any(map(_waits_to_confirm, found)):
         st.info(
             "Confirmations wait: both sides are compared in this machine's store, and the worker that runs gives jobs "
             "to a cluster. Start `xlabench worker` here, too; both take jobs side by side.",

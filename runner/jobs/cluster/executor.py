@@ -15,7 +15,7 @@ from runner.jobs.cluster.nodes import Spot, choose
 from runner.jobs.cluster.order import MEASURES, ORDER, RUN_NAME, STOP, WAITS, Measured, Order, attempt_name, run_name
 from runner.jobs.cluster.ray_api import RayCluster, Unreachable
 from runner.jobs.executor import Alive, Ended, Gone, Waiting
-from runner.jobs.serve import owner
+from runner.jobs.owners import owner
 from runner.jobs.states import End
 from store.errors import RemoteFailed
 from store.identity import digest

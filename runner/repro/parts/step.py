@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils import _pytree as pytree
 
-from runner.process.steps import _shared_parameters
+from runner.backends.steps import _shared_parameters
 from runner.repro.parts.given import (
     AMP_DTYPE,
     COMPILE,

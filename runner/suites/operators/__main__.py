@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from runner.suites.operators.cli import main
+from runner.param.command_line import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -38,8 +38,8 @@ def call(case: Case, *, warmup: int, iteration: int, backward: bool, accelerator
     """Call a case `warmup` times, then `iteration` times inside of the range."""
     import torch
 
+    from runner.backends import steps
     from runner.backends.host import HostRuntime
-    from runner.process import steps
     from runner.suites.operators.build import build
 
     train = backward and not case.no_backward

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from runner.suites.operators import iterators, registry, shapes
+from runner.suites.operators import iterators, lookup, registry, shapes
 from runner.suites.operators.arguments import arguments_of
 from runner.suites.operators.document import DEFAULT_GENERATOR
 from runner.suites.operators.errors import FieldError, Place, join, of_validation
@@ -99,7 +99,7 @@ def _of_operator(document: Document, name: str, info: OpInfo) -> Iterator[Case]:
         missing = _why_unknown(replace(place, config=0), name)
     for key in ("build_data_generator", "input_data_generator"):
         wanted = getattr(info, key)
-        if wanted and registry.find_generator(wanted) is None:
+        if wanted and lookup.find_generator(wanted) is None:
             raise place.error(f"there is no data generator {wanted!r}; ours is {DEFAULT_GENERATOR}", key)
     for number, config in enumerate(info.config):
         where = replace(place, config=number)
@@ -168,7 +168,7 @@ def _iterated(
     name: str | None, key: str, configs: list[Any], build: Any, place: Place
 ) -> Iterator[tuple[str, str, Any]]:
     """Yield (id, field, arguments) as an iterator makes them."""
-    iterate = registry.find_iterator(name or iterators.DEFAULT)
+    iterate = lookup.find_iterator(name or iterators.DEFAULT)
     if iterate is None:
         raise place.error(f"there is no iterator {name!r}", f"{key}_iterator")
     try:

@@ -65,7 +65,7 @@ def record(suite: str, request: BuildRequest, dtype: str = "float32") -> Recordi
     """Return what one iteration of a model calls; the one before it may make what later ones find."""
     import torch
 
-    from runner.process import steps
+    from runner.backends import steps
     from store.record import ExperimentConfig
 
     test: Test = request.test

@@ -70,7 +70,7 @@ class _Registered:
     generators: dict[str, Callable[..., Any]] = field(default_factory=dict)
 
 
-_REGISTERED = _Registered()
+REGISTERED = _Registered()
 
 
 def operator(name: str, *, build: bool = False, backward: bool = True) -> Callable[[Function], Function]:
@@ -86,7 +86,7 @@ def operator(name: str, *, build: bool = False, backward: bool = True) -> Callab
 
     def add(function: Function) -> Function:
         kind: Kind = "module" if build else "callable"
-        _add(_REGISTERED.operators, name, Op(name=name, kind=kind, target=function, no_backward=made), "operator")
+        _add(REGISTERED.operators, name, Op(name=name, kind=kind, target=function, no_backward=made), "operator")
         return function
 
     return add
@@ -97,7 +97,7 @@ def iterator(name: str) -> Callable[[Function], Function]:
 
     `configs` is the list of the file, `build` the build that the inputs belong to, expanded; None for builds.
     """
-    return lambda function: _add(_REGISTERED.iterators, name, function, "iterator")
+    return lambda function: _add(REGISTERED.iterators, name, function, "iterator")
 
 
 def generator(name: str) -> Callable[[Function], Function]:
@@ -105,14 +105,14 @@ def generator(name: str) -> Callable[[Function], Function]:
 
     It runs in the measuring process. `arguments` is a `runner.suites.operators.Arguments`, `draw` its random streams.
     """
-    return lambda function: _add(_REGISTERED.generators, name, function, "data generator")
+    return lambda function: _add(REGISTERED.generators, name, function, "data generator")
 
 
 def find_operator(name: str) -> Op | None:
     """Return the operator of a name; every `aten::` name is one, and torch decides in the measuring process."""
     load_users()
-    if name in _REGISTERED.operators:
-        return _REGISTERED.operators[name]
+    if name in REGISTERED.operators:
+        return REGISTERED.operators[name]
     if name in _ours():
         return _ours()[name]
     if name.startswith(SCHEMA) and len(name) > len(SCHEMA):
@@ -121,25 +121,9 @@ def find_operator(name: str) -> Op | None:
     return None
 
 
-def find_iterator(name: str) -> Callable[..., Any] | None:
-    """Return the iterator of a name."""
-    from runner.suites.operators import iterators  # noqa: F401 - registers ours
-
-    load_users()
-    return _REGISTERED.iterators.get(name)
-
-
-def find_generator(name: str) -> Callable[..., Any] | None:
-    """Return the data generator of a name."""
-    from runner.suites.operators import embedding_bags, generate  # noqa: F401 - registers ours
-
-    load_users()
-    return _REGISTERED.generators.get(name)
-
-
 def close_names(name: str) -> list[str]:
     """Return the operators whose names are nearest."""
-    return difflib.get_close_matches(name, [*_REGISTERED.operators, *_ours()], n=3)
+    return difflib.get_close_matches(name, [*REGISTERED.operators, *_ours()], n=3)
 
 
 @cache

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runner.backends.base import Runtime
-    from runner.suites.base import Workload
+    from runner.workload import Runtime, Workload
     from store.record import Test
 
 

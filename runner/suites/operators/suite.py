@@ -5,12 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
+from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
 from runner.suites.operators import document
 from runner.suites.operators.expand import Case, expand
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from runner.workload import Workload
 
 NAME = "operators"
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.suites.base import BuildRequest, ModelInfo, SuiteContext, Workload
+from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
+from runner.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

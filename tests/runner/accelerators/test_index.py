@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from runner_makers import ended, entry, facts, machine, settings
 
-from runner.schedule.outcome import make_record
+from runner.schedule.records import make_record
 from tests.command import xlabench
 
 

@@ -8,7 +8,7 @@ from runner_makers import config, machine
 from runner.backends import backend_of
 from runner.environments.machine import detect
 from runner.plan.measurable import not_measurable
-from runner.suites.base import Workload
+from runner.workload import Workload
 
 HERE = detect()
 MODES = ("extract_jax", "torch_export")
@@ -91,7 +91,7 @@ def small(torch):
 def test_a_module_computes_in_jax_what_it_computes_in_torch(mode):
     """Compiled once, called from then on; structures and what is no tensor stay what they are."""
     torch = pytest.importorskip("torch")
-    from runner.process import steps
+    from runner.backends import steps
 
     work = small(torch)
     with torch.no_grad():

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from runner_makers import config
 
-from runner.backends import backend_of
-from runner.process import steps
-from runner.suites.base import Workload
+from runner.backends import backend_of, steps
+from runner.workload import Workload
 from store.record import Operator
 
 torch = pytest.importorskip("torch")

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from runner.jobs.desk import Desk, Refused, Wish
+from runner.home.roles import Access, Person
+from runner.jobs.desk import Desk, Refused
 from runner.jobs.request import ConfirmRequest, RunRequest, Selection
-from runner.jobs.roles import Access, Person
+from runner.jobs.wish import Wish
 from store.state import jobs
 from store.state.database import opened
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 import xlabench
-from runner.jobs import serve
-from runner.jobs.desk import Desk, Wish
+from runner.home.roles import Person
+from runner.jobs import owners
+from runner.jobs.desk import Desk
 from runner.jobs.request import RunRequest, Selection
-from runner.jobs.roles import Person
 from runner.jobs.states import End
+from runner.jobs.wish import Wish
 from runner.jobs.worker import Worker
 from runner.schedule import devices
 from store.state import jobs
@@ -77,9 +78,9 @@ def test_a_worker_leaves_alone_what_another_executor_may_still_carry_out(desk, w
     """That worker may only be away: a job that was given to a cluster goes on there."""
     running(desk, others)
     assert step(desk, world, own).state == "running"
-    with serve.only_one(desk.home, own):
+    with owners.only_one(desk.home, own):
         assert desk.left_alone(desk.job(1)).startswith("nobody follows it")
-    with serve.only_one(desk.home, others):
+    with owners.only_one(desk.home, others):
         assert desk.left_alone(desk.job(1)) == ""
 
 
@@ -108,7 +109,7 @@ def test_what_no_cluster_will_ever_end_is_given_up_by_a_second_cancel(desk):
 
 def test_what_a_clusters_worker_follows_is_its_to_end(desk):
     number = running(desk, "ray")
-    with serve.only_one(desk.home, "ray"):
+    with owners.only_one(desk.home, "ray"):
         for _ in range(2):
             assert desk.cancel(number).state == "running"
 

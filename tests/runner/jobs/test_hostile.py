@@ -13,12 +13,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from runner.home.roles import Person
 from runner.jobs import check, folder
 from runner.jobs.command import words
-from runner.jobs.desk import Desk, Refused, Wish
+from runner.jobs.desk import Desk, Refused
 from runner.jobs.local import Local
 from runner.jobs.request import ConfirmRequest, RunRequest, Selection, encode
-from runner.jobs.roles import Person
+from runner.jobs.wish import Wish
 from runner.jobs.work import run_name
 from runner.jobs.worker import Worker
 from runner.schedule import devices

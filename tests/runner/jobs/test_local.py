@@ -14,16 +14,18 @@ import msgspec
 import psutil
 import pytest
 
+from runner import processes
 from runner.environments import machine
+from runner.home.notices import SECRETS
+from runner.home.roles import Person
 from runner.jobs import folder
-from runner.jobs.desk import Desk, Wish
+from runner.jobs.desk import Desk
 from runner.jobs.executor import Alive, Ended, Ticket
 from runner.jobs.local import Local
 from runner.jobs.request import RunRequest, Selection
-from runner.jobs.roles import Person
+from runner.jobs.wish import Wish
 from runner.jobs.worker import Worker
-from runner.notices.settings import SECRETS
-from runner.schedule import devices, processes
+from runner.schedule import devices
 
 if TYPE_CHECKING:
     from store.state.jobs import Job

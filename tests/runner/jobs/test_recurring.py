@@ -8,13 +8,14 @@ import msgspec
 import pyarrow as pa
 import pytest
 
+from runner.home.roles import Access, Person
 from runner.jobs import recurring
 from runner.jobs.check import BadRequest
-from runner.jobs.desk import Desk, Refused, Wish
+from runner.jobs.desk import Desk, Refused
 from runner.jobs.request import RunRequest, Selection
-from runner.jobs.roles import Access, Person
 from runner.jobs.standing import standings
 from runner.jobs.states import End
+from runner.jobs.wish import Wish
 from runner.jobs.worker import Worker
 from store.state import jobs, schedules
 from store.state.database import opened

@@ -12,10 +12,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
-from runner.jobs.desk import Desk, Refused, Wish
+from runner.home.roles import Person
+from runner.jobs.desk import Desk, Refused
 from runner.jobs.request import RunRequest, Selection
-from runner.jobs.roles import Person
 from runner.jobs.states import ALIVE, MOVES, OVER, End, outcome
+from runner.jobs.wish import Wish
 from runner.jobs.worker import Worker
 from store.state import jobs
 from store.state.database import opened

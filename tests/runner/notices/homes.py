@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from runner.home.roles import Person
 from runner.jobs import recurring
-from runner.jobs.desk import Desk, Wish
+from runner.jobs.desk import Desk
 from runner.jobs.request import RunRequest, Selection
-from runner.jobs.roles import Person
+from runner.jobs.wish import Wish
 from runner.notices.look import Look
 from store.state import notices
 from store.state.database import opened

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from runner.home.roles import Person
 from runner.jobs import recurring
-from runner.jobs.desk import Desk, Wish
-from runner.jobs.roles import Person
+from runner.jobs.desk import Desk
+from runner.jobs.wish import Wish
 from runner.notices.watch import LEFT_TO_ANOTHER
 from store.state import notices
 from store.state.database import opened

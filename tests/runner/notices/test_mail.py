@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from runner.errors import UsageError
+from runner.home.notices import Mail
 from runner.notices import deliver
 from runner.notices.mail import mail
-from runner.notices.settings import Mail
 from tests.runner.notices.homes import event
 
 PASSWORD = "pa55word"

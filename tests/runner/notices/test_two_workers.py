@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from runner.jobs.desk import Wish
 from runner.jobs.serve import TICK_S
+from runner.jobs.wish import Wish
 from runner.notices.deliver import ALONE
 from runner.notices.watch import LEFT_TO_ANOTHER
 from store.state import jobs, notices

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from runner.jobs.desk import Wish
+from runner.jobs.wish import Wish
 from runner.notices.watch import AGAIN_S, LEFT_TO_ANOTHER, Watch
 from runner.schedule import devices
 from store.state import jobs, notices

@@ -9,8 +9,8 @@ import socket
 import pytest
 
 from runner.errors import UsageError
+from runner.home.notices import Notices, Webhook
 from runner.notices import deliver
-from runner.notices.settings import Notices, Webhook
 from runner.notices.webhook import webhook
 from store.state import notices
 from store.state.database import opened

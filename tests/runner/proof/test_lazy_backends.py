@@ -19,7 +19,7 @@ from runner.proof.process import prove
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from runner.suites.base import Workload
+    from runner.workload import Workload
     from store.record import Proof, Test
 
 torch = pytest.importorskip("torch")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from runner.suites.base import Workload
 from runner.verify.control import disturb
+from runner.workload import Workload
 
 torch = pytest.importorskip("torch")
 

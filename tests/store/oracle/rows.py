@@ -10,7 +10,7 @@ import msgspec
 from store.identity import backend_name, workload
 from store.ingest import foreign
 from store.ingest.decode import Line, ReadEnvironment, ReadExperiment, ReadRecord
-from store.ingest.odd import is_foreign
+from store.ingest.foreign import is_foreign
 from store.record.words import TESTS
 from tests.store.oracle import measures
 from tests.store.oracle.verdict import judge

@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.home.roles import Person
 from runner.jobs.cluster.executor import Ray
 from runner.jobs.cluster.ray_api import RayCluster
 from runner.jobs.desk import Desk
-from runner.jobs.roles import Person
 from runner.jobs.worker import Worker
 from store.query import connect, current_snapshot
 from store.remote import Place

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner import processes
 from runner.jobs.cluster.nodes import start_flags
-from runner.schedule import processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,14 +13,15 @@ from tests.needs import NEEDS_RAY
 
 pytest.importorskip("fsspec", reason=NEEDS_RAY)
 
-from runner.jobs import folder, serve
+from runner.home.roles import Person
+from runner.jobs import folder, owners
 from runner.jobs.cluster.executor import Ray
 from runner.jobs.cluster.order import Measured, Order
 from runner.jobs.cluster.ray_api import RayJob, Unreachable
-from runner.jobs.desk import Desk, Wish
+from runner.jobs.desk import Desk
 from runner.jobs.request import ConfirmRequest, RunRequest, Selection
-from runner.jobs.roles import Person
 from runner.jobs.states import End
+from runner.jobs.wish import Wish
 from runner.jobs.worker import Worker
 from runner.schedule import devices
 from store.remote import Place
@@ -216,10 +217,10 @@ def test_beside_a_worker_of_this_machine_that_one_says_what_a_confirmation_waits
     """Else both would write their sentence in turns, and whoever follows the job would read it again and again."""
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
     lab.desk.submit(Wish(request=ConfirmRequest(old="a", new="b"), label="confirm"))
-    with serve.only_one(lab.desk.home, "ray"):
-        assert serve.lacks_confirmer(lab.desk.home)
-        with serve.only_one(lab.desk.home):
-            assert not serve.lacks_confirmer(lab.desk.home)
+    with owners.only_one(lab.desk.home, "ray"):
+        assert owners.lacks_confirmer(lab.desk.home)
+        with owners.only_one(lab.desk.home):
+            assert not owners.lacks_confirmer(lab.desk.home)
             assert lab.step().message == ""
 
 

@@ -16,12 +16,13 @@ from tests.needs import NEEDS_RAY
 
 pytest.importorskip("fsspec", reason=NEEDS_RAY)
 
+from runner import processes
 from runner.jobs import folder
 from runner.jobs.cluster.order import ORDER, STOP, Measured, Order
 from runner.jobs.executor import Work
 from runner.jobs.request import Needs
 from runner.jobs.states import End
-from runner.schedule import devices, processes
+from runner.schedule import devices
 from store.remote import Place
 
 ROOT = Path(__file__).resolve().parents[4]

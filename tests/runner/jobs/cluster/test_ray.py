@@ -11,8 +11,8 @@ from tests.needs import NEEDS_RAY
 pytest.importorskip("ray", reason=NEEDS_RAY)
 pytest.importorskip("fsspec", reason=NEEDS_RAY)
 
-from runner.jobs.desk import Wish
 from runner.jobs.request import Protocol, RunRequest, Selection
+from runner.jobs.wish import Wish
 from tests.runner.jobs.cluster.ray_lab import Lab
 from tests.runner.jobs.cluster.real_cluster import real_cluster
 

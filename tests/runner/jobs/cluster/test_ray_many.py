@@ -19,10 +19,10 @@ from tests.needs import NEEDS_RAY
 pytest.importorskip("ray", reason=NEEDS_RAY)
 pytest.importorskip("fsspec", reason=NEEDS_RAY)
 
+from runner import processes
 from runner.jobs import folder
-from runner.jobs.desk import Wish
 from runner.jobs.request import Protocol, RunRequest, Selection
-from runner.schedule import processes
+from runner.jobs.wish import Wish
 from tests.runner.jobs.cluster.ray_lab import Lab
 from tests.runner.jobs.cluster.real_cluster import RealCluster, real_cluster
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import xlabench
-from runner.suites.operators import cli
+from runner.param import command_line
 
 GENERATOR = "PyTorch:DefaultDataGenerator"
 
@@ -55,7 +55,7 @@ WAYS = {
     "run": lambda path: xlabench.main(
         ["run", "--config", str(path), "--accelerator", "cpu", "--home", str(path.parent)]
     ),
-    "PARAM's command line": lambda path: cli.main(["-c", str(path)]),
+    "PARAM's command line": lambda path: command_line.main(["-c", str(path)]),
 }
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from runner.errors import UsageError
-from runner.suites.operators import cli, nsight, output
+from runner.param import command_line
+from runner.suites.operators import nsight, output
 from runner.suites.operators.suite import cases
 from store.importers.param import Param
 
@@ -30,7 +31,7 @@ def three(config_file, tensor):
 
 
 def words(*given):
-    return cli.translate(cli.parser().parse_args(["-c", "ops.json", *given]))
+    return command_line.translate(command_line.parser().parse_args(["-c", "ops.json", *given]))
 
 
 def test_their_protocol_is_one_process_with_one_thread_and_exactly_these_blocks():
@@ -61,7 +62,7 @@ def test_off_cuda_there_are_no_events_and_no_cache_to_clear():
 def test_resume_is_the_first_case_and_stop_the_one_after_the_last(three, first, stop, left):
     _, found = three
     ids = [case.param_id for case in found]
-    chosen = cli.selected(found, None if first is None else ids[first], None if stop is None else ids[stop])
+    chosen = command_line.selected(found, None if first is None else ids[first], None if stop is None else ids[stop])
     assert [case.param_id for case in chosen] == [ids[number] for number in left]
 
 
@@ -70,9 +71,9 @@ def test_an_id_that_is_none_or_the_wrong_way_round_is_refused(three):
     with pytest.raises(
         UsageError, match=r"--resume-id nowhere: there is no such case; they are torch.relu\|0\|0\|0_0 to"
     ):
-        cli.selected(found, "nowhere", None)
+        command_line.selected(found, "nowhere", None)
     with pytest.raises(UsageError, match="nothing is left"):
-        cli.selected(found, found[2].param_id, found[1].param_id)
+        command_line.selected(found, found[2].param_id, found[1].param_id)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_an_id_that_is_none_or_the_wrong_way_round_is_refused(three):
 )
 def test_what_cannot_be_is_one_sentence_and_exit_2(three, capsys, given, said):
     try:
-        code = cli.main(["-c", str(three[0]), *given])
+        code = command_line.main(["-c", str(three[0]), *given])
     except SystemExit as left:
         code = left.code
     told = capsys.readouterr().err
@@ -96,7 +97,7 @@ def test_what_cannot_be_is_one_sentence_and_exit_2(three, capsys, given, said):
 
 
 def test_without_a_configuration_it_says_so(capsys):
-    assert cli.main([]) == 2
+    assert command_line.main([]) == 2
     assert "no configuration is named; pass -c FILE" in capsys.readouterr().err
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from runner.suites.base import Workload
 from runner.suites.operators.build import as_module
 from runner.suites.operators.step import CallStep
+from runner.workload import Workload
 
 torch = pytest.importorskip("torch")
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from runner.environments.interpreters import DEFAULT, Interpreter, ask
 from runner.errors import UsageError
+from runner.plan.interpreters import DEFAULT, Interpreter, ask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.accelerators.base import Timer
-    from runner.backends.base import Runtime
-    from runner.suites.base import Workload
+    from runner.workload import Runtime, Workload
     from store.record import ExperimentConfig
 
 DTYPES = ("float32", "float16", "bfloat16", "amp")

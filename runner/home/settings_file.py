@@ -10,9 +10,9 @@ import msgspec
 
 from runner.errors import UsageError
 from runner.flags import types
-from runner.jobs.limits import JobLimits
-from runner.jobs.roles import Roles
-from runner.notices.settings import Notices
+from runner.home.limits import JobLimits
+from runner.home.notices import Notices
+from runner.home.roles import Roles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -1,0 +1,1 @@
+"""What `xlabench.toml` of a home says."""

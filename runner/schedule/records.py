@@ -1,0 +1,227 @@
+"""Make the record of an experiment from what happened to it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from runner.schedule import findings
+from runner.schedule.extras import Extras
+from runner.schedule.outcome import Arrangement, Outcome, RunFacts
+from runner.schedule.reproduce import reproduce
+from store import advice
+from store.identity import experiment_id, record_id
+from store.record import (
+    SKIP,
+    Blocks,
+    Environment,
+    Error,
+    Experiment,
+    FallbackOp,
+    Measurement,
+    ModelRef,
+    PlanEntry,
+    Purpose,
+    Record,
+)
+
+if TYPE_CHECKING:
+    from runner.messages import Report, Settings
+
+
+def experiment_of(entry: PlanEntry, facts: RunFacts, outcome: Outcome) -> Experiment:
+    """Return the peer's description of the experiment, with what the model made of the request."""
+    config = entry.config
+    loaded = outcome.loaded
+    return Experiment(
+        accelerator=config.accelerator,
+        accelerator_model=facts.accelerators.get(config.accelerator),
+        device_index=facts.settings.device_index,
+        xla=config.xla,
+        xla_flags=" ".join(config.xla_flags) or None,
+        dynamo=config.dynamo,
+        torch_xla2=config.torch_xla2,
+        test=config.test,
+        batch_size=loaded.batch_size if loaded else config.batch_size,
+        enable_functionalization=config.enable_functionalization,
+        keep_model_data_on_cuda=config.keep_model_data_on_cuda,
+        requested_batch_size=config.batch_size,
+        dtype=config.dtype,
+        optimizer=config.optimizer,
+        loss=config.loss,
+        resolved_loss=loaded.loss if loaded else None,
+        matmul_precision=config.matmul_precision,
+        compile_mode=config.compile_mode,
+        cudagraphs=config.cudagraphs,
+        dynamic_shapes=config.dynamic_shapes,
+        dynamic_batch_only=config.dynamic_batch_only,
+        fullgraph=config.fullgraph,
+        freezing=config.freezing,
+        amp_dtype=config.amp_dtype,
+        disable_tf32=config.disable_tf32,
+        weights=loaded.weights if loaded else config.weights,
+        randomize_input=config.randomize_input,
+        collect_full_output=config.collect_full_output,
+        include_transfers=config.include_transfers,
+        pure_wall_time=config.pure_wall_time,
+        overrides=config.overrides,
+        operator=config.operator,
+        without_fallback=list(config.without_fallback),
+    )
+
+
+def make_record(
+    entry: PlanEntry,
+    facts: RunFacts,
+    outcome: Outcome,
+    *,
+    attempt: int = 1,
+    replica: int = 0,
+    twin: bool = False,
+    extras: Extras | None = None,
+    how: Arrangement | None = None,
+) -> Record:
+    """Build the record; metrics hold numeric lists only, and `error` on failure, as the peer's readers expect.
+
+    A twin is the same experiment once more, beside the record of the same replica and attempt. In a calibration both
+    are its subject: of two neighbouring replicas it is the second.
+    """
+    if facts.settings.purpose == "calibration":
+        replica, twin = 2 * replica + int(twin), False
+    report, extras, how = outcome.report, extras or Extras(), how or Arrangement()
+    metrics: dict[str, Any] = dict(report.metrics if report else extras.verify_metrics)
+    for each in extras.instrumented:
+        metrics |= each.metrics
+    if outcome.error is not None:
+        metrics["error"] = f"{outcome.error.type}: {outcome.error.message}"
+    warnings = [
+        *entry.notes,
+        *([f"measured in spite of the suite's table (--no-skip): {entry.in_spite_of}"] if entry.in_spite_of else ()),
+        *(outcome.loaded.warnings if outcome.loaded else ()),
+        *(report.warnings if report else ()),
+        *how.warnings,
+    ]
+
+    def identify(purpose: Purpose) -> str:
+        return record_id(facts.run.run_id, entry.experiment_id, entry.environment, purpose, replica, attempt)
+
+    original = identify(facts.settings.purpose)
+    found = findings.of_experiment(outcome) + extras.findings()
+    experiment = experiment_of(entry, facts, outcome)
+    experiment.outputs_file = extras.outputs_file()
+    return Record(
+        model=ModelRef(suite_name=entry.config.suite_name, model_name=entry.config.model_name),
+        experiment=experiment,
+        repeat=facts.settings.repeat,
+        iterations_per_run=facts.settings.iterations_per_run,
+        metrics=metrics,
+        timestamp=facts.timestamp,
+        verification_code=_verification_code(outcome, extras),
+        verification=extras.verification,
+        proof=extras.proof,
+        record_id=identify("calibration") if twin else original,
+        experiment_id=entry.experiment_id,
+        variant=entry.variant,
+        run=facts.run,
+        purpose="calibration" if twin else facts.settings.purpose,
+        twin_of=original if twin else None,
+        replica=replica,
+        attempt=attempt,
+        status=outcome.status,
+        error=outcome.error,
+        environment=_environment(facts, outcome),
+        measurement=_measurement(entry, facts.settings, outcome, how),
+        fallback_ops=_fallback_ops(report, extras),
+        instead_of=_instead_of(entry),
+        replacements=report.replacements if report else [],
+        graph_breaks=report.graph_breaks if report else [],
+        graphs=[*(report.graphs if report else ()), *(graph for each in extras.instrumented for graph in each.graphs)],
+        artifacts=extras.artifacts,
+        outputs_file=experiment.outputs_file,
+        warnings=warnings + [advice.sentence(each) for each in found] + extras.all_warnings(),
+        findings=found,
+        machine=outcome.machine,
+        used_by=entry.used_by,
+        finished_at=time.time(),
+        reproduce=reproduce(entry, facts.settings, facts.python, facts.torchbench_dir),
+    )
+
+
+def _instead_of(entry: PlanEntry) -> str | None:
+    if not entry.config.without_fallback:
+        return None
+    return experiment_id(msgspec.structs.replace(entry.config, without_fallback=()))
+
+
+def _verification_code(outcome: Outcome, extras: Extras) -> str:
+    if extras.verification is not None:
+        return extras.verification.code
+    return "VERIFIER_DIDNT_RUN" if outcome.error else "VERIFIER_SKIPPED"
+
+
+def _fallback_ops(report: Report | None, extras: Extras) -> list[FallbackOp]:
+    """Join what the timed process counted with what the instrumented one found out about each op."""
+    times = {
+        op: {"time_s": seconds, "profiled_iteration_s": each.profiled_iteration_s}
+        for each in extras.instrumented
+        for op, seconds in each.fallback_times.items()
+    }
+    sites = {op: site for each in extras.instrumented for op, site in each.call_sites.items()}
+    return [
+        msgspec.structs.replace(op, **times.get(op.op, {}), call_site=sites.get(op.op, op.call_site))
+        for op in (report.fallback_ops if report else ())
+    ]
+
+
+def skipped(entry: PlanEntry, facts: RunFacts) -> Record:
+    """Build the record of an experiment that this machine or model cannot run; a skip is a record with its reason."""
+    error = Error(phase="load", type="Skipped", message=entry.skip_reason or "")
+    record = make_record(entry, facts, Outcome(status="skipped", error=error))
+    record.metrics = {"error": SKIP}
+    record.verification_code = "VERIFIER_SKIPPED"
+    return record
+
+
+def _environment(facts: RunFacts, outcome: Outcome) -> Environment:
+    loaded, hello = outcome.loaded, facts.hello
+    return msgspec.structs.replace(
+        facts.environment,
+        threads=loaded.threads if loaded else facts.environment.threads,
+        variables=loaded.variables if loaded else {},
+        toolchain_probe_s=hello.probe_s if hello else None,
+        server_import_s=hello.import_s if hello else None,
+    )
+
+
+def _measurement(entry: PlanEntry, settings: Settings, outcome: Outcome, how: Arrangement) -> Measurement:
+    blocks, report = Blocks(), outcome.report
+    if report is not None:
+        blocks = Blocks(
+            kind=report.kinds,  # type: ignore[arg-type]  # checked when the record is written
+            compiles=report.compiles,
+            executions=report.executions,
+            round=report.rounds,
+            inner_loops=report.inner_loops,
+            rewarm_time=report.rewarm_times,
+            wait_s=report.waits,
+            wait_all_s=report.waits_all,
+        )
+    return Measurement(
+        protocol=settings.preset,
+        order=how.order,
+        block=how.block,
+        together=how.together,
+        processes=settings.replicas,
+        looks=settings.looks,
+        repeat=settings.repeat,
+        until=report.until if report else None,
+        warmup_min=settings.warmup_min,
+        warmup_max=settings.warmup_max,
+        steady_blocks=settings.steady_blocks,
+        cache=entry.config.cache,
+        start=settings.start,  # type: ignore[arg-type]
+        quiet=outcome.quiet,
+        blocks=blocks,
+    )

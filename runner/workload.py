@@ -1,0 +1,129 @@
+"""What suites build and backends run: a workload, and the device side of a measuring process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runner.accelerators.base import Timer
+    from store.record import Replacement, Test, Weights
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What has happened since the process began; None where the runtime does not report it.
+
+    `graphs` are dynamo's captures where `compiles` counts another compiler's work; `device_reads` are transfers of
+    results to the host.
+    """
+
+    compiles: int | None = None
+    executions: int | None = None
+    graphs: int | None = None
+    device_reads: int | None = None
+
+
+class Runtime(Protocol):
+    """The device side of a measuring process. Created in that process only, torch imported."""
+
+    device: Any
+    is_xla: bool
+    start_s: float
+    """What starting the runtime's client cost; no compile time."""
+
+    def place(self, workload: Workload) -> None:
+        """Bring the module, its inputs and its loss to where a step finds them."""
+
+    def to_device(self, inputs: Any) -> Any:
+        """Bring one iteration's inputs from the host to where a step finds them."""
+
+    def to_host(self, output: Any) -> Any:
+        """Bring what a step returned to the host; the same structure, finished."""
+
+    def timer(self) -> Timer | None:
+        """Return a timer of the device's own; None where it has no events."""
+
+    def after_iteration(self) -> None:
+        """Cut and launch what the iteration has recorded."""
+
+    def after_block(self) -> None:
+        """Wait until the device has finished."""
+
+    def seed(self, seed: int) -> None:
+        """Reset every random stream and wait until that is done."""
+
+    def counters(self) -> Counters:
+        """Read what has happened so far."""
+
+    def fallback_calls(self) -> dict[str, int]:
+        """Read calls per op that ran outside the compiler; names without `aten::`."""
+
+    def replacements(self) -> list[Replacement]:
+        """Return what stands in for ops that would run outside the compiler, and how often it was called."""
+
+    def compiler_time_s(self) -> float | None:
+        """Return the compile time that the runtime's compiler reports so far, seconds."""
+
+    def transfers(self) -> dict[str, float]:
+        """Read transfers so far, by the ends of their metrics' names; empty where the runtime does not report them."""
+
+    def memory_reset(self) -> None:
+        """Set the device's high-water mark to its present use."""
+
+    def memory_peak_bytes(self) -> int | None:
+        """Return the device's high-water mark; None where the host's memory is the device's or none can be had."""
+
+
+class OwnStep(Protocol):
+    """A step that cuts the graph itself, where and as often as its workload needs it."""
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run one iteration, cut; what is returned has to be kept until the block is finished."""
+
+    def uncut(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run one iteration without a cut, for those who look at its graph."""
+
+    def empty(self) -> None:
+        """Cut as an iteration does, with nothing to compute: what this costs is the floor of what can be measured."""
+
+    def take_seconds(self) -> dict[str, float]:
+        """Return seconds of one iteration by phase, the median since this was asked last; empty where blocks are timed.
+
+        Their sum is what is timed.
+        """
+
+    @property
+    def input_bytes(self) -> int:
+        """Return bytes of the tensors that an iteration is given, parameters and buffers included."""
+
+
+@dataclass(kw_only=True)
+class Workload:
+    """A built model on the CPU in float32, with the inputs of one iteration.
+
+    The step calls `module(*args, **kwargs)`; in train `loss` reduces the output to a scalar tensor.
+    """
+
+    module: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    batch_size: int | None
+    """As resolved: what one iteration processes, in samples; None where the suite cannot tell."""
+    loss: Callable[[Any], Any]
+    loss_name: str
+    weights: Weights = "random"
+    """What it was built with: `random` also where pretrained ones could not be had."""
+    notes: list[str] = field(default_factory=list)
+    """What a reader of the record should know of the build; they become its warnings."""
+    own_step: Callable[[Workload, Test, Runtime, Callable[[Callable[..., Any]], Any]], OwnStep] | None = None
+    """Makes the step where it is not that of a model; None: `module`, in train with loss and backward.
+
+    It is given the workload on its device, the test, the runtime, and what compiles a function `(args, kwargs)`.
+    """
+    shared_inputs: bool = False
+    """The iterations of a block are called with the same inputs; else each with a copy of its own."""
+    least_block_s: float = 0.0
+    """A timed block repeats its iterations in an inner loop until it lasts as long."""
