@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
 TAG = "XLABENCH_RUN_ID"
 """Environment variable that every process of a run inherits."""
@@ -159,6 +159,13 @@ def kill_tagged(value: str, keep: frozenset[int] = frozenset(), tag: str = TAG) 
         reap_orphans(keep)
         time.sleep(0.01)
     return seen
+
+
+def kill_orphans(keep: Container[int] = ()) -> None:
+    """SIGKILL the children of this process and all below, except `keep`: as a subreaper it gets those of the dead."""
+    for child in psutil.Process().children():
+        if child.pid not in keep:
+            kill_tree(child.pid)
 
 
 def reap_orphans(keep: frozenset[int] = frozenset()) -> None:

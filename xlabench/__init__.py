@@ -7,6 +7,7 @@ than its work. One module per verb.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; return its exit code."""
+    if arguments is None:
+        _speak_utf8()
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         parsed = _parser().parse_args(words)
@@ -59,6 +62,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if code is None:
             raise
         return say(str(error), int(code))
+
+
+def _speak_utf8() -> None:
+    """Begin anew where the locale has another encoding: DuckDB knows paths in UTF-8 only, and so do children of ours.
+
+    What somebody's choice of an output encoding does not have is written as its number.
+    """
+    if sys.getfilesystemencoding() != "utf-8":
+        os.environ["PYTHONUTF8"] = "1"
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - the very command that was typed
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _of_system(error: OSError) -> int:

@@ -89,13 +89,16 @@ def counters() -> dict[str, dict[str, int]]:
 
 
 def compile_time_s() -> float | None:
-    """Return frame and backward compile time, seconds; nested entries are never added."""
+    """Return frame and backward compile time, seconds; nested entries are never added.
+
+    Dynamo takes it from the clock of the day: one that was set back meanwhile leaves no time.
+    """
     utils = _utils()
     if not utils:
         return None
     spent = utils.calculate_time_spent()
     parts = [spent[key] for key in ("entire_frame_compile", "entire_backward_compile") if key in spent]
-    return sum(parts) if parts else None
+    return sum(parts) if parts and min(parts) >= 0 else None
 
 
 def no_graph() -> str | None:

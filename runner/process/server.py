@@ -68,6 +68,7 @@ class Server:
             os.set_blocking(end, False)
 
     def serve(self, hello: Hello) -> None:
+        processes.become_subreaper()  # of what a measuring process leaves that dies
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, lambda *_: self._end())
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -123,12 +124,12 @@ class Server:
                 return
             number = self._children.pop(pid, None)
             if number is not None:
+                processes.kill_orphans(self._children)
                 self._tell(Exited(number, status))
 
     def _end(self) -> None:
         """Kill every process below this one and leave."""
-        for pid in list(self._children):
-            processes.kill_tree(pid)
+        processes.kill_orphans()
         os._exit(0)
 
 
@@ -138,6 +139,8 @@ def measure(channel: int, log: int, variables: dict[str, str]) -> None:
     os.dup2(log, 2)
     os.environ.update(variables)
     gc.enable()
+    # What a model starts stays below this process, in whatever session and environment, and ends with it.
+    processes.become_subreaper()
     code = 0
     try:
         child.serve(Channel(socket.socket(fileno=channel)))
@@ -146,6 +149,7 @@ def measure(channel: int, log: int, variables: dict[str, str]) -> None:
         code = 1
     sys.stdout.flush()
     sys.stderr.flush()
+    processes.kill_orphans()
     # Interpreter shutdown after torch_xla can hang or crash, and everything has been told.
     os._exit(code)
 

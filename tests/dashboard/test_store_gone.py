@@ -10,9 +10,11 @@ from store.ingest import ingest
 from store.query import current_snapshot
 from tests.dashboard.opened import open_page
 from tests.faults.told import tell
+from tests.tiers import first_of
 
 ADDRESSES = [each.url_path or "overview" for each in PAGES]
-GONE = ("store", "snapshot", "damaged", "pointer", "runs")
+GONE = ("store", "damaged", "snapshot", "pointer", "runs")
+CASES = [(what, closed) for what in GONE for closed in (False, True)]
 
 
 @pytest.fixture
@@ -42,8 +44,7 @@ def look(at):
     assert not at.exception, [each.value for each in at.exception]
 
 
-@pytest.mark.parametrize("what", GONE)
-@pytest.mark.parametrize("closed", [False, True], ids=["held", "closed"])
+@pytest.mark.parametrize(("what", "closed"), first_of(CASES, 3))
 def test_a_page_outlives_what_it_shows(monkeypatch, home, what, closed):
     """`closed`: nobody holds the old snapshot open any more, as after a restart."""
     pages = ADDRESSES if closed else ADDRESSES[:1]

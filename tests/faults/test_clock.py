@@ -7,11 +7,13 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from runner import processes
+from runner.backends import dynamo
 from runner.home.roles import Person
 from runner.jobs import recurring
 from runner.jobs.desk import Desk
@@ -64,6 +66,13 @@ def test_a_process_stays_the_same(tmp_path, monkeypatch, jump, seconds):
     finally:
         other.kill()
         other.wait()
+
+
+@pytest.mark.parametrize(("frame_s", "found_s"), [(-3600.0, None), (0.5, 0.75)])
+def test_a_compile_time_below_zero_is_none(monkeypatch, frame_s, found_s):
+    spent = {"entire_frame_compile": frame_s, "entire_backward_compile": 0.25}
+    monkeypatch.setattr(dynamo, "_utils", lambda: SimpleNamespace(calculate_time_spent=lambda: spent))
+    assert dynamo.compile_time_s() == found_s
 
 
 @dataclass
