@@ -43,7 +43,12 @@ class LiveRun:
         self.folder = folder
         self.log = folder.parent / "stderr.txt"
         self.held.touch()
-        self.go_on()
+        try:
+            self.go_on()
+        except BaseException:
+            self.held.unlink()  # else it would never end, and every later run would wait for its device
+            self.popen.kill()
+            raise
 
     @property
     def held(self) -> Path:
