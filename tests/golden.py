@@ -151,7 +151,8 @@ def _text(value: Any) -> str:
         return "[" + ",".join(map(_text, value)) + "]"
     if isinstance(value, dict):
         return "{" + ",".join(f"{key}:{_text(each)}" for key, each in value.items()) + "}"
-    return str(value)
+    # Where the checkout lies is no value.
+    return str(value).replace(str(ROOT), ".")
 
 
 def _report_rows(text: str, form: str) -> Rows:

@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from runner.messages import Prove, Proved
 from runner.proof import kept
 from runner.proof.judge import RULE
@@ -67,7 +69,8 @@ def _taken_now(job: Job) -> Proof:
     proof = outcome.answer.proof
     if taken > BUSY_CPUS and proof.outputs_equal is not False:
         # Times beside others prove nothing either way; an output that is not there does.
-        proof.verdict, proof.reason = "unknown", f"other programs used {taken:.1f} CPUs meanwhile"
+        reason = f"other programs used {taken:.1f} CPUs meanwhile"
+        return msgspec.structs.replace(proof, verdict="unknown", reason=reason)
     return proof
 
 

@@ -21,7 +21,8 @@ RUNS = [ROOT / "tests" / "data" / name for name in ("review", "operators", "show
 KNOWN = "run=8d1c9d4b-9a50-4492-a202-99c6a91d6385"
 """Models that readers know, on a quiet machine, three processes each, verified."""
 SHOWN = {
-    **dict.fromkeys(("/", "/speedup", "/compile-time", "/trends", "/runs"), KNOWN),
+    **dict.fromkeys(("/", "/speedup", "/compile-time", "/runs"), KNOWN),
+    "/trends": f"{KNOWN}&suite=timm_models",
     "/fallback-ops": "run=e065a9cb-9d6c-4852-956d-b8d1b4592a62",
     "/operators": "run=8f5cbf5e-cdf2-4dbc-9493-ba33a5b3f5ab",
     "/compare": "a=46cd25f5-818b-4138-ab42-612be2fabda1&b=45032836-1642-4ad1-b5fb-06b1800d327d",

@@ -199,8 +199,8 @@ def test_the_models_behind_a_mean_are_listed_and_those_that_are_in_none(monkeypa
     assert lists.loc["failed here", "models"] == ", ".join(expected["failed_left"]) == "resnet50"
 
 
-def test_attention_is_a_short_list_of_links(nights):
-    at = seen(nights, accelerator=["cpu"])
+def test_attention_is_a_short_list_of_links(monkeypatch, nights):
+    at = open_page(monkeypatch, nights, accelerator=["cpu"])
     labels = [button.label for button in at.button]
     assert "**1 failed** (1 new) · dcgan" in labels
     assert any(label.startswith("**4 slower than baseline** · ") for label in labels)

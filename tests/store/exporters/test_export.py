@@ -11,7 +11,7 @@ import pytest
 import xlabench
 from store import query
 from store.errors import UsageError
-from store.exporters import export
+from store.exporters import export, hud_data
 from store.exporters.peer import peer_record
 from store.exporters.target import folder_name
 from tests.store import aggregate
@@ -123,3 +123,10 @@ def test_standard_output_gets_lines(demo, capfdbinary):
     captured = capfdbinary.readouterr()
     assert {json.loads(line)["run"]["run_id"] for line in captured.out.splitlines()} == {"11111111-aaaa"}
     assert b"plans of the runs are left out" in captured.err
+
+
+def test_a_record_of_another_tool_whose_details_are_no_objects_is_exported():
+    """Of foreign lines an ingest checks only what becomes a column; the rest may be anything."""
+    row = {"record": '{"metrics": [1], "verification": "x"}', "batch_size": 8, "compiler_source": None}
+    found = hud_data._measured(row | {"compiler_time_s": None})
+    assert found["batch_size"] == 8
