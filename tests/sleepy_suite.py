@@ -45,7 +45,7 @@ def _tiring_module():
             self.seconds = 0.02
 
         def forward(self, values):
-            self.seconds *= 1.3
+            self.seconds *= 1.5
             time.sleep(self.seconds)
             return values
 

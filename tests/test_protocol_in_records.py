@@ -115,7 +115,7 @@ def test_a_snapshot_of_cuda_memory_is_refused_elsewhere_by_a_warning(tmp_path: P
 def test_what_never_settles_ends_after_as_many_blocks_as_are_allowed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each call takes 30 % longer than the one before it."""
+    """Each call takes half as long again as the one before it."""
     monkeypatch.setenv("XLABENCH_SUITES", "tests.sleepy_suite:SUITE")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     [record], _ = run(

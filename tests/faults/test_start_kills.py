@@ -66,6 +66,10 @@ def test_a_kill_at_any_moment_leaves_the_queue_whole(tmp_path, monkeypatch, verb
     [job] = desk.listed()
     assert (job.state, job.attempts) == ("queued", 0)
     assert [each.action for each in desk.actions()] == ["submit"]
+    # The worker that a killed server leaves notices it, and ends, within seconds.
+    until = time.monotonic() + GONE_WITHIN_S
+    while owner(home) is not None and time.monotonic() < until:
+        time.sleep(0.1)
     assert owner(home) is None
     left = [each.name for each in (tmp_path / "tmp").iterdir()]
     assert left == []
