@@ -180,7 +180,11 @@ _MEAN_CHANGES = (
     ratio("geomean_change_low", "Change, low", "Lower end of its 95 % interval over results, from three on."),
     ratio("geomean_change_high", "Change, high", "Upper end of its 95 % interval over results, from three on."),
     ratio("by_backend", "By the backend", "Its own time before over after: its part of the change."),
+    ratio("by_backend_low", "By the backend, low", "Lower end of its 95 % interval over results, from three on."),
+    ratio("by_backend_high", "By the backend, high", "Upper end of its 95 % interval over results, from three on."),
     ratio("by_baseline", "By the baseline", "The baseline's time after over before: its part of the change."),
+    ratio("by_baseline_low", "By the baseline, low", "Lower end of its 95 % interval over results, from three on."),
+    ratio("by_baseline_high", "By the baseline, high", "Upper end of its 95 % interval over results, from three on."),
     count("only_before_n", "Only before", "Results with a speedup in the earlier run alone."),
     count("only_after_n", "Only after", "Results with a speedup in the later run alone."),
 )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 from store.stats.geomean import MIN_INTERVAL_N
 from store.stats.verdicts import Verdict, Word
 
+MOVED = ("faster", "slower")
 _TURNS = "suspected: the runs did not take turns"
 
 
@@ -34,3 +36,50 @@ def _word(change: float, low: float, high: float, floor: float) -> tuple[Word, s
         return "ambiguous", f"clear of 1, but not above the noise floor of {floor:.1%}"
     word: Word = "faster" if change > 1 else "slower"
     return word, f"clear of 1 and above the noise floor of {floor:.1%}; {_TURNS}"
+
+
+class SpeedupChange(NamedTuple):
+    """How a mean speedup moved between two runs, split into the backend's own time and the baseline's."""
+
+    before: float
+    after: float
+    n: int
+    """Results with a speedup in both runs."""
+    backend: Verdict
+    """On the backend's own time: above 1 it became faster."""
+    baseline: Verdict
+    """On the baseline's own time: above 1 it became faster, which lowers every speedup over it."""
+
+    @property
+    def by_baseline_only(self) -> bool:
+        """Whether the baseline's time moved and the backend's did not."""
+        return self.baseline.word in MOVED and self.backend.word not in MOVED
+
+
+def judge_speedup(row: Any, floor: float) -> SpeedupChange | None:
+    """Split the change of a mean speedup and judge both parts; None where no result has a speedup in both runs.
+
+    A speedup also moves when only its baseline does, so the verdict is on the times and never on their quotient.
+
+    Args:
+        row: of macro `geomean_changes`, its columns as attributes.
+        floor: noise floor of the machine, ratio minus one.
+    """
+    n = _number(row.n)
+    if not n:
+        return None
+    own = [_number(value) for value in (row.by_backend, row.by_backend_low, row.by_backend_high)]
+    base = [_number(value) for value in (row.by_baseline, row.by_baseline_high, row.by_baseline_low)]
+    base = [1 / value if value else None for value in base]
+    return SpeedupChange(
+        before=float(row.geomean_before),
+        after=float(row.geomean_after),
+        n=int(n),
+        backend=judge_mean(own[0], own[1], own[2], int(n), floor),
+        baseline=judge_mean(base[0], base[1], base[2], int(n), floor),
+    )
+
+
+def _number(value: Any) -> float | None:
+    """Return a number of a frame; None for a missing one."""
+    return None if value is None or value != value else float(value)  # noqa: PLR0124 - NaN

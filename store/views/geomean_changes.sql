@@ -2,7 +2,8 @@
 -- per series without the model, as geomeans, of the runs `before` and `after`: how the geometric mean of speedups moved over
 -- the `n` results that have a speedup in both. `geomean_change` is after / before, above 1 better, with the 95 % t interval
 -- of the mean log over results, from three on; it is the product of `by_backend` (own time before / after) and `by_baseline`
--- (the baseline's time after / before). `only_before_n`, `only_after_n`: results with a speedup in one run alone.
+-- (the baseline's time after / before), each with its interval of the same kind: a speedup also moves when only its
+-- baseline does. `only_before_n`, `only_after_n`: results with a speedup in one run alone.
 CREATE OR REPLACE MACRO geomean_changes(
     baseline_backend, baseline_run, before, after, models := NULL, baseline_accelerator := NULL, clean_of := []
 ) AS TABLE
@@ -44,8 +45,10 @@ grouped AS (
         exp(avg(ln(speedup_after)) FILTER (speedup_before IS NOT NULL)) AS geomean_after,
         avg(ln(speedup_after / speedup_before)) AS mean_log,
         stddev_samp(ln(speedup_after / speedup_before)) AS sd_log,
-        exp(avg(ln(by_backend))) AS by_backend,
-        exp(avg(ln(by_baseline))) AS by_baseline,
+        avg(ln(by_backend)) AS backend_log,
+        stddev_samp(ln(by_backend)) AS backend_sd,
+        avg(ln(by_baseline)) AS baseline_log,
+        stddev_samp(ln(by_baseline)) AS baseline_sd,
         count(*) FILTER (speedup_after IS NULL) AS only_before_n,
         count(*) FILTER (speedup_before IS NULL) AS only_after_n
     FROM per_series
@@ -54,9 +57,15 @@ grouped AS (
         optimizer, loss, matmul_precision, workload, backend, variant
 )
 SELECT
-    g.* EXCLUDE (mean_log, sd_log),
+    g.* EXCLUDE (mean_log, sd_log, backend_log, backend_sd, baseline_log, baseline_sd),
     exp(g.mean_log) AS geomean_change,
     CASE WHEN g.n >= 3 THEN exp(g.mean_log - t.t * g.sd_log / sqrt(g.n)) END AS geomean_change_low,
-    CASE WHEN g.n >= 3 THEN exp(g.mean_log + t.t * g.sd_log / sqrt(g.n)) END AS geomean_change_high
+    CASE WHEN g.n >= 3 THEN exp(g.mean_log + t.t * g.sd_log / sqrt(g.n)) END AS geomean_change_high,
+    exp(g.backend_log) AS by_backend,
+    CASE WHEN g.n >= 3 THEN exp(g.backend_log - t.t * g.backend_sd / sqrt(g.n)) END AS by_backend_low,
+    CASE WHEN g.n >= 3 THEN exp(g.backend_log + t.t * g.backend_sd / sqrt(g.n)) END AS by_backend_high,
+    exp(g.baseline_log) AS by_baseline,
+    CASE WHEN g.n >= 3 THEN exp(g.baseline_log - t.t * g.baseline_sd / sqrt(g.n)) END AS by_baseline_low,
+    CASE WHEN g.n >= 3 THEN exp(g.baseline_log + t.t * g.baseline_sd / sqrt(g.n)) END AS by_baseline_high
 FROM grouped AS g
 LEFT JOIN t_quantiles AS t ON t.freedom = least(g.n - 1, 400);

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from dashboard import data, verdicts
+from dashboard import answers, data, verdicts
 from dashboard.rows import each
-from dashboard.words import DASH, TIMES, interval, missing, share
-from store.stats.mean_change import judge_mean
+from dashboard.words import DASH, interval, missing, share
 
 if TYPE_CHECKING:
     from dashboard.view import View
-    from store.stats.verdicts import Verdict
 
 KEYS = [
     *("suite", "test", "accelerator", "accelerator_model", "machine_id", "environment", "dtype"),
@@ -24,31 +22,15 @@ KEYS = [
 
 
 def with_changes(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) -> pd.DataFrame:
-    """Add how each geometric mean moved since the base run, and the verdict on it."""
-    names = ["geomean_before", "geomean_after", "geomean_change", "geomean_change_low", "geomean_change_high"]
+    """Add column `moved`: how each geometric mean moved since the base run and by what, a `SpeedupChange` or None."""
+    nothing = [None] * len(cells)
     if base is None:
-        return cells.assign(change_n=0, by_baseline=None, **dict.fromkeys(names), verdict=None)
+        return cells.assign(moved=pd.Series(nothing, index=cells.index, dtype=object))
     changes = data.rows(view.snapshot, "geomean_changes", view.selection, before=base["run_id"], **last_runs(view))
-    changes = changes.rename(columns={"n": "change_n"})[[*KEYS, "change_n", "by_baseline", *names]]
-    if changes.empty:
-        return cells.assign(change_n=0, by_baseline=None, **dict.fromkeys(names), verdict=None)
-    merged = cells.merge(changes, on=KEYS, how="left")
-    machines = [None if missing(machine) else str(machine) for machine in merged["machine_id"]]
     two = (base["run_id"], view.selection.run_id)
-    floors = {machine: data.noise_floor(view.snapshot, two, machine).floor for machine in set(machines)}
-    rows = zip(each(merged), machines, strict=True)
-    verdicts_of = [_verdict(row, view, floors[machine]) for row, machine in rows]
-    return merged.assign(verdict=pd.Series(verdicts_of, index=merged.index, dtype=object))
-
-
-def _verdict(row: Any, view: View, floor: float) -> Verdict | None:
-    """Return None for the baseline itself, for what the base run has not, and across devices."""
-    if _is_baseline(row, view) or missing(row.change_n) or not row.change_n or row.cross_device:
-        return None
-    low, high = (
-        None if missing(value) else float(value) for value in (row.geomean_change_low, row.geomean_change_high)
-    )
-    return judge_mean(float(row.geomean_change), low, high, int(row.change_n), floor)
+    found = {key_of(row): answers.judged_change(view, row, two) for row in each(changes)}
+    moved = [None if row.cross_device else found.get(key_of(row)) for row in each(cells)]
+    return cells.assign(moved=pd.Series(moved, index=cells.index, dtype=object))
 
 
 def with_trends(cells: pd.DataFrame, view: View, means: pd.DataFrame) -> pd.DataFrame:
@@ -84,7 +66,7 @@ def with_words(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) -> 
         verified=[
             share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not verified" for row in every
         ],
-        change=[_change(row) for row in every],
+        change=[_change(row, view) for row in every],
         fallback=[_fallback_models(row) for row in every],
         note=[_note(row, view) for row in every],
     )
@@ -120,11 +102,11 @@ def moved_share(then: tuple[int, int], now: tuple[int, int], *, less_is_better: 
     return f"{sign} {'more' if change > 0 else 'fewer'}, {share(*then)} → {share(*now)}"
 
 
-def _change(row: Any) -> str:
-    if row.verdict is None:
+def _change(row: Any, view: View) -> str:
+    """Return what became of the backend's own time, and from where to where its speedup moved."""
+    if row.moved is None or _is_baseline(row, view):
         return DASH
-    moved = f"{row.geomean_before:.2f} → {row.geomean_after:.2f}{TIMES}"
-    return f"{verdicts.look(row.verdict.word).text}, {moved}"
+    return f"{answers.change_word(row.moved, view.selection.baseline)}, {answers.from_to(row.moved)}"
 
 
 def _fallback_models(row: Any) -> str:

@@ -88,7 +88,7 @@ def _sentences(view: View, board: scoreboard.Board) -> list[str]:
     said = answers.geomean_sentences(board.means, view.selection.baseline)
     if not said and board.has_results:
         said = [answers.no_speedup(data.speedups(view.snapshot, view.selection), view.selection.baseline)]
-    moved = scoreboard.moved_sentence(board)
+    moved = scoreboard.moved_sentence(board, view.selection.baseline)
     return [state(view), *([moved] if moved else []), *said]
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import data, tables, verdicts, widths
+from dashboard import answers, data, tables, widths
 from dashboard.rows import each, with_series
 from dashboard.screens.overview import cells as cells_of
 from dashboard.screens.overview import moves
 from dashboard.screens.overview.cells import KEYS
 from dashboard.tables import Column, measured
-from dashboard.words import TIMES, escape, listed, shortened, when
+from dashboard.words import escape, shortened, when
 from store.metrics import metric
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dashboard.view import View
-
-_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -118,28 +116,12 @@ def _table(view: View, cells: pd.DataFrame, columns: dict[str, Column], what: st
     )
 
 
-def moved_sentence(board: Board) -> str | None:
-    """Say what moved since the base run, or that nothing did; None without one."""
+def moved_sentence(board: Board, baseline: str) -> str | None:
+    """Say whose time moved since the base run, or that none did; None without one."""
     if board.base is None:
         return None
-    judged = [row for row in each(board.cells) if row.verdict is not None]
-    moved = [row for row in judged if row.verdict.word in ("faster", "slower")]
-    if not judged:
-        return f"Since {board.base_name}: no series has a speedup in both runs"
-    if not moved:
-        settled = sum(row.verdict.word == "same" for row in judged)
-        return (
-            f"Since {board.base_name}: no geomean moved clear of noise "
-            f"({settled} unchanged, {len(judged) - settled} ambiguous of {len(judged)} series)"
-        )
-    moved.sort(key=lambda row: row.geomean_change)
-    return f"Since {board.base_name}: {listed([_moved(row) for row in moved], _NAMED)} (suspected)"
-
-
-def _moved(row: Any) -> str:
-    series, place = escape(row.series), escape(f"in {row.test} on {row.accelerator}, {row.suite}")
-    numbers = f"{row.geomean_before:.2f} → {row.geomean_after:.2f}{TIMES}, n = {int(row.change_n)}"
-    return f"**{series}** {verdicts.coloured(row.verdict.word)} {place} ({numbers})"
+    judged = [(row, row.moved) for row in each(board.cells) if row.moved is not None]
+    return f"Since {board.base_name}: {answers.what_moved(judged, baseline)}"
 
 
 def _speed_columns(view: View, board: Board) -> dict[str, Column]:
@@ -162,14 +144,12 @@ def _speed_columns(view: View, board: Board) -> dict[str, Column]:
     }
     if board.base:
         columns |= {
-            "by_baseline": measured("by_baseline", hidden=True),
-            "change_n": Column("n of the change", "number", help="Models with a speedup in both runs.", hidden=True),
             "change": Column(
                 "Since the run before",
                 "verdict",
                 width=175,
-                help=f"Since {board.base_name}: geomean before → now over the models of both, with its verdict. "
-                f"{_VERDICT_HELP}",
+                help=f"Since {board.base_name}: what became of the backend's own time, then its geomean before → now, "
+                f"over the models of both. {_VERDICT_HELP}",
             ),
             "trend": Column("Last runs", "line", width=80, help="Geomean speedup of up to 13 runs of these series."),
         }
@@ -197,6 +177,7 @@ def _cost_columns() -> dict[str, Column]:
 
 
 _VERDICT_HELP = (
-    "Faster and slower: the interval over models is clear of 1 and the change above the noise floor; suspected, as two "
-    "runs take no turns. Unchanged: the whole interval lies within the floor. Else ambiguous."
+    "Where the baseline's time moved, that is said beside it. Faster and slower: the interval over models is clear of "
+    "1 and the change above the noise floor; suspected, as two runs take no turns. Unchanged: the whole interval lies "
+    "within the floor. Else ambiguous."
 )

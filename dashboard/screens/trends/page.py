@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -18,11 +18,10 @@ _MOST = 3
 """Series that the answer names; charts and table have all."""
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import pandas as pd
 
     from dashboard.view import View
+    from store.stats.mean_change import SpeedupChange
 
 
 def show(view: View) -> None:
@@ -92,43 +91,25 @@ def _moves(
     changes = cache(lambda before: _changes(view, before, wanted))
     found = []
     for name, rows in known.groupby("series"):
-        first, last = each(rows.sort_values("run_started").iloc[[0, -1]])
-        moved = _moved(view, first, last, changes)
-        if moved is None:
-            continue
-        before, after = ratio(moved.before), ratio(moved.after)
-        change = f"stayed **{after}**" if before == after else f"went from **{before}** to **{after}**"
-        where = escape(f"{keys[0]} on {keys[1]}, {keys[2]}")
-        over = f"over the same {count(moved.n, 'model')} since {when(first.run_started)}"
-        place = (first.backend == "eager", "" if first.backend.startswith("openxla") else str(name))
-        said = f"**{escape(name)}** {change} as fast as {escape(view.selection.baseline)} in {where}, {over}"
-        found.append((place, said))
+        first = next(each(rows.sort_values("run_started").iloc[[0]]))
+        change = None if first.run_id == view.selection.run_id else changes(first.run_id).get(key_of(first))
+        if change is not None:
+            place = (first.backend == "eager", "" if first.backend.startswith("openxla") else str(name))
+            since = f"over the same {count(change.n, 'model')} since {when(first.run_started)}"
+            found.append((place, _moved(str(name), change, view.selection.baseline, keys, since)))
     return found
 
 
-class _Moved(NamedTuple):
-    """A mean over the same models in two runs."""
+def _moved(name: str, change: SpeedupChange, baseline: str, keys: tuple[str, ...], since: str) -> str:
+    """Say how the speedup of a series moved, and whose time did."""
+    before, after = ratio(change.before), ratio(change.after)
+    moved = f"stayed **{after}**" if before == after else f"went from **{before}** to **{after}**"
+    where = escape(f"{keys[0]} on {keys[1]}, {keys[2]}")
+    why = escape(answers.change_word(change, baseline))
+    return f"Speedup of **{escape(name)}** over {escape(baseline)} {moved} in {where}, {since}: {why}"
 
-    before: float
-    after: float
-    n: int
 
-
-def _changes(view: View, before: str, wanted: tuple[str, ...]) -> dict[tuple[Any, ...], Any]:
+def _changes(view: View, before: str, wanted: tuple[str, ...]) -> dict[tuple[Any, ...], SpeedupChange | None]:
     """Return how each mean went from a run to the shown one, by series."""
     rows = data.rows(view.snapshot, "geomean_changes", view.selection, before=before, **overall.bound(view, wanted))
-    return {key_of(row): row for row in each(rows) if row.n}
-
-
-def _moved(view: View, first: Any, last: Any, changes: Callable[[str], dict[tuple[Any, ...], Any]]) -> _Moved | None:
-    """Return how a mean went from a run to the shown one, None where no model has both.
-
-    The store is asked only where the two may be over different models: not where each is over all that are chosen.
-    """
-    shown = view.selection.run_id
-    if first.run_id == shown:
-        return None
-    if last.run_id == shown and first.n == last.n == len(view.selection.model):
-        return _Moved(first.geomean, last.geomean, int(first.n))
-    row = changes(first.run_id).get(key_of(first))
-    return None if row is None else _Moved(row.geomean_before, row.geomean_after, int(row.n))
+    return {key_of(row): answers.judged_change(view, row, (before, view.selection.run_id)) for row in each(rows)}
