@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from dashboard import data, verdicts
+from dashboard import data
 from dashboard.rows import each, with_series
+from dashboard.verdicts import coloured, look
 from dashboard.words import TIMES, count, escape, interval, listed, missing, ratio
 from store.stats.mean_change import MOVED, judge_speedup
 
@@ -61,7 +62,7 @@ def judged_change(view: View, row: Any, runs: tuple[str, str]) -> SpeedupChange 
 
 def change_word(change: SpeedupChange, baseline: str) -> str:
     """Return sign and word of what moved: the backend's own verdict; beside it the baseline's where that moved."""
-    own = verdicts.look(change.backend.word)
+    own = look(change.backend.word)
     if change.baseline.word not in MOVED:
         return own.text
     base = f"{baseline} {change.baseline.word}"
@@ -101,7 +102,7 @@ def what_moved(judged: Sequence[tuple[Any, SpeedupChange]], baseline: str) -> st
 def _mover(row: Any, change: SpeedupChange, baseline: str, others: Sequence[tuple[Any, SpeedupChange]]) -> str:
     word, where = change.backend.word, escape(f"in {row.test} on {row.accelerator}, {row.suite}")
     factor = times(change.backend.ratio or 1)
-    said = f"**{escape(row.series)}** {verdicts.coloured(word, f'{factor} {word}')} {where}"
+    said = f"**{escape(row.series)}** {coloured(word, f'{factor} {word}')} {where}"
     if row.variant != baseline:
         return f"{said} ({from_to(change)}, n = {change.n})"
     place = (row.test, row.accelerator, row.suite)

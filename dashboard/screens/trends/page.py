@@ -95,16 +95,16 @@ def _moves(
         change = None if first.run_id == view.selection.run_id else changes(first.run_id).get(key_of(first))
         if change is not None:
             place = (first.backend == "eager", "" if first.backend.startswith("openxla") else str(name))
-            since = f"over the same {count(change.n, 'model')} since {when(first.run_started)}"
-            found.append((place, _moved(str(name), change, view.selection.baseline, keys, since)))
+            found.append((place, _moved(str(name), change, view.selection.baseline, keys, first.run_started)))
     return found
 
 
-def _moved(name: str, change: SpeedupChange, baseline: str, keys: tuple[str, ...], since: str) -> str:
+def _moved(name: str, change: SpeedupChange, baseline: str, keys: tuple[str, ...], started: Any) -> str:
     """Say how the speedup of a series moved, and whose time did."""
     before, after = ratio(change.before), ratio(change.after)
     moved = f"stayed **{after}**" if before == after else f"went from **{before}** to **{after}**"
     where = escape(f"{keys[0]} on {keys[1]}, {keys[2]}")
+    since = f"over the same {count(change.n, 'model')} since {when(started)}"
     why = escape(answers.change_word(change, baseline))
     return f"Speedup of **{escape(name)}** over {escape(baseline)} {moved} in {where}, {since}: {why}"
 
