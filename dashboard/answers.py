@@ -12,7 +12,7 @@ from dashboard.words import TIMES, count, escape, interval, listed, missing, rat
 from store.stats.mean_change import MOVED, judge_speedup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
 
@@ -30,17 +30,21 @@ _SYNTHETIC = ("dummy",)
 _MOVERS = 3
 
 
-def geomean_sentences(means: pd.DataFrame, baseline: str) -> list[str]:
+def geomean_sentences(means: pd.DataFrame, baseline: str, rows: pd.DataFrame) -> list[str]:
     """Return one sentence per series with a geometric mean; in order of interest, the baseline itself left out.
 
     Args:
         means: rows of `geomeans`.
         baseline: backend that the ratios are over.
+        rows: of `speedups`, which name the model where there is but one.
     """
     found = with_series(compared(means, baseline))
     found = found[found["geomean"].notna()]
     ordered = sorted(each(found), key=_order)
-    return [_sentence(row, baseline) for row in ordered]
+    models: dict[tuple[Any, ...], list[str]] = {}
+    for row in each(rows[rows["speedup"].notna()]):
+        models.setdefault((row.suite, row.test, row.accelerator, row.variant), []).append(row.model)
+    return [_sentence(row, baseline, models) for row in ordered]
 
 
 def compared(frame: pd.DataFrame, baseline: str) -> pd.DataFrame:
@@ -77,7 +81,8 @@ def from_to(change: SpeedupChange) -> str:
 
 def times(value: float) -> str:
     """Return a ratio of times as a factor above 1: the same for 1.5 and for 1/1.5."""
-    return f"{max(value, 1 / value):.3g}{TIMES}"
+    factor = max(value, 1 / value)
+    return f"{factor:.3g}{TIMES}" if factor < 1000 else f"{factor:,.0f}{TIMES}"  # noqa: PLR2004 - no power of ten
 
 
 def what_moved(judged: Sequence[tuple[Any, SpeedupChange]], baseline: str) -> str:
@@ -128,17 +133,39 @@ def section_title(keys: Iterable[Any]) -> str:
     return " · ".join(escape(key) for key in keys if key)
 
 
-def _sentence(row: Any, baseline: str) -> str:
-    """Return variant, geometric mean, n, interval, whether that holds 1, and place as one sentence of markdown."""
-    bounds = "" if missing(row.geomean_low) else f", 95 % {interval(row.geomean_low, row.geomean_high)}"
-    if bounds and row.geomean_low <= 1 <= row.geomean_high:
-        bounds += ": no difference shown"
+def _sentence(row: Any, baseline: str, models: Mapping[tuple[Any, ...], Sequence[str]]) -> str:
+    """Return the verdict on a mean, what it rests on and where, as one sentence of markdown."""
+    names = models.get((row.suite, row.test, row.accelerator, row.variant), ())
+    over = escape(f"{names[0]} only") if row.n == 1 and names else f"geomean of {count(int(row.n), 'model')}"
     where = escape(f"{row.test} on {row.accelerator}, {row.suite}")
     where += "; cross-device, so no verdict" if row.cross_device else ""
-    return (
-        f"**{escape(row.series)}** is **{ratio(row.geomean)}** as fast as {escape(baseline)} "
-        f"(geomean of {count(int(row.n), 'model')}{bounds}) in {where}"
-    )
+    bounds = (row.geomean_low, row.geomean_high)
+    return f"{verdict(row.series, row.geomean, *bounds, baseline=baseline, over=over)} in {where}"
+
+
+def verdict(series: str, value: float, low: float | None, high: float | None, *, baseline: str, over: str = "") -> str:
+    """Return what a speedup says, the verdict first, as markdown; a factor is never below 1, which is easily misread.
+
+    Args:
+        series: the backend.
+        value: baseline's time over its time.
+        low: lower end of the interval; None: there is none.
+        high: upper end.
+        baseline: its name.
+        over: what the number rests on, as markdown.
+    """
+    ends = None if missing(low) or missing(high) or not low or not high else (float(low), float(high))
+    more = [over] if over else []
+    if ends and ends[0] <= 1 <= ends[1]:
+        numbers = ", ".join([ratio(value), f"95 % CI {interval(*ends)}", *more])
+        return f"No significant difference between **{escape(series)}** and {escape(baseline)} ({numbers})"
+    word = "faster" if value > 1 else "slower"
+    if ends and value < 1:
+        ends = (1 / ends[1], 1 / ends[0])
+    numbers = ", ".join([f"95 % CI {interval(*ends)}{TIMES}" if ends else "no interval", *more])
+    if value == 1:
+        return f"**{escape(series)}** takes as long as {escape(baseline)} ({numbers})"
+    return f"**{escape(series)}** is **{times(value)} {word}** than {escape(baseline)} ({numbers})"
 
 
 def _order(row: Any) -> tuple[Any, ...]:

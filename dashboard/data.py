@@ -41,6 +41,7 @@ _PICKED: dict[str, tuple[str, ...]] = {
         (
             "attention",
             "changes",
+            "doubts",
             "experiments",
             "failing",
             "fallback_calls",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import links
+from dashboard import data, doubts, links
 from dashboard.words import ago, count, escape, when
 
 if TYPE_CHECKING:
@@ -39,11 +40,22 @@ def head(title: str, view: View, answers: Sequence[str], results: int, *, baseli
     st.caption(" · ".join(_origin(view, results, baseline=baseline)))
 
 
-def name(title: str, view: View) -> None:
-    """Draw the title, and beside it the address of the view."""
+def name(title: str, view: View, run_id: str | None = None) -> None:
+    """Draw the title, beside it the address of the view, and below what speaks against its results.
+
+    Args:
+        title: name of the page.
+        view: what is shown.
+        run_id: the run whose results are shown, if it is another one than the selection's.
+    """
     with st.container(horizontal=True, vertical_alignment="bottom", key="head"):
         st.title(title, anchor=False)
         _link(view)
+    selection = replace(view.selection, run_id=run_id or view.selection.run_id)
+    doubt = doubts.of_view(data.rows(view.snapshot, "doubts", selection)).line
+    if doubt is not None:
+        with st.container(key="doubt"):
+            st.markdown(f":orange[:material/warning: {doubt}]")
 
 
 def _link(view: View) -> None:

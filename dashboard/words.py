@@ -83,10 +83,10 @@ def ratio(value: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Return a 95 % interval as low to high, or the dash."""
-    if missing(low) or missing(high):
+    """Return a 95 % interval as low to high, or the dash; three significant digits where one end is below 0.1."""
+    if missing(low) or missing(high) or low is None:
         return DASH
-    return f"{low:.2f}{TO}{high:.2f}"
+    return f"{low:.2f}{TO}{high:.2f}" if low >= 0.1 else f"{low:.3g}{TO}{high:.3g}"  # noqa: PLR2004 - as `ratio`
 
 
 def seconds(value: float | None) -> str:

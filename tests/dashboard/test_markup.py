@@ -10,12 +10,17 @@ from tests.dashboard.opened import open_page, text
 ROOT = Path(__file__).resolve().parents[2]
 OURS = {
     "dashboard/again.py": ["label", "meaning"],
-    "dashboard/answers.py": ["change.backend.word"],
+    "dashboard/answers.py": ["change.backend.word", "over"],
     "dashboard/downloads.py": ["sql"],
     "dashboard/empty.py": ["selection.active()", "title", "what"],
     "dashboard/filters.py": ["help_text", "label", "word"],
     "dashboard/following.py": ["jobs.badge(job)"],
-    "dashboard/frame.py": ["_origin(view, results, baseline=baseline)", "answers", "title"],
+    "dashboard/frame.py": [
+        "_origin(view, results, baseline=baseline)",
+        "answers",
+        "doubts.of_view(data.rows(view.snapshot, 'doubts', selection)).line",
+        "title",
+    ],
     "dashboard/launching.py": ["going_on.state", "help", "label"],
     "dashboard/links.py": ["label"],
     "dashboard/login.py": ["title"],

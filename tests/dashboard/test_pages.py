@@ -5,7 +5,8 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from dashboard.words import interval, ratio
+from dashboard.answers import times
+from dashboard.words import TIMES, interval
 from store import query
 from store.importers import facts
 from store.ingest import ingest
@@ -94,8 +95,8 @@ def test_overview_counts_the_plan_and_states_the_geomean(demo):
     at = seen(demo)
     words = text(at)
     assert "is not complete: 40 of 48 planned experiments ran, 4 failed, 1 never steady, 1 skipped, 2 not run" in words
-    assert f"**openxla\\+dynamo** is **{ratio(0.857)}** as fast as inductor (geomean of 4 models, 95 % " in words
-    assert f"{interval(0.857, 0.857)}) in eval on cpu, torchbench" in words
+    assert f"**openxla\\+dynamo** is **{times(0.857)} slower** than inductor (95 % CI " in words
+    assert f"{interval(1 / 0.857, 1 / 0.857)}{TIMES}, geomean of 4 models) in eval on cpu, torchbench" in words
     table = _of_eval(tables(at)[0])
     assert table.loc["openxla+dynamo", "ran"] == "4/6"
     assert table.loc["openxla+dynamo", "verified"] == "4/4"

@@ -40,7 +40,7 @@ def show(view: View) -> None:
         st.info(found, icon=":material/info:")
         return
     with top:
-        frame.name("Compare", view)
+        frame.name("Compare", view, found.new.run_id)
     findings = board.filtered(view, found.findings)
     _head(view, found, findings)
     more.versions(found)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dashboard import again, data, tables
+from dashboard.answers import verdict
 from dashboard.rows import each
 from dashboard.tables import Column, measured
-from dashboard.words import STATUS_WORDS, escape, interval, missing, ratio, seconds
+from dashboard.words import STATUS_WORDS, escape, interval, missing, seconds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,9 +45,7 @@ def _speedups(rows: pd.DataFrame, view: View) -> list[str]:
     baseline = view.selection.baseline
     known = rows[rows["speedup"].notna() & (rows["variant"] != baseline)].sort_values("speedup")
     return [
-        f"{escape(row.series)} is **{ratio(row.speedup)}** as fast as {escape(baseline)}"
-        + ("" if missing(row.speedup_low) else f" (95 % {interval(row.speedup_low, row.speedup_high)})")
-        for row in each(known)
+        verdict(row.series, row.speedup, row.speedup_low, row.speedup_high, baseline=baseline) for row in each(known)
     ]
 
 

@@ -85,11 +85,12 @@ def state(view: View) -> str:
 
 def _sentences(view: View, board: scoreboard.Board) -> list[str]:
     """Return the state of the run, what moved, and the geometric means."""
-    said = answers.geomean_sentences(board.means, view.selection.baseline)
+    rows = data.speedups(view.snapshot, view.selection)
+    said = answers.geomean_sentences(board.means, view.selection.baseline, rows)
     if not said and board.has_results:
         said = [answers.no_speedup(data.speedups(view.snapshot, view.selection), view.selection.baseline)]
     moved = scoreboard.moved_sentence(board, view.selection.baseline)
-    return [state(view), *([moved] if moved else []), *said]
+    return [*said[:1], *([moved] if moved else []), state(view), *said[1:]]
 
 
 def _offer_baseline(view: View, board: scoreboard.Board) -> None:

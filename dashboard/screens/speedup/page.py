@@ -54,7 +54,7 @@ def _controls(parts: Sequence[tuple[str, ...]]) -> tuple[str, str, list[tuple[st
 def _said(view: View, rows: pd.DataFrame) -> list[str]:
     """Return the first geometric mean, then who is slower, then the other means."""
     baseline = view.selection.baseline
-    means = answers.geomean_sentences(data.geomeans(view.snapshot, view.selection), baseline)
+    means = answers.geomean_sentences(data.geomeans(view.snapshot, view.selection), baseline, rows)
     if not means and len(rows):
         return [answers.no_speedup(rows, baseline)]
     return [*means[:1], *sides.sentences(rows, baseline), *means[1:]]

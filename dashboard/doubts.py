@@ -1,0 +1,84 @@
+"""How far the results of a view can be believed: the first line of each page, and the marks in cells and rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dashboard.rows import each
+from dashboard.words import count, escape, missing
+from store.verification import UNVERIFIED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+DISTURBED, UNSTEADY, UNCHECKED, NOT_RUN = "disturbed", "never steady", "not verified", "not run"
+MARKS = {DISTURBED: "⚠", UNSTEADY: "⚠", UNCHECKED: "°", NOT_RUN: "∅"}
+"""Doubt → its mark in a cell; the words stand in tooltips, tables and files."""
+TO_DO = {
+    NOT_RUN: "the same `xlabench run` command continues it",
+    DISTURBED: "measure these again while nothing else runs",
+    UNSTEADY: "measure these again with a longer warm-up",
+    UNCHECKED: "run with `--verify`",
+}
+"""Doubt → what to do, in the order of how much it matters."""
+
+
+class Doubts(NamedTuple):
+    """Results of a view by what speaks against them."""
+
+    planned_n: int
+    by_kind: dict[str, int]
+    models: tuple[str, ...]
+    """Those that gave a number."""
+
+    @property
+    def line(self) -> str | None:
+        """Return how many and what to do, as markdown; None where nothing speaks against the view."""
+        parts = [f"{number:,} {kind}" for kind, number in self.by_kind.items() if number]
+        if not_run := self.by_kind.get(NOT_RUN, 0):
+            finished = self.planned_n - not_run
+            parts[0] = f"incomplete, {finished:,} of {count(self.planned_n, 'result')} so far"
+        if len(self.models) == 1:
+            parts.append(f"one model only, {escape(self.models[0])}")
+        if not parts:
+            return None
+        to_do = [TO_DO[kind] for kind, number in self.by_kind.items() if number]
+        hint = f" To do: {'; '.join(to_do)}." if to_do else " To do: measure more models."
+        return f"Of {count(self.planned_n, 'result')}: {', '.join(parts)}.{hint}"
+
+
+def of_row(row: Any) -> list[str]:
+    """Return what speaks against a result: a row with status, ran and verification_code."""
+    found = [kind for kind, is_so in _SIGNS.items() if is_so(row)]
+    return found if NOT_RUN not in found else [NOT_RUN]
+
+
+def marks(row: Any) -> str:
+    """Return the marks of a result, for its cell."""
+    return "".join(dict.fromkeys(MARKS[kind] for kind in of_row(row)))
+
+
+def counted(rows: Iterable[Any]) -> Doubts:
+    """Count the results of a view by what speaks against them."""
+    every = list(rows)
+    kinds = [kind for row in every for kind in of_row(row)]
+    models = {f"{row.model}" for row in every if row.ran}
+    return Doubts(len(every), {kind: kinds.count(kind) for kind in TO_DO}, tuple(sorted(models)))
+
+
+def _unchecked(row: Any) -> bool:
+    code = row.verification_code
+    return bool(row.ran and (missing(code) or code in UNVERIFIED))
+
+
+_SIGNS = {
+    NOT_RUN: lambda row: row.status == "not_run",
+    DISTURBED: lambda row: row.status == "disturbed",
+    UNSTEADY: lambda row: row.status == "never_steady",
+    UNCHECKED: _unchecked,
+}
+
+
+def of_view(frame: Any) -> Doubts:
+    """Count the rows of query `doubts`."""
+    return counted(each(frame))

@@ -1,0 +1,53 @@
+"""How far a view can be believed is its first line; verdicts come first, and no factor is below 1."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from dashboard import answers, doubts
+from dashboard.words import TIMES
+from tests.dashboard.opened import seen
+
+
+def result(model="a", status="ok", code="PASS"):
+    return SimpleNamespace(model=model, status=status, ran=status == "ok", verification_code=code)
+
+
+def test_a_view_that_nothing_speaks_against_has_no_line():
+    assert doubts.counted([result("a"), result("b")]).line is None
+
+
+def test_the_line_counts_each_doubt_and_says_what_to_do():
+    rows = [result("a"), result("b", code="VERIFIER_SKIPPED"), result("c", "disturbed"), result("d", "not_run", None)]
+    line = doubts.counted(rows).line
+    assert line.startswith("Of 4 results: incomplete, 3 of 4 results so far, 1 disturbed, 1 not verified.")
+    assert "measure these again while nothing else runs" in line
+    assert doubts.marks(rows[1]) + doubts.marks(rows[2]) == "°⚠"
+
+
+def test_one_model_is_named():
+    assert "one model only, resnet18" in doubts.counted([result("resnet18")]).line
+
+
+@pytest.mark.parametrize("page", ["overview", "speedup", "compile-time", "fallback-ops", "trends", "runs", "compare"])
+def test_each_page_begins_with_it(demo, page):
+    [first, *_] = [each.value for each in seen(demo, page).markdown]
+    assert "incomplete, 46 of 48 results so far" in first or "Of 4" in first
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ((0.67, 0.5, 0.9), f"**x** is **1.49{TIMES} slower** than inductor (95 % CI 1.11\N{EN DASH}2.00{TIMES})"),
+        ((1.5, 1.2, 1.9), f"**x** is **1.5{TIMES} faster** than inductor (95 % CI 1.20\N{EN DASH}1.90{TIMES})"),
+        (
+            (1.04, 0.9, 1.2),
+            f"No significant difference between **x** and inductor (1.04{TIMES}, 95 % CI 0.90\N{EN DASH}1.20)",
+        ),
+        ((0.5, None, None), f"**x** is **2{TIMES} slower** than inductor (no interval)"),
+    ],
+)
+def test_a_verdict_comes_first(numbers, words):
+    assert answers.verdict("x", *numbers, baseline="inductor") == words
