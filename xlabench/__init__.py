@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+VERSION = "0.1.0"
+"""The one place of it: `pyproject.toml` reads it from here."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; return its exit code."""
@@ -94,7 +97,7 @@ def _is_interrupt(error: Exception) -> bool:
 
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog="xlabench", description="Who is faster, by how much, and why.", epilog=EPILOG)
-    parser.add_argument("--version", action="version", version="%(prog)s 0.1.0")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {VERSION}")
     verbs = parser.add_subparsers(dest="name", required=True, metavar="VERB", parser_class=Parser)
     for each in (
         doctor,

@@ -1,0 +1,91 @@
+"""The built wheel is whole: installed outside the checkout it plans, ingests, reports and shows a page."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.command import ROOT
+from xlabench import VERSION
+
+pytestmark = [pytest.mark.slow, pytest.mark.venv]
+PACKAGES = ("dashboard", "runner", "store", "xlabench")
+DATA = (".sql", ".css", ".yaml", ".svg", ".toml")
+FIRST_PAGE = """
+import pathlib, sys
+from streamlit.testing.v1 import AppTest
+import dashboard
+folder = pathlib.Path(dashboard.__file__).parent
+assert "site-packages" in str(folder), folder
+page = AppTest.from_file(str(folder / "app.py"), default_timeout=120).run()
+assert not page.exception, page.exception
+print(page.title[0].value)
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Build it from what git tracks, as a build folder of an earlier day would hide a file that is missing now."""
+    source = tmp_path_factory.mktemp("source")
+    tracked = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if tracked.returncode:
+        pytest.skip("this checkout has no git history to tell its own files by")
+    for name in tracked.stdout.splitlines():
+        wanted = name.startswith(tuple(f"{package}/" for package in PACKAGES)) or "/" not in name
+        if wanted and (ROOT / name).is_file():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).write_bytes((ROOT / name).read_bytes())
+    built = tmp_path_factory.mktemp("wheel")
+    words = ["pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", str(built), str(source)]
+    subprocess.run([sys.executable, "-m", *words], check=True, timeout=300)
+    return next(built.glob("*.whl"))
+
+
+def test_it_holds_every_file_that_is_read_at_run_time(wheel: Path) -> None:
+    """All four packages with their SQL, CSS and YAML, the license, and nothing of the tests."""
+    with zipfile.ZipFile(wheel) as archive:
+        held = set(archive.namelist())
+    needed = {
+        str(path.relative_to(ROOT))
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*")
+        if path.suffix in (*DATA, ".py")
+    }
+    assert needed <= held, sorted(needed - held)[:10]
+    assert not any(name.startswith("tests") for name in held)
+    assert any(name.endswith("licenses/LICENSE") for name in held)
+    assert VERSION in wheel.name
+
+
+def test_it_works_where_there_is_no_checkout(wheel: Path, tmp_path: Path) -> None:
+    """A new environment that has the dependencies and the wheel: the command, the store and the first page."""
+    place = tmp_path / "venv"
+    venv.create(place, with_pip=False)
+    python = place / "bin" / "python"
+    site = next((place / "lib").glob("python3*/site-packages"))
+    (site / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    install = ["pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index", "--force-reinstall"]
+    subprocess.run([sys.executable, "-m", *install, str(wheel)], check=True, timeout=300)
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    env["XLABENCH_HOME"] = str(tmp_path / "home")
+
+    def done(*words: str) -> str:
+        answer = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300, check=False)
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+        return answer.stdout
+
+    command = str(place / "bin" / "xlabench")
+    assert VERSION in done(command, "--version")
+    assert "resnet18" in done(command, "plan", "--smoke")
+    done(command, "ingest", str(ROOT / "tests" / "data" / "showcase"))
+    assert "resnet18" in done(command, "report")
+    assert done(str(python), "-c", FIRST_PAGE).strip() == "Overview"
