@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from store import patterns
-from store.errors import NoSnapshot, UsageError
+from store.errors import NoSnapshot, UsageError, did_you_mean
 from store.query import current_snapshot, fetch, named
 
 if TYPE_CHECKING:
@@ -41,8 +41,24 @@ def matching_models(con: Connection, include: Sequence[str], exclude: Sequence[s
     names = [str(row[0]) for row in con.execute("SELECT DISTINCT model FROM result_rows ORDER BY model").fetchall()]
     found = tuple(name for name in names if wanted.search(name) and not unwanted.search(name))
     if not found:
-        raise UsageError("No model of the store fits --filter and --exclude. Widen them.")
+        hint = "".join(did_you_mean(text, names) for text in include[:1])
+        raise UsageError(f"No model of the store matches --filter and --exclude.{hint or ' Widen them.'}")
     return found
+
+
+def measured_names(con: Connection, column: Literal["backend", "suite"], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of backends or suites as they were typed, if each of them has a result.
+
+    Raises:
+        UsageError: no result has one of the names.
+    """
+    query = {"backend": "SELECT DISTINCT backend FROM result_rows", "suite": "SELECT DISTINCT suite FROM result_rows"}
+    known = sorted(str(row[0]) for row in con.execute(query[column]).fetchall()) if names else []
+    for name in names:
+        if known and name not in known:
+            hint = did_you_mean(name, known) or f" The store has: {', '.join(known)}."
+            raise UsageError(f"No result of the store has the {column} {name!r}.{hint}")
+    return tuple(names)
 
 
 def on_accelerator(con: Connection, filters: Filters, text: str) -> Filters:

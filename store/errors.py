@@ -17,6 +17,12 @@ StoreError                  exit code 2
 
 from __future__ import annotations
 
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 class StoreError(Exception):
     """Base of all; `exit_code` is what the command ends with."""
@@ -76,3 +82,12 @@ class StorageError(StoreError):
 
 class StateError(StoreError):
     """`state.sqlite`, or what it is asked for, cannot be used."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return " Did you mean X?" (with up to three names, the closest first), or nothing where none is close."""
+    by_lower = {each.lower(): each for each in known}
+    close = [by_lower[each] for each in difflib.get_close_matches(word.lower(), by_lower, n=3, cutoff=0.6)]
+    if not close:
+        return ""
+    return f" Did you mean {' or '.join([', '.join(close[:-1]), close[-1]] if close[1:] else close)}?"

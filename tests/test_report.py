@@ -191,7 +191,6 @@ def test_a_picture_is_written(report, peer_file, tmp_path):
         (["--since", "2026-01-01"], "belong to the report weekly"),
         (["latest", "--run", "a"], "leave --run away"),
         (["latest", "--test", "eval", "--test", "training"], "one test at a time"),
-        (["latest", "--backends", "inductor", "a.jsonl"], "name files before that flag"),
     ],
 )
 def test_what_does_not_go_together_is_said_in_one_sentence(report, words, said):

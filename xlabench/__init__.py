@@ -47,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _speak_utf8()
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        parsed = _parser().parse_args(words)
+        parsed, rest = _parser().parse_known_args(words)
+        parsed.take_rest(parsed, rest)
         parsed.words = words
         return int(parsed.verb(parsed))
     except KeyboardInterrupt:

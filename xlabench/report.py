@@ -8,7 +8,17 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from xlabench.command import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, say, state_of, store_of, verb
-from xlabench.report_flags import OF_OPS, OWN_KINDS, PICTURES, POINTS, add_flags, tests_of, words_of, wrong
+from xlabench.report_flags import (
+    OF_OPS,
+    OWN_KINDS,
+    PICTURES,
+    POINTS,
+    add_flags,
+    files_after_backends,
+    tests_of,
+    words_of,
+    wrong,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -36,6 +46,7 @@ def add(verbs: Verbs) -> None:
 
 
 def _report(parsed: argparse.Namespace) -> int:
+    files_after_backends(parsed)
     kind, files = words_of(parsed.what)
     parsed.kind = kind.replace("-", "_")
     parsed.peer = parsed.rule == "peer" or (parsed.rule is None and parsed.kind not in OWN_KINDS)
@@ -89,7 +100,7 @@ def _write(made: bytes, output: Path | None) -> None:
 
 def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
     """Return the report under the paired rule, or under the HUD's."""
-    from store.choose import matching_models, on_accelerator
+    from store.choose import matching_models, measured_names, on_accelerator
     from store.compare import resolve
     from store.filters import Filters
     from store.paired import paired_report
@@ -97,9 +108,9 @@ def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
     from store.report import fallbacks_report, hud_report, payoffs_report
 
     filters = Filters(
-        suite=tuple(parsed.suite_name),
+        suite=measured_names(con, "suite", parsed.suite_name),
         model=matching_models(con, parsed.filter, parsed.exclude) if parsed.filter or parsed.exclude else (),
-        backend=tuple(parsed.backends),
+        backend=measured_names(con, "backend", parsed.backends),
         test=tests_of(parsed),
         run=tuple(parsed.run),
     )

@@ -34,6 +34,7 @@ def add_flags(parser: Parser) -> None:
         help=f"{', '.join(KINDS)} (default: speedup; latest, latest-grouped and histogram belong to the peer rule); "
         "then result files",
     )
+    parser.set_defaults(files_are="what")
     parser.add_argument(
         "--rule", choices=["paired", "hud", "peer"], help="default: paired; peer for the peer's reports"
     )
@@ -79,6 +80,13 @@ def _add_peer(parser: Parser) -> None:
     group.add_argument("--fig-height", type=float, default=6.75, metavar="INCHES", help="height of a picture")
 
 
+def files_after_backends(parsed: argparse.Namespace) -> None:
+    """Give back the files that `--backends A B FILE` has taken for names of backends."""
+    names = parsed.backends
+    count = next((i for i, name in enumerate(names) if name.endswith(_SUFFIXES)), len(names))
+    parsed.what, parsed.backends = [*parsed.what, *names[count:]], names[:count]
+
+
 def words_of(words: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
     """Return the report asked for, and the files.
 
@@ -102,7 +110,6 @@ def wrong(parsed: argparse.Namespace, files: Sequence[Path]) -> str | None:
     of_ops = parsed.kind in OF_OPS
     picture = parsed.format in PICTURES
     narrowed = [*parsed.suite_name, *parsed.test, *parsed.filter, *parsed.exclude] or parsed.accelerator
-    swallowed = [name for name in parsed.backends if name.endswith(_SUFFIXES)]
     rules = {
         "The weekly report has its own rule; leave --rule away.": weekly and parsed.rule,
         f"The report {parsed.kind} has its own rule and no baseline; leave --rule and --baseline away.": (
@@ -122,9 +129,6 @@ def wrong(parsed: argparse.Namespace, files: Sequence[Path]) -> str | None:
         "--since and --dashboard belong to the report weekly.": (parsed.since or parsed.dashboard) and not weekly,
         "The peer rule takes every run; leave --run away, or name files.": peer and parsed.run,
         "The peer rule reports one test at a time: name --test once.": peer and len(set(tests_of(parsed))) > 1,
-        f"{' '.join(swallowed)} stands among the --backends: name files before that flag, or after another one.": (
-            swallowed
-        ),
         "Files are reported without a home: leave --home and --database away.": (
             files and (parsed.home or parsed.database)
         ),

@@ -12,6 +12,7 @@ from runner.errors import UsageError
 from runner.plan.models_file import Line, read_models_file
 from runner.suites import data, get_suite, suite_names
 from store import patterns
+from store.errors import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,7 +63,10 @@ def select(request: PlanRequest) -> Selection:
         choices = [choice for choice in choices if any(choice.model is model for model in models)]
         if lines is None:
             choices += by_name.unlisted()
-    return Selection(choices=tuple(_filtered(choices, request)), missing_suites=missing)
+    taken = tuple(_filtered(choices, request))
+    if request.filters and not taken and not missing:
+        _check_filters(choices, request.filters)
+    return Selection(choices=taken, missing_suites=missing)
 
 
 def _suites(request: PlanRequest, lines: Sequence[Line] | None) -> tuple[str, ...]:
@@ -145,6 +149,17 @@ class _Names:
         if self._missing:
             hint += f" (not listed: {', '.join(self._missing)})"
         return hint
+
+
+def _check_filters(choices: Sequence[Choice], filters: Sequence[str]) -> None:
+    """Refuse filters that no model matches whatever else is asked for: a name was mistyped."""
+    if not any(_matches(_patterns(filters), choice) for choice in choices):
+        names = [name for choice in choices for name in choice.names]
+        hint = (
+            did_you_mean(filters[0], names)
+            or " `xlabench plan` lists the models; --only takes others by their exact name."
+        )
+        raise UsageError(f"No model matches --filter {filters[0]!r}.{hint}")
 
 
 def _filtered(choices: Sequence[Choice], request: PlanRequest) -> Iterator[Choice]:

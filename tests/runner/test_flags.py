@@ -68,7 +68,7 @@ def test_a_torchbench_folder_that_is_missing_is_exit_2(capsys, tmp_path):
 
 def test_a_plan_without_a_match_is_exit_2(capsys):
     assert xlabench.main(["plan", "--suite-name", "dummy", "--filter", "nothing"]) == 2
-    assert "No experiment matches" in capsys.readouterr().err
+    assert "No model matches --filter 'nothing'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

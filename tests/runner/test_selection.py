@@ -183,7 +183,8 @@ def test_a_model_without_an_entry_is_taken_by_its_exact_name(monkeypatch, tmp_pa
     listed = tmp_path / "models.txt"
     listed.write_text("convnext_atto,3\nresnet18\n")
     assert chosen(suites=TWO, models_file=listed) == ["timm_models/convnext_atto", "timm_models/resnet18"]
-    assert chosen(suites=TWO, filters=("convnext",)) == []
+    with pytest.raises(UsageError, match=r"No model matches --filter 'convnext'\. .* --only takes others"):
+        chosen(suites=TWO, filters=("convnext",))
     for absent in ("dummy/convnext_atto", "resnext"):
         with pytest.raises(UsageError, match="there is no model"):
             chosen(suites=TWO, only=(absent,))

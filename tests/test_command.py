@@ -1,0 +1,55 @@
+"""The command names what was probably meant, and takes flags before or after files."""
+
+from __future__ import annotations
+
+import pytest
+
+import xlabench
+from tests.store.factory import demo_store, make_record, write_lines
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("home")
+    demo_store(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["pln"], "plan"),
+        (["jobs", "lst"], "list"),
+        (["report", "--backnds", "eager"], "--backends"),
+        (["plan", "--suite-name", "dumy"], "dummy"),
+        (["plan", "--suite-name", "timm_models", "--filter", "resnt18"], "resnet18, "),
+        (["report", "--backends", "inductr"], "inductor"),
+        (["report", "--suite-name", "torchbnch"], "torchbench"),
+        (["report", "--filter", "BERT_pytoch"], "BERT_pytorch"),
+    ],
+)
+def test_a_mistyped_name_is_refused_with_the_names_close_to_it(capsys, home, words, meant):
+    """Exit code 2 and one sentence, as for all bad input."""
+    words = [*words, "--home", str(home)] if words[0] == "report" else words
+    try:
+        code = xlabench.main(words)
+    except SystemExit as ended:
+        code = ended.code
+    out, err = capsys.readouterr()
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"Did you mean {meant}" in err
+
+
+def test_a_name_that_is_close_to_nothing_gets_the_names_that_exist(capsys, home):
+    assert xlabench.main(["report", "--backends", "tvm", "--home", str(home)]) == 2
+    assert "The store has: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["{} --rule paired", "--rule paired {}", "--backends inductor eager {}"])
+def test_flags_stand_before_or_after_files(capsysbinary, tmp_path, form):
+    """Also after a flag that takes several names."""
+    file = tmp_path / "a.jsonl"
+    write_lines(file, [make_record(), make_record(backend="eager")])
+    words = ["report", "speedup", *(str(file) if word == "{}" else word for word in form.split())]
+    assert xlabench.main(words) == 0
+    assert b"eager" in capsysbinary.readouterr().out
