@@ -44,8 +44,8 @@ REPORTS = [
         ("weekly",),
     )
 ]
-NUMBERED = {"place"}
-"""Columns with a number of the row that another ingest gives otherwise."""
+ELSEWHERE = {"place", "path", "device", "inode", "modified_ns", "ingested_at"}
+"""Columns of where and when files lie and were read: another checkout or another ingest has others."""
 _FRACTION = re.compile(r"-?\d+\.\d+(e-?\d+)?")
 Rows = list[dict[str, str]]
 
@@ -165,7 +165,7 @@ def _report_rows(text: str, form: str) -> Rows:
 
 def _stable(first: Rows, second: Rows) -> list[str]:
     """Return the columns that two stores made of the same runs have in common."""
-    columns = sorted({column for row in first for column in row} - NUMBERED)
+    columns = sorted({column for row in first for column in row} - ELSEWHERE)
     return [column for column in columns if summary(first, [column]) == summary(second, [column])]
 
 

@@ -15,8 +15,8 @@ WITH found AS (
 SELECT
     code,
     count(*) AS results_n,
-    min_by(model || ' ' || test || ' ' || variant || ': ' || text, model) AS example,
-    min_by(next_step, model) AS next_step
+    min_by(model || ' ' || test || ' ' || variant || ': ' || text, row(model, test, variant, environment)) AS example,
+    min_by(next_step, row(model, test, variant, environment)) AS next_step
 FROM found
 GROUP BY code
 ORDER BY results_n DESC, code
