@@ -36,15 +36,13 @@ class Doubts(NamedTuple):
         """Return how many and what to do, as markdown; None where nothing speaks against the view."""
         parts = [f"{number:,} {kind}" for kind, number in self.by_kind.items() if number]
         if not_run := self.by_kind.get(NOT_RUN, 0):
-            finished = self.planned_n - not_run
-            parts[0] = f"incomplete, {finished:,} of {count(self.planned_n, 'result')} so far"
+            parts[0] = f"incomplete, {self.planned_n - not_run:,} of {self.planned_n:,} so far"
         if len(self.models) == 1:
             parts.append(f"one model only, {escape(self.models[0])}")
         if not parts:
             return None
-        to_do = [TO_DO[kind] for kind, number in self.by_kind.items() if number]
-        hint = f" To do: {'; '.join(to_do)}." if to_do else " To do: measure more models."
-        return f"Of {count(self.planned_n, 'result')}: {', '.join(parts)}.{hint}"
+        to_do = [TO_DO[kind] for kind, number in self.by_kind.items() if number] or ["measure more models"]
+        return f"{count(self.planned_n, 'result')}: {'; '.join(parts)}. To do: {'; '.join(to_do)}."
 
 
 def of_row(row: Any) -> list[str]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import streamlit as st
 
-from dashboard.words import count
+from dashboard.words import count, missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import pandas as pd
+MARKDOWN_ROWS = 100
 
 
 def as_csv(frame: pd.DataFrame) -> bytes:
@@ -40,6 +41,19 @@ FORMS: dict[str, tuple[Callable[[pd.DataFrame], bytes], str, str]] = {
 """Label → how the bytes are made, the suffix and the type."""
 
 
+def as_markdown(frame: pd.DataFrame) -> str:
+    """Return a table for a comment or a wiki page: numbers with four digits, a missing value empty."""
+    lines = [list(map(str, frame.columns)), ["---"] * len(frame.columns)]
+    lines += [[_cell(value) for value in row] for row in frame.itertuples(index=False)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if missing(value) else f"{value:.4g}"
+    return "" if value is None or value is pd.NaT else str(value).replace("|", "\\|").replace("\n", " ")
+
+
 @st.fragment
 def below(frame: pd.DataFrame, key: str, file_name: str, sql: str | Mapping[str, str] | None) -> None:
     """Draw how many rows there are, on a button that opens them as files and the SQL behind them.
@@ -58,6 +72,7 @@ def below(frame: pd.DataFrame, key: str, file_name: str, sql: str | Mapping[str,
     ) as part:
         if part.open:
             _files(frame, key, file_name)
+            _markdown(frame)
             if sql:
                 _statements(sql)
 
@@ -76,6 +91,12 @@ def _files(frame: pd.DataFrame, key: str, file_name: str) -> None:
                 type="tertiary",
                 help="These rows with the store's column names, in seconds and bytes, with every digit.",
             )
+
+
+def _markdown(frame: pd.DataFrame) -> None:
+    first = f" (the first {MARKDOWN_ROWS} rows)" if len(frame) > MARKDOWN_ROWS else ""
+    st.caption(f"As Markdown, to copy{first}.")
+    st.code(as_markdown(frame.head(MARKDOWN_ROWS)), language="markdown", height=120)
 
 
 def _statements(sql: str | Mapping[str, str]) -> None:

@@ -46,7 +46,7 @@ def test_a_change_of_a_speedup_is_worded_as_what_moved(backend, baseline, words)
 
 
 def test_eager_is_not_blamed_for_a_baseline_that_became_faster(review_store):
-    at = seen(review_store, run=[AFTER], suite=["troubled"], test=["eval"])
+    at = seen(review_store, unfolded=["numbers"], run=[AFTER], suite=["troubled"], test=["eval"])
     words = text(at).replace("\\", "")
     assert f"**inductor** :green[▲ 7.82{TIMES} faster] in eval on cpu, troubled" in words
     assert (

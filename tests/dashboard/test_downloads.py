@@ -84,3 +84,11 @@ def test_address_is_relative_and_escaped(page, begins):
     assert found.startswith(begins)
     assert parse_qs(found.partition("?")[2])["suite"] == ["a b&c=<d>"]
     assert "<" not in found
+
+
+def test_a_table_can_be_copied_as_markdown():
+    frame = pd.DataFrame({"model": ["a|b", None], "speedup": [1.23456, float("nan")], "n": [3, 4]})
+    assert (
+        downloads.as_markdown(frame)
+        == "| model | speedup | n |\n| --- | --- | --- |\n| a\\|b | 1.235 | 3 |\n|  |  | 4 |"
+    )

@@ -12,7 +12,8 @@ from dashboard.screens.overview import moves
 from dashboard.selection import Selection
 from dashboard.words import TIMES
 from store import query
-from tests.dashboard.opened import open_page, seen, tables, text
+from tests.dashboard import opened
+from tests.dashboard.opened import tables, text
 
 MODELS = ("alexnet", "dcgan", "resnet18", "vgg16")
 SPEEDS = {"inductor": 0.010, "openxla+dynamo": 0.012, "openxla+lazytensor": 0.012, "eager": 0.02}
@@ -61,8 +62,18 @@ def con(nights):
         yield connection
 
 
+def seen(store, unfolded=(), **query):
+    """Return Overview with its tables, drawn once."""
+    return opened.seen(store, unfolded=("numbers", *unfolded), **query)
+
+
+def open_page(monkeypatch, store, unfolded=(), **query):
+    """Return Overview with its tables."""
+    return opened.open_page(monkeypatch, store, unfolded=("numbers", *unfolded), **query)
+
+
 def board(at):
-    """Return the first table of Overview by backend."""
+    """Return the table of means by backend."""
     return tables(at)[0].set_index("series")
 
 

@@ -97,18 +97,18 @@ def test_overview_counts_the_plan_and_states_the_geomean(demo):
     assert "is not complete: 40 of 48 planned experiments ran, 4 failed, 1 never steady, 1 skipped, 2 not run" in words
     assert f"**openxla\\+dynamo** is **{times(0.857)} slower** than inductor (95 % CI " in words
     assert f"{interval(1 / 0.857, 1 / 0.857)}{TIMES}, geomean of 4 models) in eval on cpu, torchbench" in words
-    table = _of_eval(tables(at)[0])
+    table = _of_eval(tables(seen(demo, unfolded=["numbers"]))[0])
     assert table.loc["openxla+dynamo", "ran"] == "4/6"
     assert table.loc["openxla+dynamo", "verified"] == "4/4"
     assert table.loc["openxla+dynamo", "n"] == 4
     assert table.loc["openxla+dynamo", "note"] == "1 failed, 1 skipped"
-    costs = _of_eval(tables(at)[1])
+    costs = _of_eval(tables(at)[0])
     assert costs.loc["openxla+dynamo", "fallback"] == "2/4"
     assert costs.loc[["eager", "inductor"], "fallback"].isna().all()
 
 
 def test_overview_has_the_time_that_compilers_report_beside_what_one_waits(demo):
-    costs = _of_eval(tables(seen(demo))[1])
+    costs = _of_eval(tables(seen(demo))[0])
     with query.connect(query.current_snapshot(demo)) as con:
         sql = """SELECT median(compiler_time_s) AS seconds, count(compiler_time_s) AS n
             FROM result_rows WHERE run_id = (SELECT arg_max(run_id, run_started) FROM runs) AND test = 'eval'

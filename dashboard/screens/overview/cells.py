@@ -44,7 +44,7 @@ def with_trends(cells: pd.DataFrame, view: View, means: pd.DataFrame) -> pd.Data
     lines: dict[tuple[Any, ...], list[float]] = {}
     for row in each(means[means["geomean"].notna()]):
         lines.setdefault(key_of(row), []).append(round(row.geomean, 4))
-    keys = [() if _is_baseline(row, view) else key_of(row) for row in each(cells)]
+    keys = [() if is_baseline(row, view) else key_of(row) for row in each(cells)]
     drawn = [line if len(line := lines.get(key, [])) > 1 else None for key in keys]
     return cells.assign(trend=pd.Series(drawn, index=cells.index, dtype=object))
 
@@ -61,7 +61,7 @@ def with_words(cells: pd.DataFrame, view: View, base: dict[str, Any] | None) -> 
     before = _before(view, base)
     every = list(each(cells))
     return cells.assign(
-        interval=[DASH if _is_baseline(row, view) else interval(row.geomean_low, row.geomean_high) for row in every],
+        interval=[DASH if is_baseline(row, view) else interval(row.geomean_low, row.geomean_high) for row in every],
         ran=[_ran(row, before) for row in every],
         verified=[
             share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not verified" for row in every
@@ -104,7 +104,7 @@ def moved_share(then: tuple[int, int], now: tuple[int, int], *, less_is_better: 
 
 def _change(row: Any, view: View) -> str:
     """Return what became of the backend's own time, and from where to where its speedup moved."""
-    if row.moved is None or _is_baseline(row, view):
+    if row.moved is None or is_baseline(row, view):
         return DASH
     return f"{answers.change_word(row.moved, view.selection.baseline)}, {answers.from_to(row.moved)}"
 
@@ -115,14 +115,15 @@ def _fallback_models(row: Any) -> str:
     return share(int(row.fallback_models_n), int(row.fallback_known_n)) if known else DASH
 
 
-def _is_baseline(row: Any, view: View) -> bool:
+def is_baseline(row: Any, view: View) -> bool:
+    """Tell whether a row is the baseline's own: compared with itself it is 1 by definition."""
     return bool(row.variant == view.selection.baseline and row.baseline_run_id == row.run_id)
 
 
 def _note(row: Any, view: View) -> str:
     """Return why the row has no geomean, and what happened to the models that gave no number."""
     parts = []
-    if _is_baseline(row, view):
+    if is_baseline(row, view):
         parts.append("the baseline")
     elif missing(row.geomean):
         parts.append("no speedup: " + (row.main_reason if isinstance(row.main_reason, str) else "no common model"))

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pandas as pd
 import streamlit as st
 
 from dashboard import answers, data, empty, filters, frame
-from dashboard.charts import drawing, ratios
-from dashboard.rows import each, with_series
 from dashboard.screens import reported
-from dashboard.screens.overview import attention, pairing, recurring, rules, scoreboard
+from dashboard.screens.overview import attention, matrix, pairing, recurring, rules, scoreboard
 from dashboard.selection import RULES
-from dashboard.words import count, escape, interval, ratio, when
+from dashboard.words import count, escape, when
 
 if TYPE_CHECKING:
     from dashboard.view import View
@@ -29,10 +26,19 @@ def show(view: View) -> None:
         return
     board = scoreboard.read(view, counts)
     results = int(counts["results_n"].sum())
-    frame.head("Overview", view, _sentences(view, board), results, baseline=True, more="in the tables below")
-    recurring.show(view.snapshot)
+    frame.head("Overview", view, _sentences(view, board), results, baseline=True)
     _offer_baseline(view, board)
+    matrix.show(view, board)
     attention.show(view, board.base)
+    recurring.show(view.snapshot)
+    matrix.models(view)
+    _numbers(view, board)
+    attention.table(view)
+
+
+def _numbers(view: View, board: scoreboard.Board) -> None:
+    """Draw the tables of the chosen rule."""
+    st.subheader("The numbers", anchor=False)
     st.segmented_control(
         "Rule",
         list(RULES.values()),
@@ -44,12 +50,10 @@ def show(view: View) -> None:
         label_visibility="collapsed",
     )
     if view.selection.rule == "paired":
-        _chart(board.means, view.selection.baseline)
         scoreboard.show(view, board)
         pairing.show(view)
-    else:
-        rules.show(view)
-    attention.table(view)
+        return
+    rules.show(view)
 
 
 def show_empty() -> None:
@@ -90,7 +94,7 @@ def _sentences(view: View, board: scoreboard.Board) -> list[str]:
     if not said and board.has_results:
         said = [answers.no_speedup(data.speedups(view.snapshot, view.selection), view.selection.baseline)]
     moved = scoreboard.moved_sentence(board, view.selection.baseline)
-    return [*said[:1], *([moved] if moved else []), state(view), *said[1:]]
+    return [*said[:1], *([moved] if moved else []), state(view)]
 
 
 def _offer_baseline(view: View, board: scoreboard.Board) -> None:
@@ -103,31 +107,3 @@ def _offer_baseline(view: View, board: scoreboard.Board) -> None:
     if best is not None:
         label = f"Compare with {escape(best)}"
         st.button(label, on_click=filters.choose_baseline, args=(best,), type="primary", key="offer-baseline")
-
-
-def _chart(means: pd.DataFrame, baseline: str) -> None:
-    """Draw the geometric means, one row per suite, test and accelerator."""
-    shown = with_series(answers.compared(means, baseline))
-    shown = shown[shown["geomean"].notna()]
-    if shown.empty:
-        return
-    st.subheader("Geometric mean of speedups", anchor=False)
-    places = shown["test"] + " · " + shown["accelerator"] + " · " + shown["suite"]
-    points = pd.DataFrame(
-        {
-            "model": places,
-            "variant": shown["series"],
-            "backend": shown["backend"],
-            "value": shown["geomean"],
-            "low": shown["geomean_low"],
-            "high": shown["geomean_high"],
-            "certain": shown["geomean_low"].notna(),
-            "label": [f"{ratio(r.geomean)} ({interval(r.geomean_low, r.geomean_high)})" for r in each(shown)],
-            "n": [count(int(n), "model") for n in shown["n"]],
-        }
-    )
-    drawing.draw(
-        ratios.ratio_dots(points, sorted(set(places)), baseline, first="Suite"),
-        key="geomeans",
-        text=f"Geometric mean of speedups over {baseline} by suite and test",
-    )

@@ -66,7 +66,9 @@ def read(view: View, counts: pd.DataFrame) -> Board:
 
 def show(view: View, board: Board) -> None:
     """Draw the tables, each as wide as the window: how fast, at which cost, and what moved."""
-    _table(view, board.cells, _speed_columns(view, board), "overview", _behind(view, board))
+    with st.expander("Every number of the table above", key="numbers", on_change="rerun") as part:
+        if part.open:
+            _table(view, board.cells, _speed_columns(view, board), "overview", behind(view, board))
     if board.cells["first_iteration_n"].sum():
         _costs(view, board.cells)
     if board.base is not None:
@@ -92,7 +94,7 @@ _COSTS = {"Counts and medians": "counts", "Memory": "memory_ratios"}
 """What the costs of a row are → the query."""
 
 
-def _behind(view: View, board: Board) -> dict[str, str]:
+def behind(view: View, board: Board) -> dict[str, str]:
     """Return the statements behind the table of speedups, by what they give."""
     made = {"Geometric means": data.statement("geomeans", view.selection)}
     made["How many ran, and why others did not"] = data.statement("counts", view.selection)

@@ -1,0 +1,330 @@
+"""The first answer: a table suite and test by backend, and below it each model by backend."""
+
+from __future__ import annotations
+
+import math
+from html import escape as html
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import answers, data, doubts, downloads, links
+from dashboard.charts import drawing, matrix
+from dashboard.palette import colour
+from dashboard.rows import each, with_series
+from dashboard.screens import opening
+from dashboard.screens.overview import scoreboard
+from dashboard.screens.overview.cells import is_baseline
+from dashboard.verdicts import look
+from dashboard.words import DASH, STATUS_WORDS, count, interval, missing, ratio, share, shortened
+from store.stats.spread import Ratio, Spread, spread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dashboard.screens.overview.scoreboard import Board
+    from dashboard.view import View
+
+ROWS_DRAWN = 400
+_LONGEST = 60
+_SCREEN_PX = 560
+_NAME_SPLIT = "\x1f"
+_SYNTHETIC = ("dummy",)
+_FIRST = ("openxla+dynamo", "openxla+lazytensor")
+_ALONE = (
+    *("suite", "test", "accelerator", "machine_id", "environment", "dtype", "requested_batch_size", "optimizer"),
+    *("loss", "matmul_precision", "workload", "variant"),
+)
+"""A series without its model, in columns that results and means share."""
+
+
+class Place(NamedTuple):
+    """A row of the table."""
+
+    suite: str
+    rest: tuple[str, ...]
+    """Test, and accelerator and settings where rows differ in them."""
+    cells: dict[str, Any]
+    """Variant → row of the board."""
+    baseline: Any | None
+    """The baseline's own row."""
+
+
+def show(view: View, board: Board) -> None:
+    """Draw the table of means."""
+    places = _places(view, board)
+    columns = _order({(row.variant, row.backend) for place in places for row in place.cells.values()})
+    if not columns:
+        return
+    spreads = _spreads(view)
+    st.html(_table(view, places, columns, spreads))
+    rows = [row for place in places for row in place.cells.values()]
+    downloads.below(exported(rows, spreads), "matrix", view.file_name("matrix"), scoreboard.behind(view, board))
+
+
+def exported(rows: Iterable[Any], spreads: dict[tuple[Any, ...], Spread]) -> pd.DataFrame:
+    """Return the numbers of the table, one row per mean, for the files."""
+    return pd.DataFrame([_filed(row, spreads.get(_alone(row))) for row in rows])
+
+
+def _filed(row: Any, behind: Spread | None) -> dict[str, Any]:
+    names = (
+        "suite",
+        "test",
+        "accelerator",
+        "environment",
+        "dtype",
+        "variant",
+        "geomean",
+        "geomean_low",
+        "geomean_high",
+    )
+    numbers = ("n", "planned_n", "ran_n", "verified_n")
+    found = {name: getattr(row, name) for name in (*names, *numbers)}
+    if behind is not None:
+        found |= {
+            "median": behind.median,
+            "faster_n": behind.faster,
+            "same_n": behind.same,
+            "slower_n": behind.slower,
+            "without_interval_n": behind.unknown,
+            "largest_outlier": behind.outlier,
+            "geomean_without_it": behind.without,
+        }
+    return found | {"since_the_run_before": row.change}
+
+
+def _places(view: View, board: Board) -> list[Place]:
+    """Return the rows of the table, synthetic models last."""
+    several = len(set(board.cells["accelerator"])) > 1
+    found: dict[tuple[str, ...], Place] = {}
+    for row in each(board.cells):
+        setting = str(row.series)[len(str(row.variant)) :].strip(" ·")
+        rest = tuple(filter(None, (row.test, row.accelerator if several else "", setting)))
+        place = found.setdefault((row.suite, *rest), Place(row.suite, rest, {}, None))
+        if is_baseline(row, view):
+            found[(row.suite, *rest)] = place._replace(baseline=row)
+        else:
+            place.cells[row.variant] = row
+    ordered = sorted(found.values(), key=lambda place: (place.suite in _SYNTHETIC, place.suite, place.rest))
+    return [place for place in ordered if place.cells]
+
+
+def _order(variants: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return variants and their backends, XLA first, the reference last."""
+
+    def rank(pair: tuple[str, str]) -> tuple[Any, ...]:
+        backend = pair[1]
+        return (backend == "eager", _FIRST.index(backend) if backend in _FIRST else len(_FIRST), pair)
+
+    return sorted(variants, key=rank)
+
+
+def _spreads(view: View) -> dict[tuple[Any, ...], Spread]:
+    """Return what lies behind each mean, by series without the model."""
+    ratios: dict[tuple[Any, ...], list[Ratio]] = {}
+    for row in each(data.speedups(view.snapshot, view.selection)):
+        if row.speedup > 0:
+            low, high = (None if missing(end) else float(end) for end in (row.speedup_low, row.speedup_high))
+            ratios.setdefault(_alone(row), []).append(Ratio(row.model, float(row.speedup), low, high))
+    return {key: found for key, part in ratios.items() if (found := spread(part))}
+
+
+def _alone(row: Any) -> tuple[Any, ...]:
+    return tuple(None if missing(value) else value for value in (getattr(row, name) for name in _ALONE))
+
+
+def _table(
+    view: View, places: Sequence[Place], columns: Sequence[tuple[str, str]], spreads: dict[tuple[Any, ...], Spread]
+) -> str:
+    heads = "".join(f'<th><i style="background:{colour(backend)}"></i>{html(name)}</th>' for name, backend in columns)
+    rows = "".join(_row(view, place, columns, spreads) for place in places)
+    over = html(view.selection.baseline)
+    return (
+        f'<div class="xl-matrix"><table><thead><tr><th>Speedup over {over}</th>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _row(view: View, place: Place, columns: Sequence[tuple[str, str]], spreads: dict[tuple[Any, ...], Spread]) -> str:
+    head = f"<b>{html(place.suite)}</b><small>{html(' · '.join(place.rest))}</small>{_of_baseline(view, place)}"
+    cells = "".join(_cell(view, name, place.cells.get(name), spreads) for name, _ in columns)
+    return f"<tr><th>{head}</th>{cells}</tr>"
+
+
+def _of_baseline(view: View, place: Place) -> str:
+    """Say how the baseline's own time moved: every speedup of the row moves with it."""
+    moved = None if place.baseline is None else place.baseline.moved
+    if moved is None or moved.backend.word not in ("faster", "slower"):
+        return ""
+    shown = look(moved.backend.word)
+    factor = answers.times(moved.backend.ratio or 1)
+    name = html(view.selection.baseline)
+    return f'<small style="color:{shown.colour}">{name} {shown.sign} {factor} {shown.word}</small>'
+
+
+def _cell(view: View, name: str, row: Any | None, spreads: dict[tuple[Any, ...], Spread]) -> str:
+    opened = f'<td data-backend="{html(name)}">'
+    if row is None:
+        return f'{opened}<small class="none">not planned</small></td>'
+    where = {"suite": row.suite, "test": row.test, "accelerator": row.accelerator, "backend": row.backend}
+    address = html(links.href(view, "speedup", **{key: [value] for key, value in where.items()}))
+    behind = spreads.get(_alone(row))
+    if missing(row.geomean) or behind is None:
+        why = "no speedup" if row.note == DASH else row.note.removeprefix("no speedup: ")
+        lines = [shortened(why, _LONGEST), _passed(row)]
+        return f'{opened}<a href="{address}" target="_self">{DASH}</a>{_small(lines)}</td>'
+    word, ink = _word(row, len(behind.models))
+    first = f'<a href="{address}" target="_self" style="color:{ink}">{ratio(row.geomean)}</a> <em>{html(word)}</em>'
+    lines = [_sure(row, behind), _counts(behind), _passed(row)]
+    return f"{opened}{_spark(row.trend)}{first}{_change(view, row)}{_small(lines)}</td>"
+
+
+def _word(row: Any, models: int) -> tuple[str, str]:
+    """Return what a mean says in a word, and its colour."""
+    if missing(row.geomean_low):
+        few = "one model" if models == 1 else f"{models} models, no interval"
+        return ("cross-device" if row.cross_device else few), "inherit"
+    if row.geomean_low <= 1 <= row.geomean_high:
+        return "no difference shown", "inherit"
+    if row.geomean > 1:
+        return "faster", look("faster").colour
+    return f"{answers.times(row.geomean)} slower", look("slower").colour
+
+
+def _sure(row: Any, behind: Spread) -> str:
+    """Return the interval and the median; of one model its name."""
+    if len(behind.models) == 1:
+        return f"{shortened(behind.models[0], 28)} only"
+    parts = [] if missing(row.geomean_low) else [f"CI {interval(row.geomean_low, row.geomean_high)}"]
+    return " · ".join([*parts, f"median {ratio(behind.median)}"])
+
+
+def _counts(behind: Spread) -> str:
+    numbers = {
+        "faster": behind.faster,
+        "same": behind.same,
+        "slower": behind.slower,
+        "without interval": behind.unknown,
+    }
+    said = [f"{number} {word}" for word, number in numbers.items() if number]
+    if behind.without is not None and behind.outlier is not None:
+        said.append(f"{ratio(behind.without)} without {shortened(behind.outlier, 22)}")
+    return " · ".join(said)
+
+
+def _passed(row: Any) -> str:
+    """Return how many of the plan passed; where nothing was verified, how many ran."""
+    planned = int(row.planned_n)
+    if row.verify_asked:
+        return f"passed {share(int(row.verified_n), planned)}"
+    return f"ran {share(int(row.ran_n), planned)}, not verified"
+
+
+def _change(view: View, row: Any) -> str:
+    """Return the change since the run before in its colour."""
+    if row.moved is None:
+        return ""
+    shown = look("same" if row.moved.by_baseline_only else row.moved.backend.word)
+    said = f"{answers.change_word(row.moved, view.selection.baseline)}, {answers.from_to(row.moved)}"
+    return f'<small class="change" style="color:{shown.colour}">{html(said)}</small>'
+
+
+def _small(lines: Sequence[str]) -> str:
+    return "".join(f"<small>{html(line)}</small>" for line in lines if line)
+
+
+def _spark(values: Any) -> str:
+    """Return the means of the last runs as straight lines, none where there are no two."""
+    if not isinstance(values, list) or len(values) < 2:  # noqa: PLR2004 - a line has two ends
+        return ""
+    logs = [math.log(value) for value in values]
+    low, high = min(logs), max(logs)
+    step, reach = 64 / (len(logs) - 1), (high - low) or 1.0
+    points = [(3 + at * step, 17 - 14 * (value - low) / reach) for at, value in enumerate(logs)]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    x, y = points[-1]
+    return (
+        f'<svg width="70" height="20" role="img" aria-label="last {count(len(values), "run")}">'
+        f'<polyline points="{line}" fill="none" stroke="#8A8A8A" stroke-width="1.3"/>'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2" fill="#2563C9"/></svg>'
+    )
+
+
+def models(view: View) -> None:
+    """Draw each model by backend; a cell opens its model."""
+    rows = with_series(answers.compared(data.speedups(view.snapshot, view.selection), view.selection.baseline))
+    rows = rows[rows["status"] != "skipped"]
+    if rows.empty:
+        return
+    frame, order, series = heat_rows(rows)
+    st.subheader(f"{count(rows['model'].nunique(), 'model')} by backend", anchor=False)
+    if len(order) > ROWS_DRAWN:
+        st.caption(f"The first {ROWS_DRAWN} rows; filter for others.")
+        order = order[:ROWS_DRAWN]
+        frame = frame[frame["row"].isin(order)]
+    row_px = matrix.DENSE_ROW_PX if len(order) > matrix.DENSE_FROM else matrix.ROW_PX
+    with st.container(height=_SCREEN_PX if len(order) * row_px > _SCREEN_PX else "content", border=False):
+        picked = drawing.selectable(
+            matrix.speedup_heat(frame, order, series), key="models", text="Speedup of each model by backend"
+        )
+    st.caption(
+        "Slowest first. Grey: the interval holds 1, so no difference is shown. ° not verified, ∅ not run. "
+        "Click a cell for its model."
+    )
+    opening.from_chart(view, picked)
+
+
+def heat_rows(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str], list[str]]:
+    """Return the cells of the heat map, the order of its rows and that of its columns.
+
+    Args:
+        rows: of `speedups` with `series`, without the baseline's own.
+    """
+    cells = [_heat_cell(row) for row in each(rows)]
+    frame = pd.DataFrame(cells)
+    worst: dict[tuple[Any, ...], float] = {}
+    for cell in cells:
+        value = cell["shade"] if cell["shade"] is not None else math.inf
+        group = (cell["suite"] in _SYNTHETIC, cell["group"], cell["row"])
+        worst[group] = min(worst.get(group, math.inf), value)
+    ordered = sorted(worst, key=lambda key: (key[0], key[1], worst[key], key[2]))
+    order: list[str] = []
+    heads = []
+    columns = _order(set(zip(rows["series"], rows["backend"], strict=True)))
+    for _, group, row in ordered:
+        head = f"{_NAME_SPLIT}{group}"
+        if head not in order:
+            order.append(head)
+            heads.append({"row": head, "series": columns[0][0], "shade": None, "label": ""})
+        order.append(row)
+    frame = pd.concat([frame, pd.DataFrame(heads)], ignore_index=True)
+    frame["shade"] = pd.to_numeric(frame["shade"])
+    return frame, order, [name for name, _ in columns]
+
+
+def _heat_cell(row: Any) -> dict[str, Any]:
+    group = f"{row.suite} · {row.test}"
+    found = {"suite": row.suite, "model": row.model, "test": row.test, "series": row.series, "group": group}
+    found["row"] = f"{group} {row.accelerator}{_NAME_SPLIT}{row.model}"
+    marks = doubts.marks(row)
+    if missing(row.speedup):
+        word = STATUS_WORDS.get(row.status, str(row.status)) if not row.ran else DASH
+        why = "" if missing(row.speedup_reason) else str(row.speedup_reason)
+        return found | {"shade": None, "label": word, "why": why}
+    shown = Ratio(row.model, float(row.speedup), *_ends(row))
+    shade = 0.0 if shown.word == "same" else max(-1.0, min(1.0, math.log2(shown.value)))
+    why = {"same": "no difference shown", "unknown": "no interval"}.get(shown.word, shown.word)
+    bounds = "" if shown.low is None else f" (95 % CI {interval(shown.low, shown.high)})"
+    doubt = ", ".join(doubts.of_row(row))
+    return found | {
+        "shade": shade,
+        "label": f"{ratio(shown.value)}{marks}",
+        "why": ", ".join(filter(None, (why + bounds, doubt))),
+    }
+
+
+def _ends(row: Any) -> tuple[float | None, float | None]:
+    low, high = (None if missing(end) else float(end) for end in (row.speedup_low, row.speedup_high))
+    return low, high

@@ -1,0 +1,79 @@
+"""Overview's first screen: suite and test by backend, then model by backend; what a mean hides stands beside it."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import pytest
+
+from dashboard.screens.overview import matrix
+from dashboard.words import TIMES
+from store.stats.spread import Ratio, spread
+from tests.dashboard.opened import seen
+
+
+def html(at):
+    [table] = [each.proto.body for each in at.get("html") if 'class="xl-matrix"' in each.proto.body]
+    return table
+
+
+def test_a_mean_has_its_median_its_counts_and_itself_without_its_largest_outlier():
+    found = spread(
+        [
+            Ratio("a", 0.8, 0.7, 0.9),
+            Ratio("b", 1.0, 0.9, 1.1),
+            Ratio("c", 1.25, 1.1, 1.4),
+            Ratio("d", 64.0, None, None),
+        ]
+    )
+    assert (found.slower, found.same, found.faster, found.unknown) == (1, 1, 1, 1)
+    assert found.median == pytest.approx(1.25**0.5)
+    assert (found.outlier, found.without) == ("d", pytest.approx(1.0))
+    assert spread([Ratio("a", 2.0, 1.5, 2.5)]).outlier is None
+
+
+def test_the_matrix_has_a_row_per_suite_and_test_and_none_for_the_baseline(review_store):
+    table = html(seen(review_store, run=["9f8ed5b7"]))
+    suites = re.findall(r"<tr><th><b>(\w+)</b>", table)
+    assert suites == ["huggingface", "timm_models", "timm_models", "troubled", "troubled", "dummy"], "synthetic last"
+    assert 'data-backend="inductor"' not in table
+    assert "BertTiny only" in table
+    assert "ran 7/11, not verified" in table
+    assert "without sorts_out_duplicates" in table
+    assert f"inductor ▲ 7.82{TIMES} faster" in table
+
+
+def test_last_runs_are_straight_lines(demo):
+    assert matrix._spark([1.0, 2.0, 1.0]).count("<polyline") == 1
+    assert matrix._spark([1.0]) == matrix._spark(None) == ""
+    assert "<polyline" in html(seen(demo))
+
+
+def test_names_of_others_are_no_markup(failed):
+    assert "<script" not in html(seen(failed)).lower()
+
+
+def test_models_are_grouped_and_the_slowest_stands_first():
+    common = {"test": "eval", "accelerator": "cpu", "backend": "eager", "status": "ok", "ran": True, "series": "eager"}
+    common |= {"verification_code": "PASS", "speedup_reason": None}
+    rows = pd.DataFrame(
+        [
+            common | {"suite": suite, "model": model, "speedup": value, "speedup_low": low, "speedup_high": high}
+            for suite, model, value, low, high in (
+                ("dummy", "toy", 0.1, 0.09, 0.11),
+                ("timm_models", "fast", 2.0, 1.9, 2.1),
+                ("timm_models", "slow", 0.5, 0.45, 0.55),
+                ("timm_models", "same", 0.9, 0.8, 1.1),
+            )
+        ]
+    )
+    frame, order, series = matrix.heat_rows(rows)
+    assert [row.rpartition(matrix._NAME_SPLIT)[2] for row in order] == [
+        *("timm_models · eval", "slow", "same", "fast"),
+        *("dummy · eval", "toy"),
+    ]
+    assert series == ["eager"]
+    shades = frame.dropna(subset=["shade"]).set_index("model")["shade"]
+    assert shades["slow"] == -1.0
+    assert shades["same"] == 0.0
