@@ -9,7 +9,9 @@ from runner.backends.eager import Eager
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore")
-TESTS = ("eval", "train")
+BOTH = ("eval", "train")
+TESTS = (pytest.param("eval", marks=pytest.mark.thorough), "train")
+"""Training compares the loss and every gradient; where eval shows nothing else, it is the long form."""
 TOLERANCE = 1e-4
 
 
@@ -116,7 +118,7 @@ def test_nothing_planted(planted, test):
     assert (found.code, found.control) == ("PASS", "noticed")
 
 
-@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("test", BOTH)
 def test_right_at_batch_4_and_wrong_at_64(planted, test):
     def plant(right, layer, *_):
         return right + 1 if len(right) > 4 else right
@@ -126,7 +128,7 @@ def test_right_at_batch_4_and_wrong_at_64(planted, test):
     assert (found.code, found.batch_size) == ("FAIL", 64)
 
 
-@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("test", BOTH)
 def test_one_wrong_row_of_4096(planted, test):
     def plant(right, layer, *_):
         return changed(right, lambda copy: copy[1234].add_(0.3))
@@ -137,7 +139,7 @@ def test_one_wrong_row_of_4096(planted, test):
     assert f"{name}: samples 1232 to 1247 are furthest off (from 0 on)" in found.notes
 
 
-@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("test", BOTH)
 def test_wrong_in_one_of_several_outputs(planted, test):
     found = planted(test, lambda right, layer, *_: right * 1.05 if layer == 1 else right)
     assert (found.code, found.first_failed) == ("FAIL", "output[1]" if test == "eval" else "loss")
