@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from xlabench.command import Verbs
 
-FORMATS = ("peer", "hud-csv", "hud-json", "parquet", "jsonl")
+FORMATS = ("peer", "hud-csv", "hud-json", "parquet", "jsonl", "tables")
 
 
 def add(verbs: Verbs) -> None:
@@ -22,7 +22,8 @@ def add(verbs: Verbs) -> None:
         "export",
         _export,
         "Write the records of runs for PyTorch/XLA's aggregator (peer) or the PyTorch HUD (hud-csv, hud-json), or as "
-        "our own parquet and jsonl, which `xlabench ingest` reads back to the same content.",
+        "our own parquet and jsonl, which `xlabench ingest` reads back to the same content; tables writes the index as "
+        "partitioned Parquet, which other engines query.",
     )
     parser.add_argument("--format", choices=FORMATS, required=True, help="what to write")
     parser.add_argument("--run", action="append", default=[], metavar="RUN_ID", help="runs to export (default: all)")
@@ -31,7 +32,7 @@ def add(verbs: Verbs) -> None:
         "-o",
         type=Path,
         metavar="PATH",
-        help="a file; of hud-csv, parquet and jsonl a new folder (default: standard output)",
+        help="a file; of hud-csv, parquet, jsonl and tables a folder (default: standard output)",
     )
     add_database(parser)
 
@@ -46,5 +47,6 @@ def _export(parsed: argparse.Namespace) -> int:
     for note in done.notes:
         say(note, EXIT_DONE)
     if parsed.output is not None:
-        print(f"Wrote {done.records_n} {'rows' if parsed.format.startswith('hud') else 'records'} to {parsed.output}")
+        what = "rows" if parsed.format.startswith(("hud", "tables")) else "records"
+        print(f"Wrote {done.records_n} {what} to {parsed.output}")
     return EXIT_DONE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from store.errors import UsageError
-from store.exporters import hud_csv, hud_json, jsonl, parquet, peer
+from store.exporters import hud_csv, hud_json, jsonl, parquet, peer, tables
 from store.exporters.target import Exported, Target, opened
 from store.query import fetch
 
@@ -28,8 +28,9 @@ FORMATS: dict[str, Exporter] = {
     "hud-json": hud_json.export,
     "parquet": parquet.export,
     "jsonl": jsonl.export,
+    "tables": tables.export,
 }
-_FOLDERS = frozenset({"hud-csv", "parquet"})
+_FOLDERS = frozenset({"hud-csv", "parquet", "tables"})
 """Formats of several files, which cannot go to standard output; `jsonl` without a folder leaves the plans out."""
 
 
@@ -40,7 +41,8 @@ def export(con: Connection, form: str, runs: Sequence[str] = (), output: Path | 
         con: an open snapshot.
         form: name of the format.
         runs: ids of runs.
-        output: for hud-csv, parquet and jsonl a new or empty folder; else a file. None: standard output.
+        output: for hud-csv, parquet and jsonl a new or empty folder, for tables also that of an earlier export of
+            tables; else a file. None: standard output.
 
     Raises:
         UsageError: a run or format does not exist, the folder is not empty, or nothing can be exported.
@@ -52,7 +54,9 @@ def export(con: Connection, form: str, runs: Sequence[str] = (), output: Path | 
     known = {str(row["run_id"]) for row in fetch(con, "SELECT run_id FROM records UNION SELECT run_id FROM run_files")}
     if missing := sorted(set(runs) - known):
         raise UsageError(f"There is no run {missing[0]} in the store. `xlabench sql 'FROM runs'` lists them.")
-    with opened(output, folder=form in _FOLDERS or form == "jsonl") as target:
+    if form == "tables" and output is not None:
+        tables.check(output)
+    with opened(output, growing=form == "tables", folder=form in _FOLDERS or form == "jsonl") as target:
         done = FORMATS[form](con, sorted(set(runs) or known), target)
         if not done.records_n:
             raise UsageError(f"Nothing in these runs can be written as {form}. {' '.join(done.notes)}".strip())

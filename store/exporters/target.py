@@ -36,8 +36,10 @@ class Target:
 
 
 @contextlib.contextmanager
-def opened(output: Path | None, *, folder: bool) -> Iterator[Target]:
+def opened(output: Path | None, *, folder: bool, growing: bool = False) -> Iterator[Target]:
     """Open where `output` says; a file is replaced only when all of it was written.
+
+    A `growing` folder may hold an earlier export.
 
     Raises:
         UsageError: a folder is asked for, and there is something at its place.
@@ -46,7 +48,7 @@ def opened(output: Path | None, *, folder: bool) -> Iterator[Target]:
         yield Target(file=sys.stdout.buffer)
         sys.stdout.buffer.flush()
     elif folder:
-        if output.exists() and not (output.is_dir() and not any(output.iterdir())):
+        if not growing and output.exists() and not (output.is_dir() and not any(output.iterdir())):
             raise UsageError(f"{output} exists and is no empty folder. Name a new one.")
         output.mkdir(parents=True, exist_ok=True)
         yield Target(folder=output)
