@@ -140,6 +140,33 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return (length + 1,) * longer + (length,) * (rounds - longer)
 
 
+OwnForm = Literal["file", "module", "exported", "transformers", "torchvision", "pickled"]
+
+
+class OwnModel(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the source of a user's own model lies on this machine.
+
+    It is executed, so only a command gives it, or `[models]` of the home's xlabench.toml; never a job, record or plan.
+    """
+
+    name: str
+    """As records name it, hash included."""
+    form: OwnForm
+    place: str
+    """An absolute path, the name of a module, or the name of a model of torchvision."""
+    attribute: str | None = None
+    sha256: str
+    inputs: tuple[str, ...] = ()
+    """As typed; none: those of the source."""
+    folders: tuple[str, ...] = ()
+    """Where Python looks for what the source imports."""
+
+    @property
+    def title(self) -> str:
+        """Return the name without its hash."""
+        return self.name.partition("@")[0]
+
+
 class Load(msgspec.Struct, tag="load", frozen=True, kw_only=True):
     """Build the model and prepare its step."""
 
@@ -151,6 +178,8 @@ class Load(msgspec.Struct, tag="load", frozen=True, kw_only=True):
     """CLOCK_MONOTONIC when the scheduler asked for the process."""
     results: str | None = None
     """File in which the timed process leaves the results of one more iteration, for the verification; None: nowhere."""
+    own: OwnModel | None = None
+    """Of suite `own`: the source of the model."""
 
 
 class WarmUp(msgspec.Struct, tag="warm_up", frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from xlabench import own
 from xlabench.command import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, home_of, say
 
 if TYPE_CHECKING:
@@ -22,12 +23,14 @@ def asked(parsed: argparse.Namespace) -> tuple[PlanRequest, tuple[Interpreter, .
     from runner.plan import interpreters
 
     home = home_of(parsed)
+    own.settle(parsed)
     file = settings_file.read(home)
     settings_file.apply(parsed, home, file)
     found = operators_of(parsed)
     request = flags.plan_request(parsed)
     request = found.narrow(request) if found else request
     named = settings_file.interpreters(home, file)
+    request = own.with_own(parsed, request, named)
     return request, interpreters.look(request, named, getattr(parsed, "threads", None))
 
 

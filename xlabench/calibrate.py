@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from xlabench.command import EXIT_USAGE, say, store_of, verb
-from xlabench.measure import add_run_flags, measure, settings_of
+from xlabench.measuring import add_run_flags, measure, settings_of
 
 if TYPE_CHECKING:
     import argparse

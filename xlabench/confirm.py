@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlabench.command import home_of, store_of
-from xlabench.measure import How, add_no_wait, carry_out
+from xlabench.measuring import How, add_no_wait, carry_out
 
 if TYPE_CHECKING:
     import argparse

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from xlabench.asked import asked, asked_but_missing
 from xlabench.command import verb
+from xlabench.own import add_own_flags
 
 if TYPE_CHECKING:
     import argparse
@@ -21,6 +22,7 @@ def add(verbs: Verbs) -> None:
     parser = verb(
         verbs, "plan", _plan, "Print the matrix of experiments: runnable, or skipped with the reason. Imports no torch."
     )
+    add_own_flags(parser)
     flags.add_plan_flags(parser)
     parser.add_argument("--format", choices=["text", "json", "yaml"], default="text", help="how to print it")
 

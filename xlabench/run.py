@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xlabench.command import store_of, verb
-from xlabench.measure import add_run_flags, measure, settings_of
+from xlabench.measuring import add_run_flags, measure, settings_of
+from xlabench.own import add_own_flags
 
 if TYPE_CHECKING:
     import argparse
@@ -24,6 +25,7 @@ def add(verbs: Verbs) -> None:
         "that is named: what it has measured is skipped and named. Where there is none, a new run starts. Ctrl-C loses "
         "nothing that is finished.",
     )
+    add_own_flags(parser)
     add_run_flags(parser)
 
 

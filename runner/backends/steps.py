@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from runner.accelerators import ACCELERATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from runner.accelerators.base import Timer
     from runner.workload import Runtime, Workload
@@ -81,6 +81,8 @@ def cast(workload: Workload, config: ExperimentConfig) -> None:
         return tensor.to(target) if tensor.is_floating_point() else tensor
 
     workload.args, workload.kwargs = pytree.tree_map_only(torch.Tensor, convert, (workload.args, workload.kwargs))
+    if isinstance(workload.loss, torch.nn.Module):
+        workload.loss = workload.loss.to(target)
 
 
 def move(workload: Workload, device: Any) -> None:
@@ -88,14 +90,23 @@ def move(workload: Workload, device: Any) -> None:
     import torch
 
     shared = _shared_parameters(workload.module)
+    before = list(workload.module.parameters()) if workload.optimizers else []
     workload.module = workload.module.to(device)
     # Moving to an XLA device gives each occurrence of a shared parameter a tensor of its own: another model.
     for (first_owner, first_name), *others in shared:
         for owner, name in others:
             setattr(owner, name, getattr(first_owner, first_name))
+    for optimizer in workload.optimizers:
+        _follow(optimizer, dict(zip(map(id, before), workload.module.parameters(), strict=True)))
     if isinstance(workload.loss, torch.nn.Module):
         workload.loss = workload.loss.to(device)
     workload.args, workload.kwargs = moved((workload.args, workload.kwargs), device)
+
+
+def _follow(optimizer: Any, now: Mapping[int, Any]) -> None:
+    """Give an optimizer the parameters that a module has after its move: on an XLA device they are others."""
+    for group in optimizer.param_groups:
+        group["params"] = [now.get(id(parameter), parameter) for parameter in group["params"]]
 
 
 def moved(tree: Any, device: Any) -> Any:
@@ -131,8 +142,6 @@ def copied(tensor: Any) -> Any:
 
 def make_step(workload: Workload, config: ExperimentConfig, device: Any) -> Callable[..., Any]:
     """Return the function of one iteration; what it returns has to be kept until it is materialised."""
-    import torch
-
     module = workload.module
     autocast = _autocast(config, device)
 
@@ -145,9 +154,9 @@ def make_step(workload: Workload, config: ExperimentConfig, device: Any) -> Call
         return _of_module(evaluate, module)
 
     module.train()
-    optimizer: Any = None
-    if config.optimizer:
-        optimizer = getattr(torch.optim, config.optimizer)(module.parameters(), lr=_LEARNING_RATE)
+    if workload.train_step is not None:
+        return _of_module(_own_step(workload, config), module)
+    optimizer = _optimizer(module, config)
 
     def finish(prediction: Any, loss: Any) -> Any:
         loss.backward()
@@ -177,6 +186,21 @@ def make_step(workload: Workload, config: ExperimentConfig, device: Any) -> Call
     step: Any = _of_module(train, module)
     step.one_graph = lambda compiled: around(compiled(forward))
     return step  # type: ignore[no-any-return]
+
+
+def _own_step(workload: Workload, config: ExperimentConfig) -> Callable[..., Any]:
+    """Return a model's own training step; it makes its predictions inside, so there are none to return."""
+    step = workload.train_step
+    assert step is not None  # noqa: S101 - asked for by the caller
+    if not config.collect_full_output:
+        return step
+    return lambda args, kwargs: (None, step(args, kwargs), _gradients(workload.module))
+
+
+def _optimizer(module: Any, config: ExperimentConfig) -> Any:
+    import torch
+
+    return getattr(torch.optim, config.optimizer)(module.parameters(), lr=_LEARNING_RATE) if config.optimizer else None
 
 
 def _of_module(step: Callable[..., Any], module: Any) -> Callable[..., Any]:

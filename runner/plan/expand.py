@@ -90,7 +90,7 @@ def label(plan: Plan) -> str:
 
 def _of_model(choice: Choice, request: PlanRequest, machine: Machine) -> Iterator[PlanEntry]:
     accelerators = request.accelerators or tuple(machine.accelerators)
-    tests = request.tests_of.get(choice.suite.name) or request.tests or TESTS
+    tests = request.tests_of.get(choice.suite.name) or request.tests or choice.model.tests or TESTS
     for accelerator, test in product(accelerators, tests):
         for way in ways(request, accelerator):
             config, notes = _configuration(choice, request, accelerator, test, way)
@@ -125,6 +125,7 @@ def _configuration(
         cache=way.cache,
         batch_size=batch_size,
         operator=model.operator,
+        source=model.source,
         without_fallback=way.without_fallback,
         **fields,
     )

@@ -133,6 +133,15 @@ def ask(name: str, python: Path) -> tuple[Machine, Environment]:
     return _machine(told["machine"]), msgspec.convert(told["environment"], Environment)
 
 
+def interpreter_of(name: str, python: Path | None) -> str:
+    """Return the interpreter of an environment; None: the current one.
+
+    Raises:
+        UsageError: there is none.
+    """
+    return sys.executable if python is None else str(_executable(name, python))
+
+
 def variables(python: str) -> dict[str, str]:
     """Return what another interpreter needs in its environment to find our own packages, and only those."""
     if python == sys.executable:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from runner.errors import UsageError
 from runner.plan.models_file import Line, read_models_file
 from runner.suites import data, get_suite, suite_names
+from runner.suites.own.suite import NAME as OWN
 from store import patterns
 from store.errors import did_you_mean
 
@@ -83,7 +84,7 @@ def _suites(request: PlanRequest, lines: Sequence[Line] | None) -> tuple[str, ..
 def _prefix(name: str) -> str | None:
     """Return the suite of `SUITE/NAME`; names of models may hold a slash too."""
     suite, slash, _ = name.partition("/")
-    return suite if slash and suite in suite_names() else None
+    return suite if slash and suite in (*suite_names(), OWN) else None
 
 
 def _listed(suites: Sequence[str], request: PlanRequest) -> tuple[list[Choice], dict[str, str]]:

@@ -8,7 +8,6 @@ import platform
 import random
 import statistics
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runner.accelerators import ACCELERATORS
@@ -25,7 +24,7 @@ from runner.process.steady import is_steady, steady_start
 from runner.process.until import Turns
 from runner.process.waits import Waits
 from runner.suites import get_suite
-from runner.suites.base import BuildRequest, SuiteContext
+from runner.suites.base import BuildRequest, local_context
 from store.floor import FLOOR
 from store.operators import INPUT_BYTES
 
@@ -74,7 +73,7 @@ class Measurement:
         self._warnings: list[str] = []
         config = command.config
         self._backend: Backend = backend_of(config.xla, config.dynamo, config.torch_xla2)
-        self._torchbench_dir = command.torchbench_dir
+        self._torchbench_dir, self._own = command.torchbench_dir, command.own
         self._batch_size = command.batch_size
         self._results_file = command.results
         self._runtime: Runtime
@@ -352,7 +351,6 @@ class Measurement:
             return once(*inputs[0])
 
     def _request(self) -> BuildRequest:
-        directory = Path(self._torchbench_dir) if self._torchbench_dir else None
         return BuildRequest(
             model_name=self._config.model_name,
             test=self._config.test,
@@ -362,7 +360,7 @@ class Measurement:
             loss=self._config.loss,
             weights=self._config.weights,
             operator=self._config.operator,
-            context=SuiteContext(torchbench_dir=directory),
+            context=local_context(self._torchbench_dir, self._own),
         )
 
     def _seed_host(self) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from runner import processes
 from runner.backends import backend_of
-from runner.errors import Interrupted
+from runner.errors import Interrupted, UsageError
 from runner.plan.interpreters import DEFAULT, variables
 from runner.proof import kept
 from runner.schedule import devices, own_waits, records, twins
@@ -28,6 +28,7 @@ from runner.schedule.quiet import QuietRun
 from runner.schedule.resume import remaining
 from runner.schedule.scheduler import Scheduler
 from runner.suites import get_suite
+from runner.suites.own.suite import no_source
 from store.record import FAILED
 from store.run_file import read_records
 from store.verification import VERDICTS
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.environments.machine import Machine
+    from runner.messages import OwnModel
     from runner.schedule.further import Further
     from runner.schedule.resume import Extension, Group, Remaining
     from runner.schedule.run_folder import RunFolder
@@ -135,6 +137,7 @@ def execute(
     machines: Mapping[str, Machine],
     *,
     torchbench_dir: Path | None = None,
+    own: Mapping[str, OwnModel] | None = None,
     retry_failed: bool = False,
     history: History | None = None,
     on_record: Callable[[], None] | None = None,
@@ -148,6 +151,7 @@ def execute(
         folder: of the run.
         machines: what each environment of the run offers, by its name.
         torchbench_dir: the checkout of torchbench.
+        own: sources of the user's own models by their names; one that the plan holds and this lacks is refused.
         retry_failed: measure groups with failures again.
         history: what passed last time.
         on_record: called after each record.
@@ -170,7 +174,8 @@ def execute(
         done = read_records(folder.results)
         left = remaining(folder.file.plan, done, replicas=folder.settings.records, retry_failed=retry_failed)
         todo = replace(left, groups=_groups(folder, left))
-        facts = _facts(folder, machines, torchbench_dir)
+        _refuse_unnamed(todo, own or {})
+        facts = _facts(folder, machines, torchbench_dir, own or {})
         members = [member for group in todo.groups for member in group.members]
         view = ProgressView(stream=sys.stderr, members=members, replicas=replicas)
         if swept:
@@ -276,7 +281,16 @@ def _pool(
     )
 
 
-def _facts(folder: RunFolder, machines: Mapping[str, Machine], torchbench_dir: Path | None) -> dict[str, RunFacts]:
+def _refuse_unnamed(todo: Remaining, own: Mapping[str, OwnModel]) -> None:
+    """Refuse a model of somebody's own that this command does not name: no plan says where a source lies."""
+    for name in (entry.config.model_name for group in todo.groups for entry in group.entries if entry.config.source):
+        if name not in own:
+            raise UsageError(no_source(name))
+
+
+def _facts(
+    folder: RunFolder, machines: Mapping[str, Machine], torchbench_dir: Path | None, own: Mapping[str, OwnModel]
+) -> dict[str, RunFacts]:
     """Return what the records of each environment share."""
     file = folder.file
     return {
@@ -288,6 +302,7 @@ def _facts(folder: RunFolder, machines: Mapping[str, Machine], torchbench_dir: P
             accelerators=machines[environment.name].models(folder.settings.device_index),
             python=machines[environment.name].python,
             torchbench_dir=torchbench_dir,
+            own=own,
         )
         for environment in file.environments
     }

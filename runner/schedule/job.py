@@ -80,6 +80,7 @@ class Job:
             batch_size=self.config.batch_size if self.batch_size is None else self.batch_size,
             torchbench_dir=str(self.torchbench_dir) if self.torchbench_dir else None,
             requested_at=0.0,
+            own=self.facts.own.get(self.config.model_name) if self.config.source else None,
         )
 
     def run_facts(self) -> RunFacts:

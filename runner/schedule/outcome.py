@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from runner.messages import Hello, Instrumented, Loaded, Proved, Report, Settings, Verified
+    from runner.messages import Hello, Instrumented, Loaded, OwnModel, Proved, Report, Settings, Verified
     from runner.schedule.arrange import Order
     from store.record import (
         Accelerator,
@@ -65,4 +65,6 @@ class RunFacts:
     python: str = sys.executable
     """The interpreter of the environment."""
     torchbench_dir: Path | None = None
+    own: Mapping[str, OwnModel] = field(default_factory=dict)
+    """Sources of the models of suite `own`, by their names."""
     hello: Hello | None = None

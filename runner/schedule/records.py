@@ -69,6 +69,7 @@ def experiment_of(entry: PlanEntry, facts: RunFacts, outcome: Outcome) -> Experi
         overrides=config.overrides,
         operator=config.operator,
         without_fallback=list(config.without_fallback),
+        source=config.source,
     )
 
 

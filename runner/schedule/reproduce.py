@@ -58,6 +58,8 @@ def reproduce(
     """
     config = entry.config
     words = ["--suite-name", config.suite_name, "--only", f"{config.suite_name}/{config.model_name}"]
+    if config.source is not None:
+        words = [config.model_name, *(f"--input={text}" for text in config.source.inputs)]
     words += ["--accelerator", config.accelerator, "--xla", str(config.xla), "--dynamo", str(config.dynamo)]
     words += ["--test", config.test]
     if config.batch_size is not None:
@@ -73,6 +75,7 @@ def reproduce(
     if entry.in_spite_of:
         words.append("--no-skip")
     words += _configuration_words(config, settings.preset) + _setting_words(settings)
+    words += ["--no-verify"] if config.source and settings.verify == "off" else []
     return shlex.join(["xlabench", "run", *words])
 
 

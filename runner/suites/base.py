@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from store.record import Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
+    from runner.messages import OwnModel
     from runner.workload import Workload
     from store.record import Operator, Test, UsedBy, Weights
 
@@ -24,6 +27,33 @@ class SuiteContext:
     """Suite `operators` waits for each call."""
     clear_cache: bool = False
     """Suite `operators` clears the L2 cache before each call."""
+    own: tuple[OwnFound, ...] = ()
+    """Models of suite `own`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnFound:
+    """A model of the user's own, as the process that tried it has found it."""
+
+    model: OwnModel
+    source: Source
+    dtype: str = "float32"
+    trains: bool = False
+    """It has a loss or a training step of its own."""
+    too_large: str | None = None
+    """Why it could not be tried: the machine has too little memory."""
+
+
+def local_context(torchbench_dir: str | None, own: OwnModel | None) -> SuiteContext:
+    """Return what a measuring process is told of this machine."""
+    directory = Path(torchbench_dir) if torchbench_dir else None
+    return SuiteContext(torchbench_dir=directory, own=() if own is None else (found_of(own),))
+
+
+def found_of(model: OwnModel, **hooks: Any) -> OwnFound:
+    """Return a model with what is known of it, and what records say of its source."""
+    source = Source(name=model.title, sha256=model.sha256, inputs=model.inputs)
+    return OwnFound(model=model, source=source, **hooks)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +91,10 @@ class ModelInfo:
     """Of suite `operators`: what to build and call; it becomes part of the experiment's configuration."""
     used_by: UsedBy | None = None
     """Of an operator: the model that it was recorded from."""
+    tests: tuple[Test, ...] = ()
+    """Those that are measured where none is asked for; none: all."""
+    source: Source | None = None
+    """Of suite `own`: where the model comes from; it becomes part of the experiment's configuration."""
 
 
 @dataclass(frozen=True, kw_only=True)

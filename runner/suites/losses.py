@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.utils import _pytree as pytree
 
 from runner.suites.errors import UnknownLossError
 
@@ -52,6 +53,14 @@ def own_loss(output: Any) -> Any:
 def mean_square(output: Any) -> Any:
     """Return the mean of the squares; unlike the mean, it has a gradient behind a softmax, whose rows sum to one."""
     return output.square().mean()
+
+
+def mean_square_of_all(output: Any) -> Any:
+    """Return the sum of the mean squares of all floating tensors in an output of any form."""
+    parts = [each for each in pytree.tree_leaves(output) if isinstance(each, torch.Tensor) and each.is_floating_point()]
+    if not parts:
+        raise UnknownLossError("The model returns no floating tensor, so it has no mean square; give it a loss.")
+    return sum(mean_square(part) for part in parts)
 
 
 class CrossEntropy(torch.nn.Module):  # type: ignore[misc] # mypy does not follow torch

@@ -5,14 +5,13 @@ from __future__ import annotations
 import gc
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from runner.backends import backend_of, steps
 from runner.suites import get_suite
-from runner.suites.base import BuildRequest, SuiteContext
+from runner.suites.base import BuildRequest, local_context
 from runner.verify import control, determinism
 from runner.verify.judge import identical
 from runner.verify.leaves import leaves
@@ -193,7 +192,7 @@ class Copies:
             loss=config.loss,
             weights=config.weights,
             operator=config.operator,
-            context=SuiteContext(torchbench_dir=Path(directory) if directory else None),
+            context=local_context(directory, self.load.own),
         )
         try:
             return get_suite(config.suite_name).build(request)
@@ -290,7 +289,7 @@ def _collect(workload: Workload, output: Any, config: ExperimentConfig, *, predi
             # A backend may leave out a gradient that is zero.
             gradient = parameter.new_zeros(parameter.shape) if parameter.grad is None else parameter.grad
             found |= leaves(gradient, f"grad.{name}", double=double)
-        if config.optimizer:
+        if config.optimizer or workload.train_step:
             found |= leaves(parameter, f"param.{name}", double=double)
     for name, buffer in module.named_buffers():
         found |= leaves(buffer, f"buffer.{name}", double=double)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from store.record.environment import Environment, MachineState
-from store.record.experiment import Experiment, ExperimentConfig, ModelRef, Operator, UsedBy
+from store.record.experiment import Experiment, ExperimentConfig, ModelRef, Operator, Source, UsedBy
 from store.record.findings import (
     Artifact,
     Error,
@@ -81,6 +81,7 @@ __all__ = [
     "Replacement",
     "Run",
     "RunFile",
+    "Source",
     "StartMethod",
     "Status",
     "Test",

@@ -43,6 +43,17 @@ class UsedBy(msgspec.Struct, frozen=True, kw_only=True):
     calls: int
 
 
+class Source(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where a model of suite `own` comes from: name and hash, never a path and never the source itself."""
+
+    name: str
+    """Of the file and of the model in it, as `mymodel.py:MyNet`."""
+    sha256: str
+    """Of the file; with files beside it that it imports, of all their names and hashes."""
+    inputs: tuple[str, ...] = ()
+    """As typed with `--input`; none: those of the source."""
+
+
 class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The *requested* configuration of an experiment; its canonical form gives `experiment_id`.
 
@@ -97,6 +108,8 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     """Of suite `operators`: what is built and called. Its experiments need no file but the plan."""
     without_fallback: tuple[str, ...] = ()
     """Ops (without `aten::`) that PyTorch/XLA would run on the host, computed by what replaces them."""
+    source: Source | None = None
+    """Of suite `own`."""
 
 
 class Experiment(msgspec.Struct, kw_only=True):
@@ -143,3 +156,5 @@ class Experiment(msgspec.Struct, kw_only=True):
     """Of suite `operators`: what was built and called."""
     without_fallback: list[str] = []
     """Ops that were replaced, so that they would not run on the host."""
+    source: Source | None = None
+    """Of suite `own`."""

@@ -77,7 +77,7 @@ def machines():
 
 def test_each_environment_has_facts_of_its_own(folder, machines):
     """The settings are those of this call: of a resumed run, with the limits that were given now."""
-    found = _facts(folder, machines, None)
+    found = _facts(folder, machines, None, {})
     assert {name: each.environment.name for name, each in found.items()} == {"default": "default", "old": "old"}
     assert [each.python for each in found.values()] == [sys.executable, "/venvs/old/bin/python"]
     assert {each.settings.timeout_s for each in found.values()} == {7.0}
@@ -86,7 +86,7 @@ def test_each_environment_has_facts_of_its_own(folder, machines):
 def test_each_environment_has_a_server_of_its_own(folder, machines):
     """It imports what its own experiments need, and only where there are any."""
     left = [entry("openxla+dynamo"), in_environment("old"), in_environment("old", "inductor")]
-    labs = _labs(_facts(folder, machines, None), left, folder, QuietRun())
+    labs = _labs(_facts(folder, machines, None, {}), left, folder, QuietRun())
     here, there = labs["default"].pool, labs["old"].pool
     assert [each.log.name for each in (here, there)] == ["server.log", "server-old.log"]
     assert (here.python, there.python) == (sys.executable, "/venvs/old/bin/python")
@@ -96,7 +96,7 @@ def test_each_environment_has_a_server_of_its_own(folder, machines):
     assert here.servers is there.servers
     assert here.live is there.live
     assert here.run_id == there.run_id
-    assert list(_labs(_facts(folder, machines, None), [in_environment("old")], folder, QuietRun())) == ["old"]
+    assert list(_labs(_facts(folder, machines, None, {}), [in_environment("old")], folder, QuietRun())) == ["old"]
 
 
 @pytest.mark.parametrize(

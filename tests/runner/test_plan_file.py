@@ -13,7 +13,7 @@ from runner.plan import make_plan, plan_file
 from runner.plan.plan_view import as_yaml
 from runner.plan.presets import REPEATS
 from tests.command import xlabench
-from xlabench import measure
+from xlabench import measuring
 
 RICH = {
     "preset": "peer",
@@ -220,7 +220,7 @@ def settings_of(*words):
     """Return the settings as the command works them out."""
     parsed = command._parser().parse_args(words)
     parsed.words = list(words)
-    return measure.settings_of(parsed)
+    return measuring.settings_of(parsed)
 
 
 def test_a_flag_and_the_file_are_judged_together(write):

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, TypedDict
 
 from xlabench.asked import asked, asked_but_missing, operators_of
 from xlabench.command import (
+    EXIT_DONE,
     EXIT_FINDINGS,
     EXIT_INTERRUPTED,
+    EXIT_PARTIAL,
     EXIT_USAGE,
     add_database,
     home_of,
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from typing import TextIO, Unpack
 
     from runner.environments.machine import Machine
-    from runner.messages import Settings
+    from runner.messages import OwnModel, Settings
     from runner.plan.operators_of import Extracted
     from runner.schedule.execute import Result
     from runner.schedule.history import History
@@ -45,6 +47,7 @@ class How(TypedDict, total=False):
     """What `carry_out` passes on to `execute`."""
 
     torchbench_dir: Path | None
+    own: Mapping[str, OwnModel] | None
     retry_failed: bool
     history: History | None
     wait: bool
@@ -135,22 +138,40 @@ def measure(
         None if parsed.no_ingest else store_of(parsed),
         sys.stdout,
         torchbench_dir=request.context.torchbench_dir,
+        own={each.model.name: each.model for each in request.context.own},
         retry_failed=parsed.retry_failed,
         history=_history(parsed, folder.file.run.run_id),
         wait=not parsed.no_wait,
         home=home_of(parsed),
     )
-    if parsed.no_ingest:
-        _say_where(folder)
-    else:
-        _look_for_changes(parsed)
-        if settled.purpose == "payoff":
-            _say_payoffs(parsed, folder.file.run.run_id)
-    if afterwards is not None and not parsed.no_ingest:
-        afterwards(parsed, folder.file.run.run_id)
+    _say_what_was_found(parsed, folder, afterwards)
     if extracted is not None:
         _say_totals(extracted, folder)
-    return EXIT_FINDINGS if (result.failed or result.wrong) and parsed.strict else code
+    if (result.failed or result.wrong) and parsed.strict:
+        return EXIT_FINDINGS
+    return max(code, _partial(folder)) if request.context.own else code
+
+
+def _partial(folder: RunFolder) -> int:
+    """Return the exit code of a run of one's own models: partial where one is too large for the machine."""
+    from store.run_file import read_records
+
+    statuses = {record.status for record in read_records(folder.results)}
+    return EXIT_PARTIAL if "oom" in statuses else EXIT_DONE
+
+
+def _say_what_was_found(
+    parsed: argparse.Namespace, folder: RunFolder, afterwards: Callable[[argparse.Namespace, str], None] | None
+) -> None:
+    """Say what the store makes of the run, or where it lies."""
+    if parsed.no_ingest:
+        _say_where(folder)
+        return
+    _look_for_changes(parsed)
+    if folder.settings.purpose == "payoff":
+        _say_payoffs(parsed, folder.file.run.run_id)
+    if afterwards is not None:
+        afterwards(parsed, folder.file.run.run_id)
 
 
 def _wanted(parsed: argparse.Namespace, experiments_n: int) -> bool:

@@ -1,0 +1,196 @@
+"""Build a user's own model, with its inputs, its loss and its training step; runs in a process of its own."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from runner.failure import status_of
+from runner.suites import losses
+from runner.suites.own import forms, inputs, source
+from runner.suites.own.errors import OwnModelError, described
+from runner.suites.seeding import seed_everything
+from runner.workload import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from runner.messages import OwnModel
+    from runner.suites.base import BuildRequest
+
+_WEIGHTS = "its weights are those that its source gives it"
+
+
+@dataclass(kw_only=True)
+class Built:
+    """A module before it is a workload."""
+
+    module: Any
+    given: tuple[tuple[Any, ...], dict[str, Any]] | None
+    names: Mapping[str, Any] = field(default_factory=dict)
+    """What its source defines beside it."""
+    loss: Callable[[Any], Any] | None = None
+    """Of the output alone; a loss of the source takes the batch, too."""
+    files: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class OwnLoss(torch.nn.Module):  # type: ignore[misc] # mypy does not follow torch
+    """A user's `loss(output, batch)`; the batch goes to the device as the model does."""
+
+    def __init__(self, loss: Callable[[Any, Any], Any], batch: Any) -> None:
+        super().__init__()
+        object.__setattr__(self, "_loss", loss)
+        leaves, self._structure = pytree.tree_flatten(batch)
+        self._plain = {index: leaf for index, leaf in enumerate(leaves) if not isinstance(leaf, torch.Tensor)}
+        self._count = len(leaves)
+        for index, leaf in enumerate(leaves):
+            if index not in self._plain:
+                self.register_buffer(f"leaf_{index}", leaf.detach().clone())
+
+    def forward(self, output: Any) -> Any:
+        """Return the loss of an output."""
+        leaves = [
+            self._plain[index] if index in self._plain else getattr(self, f"leaf_{index}")
+            for index in range(self._count)
+        ]
+        return self._loss(output, pytree.tree_unflatten(leaves, self._structure))
+
+
+def build(own: OwnModel, request: BuildRequest) -> Workload:
+    """Build the model of a source.
+
+    Raises:
+        OwnModelError: what the source makes is no model, or has no inputs.
+    """
+    seed_everything(request.seed)
+    made = _made(own, request)
+    args, kwargs = inputs.made(own.inputs) if own.inputs else made.given or _own_inputs(made, own, request)
+    inputs.check_places(made.module, args, kwargs, own.title)
+    loss, loss_name = _loss(made, inputs.batch_of(args, kwargs), request.loss)
+    step = _method(made.module, source.STEP) or (made.names.get(source.STEP) if _is_instance(made) else None)
+    return Workload(
+        module=made.module.train(request.test == "train"),
+        args=args,
+        kwargs=kwargs,
+        batch_size=inputs.batch_size(args, kwargs),
+        loss=loss,
+        loss_name="its own step" if step and request.test == "train" else loss_name,
+        notes=list(made.notes),
+        train_step=_step(step),
+        optimizers=_optimizers(made) if step else [],
+    )
+
+
+def _made(own: OwnModel, request: BuildRequest) -> Built:
+    if own.form not in ("file", "module"):
+        module, given, loss, notes = forms.FORMS[own.form](own, request)
+        return Built(module=module, given=given, loss=loss, notes=notes)
+    base = own.title.rpartition(":")[0]
+    found = source.load(own.form, own.place, base)
+    if found.sha256 != own.sha256:
+        raise OwnModelError(f"{found.base} has changed since the run began; measure it in a new run.")
+    candidate = source.choose(found, own.attribute, has_inputs=bool(own.inputs))
+    seed_everything(request.seed)
+    return _called(candidate, found, own, request)
+
+
+def _called(candidate: source.Candidate, found: source.Source, own: OwnModel, request: BuildRequest) -> Built:
+    """Make the module: an instance is there, a class and a function are called."""
+    value = candidate.value
+    if candidate.kind != "instance":
+        try:
+            value = value(**_batch_size_for(value, request))
+        except Exception as error:
+            _pass_on_memory(error)
+            raise OwnModelError(f"{own.title} cannot be built: {described(error, found.files)}.") from error
+    given: Any = None
+    if candidate.kind == "function":
+        value, given = _returned(value, own.title)
+    if not isinstance(value, torch.nn.Module):
+        raise OwnModelError(
+            f"{own.title} returns {type(value).__name__}; wanted: (module, inputs) or (module, args, kwargs), "
+            "where the module is an nn.Module."
+        )
+    called = None if given is None else given[0] if len(given) == 1 else given
+    if given is not None and len(given) == 1:
+        called = inputs.called_with(value, given[0])
+    return Built(module=value, given=called, names=found.names, files=found.files)
+
+
+_WITH_KEYWORDS = 3
+
+
+def _returned(value: Any, name: str) -> tuple[Any, Any]:
+    """Return the module of what a function returned, and its inputs: one value, or arguments and keywords."""
+    if not isinstance(value, tuple):
+        return value, None
+    if len(value) == _WITH_KEYWORDS and isinstance(value[2], dict):
+        args = value[1] if isinstance(value[1], tuple | list) else (value[1],)
+        return value[0], (tuple(args), value[2])
+    if len(value) != 2:  # noqa: PLR2004 - module and inputs
+        raise OwnModelError(f"{name} returns {len(value)} values; wanted: (module, inputs) or (module, args, kwargs).")
+    return value[0], (value[1],)
+
+
+def _batch_size_for(value: Any, request: BuildRequest) -> dict[str, int]:
+    """Return the batch size where one was asked for and the source takes it."""
+    if request.batch_size is None or "batch_size" not in inspect.signature(value).parameters:
+        return {}
+    return {"batch_size": request.batch_size}
+
+
+def _own_inputs(made: Built, own: OwnModel, request: BuildRequest) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    found = getattr(made.module, source.INPUTS, None) or made.names.get(source.INPUTS)
+    if found is None:
+        raise OwnModelError(
+            f"{own.title} says no inputs: add a method example_inputs() that returns them, or pass --input, such as "
+            "--input 'f32[8,3,224,224]'."
+        )
+    try:
+        given = found(**_batch_size_for(found, request)) if callable(found) else found
+    except Exception as error:
+        _pass_on_memory(error)
+        raise OwnModelError(f"{own.title}: example_inputs() fails: {described(error, made.files)}.") from error
+    return inputs.called_with(made.module, given)
+
+
+def _loss(made: Built, batch: Any, requested: str | None) -> tuple[Callable[[Any], Any], str]:
+    """Return the source's own loss where it has one, else the mean square of what the model returns."""
+    offered: dict[str, Callable[[Any], Any]] = {}
+    own = _method(made.module, source.LOSS) or made.names.get(source.LOSS)
+    if made.loss is not None:
+        offered["own"] = made.loss
+    elif own is not None and callable(own):
+        offered["own"] = OwnLoss(own, batch)
+    offered |= {"mean_square": losses.mean_square_of_all, "sum": losses.sum_of_outputs}
+    return losses.choose(requested, offered, suite="own")
+
+
+def _method(module: Any, name: str) -> Any:
+    """Return a method that the class defines; a layer that is stored under the name is none."""
+    return getattr(module, name) if inspect.isroutine(getattr(type(module), name, None)) else None
+
+
+def _is_instance(made: Built) -> bool:
+    """Say whether the source holds the module itself, so that a function of it can know it."""
+    return any(value is made.module for value in made.names.values())
+
+
+def _step(step: Any) -> Callable[[tuple[Any, ...], dict[str, Any]], Any] | None:
+    return None if step is None else lambda args, kwargs: step(inputs.batch_of(args, kwargs))
+
+
+def _optimizers(made: Built) -> list[Any]:
+    """Return the optimizers of the source: their parameters move to the device with the module."""
+    held = [*vars(made.module).values(), *made.names.values()]
+    return [each for each in held if isinstance(each, torch.optim.Optimizer)]
+
+
+def _pass_on_memory(error: Exception) -> None:
+    if status_of("load", error) == "oom":
+        raise error

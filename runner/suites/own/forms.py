@@ -1,0 +1,184 @@
+"""Models that are no Python source of the user's: exported programs, configurations of transformers, torchvision's."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from runner.suites.own import inputs
+from runner.suites.own.errors import OwnModelError, described
+from runner.suites.random_weights import weights_asked
+from runner.suites.seeding import seed_everything
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runner.messages import OwnForm, OwnModel
+    from runner.suites.base import BuildRequest
+
+    Given = tuple[tuple[Any, ...], dict[str, Any]] | None
+    Form = tuple[Any, Given, Callable[[Any], Any] | None, tuple[str, ...]]
+
+_BATCH_SIZE = 8
+_TOKENS = 64
+PICKLE = "module.pkl"
+
+
+class Exported(torch.nn.Module):  # type: ignore[misc] # mypy does not follow torch
+    """The module of an exported program, which knows no `train` and `eval`: the mode is the one it was exported in."""
+
+    def __init__(self, program: Any) -> None:
+        super().__init__()
+        self.program = program
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self.program(*args, **kwargs)
+
+    def train(self, mode: bool = True) -> Exported:  # noqa: FBT001, FBT002 - torch's own signature
+        self.training = mode
+        return self
+
+
+def _exported(own: OwnModel, request: BuildRequest) -> Form:
+    del request
+    try:
+        program = torch.export.load(own.place)
+        module = Exported(program.module())
+    except Exception as error:
+        raise OwnModelError(f"{own.title} is no program of torch.export: {described(error)}.") from error
+    given = program.example_inputs
+    return module, (given if given is None else (tuple(given[0]), dict(given[1]))), None, ()
+
+
+def _transformers(own: OwnModel, request: BuildRequest) -> Form:
+    """Build by the classes of transformers alone: code that a configuration points at is never executed."""
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    try:
+        import transformers
+    except ImportError:
+        raise OwnModelError(f"{own.title} needs transformers: pip install 'xlabench[runner]'.") from None
+    from runner.suites import losses
+    from runner.suites.huggingface_inputs import WITHOUT_LOSS, kind_of, make_inputs
+
+    path = Path(own.place)
+    content = _configuration(path, own.title)
+    if "auto_map" in content:
+        raise OwnModelError(
+            f"{own.title} needs code of its own (auto_map), which is never executed from a configuration."
+        )
+    try:
+        config = transformers.AutoConfig.from_pretrained(
+            path.parent, _configuration_file=path.name, local_files_only=True, trust_remote_code=False
+        )
+        config.use_cache = False
+        kind = _class_of(transformers, config)
+        seed_everything(request.seed)
+        if request.weights == "pretrained":
+            module = kind.from_pretrained(path.parent, config=config, local_files_only=True, trust_remote_code=False)
+        elif kind is transformers.AutoModel:
+            module = kind.from_config(config, trust_remote_code=False)
+        else:
+            module = kind(config)
+    except Exception as error:
+        raise OwnModelError(f"{own.title} cannot be built by transformers: {described(error)}.") from error
+    try:
+        wanted = kind_of(module)
+        given: Given = ((), make_inputs(wanted, module.config, request.batch_size or 1, _TOKENS))
+        loss = None if wanted in WITHOUT_LOSS else losses.own_loss
+    except ValueError:
+        given, loss = None, None
+    return module, given, loss, ()
+
+
+def _configuration(path: Path, name: str) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise OwnModelError(f"{name} is no configuration of transformers: {described(error)}.") from None
+    if not isinstance(content, dict) or "model_type" not in content:
+        raise OwnModelError(f"{name} is no configuration of transformers: it names no model_type.")
+    return content
+
+
+def _class_of(transformers: Any, config: Any) -> Any:
+    """Return the architecture that the configuration names, else the plain model of its type."""
+    for name in config.architectures or ():
+        found = getattr(transformers, str(name), None)
+        if isinstance(found, type) and issubclass(found, transformers.PreTrainedModel):
+            return found
+    return transformers.AutoModel
+
+
+def _torchvision(own: OwnModel, request: BuildRequest) -> Form:
+    try:
+        from torchvision import models
+    except ImportError:
+        raise OwnModelError(f"{own.title} needs torchvision: pip install 'xlabench[runner]'.") from None
+    name = own.place
+    if name not in models.list_models():
+        import difflib
+
+        close = ", ".join(difflib.get_close_matches(name, models.list_models(), n=3))
+        raise OwnModelError(f"torchvision has no model {name!r}{f'; close: {close}' if close else ''}.")
+    seed_everything(request.seed)
+    weights = models.get_model_weights(name).DEFAULT
+    if request.weights == "pretrained":
+        module = models.get_model(name, weights=weights)
+    else:
+        with weights_asked("random"):
+            module = models.get_model(name)
+    return module, _images(_module_of(models, name), weights, request), None, ()
+
+
+def _module_of(models: Any, name: str) -> str:
+    return str(models.get_model_builder(name).__module__) + "."
+
+
+def _images(module: str, weights: Any, request: BuildRequest) -> Given:
+    """Return images of the size that the model's own weights were trained with."""
+    size = getattr(weights.transforms(), "crop_size", [224])[-1]
+    count = request.batch_size or _BATCH_SIZE
+    if ".detection." in module:
+        return ([torch.rand(3, 320, 320) for _ in range(count)],), {}
+    if ".segmentation." in module:
+        return (torch.rand(count, 3, 520, 520),), {}
+    if ".video." in module:
+        return (torch.rand(count, 3, 16, size, size),), {}
+    if ".optical_flow." in module:
+        return (torch.rand(count, 3, 128, 128), torch.rand(count, 3, 128, 128)), {}
+    return (torch.rand(count, 3, size, size),), {}
+
+
+def _pickled(own: OwnModel, request: BuildRequest) -> Form:
+    """Read what `xlabench.measure` wrote on this machine for this run."""
+    del request
+    sys.path[:] = [*sys.path, *(folder for folder in own.folders if folder not in sys.path)]
+    path = Path(own.place)
+    try:
+        content = pickle.loads((path / PICKLE).read_bytes())  # noqa: S301 - written by the process that asks
+    except Exception as error:
+        raise OwnModelError(f"{own.title} cannot be read in another process: {described(error)}.") from error
+    return content["module"], inputs.called_with(content["module"], content["inputs"]), content.get("loss"), ()
+
+
+FORMS: dict[OwnForm, Callable[[OwnModel, BuildRequest], Form]] = {
+    "exported": _exported,
+    "transformers": _transformers,
+    "torchvision": _torchvision,
+    "pickled": _pickled,
+}
+
+
+def sha256(form: OwnForm, place: str) -> str:
+    """Return the hash of a source that is no Python."""
+    if form == "torchvision":
+        return hashlib.sha256(place.encode()).hexdigest()
+    with Path(place).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

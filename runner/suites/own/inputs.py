@@ -1,0 +1,133 @@
+"""Inputs of a model: from what was typed (`f32[8,3,224,224]`), from the source, and as a call takes them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from runner.suites.own.errors import OwnModelError
+
+_TYPED = re.compile(
+    r"\s*(?:(?P<name>[A-Za-z_]\w*)\s*=)?\s*(?P<dtype>[a-z]+\d*)\[(?P<sizes>[\d,\s]*)\](?:\s*<\s*(?P<below>\d+))?\s*"
+)
+_DTYPES = {
+    "f64": "float64",
+    "f32": "float32",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "c64": "complex64",
+    "bool": "bool",
+    "i64": "int64",
+    "i32": "int32",
+    "i16": "int16",
+    "i8": "int8",
+    "u8": "uint8",
+}
+_BELOW = 100
+"""Integers are drawn below it where nothing is said; indices of most vocabularies are larger."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Typed:
+    """One `--input`."""
+
+    name: str | None
+    dtype: str
+    sizes: tuple[int, ...]
+    below: int
+
+
+def typed(text: str) -> Typed:
+    """Read `f32[8,3,224,224]`, `mask=bool[8,128]` or `i64[8,128]<30522`.
+
+    Raises:
+        OwnModelError: it is of another form.
+    """
+    found = _TYPED.fullmatch(text)
+    if found is None or found["dtype"] not in _DTYPES:
+        raise OwnModelError(
+            f"--input {text}: write an input as 'f32[8,3,224,224]', 'i64[8,128]<30522' (integers below 30522) or "
+            f"'mask=bool[8,128]' (by keyword); types are {', '.join(_DTYPES)}."
+        )
+    sizes = tuple(int(size) for size in found["sizes"].replace(" ", "").split(",") if size)
+    below = int(found["below"] or _BELOW)
+    return Typed(name=found["name"], dtype=_DTYPES[found["dtype"]], sizes=sizes, below=max(below, 1))
+
+
+def made(texts: tuple[str, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments and keywords that were typed, drawn from the current random stream."""
+    wanted = [typed(text) for text in texts]
+    args = tuple(_tensor(each) for each in wanted if each.name is None)
+    return args, {each.name: _tensor(each) for each in wanted if each.name is not None}
+
+
+def _tensor(wanted: Typed) -> Any:
+    import torch
+
+    dtype = getattr(torch, wanted.dtype)
+    if dtype == torch.bool:
+        return torch.rand(wanted.sizes) < 0.5  # noqa: PLR2004 - as many of each
+    if dtype.is_floating_point or dtype.is_complex:
+        return torch.randn(wanted.sizes, dtype=dtype)
+    highest = min(wanted.below, torch.iinfo(dtype).max)
+    return torch.randint(0, highest, wanted.sizes, dtype=dtype)
+
+
+def called_with(module: Any, given: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return inputs as a call takes them: a tuple is its arguments, a dict its keywords where `forward` names them."""
+    if isinstance(given, dict):
+        return ((), dict(given)) if _binds(module, (), given) else ((given,), {})
+    if isinstance(given, tuple | list) and not hasattr(given, "_fields"):
+        return (tuple(given), {}) if _binds(module, tuple(given), {}) else ((given,), {})
+    return (given,), {}
+
+
+def _binds(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    if not all(isinstance(key, str) for key in kwargs):
+        return False
+    try:
+        inspect.signature(module.forward).bind(*args, **kwargs)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def batch_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return one iteration's inputs as `loss` and `train_step` get them: the only one, the tuple, or the dict."""
+    if not args:
+        return kwargs
+    if kwargs:
+        return args, kwargs
+    return args[0] if len(args) == 1 else args
+
+
+def batch_size(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | None:
+    """Return the size of the first dimension, where all tensors share it."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    tensors = [each for each in pytree.tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)]
+    sizes = {int(each.shape[0]) if each.dim() else None for each in tensors}
+    return sizes.pop() if len(sizes) == 1 else None
+
+
+def check_places(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> None:
+    """Refuse a model or inputs that are not on the CPU, where each backend takes them from.
+
+    Raises:
+        OwnModelError: with the device that they are on.
+    """
+    import torch
+    from torch.utils import _pytree as pytree
+
+    weights = [*module.parameters(), *module.buffers()]
+    tensors = [each for each in pytree.tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)]
+    for what, found in (("weights", weights), ("inputs", tensors)):
+        elsewhere = sorted({str(each.device) for each in found if each.device.type != "cpu"})
+        if elsewhere:
+            raise OwnModelError(
+                f"{name}: its {what} are on {', '.join(elsewhere)}; leave them on the CPU, each backend brings them "
+                "to its own device."
+            )

@@ -1,0 +1,129 @@
+"""What a user types to name a model: its form, its place, and the name that records give it. Imports no torch."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from runner.suites.own.errors import OwnModelError
+
+if TYPE_CHECKING:
+    from runner.messages import OwnForm
+
+_TAG = re.compile(r"(?P<word>.+)@(?P<tag>[0-9a-f]{8})")
+_TAG_CHARACTERS = 8
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+_ZOO_NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
+CONFIG = "config.json"
+TIMM = "timm:"
+TORCHVISION = "torchvision:"
+WANTED = (
+    "Name a file such as mymodel.py or mymodel.py:MyNet, package.module:make, model.pt2, a folder with the config.json "
+    "of a transformers model, timm:NAME or torchvision:NAME."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """A model as somebody named it."""
+
+    form: OwnForm
+    place: str
+    """An absolute path, the name of a module, or the name of a model of torchvision."""
+    attribute: str | None = None
+    tag: str | None = None
+    """What its name in a record ends with: the source has to be the one of that record."""
+
+    @property
+    def base(self) -> str:
+        """Return what records say of the place: no folder of the user's."""
+        if self.form == "torchvision":
+            return f"{TORCHVISION}{self.place}"
+        if self.form == "module":
+            return self.place
+        path = Path(self.place)
+        return path.parent.name if path.name == CONFIG else path.name
+
+    def named(self, attribute: str | None) -> str:
+        """Return the name without its hash."""
+        return f"{self.base}:{attribute}" if attribute else self.base
+
+
+def tag_of(sha256: str, inputs: tuple[str, ...]) -> str:
+    """Return the end of a model's name: of its source alone, or of source and inputs where these were typed."""
+    if not inputs:
+        return sha256[:_TAG_CHARACTERS]
+    return hashlib.sha256("\n".join([sha256, *inputs]).encode()).hexdigest()[:_TAG_CHARACTERS]
+
+
+def read(word: str) -> Reference:
+    """Read what was typed.
+
+    Raises:
+        OwnModelError: it names nothing that is there.
+    """
+    tagged = _TAG.fullmatch(word)
+    tag = tagged["tag"] if tagged else None
+    bare = tagged["word"] if tagged else word
+    reference = _zoo(bare) or _exported(bare) or _transformers(bare) or _file(bare) or _module(bare)
+    if reference is None:
+        raise OwnModelError(f"{word}: there is no such model. {WANTED}")
+    form, place, attribute = reference
+    return Reference(form=form, place=place, attribute=attribute, tag=tag)
+
+
+def _zoo(word: str) -> tuple[OwnForm, str, None] | None:
+    name = word.removeprefix(TORCHVISION)
+    return ("torchvision", name, None) if name != word and _ZOO_NAME.fullmatch(name) else None
+
+
+def _exported(word: str) -> tuple[OwnForm, str, None] | None:
+    if not word.endswith(".pt2"):
+        return None
+    return "exported", _there(word), None
+
+
+def _transformers(word: str) -> tuple[OwnForm, str, None] | None:
+    path = Path(word)
+    if path.is_dir() and not (path / CONFIG).is_file():
+        raise OwnModelError(f"{word} is a folder without a {CONFIG} of transformers. {WANTED}")
+    if path.is_dir():
+        return "transformers", str((path / CONFIG).resolve()), None
+    return ("transformers", _there(word), None) if path.suffix == ".json" else None
+
+
+def _file(word: str) -> tuple[OwnForm, str, str | None] | None:
+    path, colon, name = word.partition(":") if not Path(word).is_file() else (word, "", "")
+    if not path.endswith(".py"):
+        return None
+    if colon and not _NAME.fullmatch(name):
+        raise OwnModelError(f"{word}: {name!r} is no name of a class, instance or function in {Path(path).name}.")
+    return "file", _there(path), name or None
+
+
+def _module(word: str) -> tuple[OwnForm, str, str] | None:
+    module, _, name = word.partition(":")
+    return ("module", module, name) if _MODULE.fullmatch(module) and _NAME.fullmatch(name) else None
+
+
+def _there(text: str) -> str:
+    path = Path(text)
+    if not path.is_file():
+        raise OwnModelError(f"{text}: there is no such file. {WANTED}")
+    return str(path.resolve())
+
+
+class Hooks(msgspec.Struct, frozen=True, kw_only=True):
+    """What the process that tried a model found in it."""
+
+    dtype: str = "float32"
+    trains: bool = False
+    """It has a loss or a training step of its own."""
+    too_large: str | None = None
+    """Why it could not be tried: the machine has too little memory."""

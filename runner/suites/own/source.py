@@ -1,0 +1,243 @@
+"""Import a user's file or module, and find the models in it. It executes what it imports."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import sys
+import types
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runner.suites.own.errors import OwnModelError, described, of_syntax
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from runner.messages import OwnForm
+
+INPUTS, LOSS, STEP = "example_inputs", "loss", "train_step"
+_HOOKS = (INPUTS, LOSS, STEP)
+_NOT_THEIRS = ("site-packages", "dist-packages")
+_BROUGHT: dict[str, list[str]] = {}
+"""By place, the modules of the user's own files that its import has brought along: they are imported anew with it."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """An imported source."""
+
+    names: Mapping[str, Any]
+    """What its top level defines."""
+    base: str
+    """Its name in sentences."""
+    sha256: str
+    """Of its text and that of the files beside it that it imports."""
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Something in a source that may be a model."""
+
+    name: str
+    kind: str
+    """`class`, `instance` or `function`."""
+    value: Any
+
+
+def load(form: OwnForm, place: str, base: str) -> Source:
+    """Import a file by its path, or a module by its name, anew each time; no compiled copy is left beside it.
+
+    Raises:
+        OwnModelError: it cannot be imported.
+    """
+    for name in _BROUGHT.pop(place, ()):
+        sys.modules.pop(name, None)
+    before, sys.dont_write_bytecode = frozenset(sys.modules), True
+    module = _of_file(Path(place)) if form == "file" else _of_module(place)
+    path = Path(module.__file__ or "")
+    _refuse_twice(path)
+    brought = _brought(path, before)
+    _BROUGHT[place] = list(brought)
+    files = sorted({path.resolve(), *brought.values()})
+    return Source(names=vars(module), base=base, sha256=_sha256(path, files), files=tuple(map(str, files)))
+
+
+def _of_file(path: Path) -> types.ModuleType:
+    folder, name = str(path.parent), path.stem
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    if not name.isidentifier() or name in sys.modules or _is_installed(name, path):
+        name = f"own_{''.join(letter if letter.isalnum() else '_' for letter in name)}"
+    module = types.ModuleType(name)
+    module.__file__ = str(path)
+    sys.modules[name] = module
+    try:
+        exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102 - what the user asks for
+    except SyntaxError as error:
+        raise of_syntax(Path(error.filename or path), error) from None
+    except SystemExit as error:
+        raise OwnModelError(
+            f"{path.name} ends the program while it is imported ({described(error, [str(path)])}). Put what it does "
+            'as a script under `if __name__ == "__main__":`.'
+        ) from None
+    except OwnModelError:
+        raise
+    except Exception as error:
+        _pass_on_memory(error)
+        raise OwnModelError(
+            f"{path.name} cannot be imported: {described(error, [str(path)])}. Correct it, or install what it needs."
+        ) from error
+    return module
+
+
+def _is_installed(name: str, path: Path) -> bool:
+    """Say whether a package of this name is there, which others would then not find."""
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return False
+    return spec is not None and spec.origin != str(path)
+
+
+def _of_module(name: str) -> types.ModuleType:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return importlib.import_module(name)
+    except SyntaxError as error:
+        raise of_syntax(Path(error.filename or name), error) from None
+    except Exception as error:
+        _pass_on_memory(error)
+        raise OwnModelError(
+            f"{name} cannot be imported: {described(error)}. Check the name, and that its folder is here or on "
+            "PYTHONPATH."
+        ) from error
+
+
+def _pass_on_memory(error: Exception) -> None:
+    from runner.failure import status_of
+
+    if status_of("load", error) == "oom":
+        raise error
+
+
+def _refuse_twice(path: Path) -> None:
+    """Refuse two classes of one name: the second hides the first, and which one is meant nobody can tell."""
+    lines: dict[str, list[int]] = {}
+    for node in ast.parse(path.read_bytes()).body:
+        if isinstance(node, ast.ClassDef):
+            lines.setdefault(node.name, []).append(node.lineno)
+    for name, places in lines.items():
+        if len(places) > 1:
+            listed = " and ".join(map(str, places))
+            raise OwnModelError(
+                f"{path.name} defines the class {name} {len(places)} times (lines {listed}); rename one."
+            )
+
+
+def _brought(path: Path, before: frozenset[str]) -> dict[str, Path]:
+    """Return the modules that an import has brought along from the folder of the source, with their files."""
+    root = path.resolve().parent
+    found = {}
+    for name in sorted(set(sys.modules) - before):
+        place = getattr(sys.modules[name], "__file__", None)
+        if place and place.endswith(".py"):
+            file = Path(place).resolve()
+            if file.is_relative_to(root) and not set(_NOT_THEIRS) & set(file.parts):
+                found[name] = file
+    return found
+
+
+def _sha256(path: Path, files: list[Path]) -> str:
+    """Return the hash of the file; with files beside it, that of all their names and hashes."""
+    if len(files) == 1:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    root = path.resolve().parent
+    lines = [f"{file.relative_to(root)} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in files]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def choose(source: Source, attribute: str | None, *, has_inputs: bool) -> Candidate:
+    """Return the model of this name; without a name the only one there is.
+
+    Raises:
+        OwnModelError: there is none, or several, with what was found and what is wanted.
+    """
+    if attribute is not None:
+        return _named(source, attribute)
+    found = list(_candidates(source))
+    modules = [each for each in found if each.kind != "function"]
+    ready = [each for each in modules if has_inputs or INPUTS in source.names or hasattr(each.value, INPUTS)]
+    for group in (ready, [each for each in found if each.kind == "function"] if not ready else [], modules):
+        if len(group) == 1:
+            return group[0]
+    wanted = (
+        f"an nn.Module class or instance, or a function that returns (module, inputs); name one as {source.base}:NAME"
+    )
+    if not found:
+        raise OwnModelError(f"{source.base} holds no model{_others(source)}; wanted: {wanted}.")
+    listed = ", ".join(f"{each.name} ({each.kind})" for each in found)
+    raise OwnModelError(f"{source.base} holds several models: {listed}; wanted: {wanted}.")
+
+
+def _named(source: Source, attribute: str) -> Candidate:
+    if attribute not in source.names:
+        listed = ", ".join(each.name for each in _candidates(source)) or "no model"
+        raise OwnModelError(f"{source.base} has no {attribute}; it holds {listed}.")
+    value = source.names[attribute]
+    kind = _kind(value)
+    if kind is None:
+        raise OwnModelError(
+            f"{source.base}:{attribute} is of type {type(value).__name__}; wanted: an nn.Module class or instance, or "
+            "a function that returns (module, inputs) or (module, args, kwargs)."
+        )
+    return Candidate(attribute, kind, value)
+
+
+def _candidates(source: Source) -> Iterator[Candidate]:
+    """Yield what may be measured without a name: what the source defines itself and needs no argument."""
+    name = source.names.get("__name__")
+    for key, value in source.names.items():
+        kind = _kind(value)
+        own = kind == "instance" or getattr(value, "__module__", None) == name
+        if (
+            kind
+            and own
+            and not key.startswith("_")
+            and key not in _HOOKS
+            and (kind == "instance" or _needs_none(value))
+        ):
+            yield Candidate(key, kind, value)
+
+
+def _others(source: Source) -> str:
+    """Name the classes that cannot be built without arguments."""
+    found = [key for key, value in source.names.items() if _kind(value) == "class" and not _needs_none(value)]
+    own = [key for key in found if source.names[key].__module__ == source.names.get("__name__")]
+    return f" that needs no arguments ({', '.join(own)} {'needs' if len(own) == 1 else 'need'} some)" if own else ""
+
+
+def _kind(value: Any) -> str | None:
+    import torch
+
+    if isinstance(value, torch.nn.Module):
+        return "instance"
+    if isinstance(value, type):
+        return "class" if issubclass(value, torch.nn.Module) else None
+    return "function" if inspect.isroutine(value) else None
+
+
+def _needs_none(value: Any) -> bool:
+    try:
+        parameters = inspect.signature(value).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    free = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return all(each.default is not inspect.Parameter.empty or each.kind in free for each in parameters)

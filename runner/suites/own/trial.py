@@ -1,0 +1,144 @@
+"""Try a user's own model in a process of its own: what it is, and whether it runs. `python -m runner.suites.own.trial`.
+
+It imports torch and executes what the user named. Two files tell what it found: the model, then whether it runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from runner.messages import OwnModel
+from runner.suites.own.errors import OwnModelError, described
+from runner.suites.own.reference import Hooks, Reference, read, tag_of
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command wants to know."""
+
+    word: str = ""
+    inputs: tuple[str, ...] = ()
+    batch_size: int | None = None
+    weights: str = "random"
+    seed: int = 1337
+    pickled: OwnModel | None = None
+    """In place of the word, what `xlabench.measure` has written."""
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known so far."""
+
+    error: str | None = None
+    own: OwnModel | None = None
+    hooks: Hooks | None = None
+
+
+def main(words: list[str]) -> None:
+    """Answer the question of the first word in the file of the second."""
+    asked, out = msgspec.json.decode(words[0], type=Asked), Path(words[1])
+    sys.dont_write_bytecode = True
+    try:
+        own = asked.pickled or _own(read(asked.word), asked)
+        _tell(out, Told(own=own))
+        _tell(out, Told(own=own, hooks=_tried(own, asked)))
+    except OwnModelError as error:
+        _tell(out, Told(error=str(error)))
+
+
+def _tell(out: Path, told: Told) -> None:
+    part = out.with_suffix(".part")
+    part.write_bytes(msgspec.json.encode(told))
+    part.replace(out)
+
+
+def _own(reference: Reference, asked: Asked) -> OwnModel:
+    """Return the model that a reference names, with the hash of its source."""
+    from runner.suites.own import forms, inputs, source
+    from runner.suites.seeding import seed_everything
+
+    for text in asked.inputs:
+        inputs.typed(text)
+    attribute = reference.attribute
+    if reference.form in ("file", "module"):
+        seed_everything(asked.seed)
+        found = source.load(reference.form, reference.place, reference.base)
+        attribute = source.choose(found, attribute, has_inputs=bool(asked.inputs)).name
+        sha256 = found.sha256
+    else:
+        sha256 = forms.sha256(reference.form, reference.place)
+    tag = tag_of(sha256, asked.inputs)
+    named = reference.named(attribute)
+    if reference.tag not in (None, tag):
+        raise OwnModelError(
+            f"{named} has changed: its hash was {reference.tag} and is {tag} now; leave out @{reference.tag} to "
+            "measure what it is now."
+        )
+    plain = reference.form == "torchvision" and not asked.inputs
+    return OwnModel(
+        name=named if plain else f"{named}@{tag}",
+        form=reference.form,
+        place=reference.place,
+        attribute=attribute,
+        sha256=sha256,
+        inputs=asked.inputs,
+    )
+
+
+def _tried(own: OwnModel, asked: Asked) -> Hooks:
+    """Build the model and call it once, in eager mode."""
+    from runner.failure import status_of
+
+    try:
+        return _run(own, asked)
+    except OwnModelError:
+        raise
+    except Exception as error:
+        if status_of("load", error) != "oom":
+            raise
+        return Hooks(too_large=described(error))
+
+
+def _run(own: OwnModel, asked: Asked) -> Hooks:
+    import torch
+
+    from runner.suites.base import BuildRequest, SuiteContext, found_of
+    from runner.suites.own.build import build
+
+    request = BuildRequest(
+        model_name=own.name,
+        test="eval",
+        accelerator="cpu",
+        batch_size=asked.batch_size,
+        seed=asked.seed,
+        weights="pretrained" if asked.weights == "pretrained" else "random",
+        context=SuiteContext(own=(found_of(own),)),
+    )
+    workload = build(own, request)
+    try:
+        with torch.no_grad(), contextlib.redirect_stdout(None):
+            workload.module.eval()(*workload.args, **workload.kwargs)
+    except Exception as error:
+        from runner.failure import status_of
+
+        if status_of("load", error) == "oom":
+            raise
+        files = [own.place] if own.form == "file" else []
+        raise OwnModelError(
+            f"{own.title} does not run with its inputs: {described(error, files)}. Correct the model or its inputs."
+        ) from error
+    floating = {
+        str(each.dtype).removeprefix("torch.") for each in workload.module.parameters() if each.is_floating_point()
+    }
+    return Hooks(
+        dtype=floating.pop() if len(floating) == 1 else "float32",
+        trains=workload.train_step is not None or workload.loss_name == "own",
+    )
+
+
+if __name__ == "__main__":
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what the user's code prints is no answer
+    main(sys.argv[1:])

@@ -1,0 +1,191 @@
+"""`xlabench run mymodel.py`: models of the user's own, in every form, typed in a folder that holds nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from runner.suites.own import trial
+from tests import warm
+
+BACKENDS = ["eager", "inductor", "openxla+dynamo", "openxla+lazytensor"]
+FAST = ("--processes", "1", "--repeat", "2", "--home", "home")
+LINEAR = """
+import torch
+
+class MyNet(torch.nn.Linear):
+    def __init__(self):
+        super().__init__(8, 4)
+"""
+WITH_INPUTS = LINEAR + "    def example_inputs(self):\n        return torch.rand(2, 8)\n"
+
+
+def typed(folder: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """Type a command in a folder."""
+    done = warm.run("xlabench", words, cwd=folder, env=os.environ | {"COLUMNS": "200"})
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(textwrap.dedent(text), encoding="utf-8")
+    return path
+
+
+def records(folder: Path) -> list[dict]:
+    files = sorted((folder / "home").glob("runs/*/results.jsonl"))
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def planned(folder: Path, *words: str) -> list[dict]:
+    found: list[dict] = json.loads(typed(folder, "plan", *words, "--format", "json").stdout)["plan"]
+    return found
+
+
+NETWORKS = '''
+import torch
+from beside import SIZE
+
+class Dicts(torch.nn.Module):
+    """Takes a dict, reads a number, returns a tuple, and has a loss of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(SIZE, SIZE)
+    def forward(self, batch):
+        rows = self.layer(batch["rows"])
+        return rows * rows.abs().mean().item(), {"sum": rows + 1}
+    def example_inputs(self):
+        return {"rows": torch.rand(4, SIZE)}
+    def loss(self, output, batch):
+        return (output[0] - batch["rows"]).square().mean()
+
+class Steps(torch.nn.Module):
+    """Has a training step of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(SIZE, SIZE)
+        self.optimizer = torch.optim.SGD(self.parameters(), lr=0.1)
+    def forward(self, rows):
+        if rows.device.type == "xla" and not torch.is_grad_enabled():
+            raise RuntimeError("no inference on XLA")
+        return self.layer(rows)
+    def example_inputs(self):
+        return torch.rand(4, SIZE)
+    def train_step(self, batch):
+        self.optimizer.zero_grad()
+        loss = self(batch).square().mean()
+        loss.backward()
+        self.optimizer.step()
+        return loss
+'''
+
+
+@pytest.mark.slow
+def test_models_of_a_file_are_measured_and_verified_under_every_backend(tmp_path):
+    """A file beside it, a dict as input, a host read, a loss, a training step whose optimizer goes to the device."""
+    write(tmp_path, "beside.py", "SIZE = 8\n")
+    write(tmp_path, "networks.py", NETWORKS)
+    done = typed(tmp_path, "run", "networks.py:Dicts", "networks.py:Steps", *FAST)
+    found = {
+        (r["model"]["model_name"].split("@")[0], r["experiment"]["test"], r["variant"]): r for r in records(tmp_path)
+    }
+    assert {key[:2] for key in found} == {
+        (f"networks.py:{name}", test) for name in ("Dicts", "Steps") for test in ("eval", "train")
+    }
+    refused = {key for key, record in found.items() if record["status"] != "ok"}
+    assert refused == {("networks.py:Steps", "eval", name) for name in BACKENDS if name.startswith("openxla")}
+    assert {record["verification_code"] for key, record in found.items() if key not in refused} == {"PASS"}
+    assert found["networks.py:Steps", "train", "eager"]["experiment"]["resolved_loss"] == "its own step"
+    assert found["networks.py:Dicts", "train", "eager"]["experiment"]["resolved_loss"] == "own"
+    assert "Speedup over inductor" in done.stdout
+    assert "\n* networks.py:Steps@" in done.stdout, "the answer"
+    kept = "".join(path.read_text() for path in (tmp_path / "home").rglob("*.json*"))
+    assert str(tmp_path) not in "".join(json.dumps(record["model"] | record["experiment"]) for record in found.values())
+    assert "super().__init__()" not in kept, "the source is in no record"
+    command = shlex.split(found["networks.py:Dicts", "train", "eager"]["reproduce"])
+    again = typed(tmp_path, *command[1:], "--home", "home", "--dry-run")
+    assert "1 experiments in 1 suite: 1 runnable" in again.stdout
+    write(tmp_path, "beside.py", "SIZE = 16\n")
+    changed = typed(tmp_path, "plan", command[2], code=2)
+    assert "networks.py:Dicts has changed" in changed.stderr
+
+
+BAD = {
+    "syntax": ("class Net(torch.nn.Module)\n    pass\n", "bad.py, line 1: expected ':'"),
+    "import": ("import nothing_like_this\n", "bad.py cannot be imported: line 1: ModuleNotFoundError"),
+    "shapes": (
+        WITH_INPUTS.replace("2, 8", "2, 5"),
+        "bad.py:MyNet does not run with its inputs: RuntimeError: mat1 and",
+    ),
+    "device": (WITH_INPUTS.replace("2, 8", '2, 8, device="meta"'), "bad.py:MyNet: its inputs are on meta"),
+    "twice": (LINEAR + LINEAR, "bad.py defines the class MyNet 2 times (lines 4 and 10); rename one"),
+    "several": (WITH_INPUTS + "class Other(MyNet):\n    pass\n", "several models: MyNet (class), Other (class)"),
+    "none": ("import torch\nclass Net(torch.nn.Module):\n    def __init__(self, size): ...\n", "(Net needs some)"),
+    "no inputs": (LINEAR, "add a method example_inputs() that returns them, or pass --input"),
+    "ends": ("import sys\nsys.exit(3)\n", "bad.py ends the program while it is imported"),
+    "odd": ("def make():\n    return 1, 2\n", "bad.py:make returns int; wanted: (module, inputs)"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_input_is_one_sentence(tmp_path, kind, monkeypatch):
+    source, said = BAD[kind]
+    bad, told = write(tmp_path, "bad.py", source), tmp_path / "told.json"
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    trial.main([json.dumps({"word": str(bad)}), str(told)])
+    found = json.loads(told.read_text())["error"]
+    assert said in found
+    assert "\n" not in found
+
+
+def test_a_refused_model_leaves_nothing_behind(tmp_path):
+    """The process that tries it is another one, and no file of ours is begun before it has ended."""
+    write(tmp_path, "bad.py", BAD["shapes"][0])
+    done = typed(tmp_path, "run", "bad.py", code=2)
+    assert done.stderr.startswith("xlabench: bad.py:MyNet does not run with its inputs: RuntimeError: mat1")
+    assert (done.stderr.count("\n"), done.stdout) == (1, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.py"]
+
+
+def test_inputs_and_candidates_as_typed(tmp_path):
+    """Inputs that are typed are part of the identity; a hash that no longer fits is refused; flags of suites, too."""
+    write(tmp_path, "net.py", LINEAR + "half = MyNet().to(torch.bfloat16)\n")
+    write(tmp_path, "pack.py", LINEAR + "def make():\n    return MyNet(), (torch.rand(2, 8),), {}\n")
+    entries = planned(tmp_path, "net.py:MyNet", "--input", "f32[2,8]", "--accelerator", "cpu")
+    assert [entry["backend"] for entry in entries] == ["eager", "inductor", "openxla+lazytensor", "openxla+dynamo"]
+    assert entries[0]["config"]["source"]["inputs"] == ["f32[2,8]"]
+    other = planned(tmp_path, "net.py:MyNet", "--input", "f32[4,8]", "--accelerator", "cpu")
+    assert entries[0]["config"]["model_name"] != other[0]["config"]["model_name"]
+    half = planned(tmp_path, "net.py:half", "--input", "bf16[2,8]", "--accelerator", "cpu")
+    assert {entry["config"]["dtype"] for entry in half} == {"bfloat16"}
+    [name] = {entry["config"]["model_name"] for entry in planned(tmp_path, "pack:make", "--accelerator", "cpu")}
+    assert name.startswith("pack:make@")
+    assert "beside net.py" in typed(tmp_path, "run", "net.py", "--suite-name", "dummy", code=2).stderr
+    assert "write an input as" in typed(tmp_path, "run", "net.py:MyNet", "--input", "float[2]", code=2).stderr
+    assert "there is no such file" in typed(tmp_path, "run", "gone.py", code=2).stderr
+
+
+def test_a_name_of_timm_is_the_experiment_of_its_suite(tmp_path):
+    ours = planned(tmp_path, "timm:resnet18", "--accelerator", "cpu")
+    theirs = planned(tmp_path, "--suite-name", "timm_models", "--only", "resnet18", "--accelerator", "cpu")
+    assert [entry["experiment_id"] for entry in ours] == [entry["experiment_id"] for entry in theirs]
+
+
+@pytest.mark.slow
+def test_a_model_too_large_for_the_machine_is_a_record(tmp_path):
+    write(tmp_path, "large.py", WITH_INPUTS.replace("(8, 4)", "(10**6, 10**8)"))
+    done = typed(tmp_path, "run", "large.py", "--xla", "None", "--dynamo", "None", *FAST, code=3)
+    assert "large.py:MyNet was not tried" in done.stderr
+    assert [record["status"] for record in records(tmp_path)] == ["oom"]

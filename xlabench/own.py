@@ -1,0 +1,123 @@
+"""Models of the user's own on the command line: `xlabench run mymodel.py`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from xlabench.command import EXIT_DONE, say
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from runner.plan import PlanRequest
+    from runner.suites.base import OwnFound
+    from xlabench.command import Parser
+
+_TIMEOUT_S = 1800.0
+_SELECTING = (
+    *("suite_name", "config", "ops_of", "filter", "exclude", "only", "models_file", "filter_by_tier"),
+    *("exclude_by_tier", "smoke", "plan"),
+)
+
+
+def add_own_flags(parser: Parser) -> None:
+    """Add what names models of one's own."""
+    group = parser.add_argument_group("your own model")
+    parser.set_defaults(files_are="own")
+    group.add_argument(
+        "own",
+        nargs="*",
+        metavar="MODEL",
+        help="mymodel.py, mymodel.py:MyNet, package.module:make, model.pt2, a folder or config.json of transformers, "
+        "timm:NAME, torchvision:NAME; its results are verified",
+    )
+    group.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="TYPE[SIZES]",
+        help="an input, as 'f32[8,3,224,224]', 'i64[8,128]<30522' or 'mask=bool[8,128]'; several in their order "
+        "(default: those of the model's example_inputs())",
+    )
+    group.add_argument("--no-verify", action="store_true", help="time a model of your own, and do not compare")
+
+
+def settle(parsed: argparse.Namespace) -> None:
+    """Set what models of one's own have by default: they are verified, and measured on their own.
+
+    Raises:
+        UsageError: flags that select other models stand beside them, or --input stands alone.
+    """
+    from runner.errors import UsageError
+
+    words: list[str] = getattr(parsed, "own", [])
+    if not words:
+        if getattr(parsed, "input", []):
+            raise UsageError("--input is of a model of your own; name one, as in `xlabench run mymodel.py`")
+        return
+    for name in _SELECTING:
+        if getattr(parsed, name, None):
+            flag = "--" + name.replace("_", "-")
+            raise UsageError(f"{flag} selects models of suites; leave it out beside {words[0]}")
+    if not getattr(parsed, "verify_only", False):
+        parsed.verify = not parsed.no_verify
+
+
+def with_own(parsed: argparse.Namespace, request: PlanRequest, named: Mapping[str, Path]) -> PlanRequest:
+    """Return the request for the models that the command names; each is tried once, where the first one is measured.
+
+    Raises:
+        UsageError: one cannot be used.
+    """
+    from runner.suites.own.reference import TIMM
+
+    words: list[str] = getattr(parsed, "own", [])
+    if not words:
+        return request
+    zoo = [f"timm_models/{word.removeprefix(TIMM)}" for word in words if word.startswith(TIMM)]
+    own = _found(parsed, [word for word in words if not word.startswith(TIMM)], _python(request, named))
+    return replace(
+        request,
+        suites=(*(("own",) if own else ()), *(("timm_models",) if zoo else ())),
+        only=(*(f"own/{found.model.name}" for found in own), *zoo),
+        context=replace(request.context, own=own),
+    )
+
+
+def _python(request: PlanRequest, named: Mapping[str, Path]) -> str:
+    """Return the interpreter of the first environment."""
+    from runner.plan.interpreters import interpreter_of
+
+    name, python = request.environments[0] if request.environments else ("default", None)
+    return interpreter_of(name, python or named.get(name))
+
+
+def _found(parsed: argparse.Namespace, words: Sequence[str], python: str) -> tuple[OwnFound, ...]:
+    """Return the models; a command asks once."""
+    from runner.plan import interpreters
+    from runner.suites.own import look
+    from runner.suites.own.trial import Asked
+
+    known: tuple[OwnFound, ...] | None = getattr(parsed, "own_found", None)
+    if known is None:
+        known = look.look(
+            words,
+            Asked(
+                inputs=tuple(parsed.input),
+                batch_size=parsed.batch_size,
+                weights=parsed.weights or "random",
+                seed=getattr(parsed, "seed", None) or 1337,
+            ),
+            python=python,
+            variables={**os.environ, **interpreters.variables(python)},
+            timeout_s=float(getattr(parsed, "subprocess_timeout", None) or _TIMEOUT_S),
+        )
+        parsed.own_found = known
+        for found in known:
+            if found.too_large:
+                say(f"{found.source.name} was not tried: {found.too_large}.", EXIT_DONE)
+    return known
