@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -66,6 +67,24 @@ def test_it_holds_every_file_that_is_read_at_run_time(wheel: Path) -> None:
     assert VERSION in wheel.name
 
 
+def try_it(place: Path, scratch: Path) -> None:
+    """Use the command, the store and the first page of an environment, in a folder that is no checkout."""
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    env["XLABENCH_HOME"] = str(scratch / "home")
+
+    def done(*words: str) -> str:
+        answer = subprocess.run(words, cwd=scratch, env=env, capture_output=True, text=True, timeout=300, check=False)
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+        return answer.stdout
+
+    command = str(place / "bin" / "xlabench")
+    assert VERSION in done(command, "--version")
+    assert "inductor" in done(command, "plan", "--suite-name", "dummy")
+    done(command, "ingest", str(ROOT / "tests" / "data" / "showcase"))
+    assert "resnet18" in done(command, "report")
+    assert done(str(place / "bin" / "python"), "-c", FIRST_PAGE).strip() == "Overview"
+
+
 def test_it_works_where_there_is_no_checkout(wheel: Path, tmp_path: Path) -> None:
     """A new environment that has the dependencies and the wheel: the command, the store and the first page."""
     place = tmp_path / "venv"
@@ -75,17 +94,18 @@ def test_it_works_where_there_is_no_checkout(wheel: Path, tmp_path: Path) -> Non
     (site / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
     install = ["pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index", "--force-reinstall"]
     subprocess.run([sys.executable, "-m", *install, str(wheel)], check=True, timeout=300)
-    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    env["XLABENCH_HOME"] = str(tmp_path / "home")
+    try_it(place, tmp_path)
 
-    def done(*words: str) -> str:
-        answer = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300, check=False)
-        assert answer.returncode == 0, answer.stdout + answer.stderr
-        return answer.stdout
 
-    command = str(place / "bin" / "xlabench")
-    assert VERSION in done(command, "--version")
-    assert "resnet18" in done(command, "plan", "--smoke")
-    done(command, "ingest", str(ROOT / "tests" / "data" / "showcase"))
-    assert "resnet18" in done(command, "report")
-    assert done(str(python), "-c", FIRST_PAGE).strip() == "Overview"
+@pytest.mark.thorough
+@pytest.mark.parametrize("version", ["3.12", "3.13"])
+def test_it_works_on_other_versions_of_python(wheel: Path, tmp_path: Path, version: str) -> None:
+    """With the newest packages of that version, as its user installs them."""
+    interpreter = shutil.which(f"python{version}")
+    if interpreter is None:
+        pytest.skip(f"python{version} is not installed")
+    place, uv = tmp_path / "venv", str(Path(sys.executable).with_name("uv"))
+    subprocess.run([uv, "venv", "--quiet", "--python", interpreter, str(place)], check=True, timeout=300)
+    into = ["--python", str(place / "bin" / "python"), "--constraint", str(ROOT / "constraints" / "latest.txt")]
+    subprocess.run([uv, "pip", "install", "--quiet", *into, f"{wheel}[dashboard]"], check=True, timeout=500)
+    try_it(place, tmp_path)
