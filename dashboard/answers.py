@@ -41,9 +41,9 @@ def geomean_sentences(means: pd.DataFrame, baseline: str, rows: pd.DataFrame) ->
     found = with_series(compared(means, baseline))
     found = found[found["geomean"].notna()]
     ordered = sorted(each(found), key=_order)
-    models: dict[tuple[Any, ...], list[str]] = {}
+    models: dict[tuple[Any, ...], list[Any]] = {}
     for row in each(rows[rows["speedup"].notna()]):
-        models.setdefault((row.suite, row.test, row.accelerator, row.variant), []).append(row.model)
+        models.setdefault((row.suite, row.test, row.accelerator, row.variant), []).append(row)
     return [_sentence(row, baseline, models) for row in ordered]
 
 
@@ -121,6 +121,34 @@ def _mover(row: Any, change: SpeedupChange, baseline: str, others: Sequence[tupl
     return f"{said}; {names}: {still}, so only the ratio moved ({escape(shown.series)} {from_to(ratios)})"
 
 
+def fares(
+    series: str, baseline: str, numbers: Mapping[str, int], unit: str, named: str = "", unknown: str = "no interval"
+) -> str:
+    """Say on how many models or operators a series is slower, faster, neither or unknown, what is none left out.
+
+    Args:
+        series: the backend.
+        baseline: its name.
+        numbers: how many, by `slower`, `faster`, `same` and `unknown`.
+        unit: what is counted, `model` or `operator`.
+        named: those that are slower, as markdown in brackets.
+        unknown: what the unknown ones lack.
+    """
+    first = {"slower": "is slower than", "faster": "is faster than", "same": "shows no difference from"}
+    later = {"slower": "slower on", "faster": "faster on", "same": "no difference seen on", "unknown": f"{unknown} on"}
+    some = {word: number for word, number in numbers.items() if number}
+    total = count(sum(some.values()), escape(unit))
+    parts: list[str] = []
+    for word, number in some.items():
+        more = named if word == "slower" else ""
+        if parts:
+            parts.append(f"{later[word]} {number}{more}")
+        else:
+            leads = first.get(word, f"has {escape(unknown)} against")
+            parts.append(f"**{escape(series)}** {leads} {escape(baseline)} on **{number} of {total}**{more}")
+    return ", ".join(parts)
+
+
 def no_speedup(frame: pd.DataFrame, baseline: str) -> str:
     """Say that there is no speedup, with the most frequent reason."""
     reasons = frame["speedup_reason"].dropna().value_counts()
@@ -133,13 +161,16 @@ def section_title(keys: Iterable[Any]) -> str:
     return " · ".join(escape(key) for key in keys if key)
 
 
-def _sentence(row: Any, baseline: str, models: Mapping[tuple[Any, ...], Sequence[str]]) -> str:
+def _sentence(row: Any, baseline: str, models: Mapping[tuple[Any, ...], Sequence[Any]]) -> str:
     """Return the verdict on a mean, what it rests on and where, as one sentence of markdown."""
     names = models.get((row.suite, row.test, row.accelerator, row.variant), ())
-    over = escape(f"{names[0]} only") if row.n == 1 and names else f"geomean of {count(int(row.n), 'model')}"
+    unit = "operator" if row.suite == "operators" else "model"
+    over = escape(f"{names[0].model} only") if row.n == 1 and names else f"geomean of {count(int(row.n), unit)}"
     where = escape(f"{row.test} on {row.accelerator}, {row.suite}")
     where += "; cross-device, so no verdict" if row.cross_device else ""
     bounds = (row.geomean_low, row.geomean_high)
+    if row.n == 1 and len(names) == 1 and not row.cross_device:
+        bounds = (names[0].speedup_low, names[0].speedup_high)
     return f"{verdict(row.series, row.geomean, *bounds, baseline=baseline, over=over)} in {where}"
 
 

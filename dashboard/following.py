@@ -49,7 +49,7 @@ def _strip(wanted: tuple[int, ...]) -> None:
 def _line(job: Job) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"my-job-{job.job_id}"):
         st.markdown(
-            f"{jobs.badge(job)} **Job {job.job_id}** {escape(shortened(job.label))}{_far(job)}", width="stretch"
+            f"**Job {job.job_id}** {escape(shortened(job.label))}: {jobs.badge(job)}{_far(job)}", width="stretch"
         )
         if st.button("Look at it", key=f"to-job-{job.job_id}", type="tertiary", icon=":material/arrow_forward:"):
             launching.to_job(job.job_id)
@@ -63,12 +63,13 @@ def _line(job: Job) -> None:
 
 def _far(job: Job) -> str:
     if is_over(job):
-        return f": {escape(jobs.explained(job))}" if job.state != "done" or job.message else ""
+        said = jobs.explained(job) if job.state != "done" or job.message else ""
+        return f", {escape(said)}" if said else ""
     came = progress(job)
     if came is not None:
-        return f": {came.done:,} of {came.planned:,} records"
+        return f", {came.done:,} of {came.planned:,} records"
     said = jobs.explained(job)
-    return f": {escape(said)}" if said else ""
+    return f", {escape(said)}" if said else ""
 
 
 def _found(wanted: list[int] | tuple[int, ...]) -> list[Job]:

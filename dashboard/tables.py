@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
     from streamlit.elements.lib.column_types import ColumnConfig
 
-Kind = Literal["text", "ratio", "ms", "seconds", "number", "decimal", "MiB", "percent", "time", "verdict", "line"]
+Kind = Literal[
+    "text", "ratio", "small ratio", "ms", "seconds", "number", "decimal", "MiB", "percent", "time", "verdict", "line"
+]
 """`verdict`: text that begins with the sign of one (`verdicts.text`), never pinned, as the browser draws pinned columns
 pale; `line`: a list of numbers."""
 
 _FORMATS: dict[str, str] = {
     "ratio": f"%.2f{TIMES}",
+    "small ratio": f"%.3g{TIMES}",
     "ms": "%.3f",
     "seconds": "%.3f",
     "number": "%d",
@@ -51,6 +54,7 @@ _NO_REASON = "no value"
 _STYLED_ROWS = 2000
 """Most rows whose verdicts are coloured: a style is sent cell by cell."""
 _ROWS_WHOLE = 15
+_FEW_DIGITS = 0.1
 _MOST_PX = 560
 
 
@@ -126,6 +130,7 @@ def show(
         identity: of the rows. A selection is a position: where the rows may change under it, other rows need another
             identity, so that it never passes on to a row that nobody selected.
     """
+    columns = {name: _with_digits(column, frame.get(name)) for name, column in columns.items()}
     shown = [name for name in columns if name in frame.columns]
     selects = on_select != "ignore"
     drawn = frame.head(LAZY_ROWS) if selects else frame
@@ -174,6 +179,15 @@ def show_statuses(
         alt=alt,
     )
     downloads.below(frame[shown], key, file_name, {"Results, one row each": sql})
+
+
+def _with_digits(column: Column, values: pd.Series | None) -> Column:
+    """Return a column of ratios with three significant digits where two decimals would leave one or none."""
+    if column.kind != "ratio" or values is None:
+        return column
+    known = pd.to_numeric(values).dropna()
+    few = len(known) > 0 and bool(((known > 0) & (known < _FEW_DIGITS)).any())
+    return replace(column, kind="small ratio") if few else column
 
 
 def display(frame: pd.DataFrame, columns: Mapping[str, Column]) -> pd.DataFrame:

@@ -25,4 +25,4 @@ def findings_table(con: Connection, runs: Iterable[str]) -> Table:
     """Return one row per kind of finding in these runs, the commonest first."""
     rows = fetch(con, named("findings"), {"runs": sorted(set(runs))})
     body = tuple((summary(row["code"]), int(row["results_n"]), row["example"], row["next_step"]) for row in rows)
-    return Table(title="Reasons for doubt", columns=_COLUMNS, rows=body)
+    return Table(title="Measurement warnings", columns=_COLUMNS, rows=body)

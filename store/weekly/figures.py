@@ -56,8 +56,9 @@ def _speedups(con: Connection, lane: Lane, baseline: str) -> list[Figure]:
         title = ", ".join([f"Speedup over {baseline}", test, *([suite] if several else []), lane.name])
         counts = sorted({row["n"] for row in ours})
         n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        models = "the one paired model" if n == "1" else f"the {n} paired models"
         drawn = svg.lines(title, _days(lane), _lines(lane, ours, "geomean"), log=True)
-        made.append(Figure(title, f"Geometric mean over the {n} paired models of each run; log scale", drawn))
+        made.append(Figure(title, f"Geometric mean over {models} of each run; log scale", drawn))
     return made
 
 

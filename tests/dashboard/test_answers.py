@@ -6,24 +6,36 @@ import pandas as pd
 import pytest
 
 from dashboard import answers
-from dashboard.words import interval
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "told"),
+    ("value", "low", "high", "said"),
     [
-        (0.37, 48.81, f", 95 % {interval(0.37, 48.81)}: no difference shown) in"),
-        (1.02, 1.9, f", 95 % {interval(1.02, 1.9)}) in"),
-        (0.2, 0.9, f", 95 % {interval(0.2, 0.9)}) in"),
-        (float("nan"), float("nan"), "(geomean of 6 models) in"),
+        (4.2, 0.37, 48.81, "No significant difference between"),
+        (1.4, 1.02, 1.9, "faster** than inductor (95 % CI"),
+        (0.4, 0.2, 0.9, "slower** than inductor (95 % CI"),
+        (1.4, float("nan"), float("nan"), "faster** than inductor (no interval, geomean of 6 models) in"),
     ],
 )
-def test_a_mean_whose_interval_holds_1_is_no_difference(low, high, told):
+def test_a_mean_whose_interval_holds_1_is_no_difference(value, low, high, said):
     row = {
         "variant": "openxla+dynamo", "backend": "openxla+dynamo", "run_id": "a", "baseline_run_id": "a", "n": 6,
         "test": "eval", "accelerator": "cpu", "suite": "torchbench", "cross_device": False,
-        "geomean": 1.4, "geomean_low": low, "geomean_high": high,
+        "geomean": value, "geomean_low": low, "geomean_high": high,
     }  # fmt: skip
-    [said] = answers.geomean_sentences(pd.DataFrame([row]), "inductor")
-    assert f"{told} eval on cpu, torchbench" in said
-    assert ("no difference" in said) == ("no difference" in told)
+    [sentence] = answers.geomean_sentences(pd.DataFrame([row]), "inductor", pd.DataFrame({"speedup": []}))
+    assert said in sentence
+    assert sentence.endswith("in eval on cpu, torchbench")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ({"slower": 0, "faster": 1, "same": 0}, "**x** is faster than inductor on **1 of 1 model**"),
+        ({"slower": 2, "faster": 1, "unknown": 3},
+         "**x** is slower than inductor on **2 of 6 models** (a), faster on 1, no interval on 3"),
+        ({"same": 2}, "**x** shows no difference from inductor on **2 of 2 models**"),
+    ],
+)  # fmt: skip
+def test_how_a_series_fares_leaves_out_what_is_none(numbers, said):
+    assert answers.fares("x", "inductor", numbers, "model", " (a)") == said

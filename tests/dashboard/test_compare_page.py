@@ -333,7 +333,7 @@ def test_what_is_said_is_kept_with_name_and_time(opened, tmp_path):
     assert entry.what == "newly failing: torchbench resnet50 eval openxla+dynamo on Example CPU"
     words = text(at)
     said = f"{entry.created_at:%Y-%m-%d %H:%M} UTC, ann (unverified)"
-    assert f"{said}: filed as \\#7; assigned to bob; “\\<i\\>a\\</i\\> driver”" in words
+    assert f"{said}: filed as \\#7; assigned to bob; note: \\<i\\>a\\</i\\> driver" in words
     row = tables(opened(a=LAST, b=NOW))[0].iloc[0]
     assert (row["state"], row["assignee"], row["note"]) == ("● filed as #7", "bob", "<i>a</i> driver")
 

@@ -10,7 +10,13 @@ from tests.dashboard.opened import open_page, text
 ROOT = Path(__file__).resolve().parents[2]
 OURS = {
     "dashboard/again.py": ["label", "meaning"],
-    "dashboard/answers.py": ["change.backend.word", "over"],
+    "dashboard/answers.py": [
+        "change.backend.word",
+        "first.get(word, f'has {escape(unknown)} against')",
+        "named",
+        "numbers",
+        "over",
+    ],
     "dashboard/downloads.py": ["sql"],
     "dashboard/empty.py": ["selection.active()", "title", "what"],
     "dashboard/filters.py": ["help_text", "label", "word"],

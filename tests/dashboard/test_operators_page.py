@@ -77,7 +77,7 @@ def test_an_operator_near_its_floor_has_a_ratio_and_no_verdict(monkeypatch, stor
     row = tables(at)[0].iloc[0]
     assert row["speedup openxla+dynamo"] == f"10.00{TIMES}"
     assert row["note"] == "openxla+dynamo: below 3 times the time of an empty sync"
-    assert "no verdict on 1" in text(at)
+    assert "has no verdict against inductor on **1 of 1 operator**" in text(at)
     against = open_page(monkeypatch, store, "operators", baseline=["openxla+dynamo"])
     assert tables(against)[0].iloc[0]["note"] == "inductor: the baseline is below 3 times the time of an empty sync"
 

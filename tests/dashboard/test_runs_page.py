@@ -35,7 +35,7 @@ def store(factory, tmp_path_factory):
 
 
 def test_doubts_of_every_process_are_listed_and_counted_once(monkeypatch, store):
-    at = open_page(monkeypatch, store[0], "runs", section=["Doubts"])
+    at = open_page(monkeypatch, store[0], "runs", section=["Measurement warnings"])
     assert "**other programs were busy**: 1 of 1 result" in text(at)
     findings, warnings = tables(at)[2:4]
     assert list(findings["processes_n"]) == [2]

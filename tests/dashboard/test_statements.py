@@ -29,7 +29,10 @@ VIEWS = [
     ("trends", {"run": NIGHTLY}),
     ("trends", {"run": NIGHTLY, "backend": "openxla+dynamo", "test": "eval"}),
     *(("model", ONE | {"part": part}) for part in ("Samples", "Metrics", "Programs", "History")),
-    *(("runs", {"run": NIGHTLY, "section": section}) for section in ("Doubts", "What differs", "Records")),
+    *(
+        ("runs", {"run": NIGHTLY, "section": section})
+        for section in ("Measurement warnings", "What differs", "Records")
+    ),
 ]
 UNFOLDED = {
     "overview": ("moved", "pairing", "findings"),

@@ -64,7 +64,7 @@ def show(view: View, found: Review) -> None:
     _listed(view, found, "new in the plan", "Tried in B only", found.added)
     _programs(view, found)
     if found.across_runs:
-        _dropped(view)
+        _dropped(view, found)
         _settings(view, found)
     _cells(view, found, "Unchanged", "same")
     _consequences(view, found)
@@ -229,12 +229,15 @@ def _filtered(view: View, frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def _dropped(view: View) -> None:
-    """Draw the configurations that stopped reporting: the newest run of their label does not even plan them."""
+def _dropped(view: View, found: Review) -> None:
+    """Draw what the newest run of B's label does not even plan, and an earlier one did."""
     frame = _filtered(view, data.rows(view.snapshot, "dropped", view.selection.unfiltered()))
+    runs = data.runs(view.snapshot)
+    labels = set(runs.loc[runs["run_id"] == found.new.run_id, "run_label"])
+    frame = frame[frame["run_label"].isin(labels)]
     if frame.empty:
         return
-    title = f"Dropped: planned by earlier runs of a label, not by its newest ({len(frame)})"
+    title = f"Dropped: planned by earlier runs of this label, not by its newest ({len(frame)})"
     with st.expander(title, key="part-dropped", on_change="rerun") as part:
         if not part.open:
             return

@@ -248,6 +248,7 @@ def _line(entry: Entry) -> str:
     if entry.assignee is not None:
         said.append(f"assigned to {escape(entry.assignee)}" if entry.assignee else "assigned to nobody")
     if entry.note:
-        said.append(f"“{escape(entry.note)}”")
+        # Last and without quotes: the address of a link takes in what follows it.
+        said.append(f"note: {escape(entry.note)}")
     name = escape(entry.who) + ("" if entry.verified else " (unverified)")
     return f"{when(entry.created_at)}, {name}: {'; '.join(said)}"

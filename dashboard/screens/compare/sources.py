@@ -22,7 +22,7 @@ def statements(view: View, found: Review) -> dict[str, str]:
         "Rounds of the processes of B": _written("process_rounds", run=found.new.run_id),
         "Noise floors: pairs of equal processes of other runs": _written("aa_pairs", runs=runs),
         "How far runs of different days lie apart": _written("between_runs", runs=runs),
-        "Reasons for doubt": _written("findings", runs=runs),
+        "Measurement warnings": _written("findings", runs=runs),
         "Programs that differ": data.statement("structure", view.selection.unfiltered(), **structure(found)),
     }
     for accelerator in _accelerators(found):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dashboard import answers
 from dashboard.answers import SECTION
 from dashboard.rows import each, sections
-from dashboard.words import count, escape, listed, ratio, shortened
+from dashboard.words import escape, listed, ratio, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,12 +42,11 @@ def _sentence(keys: tuple[str, ...], part: pd.DataFrame, baseline: str) -> str:
     slower = part[verdicts == "slower"].sort_values("speedup")
     worst = [f"{escape(shortened(row.model))} {ratio(row.speedup)}" for row in each(slower.head(_NAMED))]
     named = f" ({listed(worst)}{' …' if len(slower) > _NAMED else ''})" if worst else ""
-    others = [f"faster on {int((verdicts == 'faster').sum())}"]
-    if between := int((verdicts == "same").sum()):
-        others.append(f"no difference seen on {between}")
-    if without := int(verdicts.isna().sum()):
-        others.append(f"no verdict on {without}")
-    return (
-        f"In {escape(keys[0])} on {escape(keys[1])} **{escape(keys[2])}** is slower than {escape(baseline)} on "
-        f"**{len(slower)} of {count(len(part), 'operator')}**{named}, {', '.join(others)}"
-    )
+    numbers = {
+        "slower": len(slower),
+        "faster": int((verdicts == "faster").sum()),
+        "same": int((verdicts == "same").sum()),
+        "unknown": int(verdicts.isna().sum()),
+    }
+    said = answers.fares(keys[2], baseline, numbers, "operator", named, "no verdict")
+    return f"In {escape(keys[0])} on {escape(keys[1])} {said}"

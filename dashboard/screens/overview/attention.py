@@ -29,7 +29,7 @@ def show(view: View, base: dict[str, Any] | None) -> None:
     """Draw the short list: one line per kind of finding, each a link to the page that shows it."""
     found = data.rows(view.snapshot, "attention", view.selection)
     st.subheader("Needs attention", anchor=False)
-    if found.empty:
+    if found.empty and _lowered(view).empty:
         st.markdown("Nothing: every planned experiment has a result, and none is slower than the baseline.")
     with st.container(gap=None, key="attention-list"):
         for finding in dict.fromkeys(found["finding"]):
@@ -93,8 +93,7 @@ def _states(view: View) -> str:
 
 def _fallbacks(view: View) -> None:
     """Name the ops that XLA does not lower, those that most models call first."""
-    ops = data.fallback_ops(view.snapshot, view.selection)
-    lower = ops[(ops["klass"] != "host_read") & (ops["calls_per_iteration"] > 0)]
+    lower = _lowered(view)
     if lower.empty:
         return
     models = lower.groupby("op")["model"].nunique().sort_values(ascending=False)
@@ -102,6 +101,12 @@ def _fallbacks(view: View) -> None:
     others = f" and {len(models) - _NAMED} more" if len(models) > _NAMED else ""
     text = f"**{count(len(models), 'op')} fell back to the CPU** · {', '.join(named)}{others}"
     _line(view, "fallback-ops", "fallbacks", text)
+
+
+def _lowered(view: View) -> pd.DataFrame:
+    """Return the calls of ops that XLA does not lower."""
+    ops = data.fallback_ops(view.snapshot, view.selection)
+    return ops[(ops["klass"] != "host_read") & (ops["calls_per_iteration"] > 0)]
 
 
 def _finding(row: Any) -> str:

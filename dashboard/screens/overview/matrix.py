@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from base64 import b64encode
 from html import escape as html
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +18,7 @@ from dashboard.screens import opening
 from dashboard.screens.overview import scoreboard
 from dashboard.screens.overview.cells import is_baseline
 from dashboard.verdicts import look
-from dashboard.words import DASH, STATUS_WORDS, count, interval, missing, ratio, share, shortened
+from dashboard.words import DASH, STATUS_WORDS, count, escape, interval, missing, ratio, share, shortened
 from store.stats.spread import Ratio, Spread, spread
 
 if TYPE_CHECKING:
@@ -175,18 +176,20 @@ def _cell(view: View, name: str, row: Any | None, spreads: dict[tuple[Any, ...],
         why = "no speedup" if row.note == DASH else row.note.removeprefix("no speedup: ")
         lines = [shortened(why, _LONGEST), _passed(row)]
         return f'{opened}<a href="{address}" target="_self">{DASH}</a>{_small(lines)}</td>'
-    word, ink = _word(row, len(behind.models))
+    word, ink = _word(row, behind)
     first = f'<a href="{address}" target="_self" style="color:{ink}">{ratio(row.geomean)}</a> <em>{html(word)}</em>'
     lines = [_sure(row, behind), _counts(behind), _passed(row)]
     return f"{opened}{_spark(row.trend)}{first}{_change(view, row)}{_small(lines)}</td>"
 
 
-def _word(row: Any, models: int) -> tuple[str, str]:
-    """Return what a mean says in a word, and its colour."""
-    if missing(row.geomean_low):
-        few = "one model" if models == 1 else f"{models} models, no interval"
+def _word(row: Any, behind: Spread) -> tuple[str, str]:
+    """Return what a mean says in a word, and its colour: of one model what its own interval says."""
+    models = len(behind.models)
+    alone = models == 1 and not row.cross_device and not behind.unknown
+    if missing(row.geomean_low) and not alone:
+        few = "one model, no interval" if models == 1 else f"{models} models, no interval"
         return ("cross-device" if row.cross_device else few), "inherit"
-    if row.geomean_low <= 1 <= row.geomean_high:
+    if behind.same if alone else row.geomean_low <= 1 <= row.geomean_high:
         return "no difference shown", "inherit"
     if row.geomean > 1:
         return "faster", look("faster").colour
@@ -245,11 +248,13 @@ def _spark(values: Any) -> str:
     points = [(3 + at * step, 17 - 14 * (value - low) / reach) for at, value in enumerate(logs)]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     x, y = points[-1]
-    return (
-        f'<svg width="70" height="20" role="img" aria-label="last {count(len(values), "run")}">'
+    drawn = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="70" height="20">'
         f'<polyline points="{line}" fill="none" stroke="#8A8A8A" stroke-width="1.3"/>'
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2" fill="#2563C9"/></svg>'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2" fill="#3A7BE0"/></svg>'
     )
+    source = b64encode(drawn.encode()).decode()
+    return f'<img width="70" height="20" alt="means of {len(values)} runs" src="data:image/svg+xml;base64,{source}">'
 
 
 def models(view: View) -> None:
@@ -259,7 +264,8 @@ def models(view: View) -> None:
     if rows.empty:
         return
     frame, order, series = heat_rows(rows)
-    st.subheader(f"{count(rows['model'].nunique(), 'model')} by backend", anchor=False)
+    unit = "operator" if set(rows["suite"]) == {"operators"} else "model"
+    st.subheader(f"{count(rows['model'].nunique(), escape(unit))} by backend", anchor=False)
     if len(order) > ROWS_DRAWN:
         st.caption(f"The first {ROWS_DRAWN} rows; filter for others.")
         order = order[:ROWS_DRAWN]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SECTIONS: dict[str, Callable[[View, pd.DataFrame], None]] = {
     "Experiments": experiments.show,
-    "Doubts": doubts.show,
+    "Measurement warnings": doubts.show,
     "What differs": differs.show,
     "Records": records.show,
 }

@@ -1,4 +1,4 @@
-"""Doubts: findings and warnings of every process of the run, not of the first one only."""
+"""Measurement warnings: findings and warnings of every process of the run, not of the first one only."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _table(view: View, frame: pd.DataFrame, name: str, columns: dict[str, Column
         shown,
         tables.without_constant(columns, shown, ["suite", "accelerator", "environment"]),
         key=name,
-        alt="Doubts about the results of the run",
+        alt="Measurement warnings of the results of the run",
         file_name=view.file_name(name.replace("_", "-")),
         sql=data.statement(name, view.selection),
     )

@@ -75,7 +75,7 @@ def _columns() -> dict[str, Column]:
         "purpose": Column("Purpose", help="benchmark, calibration, confirmation, payoff, reported by another tool."),
         "replica": Column("Process", "number", help="Measuring process of the experiment, from 0."),
         "attempt": measured("attempt"),
-        "twin_of": Column("Twin of", help="A hidden A/A twin: it is in no rate."),
+        "twin_of": Column("A/A control of", help="An A/A control measures the same once more: it is in no rate."),
         "status": Column("Status"),
         "latency_s": measured("latency_s"),
         "steady_n": Column("n", "number", help="Steady samples behind the latency."),

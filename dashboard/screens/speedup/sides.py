@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from dashboard import answers
 from dashboard.rows import each
-from dashboard.words import count, escape, listed, ratio
+from dashboard.words import escape, listed, ratio
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,12 +48,11 @@ def _sentence(keys: tuple[str, str, str], part: list[Any], baseline: str) -> str
     slower = sorted((row.speedup, row.model) for row in part if row.speedup_high < 1)
     worst = [f"{escape(model)} {ratio(speedup)}" for speedup, model in slower]
     named = f" ({listed(worst, _NAMED)})" if worst else ""
-    others = [f"faster on {sum(row.speedup_low > 1 for row in part)}"]
-    if between := sum(row.speedup_low <= 1 <= row.speedup_high for row in part):
-        others.append(f"no difference seen on {between}")
-    if unknown := sum(math.isnan(row.speedup_low) for row in part):
-        others.append(f"{unknown} without interval")
-    return (
-        f"In {escape(f'{test} on {accelerator}')} **{escape(series)}** is slower than {escape(baseline)} on "
-        f"**{len(slower)} of {count(len(part), 'model')}**{named}, {', '.join(others)}"
-    )
+    numbers = {
+        "slower": len(slower),
+        "faster": sum(row.speedup_low > 1 for row in part),
+        "same": sum(row.speedup_low <= 1 <= row.speedup_high for row in part),
+        "unknown": sum(math.isnan(row.speedup_low) for row in part),
+    }
+    said = answers.fares(series, baseline, numbers, "model", named)
+    return f"In {escape(f'{test} on {accelerator}')} {said}"
