@@ -31,12 +31,14 @@ from xlabench import (
     sql,
     worker,
 )
+from xlabench.api import MeasureError, Result, measure
 from xlabench.command import EPILOG, EXIT_DONE, EXIT_INTERRUPTED, EXIT_USAGE, Parser, say
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+__all__ = ["MeasureError", "Result", "main", "measure"]
 VERSION = "0.1.0"
 """The one place of it: `pyproject.toml` reads it from here."""
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlabench.command import EXIT_DONE, say
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
+    from runner.messages import OwnModel
     from runner.plan import PlanRequest
     from runner.suites.base import OwnFound
     from xlabench.command import Parser
@@ -43,7 +44,22 @@ def add_own_flags(parser: Parser) -> None:
         help="an input, as 'f32[8,3,224,224]', 'i64[8,128]<30522' or 'mask=bool[8,128]'; several in their order "
         "(default: those of the model's example_inputs())",
     )
+    group.add_argument(
+        "--backend",
+        action="append",
+        default=[],
+        choices=sorted(_backends()),
+        help="measure under this backend, of any models (default: the four)",
+    )
+    group.add_argument("--pickled", type=Path, help=argparse.SUPPRESS)  # of `xlabench.measure`
     group.add_argument("--no-verify", action="store_true", help="time a model of your own, and do not compare")
+
+
+def _backends() -> frozenset[str]:
+    from runner.backends import BACKENDS
+    from store.identity import backend_name
+
+    return frozenset(backend_name(*pair) for pair in BACKENDS)
 
 
 def settle(parsed: argparse.Namespace) -> None:
@@ -55,14 +71,14 @@ def settle(parsed: argparse.Namespace) -> None:
     from runner.errors import UsageError
 
     words: list[str] = getattr(parsed, "own", [])
-    if not words:
+    if not words and getattr(parsed, "pickled", None) is None:
         if getattr(parsed, "input", []):
             raise UsageError("--input is of a model of your own; name one, as in `xlabench run mymodel.py`")
         return
     for name in _SELECTING:
         if getattr(parsed, name, None):
             flag = "--" + name.replace("_", "-")
-            raise UsageError(f"{flag} selects models of suites; leave it out beside {words[0]}")
+            raise UsageError(f"{flag} selects models of suites; leave it out beside {words[0] if words else 'yours'}")
     if not getattr(parsed, "verify_only", False):
         parsed.verify = not parsed.no_verify
 
@@ -75,8 +91,9 @@ def with_own(parsed: argparse.Namespace, request: PlanRequest, named: Mapping[st
     """
     from runner.suites.own.reference import TIMM
 
+    request = replace(request, backends=tuple(getattr(parsed, "backend", ())))
     words: list[str] = getattr(parsed, "own", [])
-    if not words:
+    if not words and getattr(parsed, "pickled", None) is None:
         return request
     zoo = [f"timm_models/{word.removeprefix(TIMM)}" for word in words if word.startswith(TIMM)]
     own = _found(parsed, [word for word in words if not word.startswith(TIMM)], _python(request, named))
@@ -86,6 +103,16 @@ def with_own(parsed: argparse.Namespace, request: PlanRequest, named: Mapping[st
         only=(*(f"own/{found.model.name}" for found in own), *zoo),
         context=replace(request.context, own=own),
     )
+
+
+def _pickled(folder: Path | None) -> OwnModel | None:
+    """Return the module that `xlabench.measure` has left in a folder of its own."""
+    import msgspec
+
+    from runner.messages import OwnModel
+    from xlabench.api import PICKLED
+
+    return None if folder is None else msgspec.json.decode((folder / PICKLED).read_bytes(), type=OwnModel)
 
 
 def _python(request: PlanRequest, named: Mapping[str, Path]) -> str:
@@ -107,6 +134,7 @@ def _found(parsed: argparse.Namespace, words: Sequence[str], python: str) -> tup
         known = look.look(
             words,
             Asked(
+                pickled=_pickled(parsed.pickled),
                 inputs=tuple(parsed.input),
                 batch_size=parsed.batch_size,
                 weights=parsed.weights or "random",

@@ -30,7 +30,16 @@ def add(verbs: Verbs) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    return measure(parsed, _settings, _print_answer)
+    return measure(parsed, _settings, _tell)
+
+
+def _tell(parsed: argparse.Namespace, run_id: str) -> None:
+    """Print the answer; tell `xlabench.measure`, where it asked, which run it is."""
+    from xlabench.api import RUN
+
+    _print_answer(parsed, run_id)
+    if parsed.pickled is not None:
+        (parsed.pickled / RUN).write_text(run_id, encoding="utf-8")
 
 
 def _print_answer(parsed: argparse.Namespace, run_id: str) -> None:

@@ -90,6 +90,7 @@ def _backends(request: PlanRequest) -> list[tuple[str | None, str | None, str | 
     kinds = request.torch_xla2 or (None,)
     found = [(xla, dynamo, kind) for kind, (xla, dynamo) in product(kinds, pairs) if kind is None or _lazy(xla, dynamo)]
     found = [each for each in found if _asked(each[0], each[1], request)]
+    found = [each for each in found if not request.backends or backend_name(*each) in request.backends]
     baseline = ("PJRT", None, None)
     if request.xla_baseline and baseline not in found:
         found.append(baseline)

@@ -35,6 +35,7 @@ _BESIDE = frozenset({"plan_file", "total_partitions", "partition_id", "context",
 """Fields of a request that may be given beside a plan file."""
 _FLAGS = {
     "suites": "--suite-name",
+    "backends": "--backend",
     "accelerators": "--accelerator",
     "tests": "--test",
     "filters": "--filter",

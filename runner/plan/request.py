@@ -23,6 +23,8 @@ class PlanRequest:
     accelerators: tuple[Accelerator, ...] = ()
     xla: tuple[str | None, ...] = ()
     dynamo: tuple[str | None, ...] = ()
+    backends: tuple[str, ...] = ()
+    """Names of backends, beside both axes."""
     tests: tuple[Test, ...] = ()
     tests_of: Mapping[str, tuple[Test, ...]] = field(default_factory=dict)
     """By suite, where they are others than `tests`."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from runner.messages import OwnModel
     from runner.suites.base import BuildRequest
 
-_WEIGHTS = "its weights are those that its source gives it"
-
 
 @dataclass(kw_only=True)
 class Built:
@@ -36,7 +34,6 @@ class Built:
     loss: Callable[[Any], Any] | None = None
     """Of the output alone; a loss of the source takes the batch, too."""
     files: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 class OwnLoss(torch.nn.Module):  # type: ignore[misc] # mypy does not follow torch
@@ -80,7 +77,6 @@ def build(own: OwnModel, request: BuildRequest) -> Workload:
         batch_size=inputs.batch_size(args, kwargs),
         loss=loss,
         loss_name="its own step" if step and request.test == "train" else loss_name,
-        notes=list(made.notes),
         train_step=_step(step),
         optimizers=_optimizers(made) if step else [],
     )
@@ -88,8 +84,8 @@ def build(own: OwnModel, request: BuildRequest) -> Workload:
 
 def _made(own: OwnModel, request: BuildRequest) -> Built:
     if own.form not in ("file", "module"):
-        module, given, loss, notes = forms.FORMS[own.form](own, request)
-        return Built(module=module, given=given, loss=loss, notes=notes)
+        module, given, loss, names = forms.FORMS[own.form](own, request)
+        return Built(module=module, given=given, loss=loss, names=names)
     base = own.title.rpartition(":")[0]
     found = source.load(own.form, own.place, base)
     if found.sha256 != own.sha256:
@@ -162,7 +158,7 @@ def _own_inputs(made: Built, own: OwnModel, request: BuildRequest) -> tuple[tupl
 def _loss(made: Built, batch: Any, requested: str | None) -> tuple[Callable[[Any], Any], str]:
     """Return the source's own loss where it has one, else the mean square of what the model returns."""
     offered: dict[str, Callable[[Any], Any]] = {}
-    own = _method(made.module, source.LOSS) or made.names.get(source.LOSS)
+    own = made.names.get(source.LOSS) or _method(made.module, source.LOSS)
     if made.loss is not None:
         offered["own"] = made.loss
     elif own is not None and callable(own):

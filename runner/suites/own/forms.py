@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import sys
+import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
     from runner.suites.base import BuildRequest
 
     Given = tuple[tuple[Any, ...], dict[str, Any]] | None
-    Form = tuple[Any, Given, Callable[[Any], Any] | None, tuple[str, ...]]
+    Form = tuple[Any, Given, Callable[[Any], Any] | None, dict[str, Any]]
+    """Module, inputs, a loss of the output alone, and what a source would define beside it."""
 
 _BATCH_SIZE = 8
 _TOKENS = 64
 PICKLE = "module.pkl"
+_MAIN = "own_main"
 
 
 class Exported(torch.nn.Module):  # type: ignore[misc] # mypy does not follow torch
@@ -54,7 +57,7 @@ def _exported(own: OwnModel, request: BuildRequest) -> Form:
     except Exception as error:
         raise OwnModelError(f"{own.title} is no program of torch.export: {described(error)}.") from error
     given = program.example_inputs
-    return module, (given if given is None else (tuple(given[0]), dict(given[1]))), None, ()
+    return module, (given if given is None else (tuple(given[0]), dict(given[1]))), None, {}
 
 
 def _transformers(own: OwnModel, request: BuildRequest) -> Form:
@@ -94,7 +97,7 @@ def _transformers(own: OwnModel, request: BuildRequest) -> Form:
         loss = None if wanted in WITHOUT_LOSS else losses.own_loss
     except ValueError:
         given, loss = None, None
-    return module, given, loss, ()
+    return module, given, loss, {}
 
 
 def _configuration(path: Path, name: str) -> dict[str, Any]:
@@ -134,7 +137,7 @@ def _torchvision(own: OwnModel, request: BuildRequest) -> Form:
     else:
         with weights_asked("random"):
             module = models.get_model(name)
-    return module, _images(_module_of(models, name), weights, request), None, ()
+    return module, _images(_module_of(models, name), weights, request), None, {}
 
 
 def _module_of(models: Any, name: str) -> str:
@@ -165,7 +168,19 @@ def _pickled(own: OwnModel, request: BuildRequest) -> Form:
         content = pickle.loads((path / PICKLE).read_bytes())  # noqa: S301 - written by the process that asks
     except Exception as error:
         raise OwnModelError(f"{own.title} cannot be read in another process: {described(error)}.") from error
-    return content["module"], inputs.called_with(content["module"], content["inputs"]), content.get("loss"), ()
+    _name_main(content["module"], content["loss"])
+    names = {"loss": content["loss"]} if content["loss"] else {}
+    return content["module"], inputs.called_with(content["module"], content["inputs"]), None, names
+
+
+def _name_main(module: Any, loss: Any) -> None:
+    """Give what was defined in `__main__` there a module of its own here: dynamo looks its globals up by the name."""
+    defined = [member for kind in {type(each) for each in module.modules()} for member in vars(kind).values()]
+    for scope in (getattr(each, "__globals__", {}) for each in (*defined, loss)):
+        if scope.get("__name__") == "__main__":
+            here = sys.modules.setdefault(_MAIN, types.ModuleType(_MAIN))
+            vars(here).update(scope)
+            scope["__name__"] = here.__name__ = _MAIN
 
 
 FORMS: dict[OwnForm, Callable[[OwnModel, BuildRequest], Form]] = {

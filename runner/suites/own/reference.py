@@ -23,6 +23,8 @@ _ZOO_NAME = re.compile(r"[A-Za-z0-9][\w.+-]*")
 CONFIG = "config.json"
 TIMM = "timm:"
 TORCHVISION = "torchvision:"
+MEASURED = "measure:"
+"""Begins the name of a module that `xlabench.measure` was given."""
 WANTED = (
     "Name a file such as mymodel.py or mymodel.py:MyNet, package.module:make, model.pt2, a folder with the config.json "
     "of a transformers model, timm:NAME or torchvision:NAME."
@@ -71,6 +73,8 @@ def read(word: str) -> Reference:
     tagged = _TAG.fullmatch(word)
     tag = tagged["tag"] if tagged else None
     bare = tagged["word"] if tagged else word
+    if bare.startswith(MEASURED):
+        raise OwnModelError(f"{bare} was measured from Python: call xlabench.measure again, or name its file.")
     reference = _zoo(bare) or _exported(bare) or _transformers(bare) or _file(bare) or _module(bare)
     if reference is None:
         raise OwnModelError(f"{word}: there is no such model. {WANTED}")

@@ -1,0 +1,259 @@
+"""`xlabench.measure`: measure a module that a script or notebook holds, in the same processes as the command's."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import inspect
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import pandas as pd
+
+    from store.report.table import Report
+
+PICKLED = "own.json"
+RUN = "run"
+"""File in the folder of a module that names the run, once it is in the store."""
+_EXIT_USAGE = 2
+_EXIT_INTERRUPTED = 130
+_HEIGHT_PX = 640
+
+
+class MeasureError(Exception):
+    """The module cannot be measured; the text is one sentence."""
+
+    exit_code = _EXIT_USAGE
+
+
+class Result:
+    """What a call of `measure` found."""
+
+    def __init__(self, report: Report, rows: list[dict[str, Any]], run_id: str) -> None:
+        self._report = report
+        self._rows = rows
+        self.run_id = run_id
+        """Of the run, as `xlabench report --run` takes it."""
+
+    @property
+    def best(self) -> str | None:
+        """Return the backend with the smallest latency among those with a valid result; None: there is none."""
+        valid = [row for row in self._rows if row["valid"] and row["latency_s"] is not None]
+        return str(min(valid, key=lambda row: row["latency_s"])["variant"]) if valid else None
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row per backend and test, as view `speedups` has them."""
+        import pandas as pd
+
+        return pd.DataFrame(self._rows)
+
+    def __str__(self) -> str:
+        from store.report import render
+
+        return render(self._report, "text")
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Return the tables and the chart for a notebook, in a frame of their own, so that no style leaks."""
+        from store.errors import StoreError
+        from store.report.html import Figure, html_page
+        from store.report.ratio_plot import plot_ratios
+
+        figures = []
+        picture = self._report.picture
+        with contextlib.suppress(StoreError):  # without matplotlib, or without a speedup, there is no chart
+            if picture is not None:
+                svg = plot_ratios(picture, self._report.title, "svg").decode()
+                figures = [Figure("Speedup", picture.axis, svg[svg.index("<svg") :], wide=True)]
+        page = html_page(self._report, figures)
+        style = f"width:100%;height:{_HEIGHT_PX}px;border:0"
+        return f'<iframe sandbox style="{style}" srcdoc="{escape(page)}"></iframe>'
+
+
+def measure(
+    module: Any,
+    inputs: Any = None,
+    *,
+    backends: Sequence[str] = (),
+    test: str | Sequence[str] = "eval",
+    loss: Callable[[Any, Any], Any] | None = None,
+    verify: bool = True,
+    processes: int | None = None,
+    repeat: int | None = None,
+    home: Path | str | None = None,
+    show: bool = True,
+) -> Result:
+    """Measure a module under several backends, each in processes of its own, and compare what they return.
+
+    Args:
+        module: an `nn.Module` on the CPU.
+        inputs: of one call: a tensor, a tuple of arguments or a dict; None: those of its `example_inputs()`.
+        backends: names such as `eager`, `inductor`, `openxla+lazytensor`, `openxla+dynamo`; none: all four.
+        test: `eval`, `train`, or both.
+        loss: of the output and the inputs, in train; None: the module's `loss`, else the mean square.
+        verify: compare the results of each backend with eager's.
+        processes: of each experiment; None: as the command.
+        repeat: timed blocks of each process; None: as the command.
+        home: of runs and store, as the command's.
+        show: print how the run goes on stderr.
+
+    Raises:
+        MeasureError: the module cannot be brought to another process, or does not run there.
+    """
+    tests = [test] if isinstance(test, str) else list(test)
+    words = [*(f"--backend={name}" for name in backends), *(f"--test={name}" for name in tests)]
+    words += [] if verify else ["--no-verify"]
+    words += [f"--processes={processes}"] if processes else []
+    words += [f"--repeat={repeat}"] if repeat else []
+    words += [f"--home={home}"] if home is not None else []
+    with tempfile.TemporaryDirectory(prefix="xlabench-module-") as folder:
+        _bring(Path(folder), module, inputs, loss)
+        _run([f"--pickled={folder}", *words], show=show)
+        told = Path(folder) / RUN
+        if not told.exists():
+            raise MeasureError("Nothing was measured; the lines above say why.")
+        return _result(told.read_text(encoding="utf-8"), home)
+
+
+def _bring(folder: Path, module: Any, inputs: Any, loss: Any) -> None:
+    """Write a module so that another process can read it: by cloudpickle, else as a program of torch.export.
+
+    Raises:
+        MeasureError: neither can; it says why.
+    """
+    import msgspec
+
+    from runner.messages import OwnModel
+    from runner.suites.own.reference import MEASURED, tag_of
+
+    if inputs is None:
+        inputs = _example_inputs(module)
+    name, sha256 = f"{MEASURED}{type(module).__name__}", _identity(module, inputs, loss)
+    form, place = _written(folder, module, inputs, loss)
+    own = OwnModel(
+        name=f"{name}@{tag_of(sha256, ())}",
+        form=form,  # type: ignore[arg-type]  # one of two of its words
+        place=place,
+        sha256=sha256,
+        folders=tuple(str(Path(each or ".").resolve()) for each in sys.path),
+    )
+    (folder / PICKLED).write_bytes(msgspec.json.encode(own))
+
+
+def _example_inputs(module: Any) -> Any:
+    found = getattr(module, "example_inputs", None)
+    if found is None:
+        raise MeasureError(f"{type(module).__name__} says no inputs: pass them, as in measure(module, inputs).")
+    return found() if callable(found) else found
+
+
+def _written(folder: Path, module: Any, inputs: Any, loss: Any) -> tuple[str, str]:
+    from runner.suites.own.forms import PICKLE
+
+    failures = []
+    try:
+        import cloudpickle
+
+        content = {"module": module, "inputs": inputs, "loss": loss}
+        (folder / PICKLE).write_bytes(cloudpickle.dumps(content))
+    except Exception as error:  # noqa: BLE001 - whatever a user's object raises is the answer
+        failures.append(f"cloudpickle: {type(error).__name__}: {error}")
+    else:
+        return "pickled", str(folder)
+    try:
+        import torch
+
+        args = inputs if isinstance(inputs, tuple) else () if isinstance(inputs, dict) else (inputs,)
+        program = torch.export.export(module, args, inputs if isinstance(inputs, dict) else None)
+        torch.export.save(program, folder / "module.pt2")
+    except Exception as error:  # noqa: BLE001 - as above
+        failures.append(f"torch.export: {type(error).__name__}: {' '.join(str(error).split())[:200]}")
+    else:
+        return "exported", str(folder / "module.pt2")
+    reasons = "; ".join(failures)
+    raise MeasureError(f"{type(module).__name__} cannot be brought to another process ({reasons}). Measure its file.")
+
+
+def _identity(module: Any, inputs: Any, loss: Any) -> str:
+    """Return the hash of the module's code and form, and of the form of its inputs; not of its weights."""
+    lines = [str(module), _shapes(inputs)]
+    kinds = {type(each) for each in module.modules()} | ({loss} if loss is not None else set())
+    lines += sorted(_text(kind) for kind in kinds if not getattr(kind, "__module__", "").startswith("torch."))
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _text(kind: Any) -> str:
+    try:
+        return inspect.getsource(kind)
+    except (OSError, TypeError):  # typed at a prompt that keeps no text
+        return str(getattr(kind, "__qualname__", kind))
+
+
+def _shapes(inputs: Any) -> str:
+    from torch.utils import _pytree as pytree
+
+    leaves, structure = pytree.tree_flatten(inputs)
+    forms = [f"{each.dtype}{tuple(each.shape)}" if hasattr(each, "shape") else repr(each) for each in leaves]
+    return f"{structure} {forms}"
+
+
+def _run(words: list[str], *, show: bool) -> None:
+    """Run the command in a process of its own; what it says of the run goes to stderr of this one.
+
+    Raises:
+        MeasureError: it refuses.
+        KeyboardInterrupt: as here, so there.
+    """
+    root = str(Path(__file__).resolve().parents[1])
+    path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "xlabench", "run", *words],
+        env={**os.environ, "PYTHONPATH": path},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    said: list[str] = []
+    try:
+        for line in _lines(process):
+            said.append(line)
+            if show:
+                print(line, file=sys.stderr)
+    except KeyboardInterrupt:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+        raise
+    if process.wait() == _EXIT_USAGE:
+        raise MeasureError(said[-1].removeprefix("xlabench: ") if said else "The command refused and did not say why.")
+
+
+def _lines(process: subprocess.Popen[str]) -> Iterator[str]:
+    assert process.stderr is not None  # noqa: S101 - asked for above
+    for line in process.stderr:
+        yield line.rstrip("\n")
+
+
+def _result(run_id: str, home: Path | str | None) -> Result:
+    from store.choose import newest_snapshot
+    from store.filters import Filters
+    from store.paired import baseline_of, paired_report
+    from store.query import connect, fetch, named, with_baseline
+
+    filters = Filters(run=(run_id,))
+    place = Path(home or os.environ.get("XLABENCH_HOME") or "xlabench-data")
+    with connect(newest_snapshot(place / "store")) as con:
+        baseline = baseline_of(con, run_id) or "eager"
+        rows = fetch(con, named("speedups"), with_baseline(filters, baseline, None))
+        return Result(paired_report(con, filters, baseline_backend=baseline), rows, run_id)
