@@ -177,6 +177,20 @@ def test_inputs_and_candidates_as_typed(tmp_path):
     assert "there is no such file" in typed(tmp_path, "run", "gone.py", code=2).stderr
 
 
+def test_only_the_home_s_own_file_leads_from_a_name_to_a_source(tmp_path):
+    """What the plan file and a run's folder say of a source is refused; [models] leads to it from a name."""
+    home = tmp_path / "home"
+    home.mkdir()
+    write(home, "net.py", LINEAR)
+    write(home, "xlabench.toml", '[models.net]\nsource = "net.py"\ninputs = ["f32[2,8]"]\nlaunch = ["ann"]\n')
+    [entry] = planned(tmp_path, "--only", "own/net", "--home", "home", "--backend", "eager", "--test", "eval")
+    assert entry["config"]["source"]["inputs"] == ["f32[2,8]"]
+    assert "lists no such model" in typed(tmp_path, "run", "--only", "own/other", "--home", "home", code=2).stderr
+    text = typed(tmp_path, "plan", "--only", "own/net", "--home", "home", "--format", "yaml").stdout
+    write(tmp_path, "plan.yaml", text)
+    assert "its source is known only to the command" in typed(tmp_path, "run", "--plan", "plan.yaml", code=2).stderr
+
+
 def test_a_name_of_timm_is_the_experiment_of_its_suite(tmp_path):
     ours = planned(tmp_path, "timm:resnet18", "--accelerator", "cpu")
     theirs = planned(tmp_path, "--suite-name", "timm_models", "--only", "resnet18", "--accelerator", "cpu")

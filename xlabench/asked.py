@@ -30,7 +30,7 @@ def asked(parsed: argparse.Namespace) -> tuple[PlanRequest, tuple[Interpreter, .
     request = flags.plan_request(parsed)
     request = found.narrow(request) if found else request
     named = settings_file.interpreters(home, file)
-    request = own.with_own(parsed, request, named)
+    request = own.with_own(parsed, own.with_listed(parsed, request, home, file), named)
     return request, interpreters.look(request, named, getattr(parsed, "threads", None))
 
 

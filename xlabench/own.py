@@ -13,6 +13,7 @@ from xlabench.command import EXIT_DONE, say
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from runner.home.settings_file import SettingsFile
     from runner.messages import OwnModel
     from runner.plan import PlanRequest
     from runner.suites.base import OwnFound
@@ -83,6 +84,35 @@ def settle(parsed: argparse.Namespace) -> None:
         parsed.verify = not parsed.no_verify
 
 
+def with_listed(parsed: argparse.Namespace, request: PlanRequest, home: Path, file: SettingsFile) -> PlanRequest:
+    """Return the request with the sources of the models that `--only own/NAME` names in `[models]` of the home.
+
+    Raises:
+        UsageError: the home lists no such model.
+    """
+    from runner.errors import UsageError
+    from runner.home.models import SUITE
+
+    names = [name.removeprefix(SUITE) for name in request.only if name.startswith(SUITE)]
+    for name in names:
+        if name not in file.models:
+            raise UsageError(f"--only own/{name}: [models] of {home / 'xlabench.toml'} lists no such model")
+    if not names:
+        return request
+    listed = [file.models[name] for name in names]
+    if len({model.inputs for model in listed}) > 1:
+        raise UsageError("--only: models of [models] with different inputs are measured by a command each")
+    parsed.own = [str(home / each.source) if _is_path(each.source) else each.source for each in listed]
+    parsed.input = list(listed[0].inputs)
+    return replace(request, only=tuple(name for name in request.only if not name.startswith(SUITE)))
+
+
+def _is_path(source: str) -> bool:
+    """Say whether a source is a file or folder, and no name of a module or of a library's model."""
+    file = source.partition(":")[0]
+    return "/" in file or file.endswith((".py", ".pt2", ".json")) or ":" not in source
+
+
 def with_own(parsed: argparse.Namespace, request: PlanRequest, named: Mapping[str, Path]) -> PlanRequest:
     """Return the request for the models that the command names; each is tried once, where the first one is measured.
 
@@ -97,10 +127,11 @@ def with_own(parsed: argparse.Namespace, request: PlanRequest, named: Mapping[st
         return request
     zoo = [f"timm_models/{word.removeprefix(TIMM)}" for word in words if word.startswith(TIMM)]
     own = _found(parsed, [word for word in words if not word.startswith(TIMM)], _python(request, named))
+    names = (*request.only, *(f"own/{found.model.name}" for found in own), *zoo)
     return replace(
         request,
-        suites=(*(("own",) if own else ()), *(("timm_models",) if zoo else ())),
-        only=(*(f"own/{found.model.name}" for found in own), *zoo),
+        suites=tuple(dict.fromkeys((*request.suites, *(name.partition("/")[0] for name in names)))),
+        only=names,
         context=replace(request.context, own=own),
     )
 

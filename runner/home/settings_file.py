@@ -1,4 +1,4 @@
-"""`xlabench.toml` of a home: environments, limits, roles, notices. A flag or a variable has the last word."""
+"""`xlabench.toml` of a home: environments, limits, roles, notices, models. A flag or a variable has the last word."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import msgspec
 from runner.errors import UsageError
 from runner.flags import types
 from runner.home.limits import JobLimits
+from runner.home.models import ServerModel
 from runner.home.notices import Notices
 from runner.home.roles import Roles
 
@@ -39,6 +40,8 @@ class SettingsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     jobs: JobLimits = JobLimits()
     roles: Roles = Roles()
     notices: Notices = Notices()
+    models: dict[str, ServerModel] = {}
+    """Sources that jobs may name; what is not listed here no job can have executed."""
 
 
 _TYPES: Mapping[str, Callable[[str], int]] = {

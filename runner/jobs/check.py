@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
 from runner import flags
 from runner.errors import RunnerError, UsageError
+from runner.home.models import SUITE
 from runner.jobs import operators
 from runner.jobs.command import flag_words
 from runner.jobs.plain import plain
@@ -42,7 +44,7 @@ class BadRequest(RunnerError):
         super().__init__(plain(text)[:_LONGEST_REFUSAL])
 
 
-def read(text: str, most_bytes: int, environments: Collection[str]) -> Request:
+def read(text: str, most_bytes: int, environments: Collection[str], models: Collection[str] = ()) -> Request:
     """Return the request of a text, checked.
 
     Raises:
@@ -57,16 +59,17 @@ def read(text: str, most_bytes: int, environments: Collection[str]) -> Request:
         request = decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
         raise BadRequest(f"The request is not of the form: {error}.") from None
-    check(request, environments)
+    check(request, environments, models)
     return request
 
 
-def check(request: Request, environments: Collection[str]) -> None:
+def check(request: Request, environments: Collection[str], models: Collection[str] = ()) -> None:
     """Check what its types cannot say: that names exist, and that the flags it stands for agree.
 
     Args:
         request: of the right form.
         environments: names of `xlabench.toml`.
+        models: names of `[models]` there that whoever asks may have.
 
     Raises:
         BadRequest: with the sentence that the same flags would give.
@@ -84,7 +87,7 @@ def check(request: Request, environments: Collection[str]) -> None:
         asked = planned(parsed)
         if request.plan is None:
             flags.agreeing(flags.settings(parsed))
-            _check_selection(asked)
+            _check_selection(_without_own(asked, models))
     except RecursionError:
         raise BadRequest("The request is nested too deeply.") from None
     except (RunnerError, ValueError, LookupError) as error:
@@ -121,6 +124,21 @@ class _Parser(argparse.ArgumentParser):
         flags.add_plan_flags(parser)
         flags.add_measure_flags(parser)
         return parser
+
+
+def _without_own(asked: PlanRequest, models: Collection[str]) -> PlanRequest:
+    """Return the selection without the models of `[models]`, which only the server's own file leads to a source.
+
+    Raises:
+        UsageError: one is not listed for whoever asks.
+    """
+    own = [name for name in asked.only if name.startswith(SUITE)]
+    for name in own:
+        if name.removeprefix(SUITE) not in models:
+            raise UsageError(
+                f"No job may have {name} executed: [models] of the server's xlabench.toml does not list it for you."
+            )
+    return replace(asked, only=tuple(name for name in asked.only if name not in own))
 
 
 def _check_selection(asked: PlanRequest) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
 from runner.home import settings_file
+from runner.home.models import allowed
 from runner.home.roles import LOCAL, may
 from runner.jobs import bounds, check, followed, wake
 from runner.jobs.bounds import LONGEST_NAME, LONGEST_TEXT
@@ -168,7 +169,7 @@ class Desk:
             BadRequest: the request cannot be carried out, or a word beside it cannot be shown.
         """
         text = encode(wish.request)
-        check.read(text, file.jobs.request_bytes, file.environments)
+        check.read(text, file.jobs.request_bytes, file.environments, allowed(self.person, file.models))
         bounds.check_words(wish, self.person)
         return text, bounds.timeout_s(wish, file.jobs)
 

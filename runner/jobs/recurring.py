@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cronsim import CronSim, CronSimError
 
 from runner.errors import RunnerError
+from runner.home.models import allowed
 from runner.home.roles import LOCAL, Access, Person
 from runner.jobs import check
 from runner.jobs.desk import Desk, Refused
@@ -136,7 +137,8 @@ def _submit(
     job_id, reason = None, ""
     try:
         file = desk.allowed("submit", None)
-        request = check.read(schedule.request, file.jobs.request_bytes, file.environments)
+        models = allowed(person, file.models)
+        request = check.read(schedule.request, file.jobs.request_bytes, file.environments, models)
         job_id = desk.submit(
             Wish(
                 request=request,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
 from runner.home import settings_file
+from runner.home.models import allowed
+from runner.home.roles import Person
 from runner.jobs import check, followed, recurring
 from runner.jobs.bounds import LONGEST_NAME
 from runner.jobs.executor import Alive, Ended, Gone, Ticket, Waiting
@@ -205,7 +207,8 @@ class Worker:
         """
         text, request = self._checked.get(job.job_id, ("", None))
         if request is None or text != job.request:
-            request = check.read(job.request, file.jobs.request_bytes, file.environments)
+            models = allowed(Person(job.who, job.verified), file.models)
+            request = check.read(job.request, file.jobs.request_bytes, file.environments, models)
             self._checked[job.job_id] = job.request, request
         if not 0 < job.timeout_s <= file.jobs.longest_timeout_s:
             raise check.BadRequest(f"Its timeout of {job.timeout_s:g} s is not within [jobs] longest_timeout_s.")

@@ -13,6 +13,8 @@ from runner.errors import UsageError
 from runner.plan.entries import cannot_run, make_entry
 from runner.plan.presets import PRESETS, PROCESSES, REPEATS
 from runner.suites import get_suite, suite_names
+from runner.suites.own.suite import NAME as OWN
+from runner.suites.own.suite import no_source
 from store.record import ExperimentConfig, UsedBy
 
 if TYPE_CHECKING:
@@ -194,6 +196,8 @@ def _config(entry: FileEntry, number: int, path: Path | str) -> ExperimentConfig
         config = msgspec.convert(entry.config, ExperimentConfig)
     except msgspec.ValidationError as error:
         raise _bad(path, str(error).replace("`$", f"`{place}")) from None
+    if config.suite_name == OWN or config.source is not None:
+        raise UsageError(no_source(config.model_name))
     if config.suite_name not in suite_names():
         raise _bad(path, f"There is no suite {config.suite_name!r} - at `{place}`")
     if entry.experiment_id not in (None, make_entry(config, "", None).experiment_id):

@@ -15,6 +15,8 @@ from runner.errors import UsageError
 from runner.messages import Settings
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, ModelSource
+from runner.suites.own.suite import NAME as OWN
+from runner.suites.own.suite import no_source
 from runner.verify import tables
 from store.record import ExperimentConfig
 
@@ -70,6 +72,8 @@ class Subject:
 
     def source(self) -> ModelSource:
         """Return how its model is built, as text; with the help of xlabench where its suite has no text for it."""
+        if self.config.suite_name == OWN:
+            raise UsageError(no_source(self.config.model_name))
         made = getattr(get_suite(self.config.suite_name), "source", None)
         if made is not None:
             source: ModelSource = made(self.request())

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from runner.home.roles import Person
+from runner.home.roles import Access, Person
 from runner.jobs import check, folder
 from runner.jobs.command import words
 from runner.jobs.desk import Desk, Refused
@@ -108,6 +108,66 @@ def test_no_part_of_a_plan_takes_it(kind):
             assert place in ("notes", "skip_reason", "not_here", "in_spite_of"), (place, name)
             assert kind in SHOWN
             assert words(request) == ["run"], "nothing of it becomes a word of the command"
+
+
+SOURCE = {"name": "evil.py:Net", "sha256": "0" * 64}
+SOURCES = [
+    {"own": ["evil.py"]},
+    {"pickled": "/tmp/evil"},
+    {"selection": {"own": ["evil.py"]}},
+    {"selection": {"input": ["f32[2]"]}},
+    {"selection": {"pickled": "/tmp/evil"}},
+    {"selection": {"suite_name": ["own"]}},
+    {"selection": {"only": ["evil.py:Net"]}},
+    {"selection": {"only": ["own/evil.py"]}},
+    {"selection": {"only": ["own/net"]}},
+    {"selection": {"only": ["own/../../evil.py"]}},
+    {"selection": {"only": ["torchvision:resnet18"]}},
+    {"selection": {"suite_name": ["timm_models"], "only": ["own/net"]}},
+    {"selection": {"ops_of": "own/net"}},
+    {"selection": {"models_file": "/tmp/evil"}},
+    {"plan": {"schema_version": 1, "experiments": [{"config": PLANNED | {"suite_name": "own"}}]}},
+    {"plan": {"schema_version": 1, "experiments": [{"config": PLANNED | {"source": SOURCE}}]}},
+    {"plan": {"schema_version": 1, "experiments": [{"config": PLANNED | {"suite_name": "own", "source": SOURCE}}]}},
+]
+
+
+@pytest.mark.parametrize("way", SOURCES, ids=json.dumps)
+def test_no_job_names_a_source_to_be_executed(desk, way):
+    """Neither whoever writes a row by hand nor a page that submits what a link, record or plan file says."""
+    said: list[str] = []
+    with pytest.raises(check.BadRequest):
+        check.read(json.dumps({"kind": "run"} | way), BYTES, ())
+    desk.submit(Wish(request=DUMMY, label="x"))
+    write(desk, request=json.dumps({"kind": "run"} | way))
+    world = World()
+    Worker(desk.home, Fake(world), say=said.append).step()
+    assert world.begun == []
+    assert (desk.job(1).state, desk.actions(1)[-1].action) == ("failed", "refused start")
+    assert said == [f"job 1 {desk.job(1).message}"]
+
+
+def test_a_listed_source_is_for_those_who_are_listed_and_no_name_counts_without_a_login(desk):
+    """What a job may name is a word of the server's own file, which alone leads to a source."""
+    models = '[models.net]\nsource = "net.py"\nlaunch = ["ann"]\n[models.open]\nsource = "net.py"\nlaunch = ["*"]\n'
+    (desk.home / "xlabench.toml").write_text(f'[roles]\nlaunch = ["*"]\n{models}')
+
+    def asks(who: str, name: str, *, verified: bool) -> Desk:
+        asking = Desk(desk.home, Person(who, verified), Access(loopback=not verified, login=verified))
+        wish = Wish(request=RunRequest(selection=Selection(only=(f"own/{name}",))), label=who)
+        job = asking.submit(wish)
+        assert words(check.read(job.request, BYTES, (), {name})) == ["run", f"--only=own/{name}"]
+        return asking
+
+    asks("ann", "net", verified=True)
+    asks("eve", "open", verified=True)
+    for who, verified in (("eve", True), ("ann", False)):
+        with pytest.raises(Refused, match=r"No job may have own/net executed"):
+            asks(who, "net", verified=verified)
+    assert [each.action for each in desk.actions()] == ["submit", "submit", "refused submit", "refused submit"]
+    write(desk, who="ann", verified=False, request='{"kind":"run","selection":{"only":["own/net"]}}')
+    Worker(desk.home, Fake(World()), say=lambda _: None).step()
+    assert desk.job(2).message.startswith("refused: No job may have own/net executed")
 
 
 def test_no_label_leads_out_of_the_runs(desk):
