@@ -102,7 +102,7 @@ def eagerly(step: Callable[..., Any]) -> Callable[..., Any]:
     return step
 
 
-@pytest.mark.parametrize("test", ["eval", "train"])
+@pytest.mark.parametrize("test", [pytest.param("eval", marks=pytest.mark.thorough), "train"])
 def test_outputs_of_a_backend_that_does_its_work_within_its_time_are_there(
     monkeypatch: pytest.MonkeyPatch, test: Test
 ) -> None:

@@ -42,7 +42,7 @@ def proved(pool: Pool, folder: Path, test: Test) -> Record:
     return record
 
 
-@pytest.mark.parametrize("test", ["eval", "train"])
+@pytest.mark.parametrize("test", ["eval", pytest.param("train", marks=pytest.mark.thorough)])
 def test_lazy_tensors_pass_as_they_are_timed(pool: Pool, tmp_path: Path, test: Test) -> None:
     """They return before their work is done, and the clock stops after it; on a busy machine it takes some tries."""
     for _ in range(TRIES):
