@@ -198,6 +198,22 @@ def test_a_name_of_timm_is_the_experiment_of_its_suite(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_first_look_is_marked_and_then_verified(tmp_path):
+    """The file adds to its result wherever dynamo compiles it: a wrong answer is said before anything else."""
+    wrong = "    def forward(self, rows):\n        return super().forward(rows) + int(torch.compiler.is_compiling())\n"
+    write(tmp_path, "net.py", WITH_INPUTS + wrong)
+    backends = ("--backend", "eager", "--backend", "inductor", "--home", "home")
+    said = typed(tmp_path, "run", "net.py", "--quick", *backends)
+    table, _, checked = said.stdout.partition("First look, not yet verified; the results are compared now.")
+    assert "unverified" in table
+    assert "WRONG ANSWER: net.py:MyNet@" in checked
+    assert "Verified: 1 of 2 results agree with eager's." in checked
+    assert "fastest so far: " in said.stderr
+    full = typed(tmp_path, "run", "net.py", "--processes", "1", "--repeat", "2", *backends).stdout
+    assert full.index("WRONG ANSWER") < full.index("Speedup over inductor")
+
+
+@pytest.mark.slow
 def test_a_model_too_large_for_the_machine_is_a_record(tmp_path):
     write(tmp_path, "large.py", WITH_INPUTS.replace("(8, 4)", "(10**6, 10**8)"))
     done = typed(tmp_path, "run", "large.py", "--xla", "None", "--dynamo", "None", *FAST, code=3)

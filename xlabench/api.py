@@ -88,6 +88,7 @@ def measure(
     test: str | Sequence[str] = "eval",
     loss: Callable[[Any, Any], Any] | None = None,
     verify: bool = True,
+    quick: bool = False,
     processes: int | None = None,
     repeat: int | None = None,
     home: Path | str | None = None,
@@ -102,6 +103,7 @@ def measure(
         test: `eval`, `train`, or both.
         loss: of the output and the inputs, in train; None: the module's `loss`, else the mean square.
         verify: compare the results of each backend with eager's.
+        quick: a first look, as `xlabench run --quick`.
         processes: of each experiment; None: as the command.
         repeat: timed blocks of each process; None: as the command.
         home: of runs and store, as the command's.
@@ -113,6 +115,7 @@ def measure(
     tests = [test] if isinstance(test, str) else list(test)
     words = [*(f"--backend={name}" for name in backends), *(f"--test={name}" for name in tests)]
     words += [] if verify else ["--no-verify"]
+    words += ["--quick"] if quick else []
     words += [f"--processes={processes}"] if processes else []
     words += [f"--repeat={repeat}"] if repeat else []
     words += [f"--home={home}"] if home is not None else []

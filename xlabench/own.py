@@ -53,6 +53,12 @@ def add_own_flags(parser: Parser) -> None:
         help="measure under this backend, of any models (default: the four)",
     )
     group.add_argument("--pickled", type=Path, help=argparse.SUPPRESS)  # of `xlabench.measure`
+    group.add_argument(
+        "--quick",
+        action="store_true",
+        help="a first look at any models: one process, fewer blocks, disturbed turns count; results are compared with "
+        "eager's after the table",
+    )
     group.add_argument("--no-verify", action="store_true", help="time a model of your own, and do not compare")
 
 
@@ -80,7 +86,7 @@ def settle(parsed: argparse.Namespace) -> None:
         if getattr(parsed, name, None):
             flag = "--" + name.replace("_", "-")
             raise UsageError(f"{flag} selects models of suites; leave it out beside {words[0] if words else 'yours'}")
-    if not getattr(parsed, "verify_only", False):
+    if not getattr(parsed, "verify_only", False) and not getattr(parsed, "quick", False):
         parsed.verify = not parsed.no_verify
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING
 
 from xlabench.command import store_of, verb
@@ -9,10 +10,14 @@ from xlabench.measuring import add_run_flags, measure, settings_of
 from xlabench.own import add_own_flags
 
 if TYPE_CHECKING:
-    import argparse
-
     from runner.messages import Settings
+    from store.query import Connection
     from xlabench.command import Verbs
+
+
+_QUICK_REPEAT = 10
+"""Steady blocks of a first look: as many as an interval needs."""
+_FIRST_LOOK = "First look, not yet verified"
 
 
 def add(verbs: Verbs) -> None:
@@ -30,7 +35,37 @@ def add(verbs: Verbs) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    return measure(parsed, _settings, _tell)
+    return _quick(parsed) if parsed.quick else measure(parsed, _settings, _tell)
+
+
+def _quick(parsed: argparse.Namespace) -> int:
+    """Print a table as soon as there is one, then compare the results with eager's and say whether they agree."""
+    _refuse_beside_quick(parsed)
+    parsed.processes = parsed.processes or 1
+    parsed.repeat = parsed.repeat or _QUICK_REPEAT
+    parsed.twins, parsed.no_wait_quiet = 0, True
+    looked: list[str] = []
+
+    def look(parsed: argparse.Namespace, run_id: str) -> None:
+        looked.append(run_id)
+        _tell(parsed, run_id)
+        print(f"\n{_FIRST_LOOK}" + ("" if parsed.no_verify else "; the results are compared now."), flush=True)
+
+    code = measure(parsed, _settings, look)
+    if not looked or parsed.no_verify:
+        return code
+    verify = argparse.Namespace(**{**vars(parsed), "verify_only": True, "retry_failed": False})
+    if parsed.output_dirname is not None:
+        verify.output_dirname = parsed.output_dirname.with_name(f"{parsed.output_dirname.name}-verify")
+    return max(code, measure(verify, _settings, _say_checked))
+
+
+def _refuse_beside_quick(parsed: argparse.Namespace) -> None:
+    from runner.errors import UsageError
+
+    for name in ("verify", "verify_only", "until_verdict", "until_stable", "plan", "no_ingest", "prove"):
+        if getattr(parsed, name):
+            raise UsageError(f"--quick is a first look, verified after its table; leave out --{name.replace('_', '-')}")
 
 
 def _tell(parsed: argparse.Namespace, run_id: str) -> None:
@@ -54,7 +89,39 @@ def _print_answer(parsed: argparse.Namespace, run_id: str) -> None:
         baseline = baseline_of(con, run_id)
         if baseline is not None:
             print()
+            for sentence in _wrong(con, run_id):
+                print(sentence)
             print(render(paired_report(con, Filters(run=(run_id,)), baseline_backend=baseline), "text"), end="")
+
+
+def _wrong(con: Connection, run_id: str) -> list[str]:
+    """Say whose results are not eager's: nothing else about them matters as much."""
+    from store.filters import Filters
+    from store.query import fetch, named
+
+    rows = fetch(con, named("results"), Filters(run=(run_id,)).parameters())
+    return [
+        f"WRONG ANSWER: {row['model']} {row['test']} under {row['variant']} does not return what eager returns."
+        for row in rows
+        if row["verification_code"] == "FAIL"
+    ]
+
+
+def _say_checked(parsed: argparse.Namespace, run_id: str) -> None:
+    """Say which results of a first look agree with eager's."""
+    from store.choose import newest_snapshot
+    from store.filters import Filters
+    from store.query import connect, fetch, named
+
+    with connect(newest_snapshot(store_of(parsed))) as con:
+        rows = fetch(con, named("results"), Filters(run=(run_id,)).parameters())
+        wrong = _wrong(con, run_id)
+    codes = {f"{row['model']} {row['test']} {row['variant']}": row["verification_code"] for row in rows}
+    others = [f"{name} ({code})" for name, code in codes.items() if code not in ("PASS", "FAIL")]
+    passed = sum(code == "PASS" for code in codes.values())
+    print("\n".join(["", *wrong, f"Verified: {passed} of {len(codes)} results agree with eager's."]))
+    if others:
+        print(f"Not verified: {', '.join(others)}.")
 
 
 def _settings(parsed: argparse.Namespace) -> Settings:

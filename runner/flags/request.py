@@ -166,7 +166,7 @@ def settings(arguments: argparse.Namespace) -> Settings:
         warmup_max=arguments.warmup_max,
         timeout_s=float(arguments.subprocess_timeout or usual.timeout_s),
         threads=arguments.threads,
-        quiet=os.environ.get(QUIET) != "off",
+        quiet=os.environ.get(QUIET) != "off" and not getattr(arguments, "quick", False),
         wait_quiet=not arguments.no_wait_quiet,
         raise_priority=not arguments.own_priority and os.environ.get(QUIET) != "off",
         seed=arguments.seed,
@@ -191,6 +191,8 @@ def _prove(arguments: argparse.Namespace) -> ProveMode:
     """Say whether timing proofs are needed: of presets that count as another harness, on request only."""
     if arguments.prove:
         return "again"
+    if getattr(arguments, "quick", False):
+        return "off"
     return "once" if arguments.preset == "xlabench" and os.environ.get(QUIET) != "off" else "off"
 
 

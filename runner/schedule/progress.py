@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -58,6 +59,8 @@ class ProgressView:
     _current: str = ""
     _live: Live | None = None
     _left: list[Member] = field(default_factory=list)
+    _times: dict[str, dict[str, float]] = field(default_factory=dict)
+    """By group and variant, the smallest median of a process, in seconds."""
 
     def __post_init__(self) -> None:
         self._console = Console(file=self.stream, highlight=False, soft_wrap=True)
@@ -106,6 +109,20 @@ class ProgressView:
         self._done += 1
         self._take(member)
         self.note(f"[{self._done}/{self._total}] {self._title(member, replica)}: {verdict(record)}")
+        self._tell_fastest(member, record)
+
+    def _tell_fastest(self, member: Member, record: Record) -> None:
+        """Say who is fastest of a group as soon as two have a number, and whenever that changes."""
+        seconds = median_s(record)
+        if seconds is None or record.verification_code == "FAIL" or member.twin:
+            return
+        times = self._times.setdefault(f"{member.entry.group} {member.entry.environment}", {})
+        before = min(times, key=lambda variant: times[variant]) if len(times) > 1 else None
+        variant = member.entry.variant
+        times[variant] = min(seconds, times.get(variant, seconds))
+        first = min(times, key=lambda variant: times[variant])
+        if len(times) > 1 and first != before:
+            self.note(f"fastest so far: {first}, {times[first] * 1e3:.3g} ms per iteration")
 
     def leave_out(self, member: Member, count: int) -> None:
         """Expect so many processes fewer: what failed in its first one is not tried in others."""
@@ -153,6 +170,19 @@ class ProgressView:
         return sum(mean(member.entry.backend) for member in self._left)
 
 
+def median_s(record: Record) -> float | None:
+    """Return the median of a record's steady blocks; None where it is no result."""
+    if record.status != "ok":
+        return None
+    steady = _steady(record)
+    return statistics.median(steady) if steady else None
+
+
+def _steady(record: Record) -> list[float]:
+    times = record.metrics.get("per_iter_time", [])
+    return [time for time, kind in zip(times, record.measurement.blocks.kind, strict=False) if kind == "steady"]
+
+
 def verdict(record: Record) -> str:
     """Say in a few words how an experiment ended."""
     if record.status in FAILED and record.error is not None:
@@ -162,13 +192,12 @@ def verdict(record: Record) -> str:
     if refused is not None:
         return f"{record.status}: {refused.removeprefix('refused: ')}"
     times = record.metrics.get("per_iter_time", [])
-    steady = sorted(time for time, kind in zip(times, record.measurement.blocks.kind, strict=False) if kind == "steady")
+    steady = _steady(record)
     if record.status == "verify_only":
         return f"verified only: {_answer(record)}"
     if not steady:
         return f"{record.status} after {len(times)} blocks"
-    middle = len(steady) // 2
-    median = steady[middle] if len(steady) % 2 else (steady[middle - 1] + steady[middle]) / 2
+    median = statistics.median(steady)
     first = times[0]
     verified = f"; {_answer(record)}" if record.verification else ""
     doubts = "".join(f"; {mark}" for found in record.findings if (mark := mark_of(found.code)))
