@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from store.choose import newest_snapshot
+from store.paired.next_steps import next_steps
+from store.query import connect
 from tests.command import served, xlabench
 
 pytestmark = pytest.mark.slow
@@ -20,6 +23,17 @@ SELECTION = ("--suite-name", "dummy", "--accelerator", "cpu")
 def sql(real_home: Path, query: str) -> list[dict]:
     done = xlabench("sql", "--home", real_home, "--format", "json", query)
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_what_to_do_next_names_the_op_and_the_command(real_home: Path) -> None:
+    """`nonzero` is said once though two backends and their dynamo show it; the command names the model as its suite."""
+    [run] = {row["run_id"] for row in sql(real_home, "SELECT run_id FROM results")}
+    with connect(newest_snapshot(real_home / "store")) as con:
+        said = [step for step in next_steps(con, run) if "nonzero outside of XLA" in step]
+    assert [step.partition(": ")[2] for step in said] == [
+        f"xlabench run --only dummy/dummy_nonzero --test={test} --without-fallback=nonzero"
+        for test in ("eval", "train")
+    ]
 
 
 def test_plan_gives_16_experiments_for_two_models() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -110,6 +111,7 @@ def test_models_of_a_file_are_measured_and_verified_under_every_backend(tmp_path
     assert found["networks.py:Dicts", "train", "eager"]["experiment"]["resolved_loss"] == "own"
     assert "Speedup over inductor" in done.stdout
     assert "\n* networks.py:Steps@" in done.stdout, "the answer"
+    assert "next: dynamo breaks the graph of networks.py:Dicts eval under inductor, openxla+dynamo" in done.stdout
     kept = "".join(path.read_text() for path in (tmp_path / "home").rglob("*.json*"))
     assert str(tmp_path) not in "".join(json.dumps(record["model"] | record["experiment"]) for record in found.values())
     assert "super().__init__()" not in kept, "the source is in no record"
@@ -119,6 +121,18 @@ def test_models_of_a_file_are_measured_and_verified_under_every_backend(tmp_path
     write(tmp_path, "beside.py", "SIZE = 16\n")
     changed = typed(tmp_path, "plan", command[2], code=2)
     assert "networks.py:Dicts has changed" in changed.stderr
+
+
+@pytest.mark.slow
+def test_the_example_of_the_readme_as_typed(tmp_path):
+    """Its file and its command in an empty folder end with the table of all four backends, verified."""
+    text = (warm.ROOT / "README.md").read_text()
+    [source] = re.findall(r"in `mymodel.py`:\n\n```python\n(.*?)```", text, re.DOTALL)
+    [words] = re.findall(r"\$ xlabench (run mymodel.py.*)", text)
+    write(tmp_path, "mymodel.py", source)
+    table = typed(tmp_path, *shlex.split(words), *FAST).stdout.partition("Speedups")[2]
+    assert {name for name in BACKENDS if re.search(rf"^ +{re.escape(name)} +\d", table, re.MULTILINE)} == set(BACKENDS)
+    assert {record["verification_code"] for record in records(tmp_path)} == {"PASS"}
 
 
 BAD = {
@@ -148,6 +162,67 @@ def test_bad_input_is_one_sentence(tmp_path, kind, monkeypatch):
     found = json.loads(told.read_text())["error"]
     assert said in found
     assert "\n" not in found
+
+
+def tried(folder: Path, word: str | Path, **asked: object) -> dict:
+    """Return what the process that tries a model says of it."""
+    trial.main([json.dumps({"word": str(word), "batch_size": 2, **asked}), str(folder / "told.json")])
+    found: dict = json.loads((folder / "told.json").read_text())
+    return found
+
+
+@pytest.mark.slow
+def test_forms_that_are_no_source(tmp_path, monkeypatch):
+    """An exported program, a configuration of transformers and a name of torchvision run; code beside none does."""
+    import torch
+
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    torch.export.save(torch.export.export(torch.nn.Linear(8, 4).eval(), (torch.rand(2, 8),)), tmp_path / "net.pt2")
+    small = {"model_type": "gpt2", "n_layer": 1, "n_embd": 16, "n_head": 2, "vocab_size": 50, "n_positions": 64}
+    config = write(tmp_path, "config.json", json.dumps(small | {"architectures": ["GPT2LMHeadModel"]}))
+    found = [tried(tmp_path, word) for word in (tmp_path / "net.pt2", config, tmp_path, "torchvision:resnet18")]
+    assert [each["error"] for each in found] == [None] * 4
+    names = [each["own"]["name"].partition("@")[0] for each in found]
+    assert names == ["net.pt2", tmp_path.name, tmp_path.name, "torchvision:resnet18"]
+    assert [each["hooks"]["trains"] for each in found] == [False, True, True, False], "a language model has its loss"
+    write(tmp_path, "config.json", json.dumps(small | {"auto_map": {"AutoModel": "evil.Net"}}))
+    write(tmp_path, "evil.py", "raise SystemExit('executed')")
+    assert "needs code of its own (auto_map), which is never executed" in tried(tmp_path, tmp_path)["error"]
+
+
+FLOWS = """
+import torch
+
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3 * ctx.saved_tensors[0] ** 2
+
+class Net(torch.nn.Linear):
+    def __init__(self):
+        super().__init__(8, 8, dtype=torch.bfloat16)
+    def forward(self, x):
+        x = super().forward(x)
+        return Cube.apply(x) if x.sum() > 0 else torch.sin(x)
+    def example_inputs(self):
+        return torch.rand(2, 8, dtype=torch.bfloat16)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+def test_control_flow_by_data_and_a_function_of_autograd_in_bfloat16(tmp_path):
+    write(tmp_path, "flows.py", FLOWS)
+    typed(tmp_path, "run", "flows.py", "--test", "eval", "--test", "train", *FAST)
+    found = records(tmp_path)
+    assert {record["verification_code"] for record in found} == {"PASS"}
+    assert {(record["variant"], record["experiment"]["dtype"]) for record in found} == {
+        (name, "bfloat16") for name in BACKENDS
+    }
 
 
 def test_a_refused_model_leaves_nothing_behind(tmp_path):

@@ -82,6 +82,7 @@ def _print_answer(parsed: argparse.Namespace, run_id: str) -> None:
     from store.choose import newest_snapshot
     from store.filters import Filters
     from store.paired import baseline_of, paired_report
+    from store.paired.next_steps import next_steps
     from store.query import connect
     from store.report import render
 
@@ -92,6 +93,8 @@ def _print_answer(parsed: argparse.Namespace, run_id: str) -> None:
             for sentence in _wrong(con, run_id):
                 print(sentence)
             print(render(paired_report(con, Filters(run=(run_id,)), baseline_backend=baseline), "text"), end="")
+            steps = next_steps(con, run_id)
+            print("".join(f"  next: {step}\n" for step in steps), end="")
 
 
 def _wrong(con: Connection, run_id: str) -> list[str]:
