@@ -108,21 +108,21 @@ class ProgressView:
         self._durations[member.entry.backend].append(time.monotonic() - self._began if seconds is None else seconds)
         self._done += 1
         self._take(member)
-        self.note(f"[{self._done}/{self._total}] {self._title(member, replica)}: {verdict(record)}")
-        self._tell_fastest(member, record)
+        said = f"{verdict(record)}{self._fastest(member, record)}"
+        self.note(f"[{self._done}/{self._total}] {self._title(member, replica)}: {said}")
 
-    def _tell_fastest(self, member: Member, record: Record) -> None:
-        """Say who is fastest of a group as soon as two have a number, and whenever that changes."""
+    def _fastest(self, member: Member, record: Record) -> str:
+        """Return who is fastest of a group once two have a number, and whenever that changes; else nothing."""
         seconds = median_s(record)
         if seconds is None or record.verification_code == "FAIL" or member.twin:
-            return
+            return ""
         times = self._times.setdefault(f"{member.entry.group} {member.entry.environment}", {})
         before = min(times, key=lambda variant: times[variant]) if len(times) > 1 else None
         variant = member.entry.variant
         times[variant] = min(seconds, times.get(variant, seconds))
         first = min(times, key=lambda variant: times[variant])
-        if len(times) > 1 and first != before:
-            self.note(f"fastest so far: {first}, {times[first] * 1e3:.3g} ms per iteration")
+        changed = len(times) > 1 and first != before
+        return f"; fastest so far: {first}, {times[first] * 1e3:.3g} ms" if changed else ""
 
     def leave_out(self, member: Member, count: int) -> None:
         """Expect so many processes fewer: what failed in its first one is not tried in others."""

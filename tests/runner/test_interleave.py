@@ -432,6 +432,8 @@ def test_off_a_terminal_there_is_one_line_for_each_finished_process(measure):
     shown = io.StringIO()
     measure(Pool(), shown=shown, processes=2)
     assert [line.partition("]")[0] for line in shown.getvalue().splitlines()] == [f"[{n}/4" for n in (1, 2, 3, 4)]
+    said = [line.partition("; fastest so far: ")[2] for line in shown.getvalue().splitlines()]
+    assert said == ["", "eager, 100 ms", "", ""], "once two have a number, and whenever that changes"
 
 
 def test_a_twin_is_measured_like_any_other_and_says_whose_it_is(tmp_path, memory):
