@@ -56,7 +56,7 @@ def _refuse(name: str, words: Sequence[str]) -> int:
     if name in _REPLACED:
         raise UsageError(f"{name} is {_REPLACED[name](words)}")
     known = ", ".join(("experiment_runner", *_HARNESS, *_PARAM))
-    raise UsageError(f"{name!r} is no program that runs here; there are {known}")
+    raise UsageError(f"{name!r} is not a program that runs here; known are {known}")
 
 
 def _report(words: Sequence[str]) -> str:

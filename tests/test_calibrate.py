@@ -101,7 +101,7 @@ def test_a_finished_calibration_is_not_measured_again_by_the_same_folder(home: P
 
 @pytest.mark.parametrize(
     ("words", "says"),
-    [(("--processes", "5"), "pass an even number"), (("--verify-only",), "leave it out of a calibration")],
+    [(("--processes", "5"), "the number must be even"), (("--verify-only",), "which a calibration needs; remove it")],
 )
 def test_what_makes_no_pairs_is_refused_in_one_sentence(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
     done = xlabench("calibrate", "--home", tmp_path, *MODEL, *words, code=2)

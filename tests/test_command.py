@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 import xlabench
@@ -53,3 +55,33 @@ def test_flags_stand_before_or_after_files(capsysbinary, tmp_path, form):
     words = ["report", "speedup", *(str(file) if word == "{}" else word for word in form.split())]
     assert xlabench.main(words) == 0
     assert b"eager" in capsysbinary.readouterr().out
+
+
+def helped(capsys, *words):
+    with pytest.raises(SystemExit) as ended:
+        xlabench.main(list(words))
+    assert ended.value.code == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", [["plan"], ["run"], ["calibrate"], ["jobs", "submit"], ["schedule", "add"]])
+def test_help_of_a_long_verb_shows_its_usual_flags_and_examples(capsys, verb):
+    short, whole = helped(capsys, *verb, "--help"), helped(capsys, *verb, "--help-all")
+    assert len(short.splitlines()) < 75 < len(whole.splitlines())
+    assert "--backend NAME" in short
+    assert "--inductor-config" not in short
+    assert "--inductor-config" in whole
+    examples = [line.removeprefix("  $ xlabench ") for line in short.splitlines() if line.startswith("  $ ")]
+    assert examples
+    for example in examples:
+        assert xlabench._parser().parse_args(shlex.split(example.partition(" > ")[0]))
+
+
+def test_the_summary_of_each_verb_is_one_whole_sentence(capsys):
+    text = " ".join(helped(capsys, "--help").split())
+    summaries = [action.help for action in xlabench._parser()._subparsers._group_actions[0]._choices_actions]
+    assert len(summaries) == 17
+    for summary in summaries:
+        assert summary in text
+        assert summary.endswith(".")
+        assert summary.count(". ") == 0

@@ -153,7 +153,7 @@ def test_what_cannot_be_measured_as_it_was_is_refused_in_one_sentence(home: Path
         done = xlabench("compare", "--home", home, "first", "second", "--confirm", code=2)
     finally:
         path.write_text(kept)
-    assert "Environment old (side of run first): torch was 2.0.0, and is " in done.stderr
+    assert "Environment old (side of run first): torch was 2.0.0 and is now " in done.stderr
     assert "pass --env old=PYTHON" in done.stderr
     assert done.stderr.count("\n") == 1
 
@@ -161,11 +161,11 @@ def test_what_cannot_be_measured_as_it_was_is_refused_in_one_sentence(home: Path
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--env", "old=/nowhere"), "belong to --confirm"),
-        (("--confirm", "--experiment", "0f"), "--experiment 0f: none of the 1 experiments to confirm"),
-        (("--confirm", "--env", "elsewhere=/nowhere"), "NAME one of old, new"),
-        (("--confirm", "--env", "old=/nowhere"), "/nowhere is no interpreter"),
-        (("--confirm", "--processes", "2"), "a confirmation rests on 3 or more"),
+        (("--env", "old=/nowhere"), "require --confirm"),
+        (("--confirm", "--experiment", "0f"), "--experiment 0f: this is none of the 1 experiments to confirm"),
+        (("--confirm", "--env", "elsewhere=/nowhere"), "where NAME is one of old, new"),
+        (("--confirm", "--env", "old=/nowhere"), "/nowhere is not an interpreter"),
+        (("--confirm", "--processes", "2"), "a confirmation needs at least 3"),
     ],
 )
 def test_flags_that_lead_nowhere_are_refused_in_one_sentence(home: Path, words: tuple[str, ...], says: str) -> None:

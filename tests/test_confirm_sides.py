@@ -86,7 +86,7 @@ def test_an_interpreter_that_is_another_by_now_is_refused_before_anything_is_mea
     run(tmp_path / "runs" / "b", "day-2", suite="dummy", python="3.0.1", s=0.02, timestamp=1.8e9)
     xlabench("ingest", "--home", tmp_path)
     done = xlabench("compare", "--home", tmp_path, "day-1", "day-2", "--confirm", code=2)
-    assert "Environment old (default of run day-1): python was 3.0.1, and is " in done.stderr
+    assert "Environment old (default of run day-1): python was 3.0.1 and is now " in done.stderr
     assert "pass --env old=PYTHON" in done.stderr
     assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["a", "b"]
 

@@ -100,7 +100,7 @@ def test_a_machine_without_a_doubt_has_none():
     ("planted", "sentence"),
     [
         ({"trial": REFUSED}, "8 of 10 turns were disturbed by other programs (gcc): end them."),
-        ({"offers": (UNABLE,)}, "no backend can run in any interpreter: see the reasons at `backends`."),
+        ({"offers": (UNABLE,)}, "no backend can run in any environment: see the reasons at `backends`."),
         (
             {"offers": (replace(HERE, proofs=(FAILED,)),)},
             "results of inductor on cpu in eval are refused, as its timing proof failed: outputs came later: `xlabench",
@@ -118,16 +118,22 @@ def test_what_would_be_refused_says_why_and_what_to_do(planted, sentence):
 @pytest.mark.parametrize(
     ("planted", "sentence"),
     [
-        ({"others_cpus": 1.25, "programs": ("gcc", "mysqld")}, "other programs use 1.2 of 2 CPUs (gcc, mysqld): end"),
-        ({"quota_cpus": 1.5}, "the quota of the container is 1.5 CPUs: raise the quota, or pass --threads 1."),
-        ({"threads": 4}, "4 threads, and 2 CPUs may be used: pass --threads 2"),
-        ({"trial": begun(waits_told=False)}, "the kernel does not tell how long a thread waits for a core: let"),
-        ({"trial": begun(policy="libraries")}, "cannot go before other programs: allow the user a higher priority"),
+        ({"others_cpus": 1.25, "programs": ("gcc", "mysqld")}, "other programs use 1.2 of 2 CPUs (gcc, mysqld): stop"),
+        ({"quota_cpus": 1.5}, "the container's CPU quota is 1.5: raise the quota, or pass --threads 1."),
+        ({"threads": 4}, "4 threads, but only 2 CPUs are available: pass --threads 2"),
+        ({"trial": begun(waits_told=False)}, "the kernel does not report how long a thread waits for a core: stop"),
+        (
+            {"trial": begun(policy="libraries")},
+            "cannot get a higher priority than other programs: allow the user a higher priority",
+        ),
         ({"state": state(governor="powersave")}, "governor is powersave: set it to `performance`"),
         ({"state": state(steal_share=0.02)}, "other virtual machines took 2.0% of the CPUs' time: measure on a host"),
         ({"state": state(throttle_events=3)}, "slowed down 3 times for heat: improve the cooling"),
         ({"disks": disk(GIB)}, "has 1,024 MiB free: free some"),
-        ({"measured_on": ("cpu is measured on by process 7",)}, "by process 7: a run on that device waits"),
+        (
+            {"measured_on": ("cpu is in use by benchmark process 7",)},
+            "by benchmark process 7: a run on that device waits",
+        ),
         ({"unasked": {"nightly": "nightly: no Python."}}, "no Python: correct `nightly` in section [environments]"),
     ],
 )
@@ -261,7 +267,7 @@ def test_proofs_of_these_versions_on_this_machine_are_told(tmp_path):
     offer = facts._offer(machine, here, tmp_path)
     assert offer.proofs == (now,)
     assert ("proofs", "passed: inductor cpu eval") in screen.lines(replace(GOOD, offers=(offer,)))
-    assert ("proofs", "none yet; a run proves the clock of each backend once") in screen.lines(GOOD)
+    assert ("proofs", "none yet; a run checks the timing of each backend once") in screen.lines(GOOD)
 
 
 # The screen
@@ -279,7 +285,7 @@ def printed(seen, found=()):
 
 def test_every_fact_has_a_line():
     told = dict(screen.lines(replace(GOOD, others_cpus=0.4, programs=("gcc",), quota_cpus=1.5)))
-    assert told["cores"] == "2 of 2 CPUs may be used, quota of 1.5 CPUs"
+    assert told["cores"] == "2 of 2 CPUs are available, quota of 1.5 CPUs"
     assert told["others"] == "0.4 of 2 CPUs: gcc (load 0.2)"
     assert told["quiet turns"] == "10 of 10 in a trial; a thread waited for a core 1.0% of a turn"
     assert told["priority"] == "nice -20"
@@ -310,13 +316,13 @@ def test_the_exit_code_says_whether_a_measurement_would_be_refused(tmp_path, mon
     for seen, code in ((GOOD, 0), (replace(GOOD, quota_cpus=1.0), 0), (replace(GOOD, trial=REFUSED), 1)):
         monkeypatch.setattr(facts, "look", lambda *_, told=seen: told)
         assert main(["doctor", "--home", str(tmp_path)]) == code
-    assert "Nothing here makes a measurement doubtful." in capsys.readouterr().out
+    assert "The machine is ready: nothing found that would disturb a measurement." in capsys.readouterr().out
 
 
 def test_an_environment_that_is_no_interpreter_is_named(tmp_path):
     found, unasked = facts._ask({"nightly": tmp_path / "gone"})
     assert [environment.name for _, environment in found] == ["default"]
-    assert "is no interpreter" in unasked["nightly"]
+    assert "is not an interpreter" in unasked["nightly"]
 
 
 @pytest.mark.slow
@@ -333,6 +339,6 @@ def test_this_machine_is_looked_at_without_torch_in_the_command(tmp_path):
     assert done.returncode == 1, done.stderr
     for name in ("cores", "threads", "others", "quiet turns", "governor", "steal", "waits", "priority", "versions"):
         assert f"\n{name} " in done.stdout, name
-    assert f"{len(os.sched_getaffinity(0))} of {os.cpu_count()} CPUs may be used" in done.stdout
+    assert f"{len(os.sched_getaffinity(0))} of {os.cpu_count()} CPUs are available" in done.stdout
     assert "on cpu eager, inductor" in done.stdout
     assert "cannot be written to" in " ".join(done.stdout.split())

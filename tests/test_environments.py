@@ -86,4 +86,4 @@ def test_newest_torch_runs_eager_and_inductor_and_skips_xla(latest: Path, tmp_pa
     ]
     assert {row["torch"] for row in rows} == {version}
     assert {row["torch_xla"] for row in rows} == {None}
-    assert all(f"torch_xla is not installed beside torch {version}" in row["reason"] for row in rows[2:])
+    assert all(f"torch_xla is not installed for torch {version}" in row["reason"] for row in rows[2:])

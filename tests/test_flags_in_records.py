@@ -177,7 +177,7 @@ def test_the_model_is_traced_on_the_xla_device_whatever_stands_before(tmp_path: 
     """Steady blocks run there and bring nothing; kept on the host device it would not be measured at all."""
     [kept] = run(tmp_path / "kept", *BRIDGE, "--keep-model-data-on-cuda")
     assert (kept["status"], kept["experiment"]["keep_model_data_on_cuda"]) == ("skipped", True)
-    assert "keep-model-data-on-cuda is gone from PyTorch/XLA" in kept["error"]["message"]
+    assert "keep-model-data-on-cuda was removed from PyTorch/XLA" in kept["error"]["message"]
     [moved] = run(tmp_path / "moved", *BRIDGE, "--keep-model-data-on-cuda", "--trace-on-xla")
     assert (moved["status"], moved["experiment"]["keep_model_data_on_cuda"]) == ("ok", False)
     steady = [index for index, kind in enumerate(moved["measurement"]["blocks"]["kind"]) if kind == "steady"]

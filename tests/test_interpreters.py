@@ -69,6 +69,6 @@ def test_a_command_that_selects_no_model_asks_at_a_terminal(tmp_path: Path) -> N
     os.close(ours)
     os.close(theirs)
     assert process.returncode == 130
-    assert said.endswith("Measure all of them? [y/N] xlabench: Nothing was measured.\n")
-    assert re.search(r"this measures [\d,]+ experiments", shown)
+    assert said.endswith("Measure all of them? [y/N] xlabench: Cancelled. No experiment was measured.\n")
+    assert re.search(r"so all [\d,]+ experiments are measured", shown)
     assert not (tmp_path / "runs").exists()

@@ -51,7 +51,7 @@ def test_a_job_names_the_model_that_it_waits_for(tmp_path):
 def test_without_a_worker_a_job_waits_and_that_is_said(tmp_path):
     done = jobs(tmp_path, "submit", *ONE, "--who", "ann", "--why", "is it slower?", "--key", "a")
     assert done.stdout == "job 1  queued  dummy  ann\n"
-    assert "No worker runs for this home" in done.stderr
+    assert "No worker is running for this home" in done.stderr
     assert jobs(tmp_path, "submit", *ONE, "--key", "a").stdout == done.stdout
     assert jobs(tmp_path, "list").stdout.splitlines()[1].split()[:3] == ["1", "queued", "(1)"]
     assert jobs(tmp_path, "cancel", "1", "--who", "bob").stdout == "job 1  cancelled  dummy  ann\n"
@@ -67,16 +67,19 @@ def test_without_a_worker_a_job_waits_and_that_is_said(tmp_path):
     [
         (("submit", "--suite-name", "dummy", "--only", "nosuch"), "there is no model 'nosuch'"),
         (("submit", "--suite-name", "dummy", "--env", "nightly"), "There is no environment nightly"),
-        (("submit", "--suite-name", "dummy", "--env", "x=/bin/sh"), "a job names environments of xlabench.toml"),
+        (("submit", "--suite-name", "dummy", "--env", "x=/bin/sh"), "a job can only use environments of xlabench.toml"),
         (("submit", "--suite-name", "dummy", "--torchbench-dir", "/tmp"), "names a file or folder"),
-        (("submit", "--suite-name", "dummy", "--cells", "all"), "belong to --confirm"),
-        (("submit", "--confirm", "a", "b", "--suite-name", "dummy"), "beside it go --processes and --accelerator"),
+        (("submit", "--suite-name", "dummy", "--cells", "all"), "require --confirm"),
+        (
+            ("submit", "--confirm", "a", "b", "--suite-name", "dummy"),
+            "only --processes and --accelerator may be combined with it",
+        ),
         (("submit", "--confirm", "a", "b", "--processes", "2"), "`int` >= 3"),
         (("submit", "--suite-name", "dummy", "--timeout", "1e9"), "A job may run for 172800 s at most"),
         (("show", "7"), "There is no job 7"),
         (("log", "7"), "There is no job 7"),
         (("cancel", "7"), "There is no job 7"),
-        (("list", "--limit", "0"), "it is at least 1"),
+        (("list", "--limit", "0"), "must be at least 1"),
     ],
 )
 def test_bad_input_is_one_sentence(tmp_path, words, sentence):
@@ -99,7 +102,7 @@ def test_a_job_is_a_run_whose_results_are_in_the_store(tmp_path):
     with working(home):
         second = xlabench("worker", "--home", home, code=2)
         assert second.stderr.count("\n") == 1
-        assert "has a worker already" in second.stderr
+        assert "already has a worker" in second.stderr
         followed = jobs(home, "submit", *ONE, "--label", "a doubt", "--follow")
         assert "Measured 1 experiments" in followed.stdout
         assert "job 1  running  a doubt" in followed.stderr

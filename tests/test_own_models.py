@@ -247,7 +247,7 @@ def test_inputs_and_candidates_as_typed(tmp_path):
     assert {entry["config"]["dtype"] for entry in half} == {"bfloat16"}
     [name] = {entry["config"]["model_name"] for entry in planned(tmp_path, "pack:make", "--accelerator", "cpu")}
     assert name.startswith("pack:make@")
-    assert "beside net.py" in typed(tmp_path, "run", "net.py", "--suite-name", "dummy", code=2).stderr
+    assert "remove it or net.py" in typed(tmp_path, "run", "net.py", "--suite-name", "dummy", code=2).stderr
     assert "write an input as" in typed(tmp_path, "run", "net.py:MyNet", "--input", "float[2]", code=2).stderr
     assert "there is no such file" in typed(tmp_path, "run", "gone.py", code=2).stderr
 

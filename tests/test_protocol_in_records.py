@@ -62,7 +62,7 @@ def test_a_backend_is_proved_where_that_is_asked_for(tmp_path: Path) -> None:
     [record], said = run(tmp_path, *EAGER, "--prove")
     assert record["proof"]["outputs_equal"]
     assert record["proof"]["verdict"] in ("passed", "unknown")
-    assert "Checking once that the times of eager hold all of its work." in said
+    assert "Timing proof: checking once that the measured times of eager include all of its work." in said
     kept = [json.loads(file.read_text())["proof"] for file in (tmp_path / "proofs").glob("*.json")]
     assert kept == ([record["proof"]] if record["proof"]["verdict"] == "passed" else [])
 
@@ -100,9 +100,7 @@ def test_what_the_processes_print_is_shown_where_that_is_asked_for(
 def test_time_of_a_device_without_events_is_a_skip_that_says_so(tmp_path: Path) -> None:
     [record], _ = run(tmp_path, *EAGER, "--pure-wall-time")
     assert (record["status"], record["experiment"]["pure_wall_time"]) == ("skipped", True)
-    assert record["error"]["message"].endswith(
-        "pure-wall-time is measured by events of the device, and the cpu has none"
-    )
+    assert record["error"]["message"].endswith("pure-wall-time uses device events, which the cpu does not have")
 
 
 def test_a_snapshot_of_cuda_memory_is_refused_elsewhere_by_a_warning(tmp_path: Path) -> None:

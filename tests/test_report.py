@@ -175,21 +175,24 @@ def test_a_picture_is_written(report, peer_file, tmp_path):
     [
         (
             ["nothing"],
-            "nothing is no report (speedup, latest, latest-grouped, histogram, payoffs, fallbacks, weekly) and no file",
+            (
+                "nothing is neither a report (speedup, latest, latest-grouped, histogram, payoffs, fallbacks, weekly) "
+                "nor a file"
+            ),
         ),
-        (["latest", "--rule", "paired"], "belong to --rule peer"),
+        (["latest", "--rule", "paired"], "require --rule peer"),
         (["latest", "--baseline", "same"], "oldest or latest"),
         (["weekly", "--baseline", "latest"], "compares with --since"),
         (["weekly", "--filter", "a"], "whole runs"),
-        (["--dashboard", "http://a"], "belong to the report weekly"),
-        (["weekly", "--rule", "peer"], "leave --rule away"),
-        (["weekly", "--format", "png"], "draws with --format html"),
+        (["--dashboard", "http://a"], "require the report weekly"),
+        (["weekly", "--rule", "peer"], "remove --rule"),
+        (["weekly", "--format", "png"], "contains charts with --format html"),
         (["payoffs", "--rule", "hud"], "The report payoffs has its own rule and no baseline"),
         (["payoffs", "--baseline", "oldest"], "The report payoffs has its own rule and no baseline"),
         (["fallbacks", "--rule", "hud"], "The report fallbacks has its own rule and no baseline"),
-        (["fallbacks", "--format", "svg", "--output", "x.svg"], "The report fallbacks has no picture"),
-        (["--since", "2026-01-01"], "belong to the report weekly"),
-        (["latest", "--run", "a"], "leave --run away"),
+        (["fallbacks", "--format", "svg", "--output", "x.svg"], "The report fallbacks has no chart"),
+        (["--since", "2026-01-01"], "require the report weekly"),
+        (["latest", "--run", "a"], "remove --run"),
         (["latest", "--test", "eval", "--test", "training"], "one test at a time"),
     ],
 )

@@ -43,8 +43,8 @@ def test_faults_are_listed_with_ids(review, review_store):
         (("--op", "relu"), "No result has the fallback op 'relu'"),
         (("none-such",), "The store has no record 'none-such'"),
         (("--all", "--run", "none-such"), "The store has no run 'none-such'"),
-        (("--all", "--python", "/no/python"), "there is no such interpreter"),
-        (("--all", "--time-limit", "-1"), "no number of seconds above 0"),
+        (("--all", "--python", "/no/python"), "no such interpreter"),
+        (("--all", "--time-limit", "-1"), "not a number of seconds above 0"),
         (("--all", "--op", "nonzero"), "not allowed with"),
     ],
 )

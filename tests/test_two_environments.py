@@ -88,7 +88,7 @@ def test_without_torch_xla_its_backends_are_skipped_there_alone(home: Path, pyth
             assert there["status"] == "ok"
         else:
             assert there["status"] == "skipped"
-            assert f"not installed beside torch {torch_of(python)}" in there["error"]["message"]
+            assert f"not installed for torch {torch_of(python)}" in there["error"]["message"]
 
 
 def test_equal_variants_are_measured_next_to_each_other(home: Path) -> None:

@@ -135,12 +135,12 @@ def test_the_same_folder_goes_on_under_another_budget_and_finds_nothing_to_do(ho
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("run", "--time-budget", "5"), "pass one of them with it"),
-        (("run", "--until-verdict", "--no-ingest"), "leave out --no-ingest"),
-        (("run", "--until-verdict", "--verify-only"), "--verify-only times nothing"),
-        (("run", "--until-verdict", "--preset", "peer"), "the preset peer fixes how often is measured"),
+        (("run", "--time-budget", "5"), "pass one of them as well"),
+        (("run", "--until-verdict", "--no-ingest"), "remove --no-ingest"),
+        (("run", "--until-verdict", "--verify-only"), "--verify-only exclude each other"),
+        (("run", "--until-verdict", "--preset", "peer"), "the preset peer fixes the number of measurements"),
         (("run", "--until-verdict", "--time-budget", "0"), "not a number above 0"),
-        (("calibrate", "--until-verdict"), "a calibration gives no verdicts"),
+        (("calibrate", "--until-verdict"), "a calibration has no verdicts"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_sentence(tmp_path: Path, words: tuple[str, ...], says: str) -> None:

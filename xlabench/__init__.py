@@ -87,10 +87,12 @@ def _of_system(error: OSError) -> int:
     """Say what the system refuses; what nobody can act on stays a traceback."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         where = f" ({error.filename})" if error.filename else ""
-        return say(f"The disk is full{where}. Free some, then run the command again: what is measured is kept.", 1)
+        return say(
+            f"The disk is full{where}. Free some space and repeat the command; finished measurements are kept.", 1
+        )
     if error.filename is None:
         raise error
-    return say(f"{error.filename}: {error.strerror}. Check the path and who may write there.", EXIT_USAGE)
+    return say(f"{error.filename}: {error.strerror}. Check the path and its permissions.", EXIT_USAGE)
 
 
 def _is_interrupt(error: Exception) -> bool:
@@ -99,7 +101,9 @@ def _is_interrupt(error: Exception) -> bool:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = Parser(prog="xlabench", description="Who is faster, by how much, and why.", epilog=EPILOG)
+    parser = Parser(
+        prog="xlabench", description="Benchmark PyTorch backends: which is faster, by how much, and why.", epilog=EPILOG
+    )
     parser.add_argument("--version", action="version", version=f"%(prog)s {VERSION}")
     verbs = parser.add_subparsers(dest="name", required=True, metavar="VERB", parser_class=Parser)
     for each in (

@@ -48,9 +48,9 @@ def operators_of(parsed: argparse.Namespace) -> Extracted | None:
 def asked_but_missing(parsed: argparse.Namespace, missing: dict[str, str], *, empty: bool) -> int:
     """Say which suites are not there; nothing left to do is a usage error, one asked for by name makes it partial."""
     for suite, reason in missing.items():
-        say(reason if suite in parsed.suite_name else f"left out: {reason}", EXIT_PARTIAL)
+        say(reason if suite in parsed.suite_name else f"skipped: {reason}", EXIT_PARTIAL)
     if empty and set(missing) & set(parsed.suite_name):
         return EXIT_USAGE
     if empty:
-        return say("No experiment matches; loosen --suite-name, --filter or --exclude.", EXIT_USAGE)
+        return say("No experiment matches. Relax --suite-name, --filter or --exclude.", EXIT_USAGE)
     return EXIT_PARTIAL if set(missing) & set(parsed.suite_name) else EXIT_DONE

@@ -19,10 +19,11 @@ def add(verbs: Verbs) -> None:
         verbs,
         "backup",
         _backup,
-        "Copy state.sqlite, what people typed, to a new file, also while it is in use. Runs are files and the index is "
-        "made of them: those two need no command.",
+        "Copy state.sqlite, which holds everything that users entered, to a new file.",
+        "The copy is consistent even while the database is in use. Runs are plain files, and the index can be rebuilt "
+        "from them, so neither needs this command.",
     )
-    parser.add_argument("target", type=Path, metavar="FILE", help="the copy; it must not exist")
+    parser.add_argument("target", type=Path, metavar="FILE", help="path of the copy; the file must not exist yet")
 
 
 def _backup(parsed: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from xlabench.command import EXIT_USAGE, say, store_of, verb
-from xlabench.measuring import add_run_flags, measure, settings_of
+from xlabench.measuring import USUAL, add_run_flags, measure, settings_of
 
 if TYPE_CHECKING:
     import argparse
@@ -25,18 +25,25 @@ def add(verbs: Verbs) -> None:
         verbs,
         "calibrate",
         _calibrate,
-        "Measure experiments against themselves, in pairs of processes, and print their noise floors. What it takes "
-        "and does is as with `run`; its records are in no result.",
+        "Measure experiments against themselves, in pairs of processes, and print their noise floors.",
+        "It accepts the flags of `xlabench run`. Its records never appear as results.",
     )
     add_run_flags(parser)
+    parser.show_first(
+        USUAL,
+        ("calibrate --smoke", "calibrate --suite-name timm_models --filter resnet --backend inductor --processes 8"),
+    )
     parser.set_defaults(processes=_PROCESSES, label="calibration")
 
 
 def _calibrate(parsed: argparse.Namespace) -> int:
     if parsed.processes % 2:
-        return say(f"--processes {parsed.processes}: a calibration measures pairs; pass an even number.", EXIT_USAGE)
+        return say(
+            f"--processes {parsed.processes}: a calibration measures pairs of processes, so the number must be even.",
+            EXIT_USAGE,
+        )
     if parsed.verify_only:
-        return say("--verify-only times nothing; leave it out of a calibration.", EXIT_USAGE)
+        return say("--verify-only skips timing, which a calibration needs; remove it.", EXIT_USAGE)
     return measure(parsed, _calibration_settings, _print_floors)
 
 

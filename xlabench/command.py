@@ -6,9 +6,10 @@ import argparse
 import os
 import re
 import sys
+import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from store.errors import did_you_mean
 
@@ -21,13 +22,49 @@ if TYPE_CHECKING:
 _INVALID = re.compile(r"invalid choice: '(?P<word>[^']*)' \(choose from (?P<known>.*)\)", re.DOTALL)
 _UNKNOWN_FLAG = re.compile(r"unrecognized arguments:.*?(?P<word>--[\w-]+)")
 EXIT_DONE, EXIT_FINDINGS, EXIT_USAGE, EXIT_PARTIAL, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
+_WIDTH = 80
 
 
-EPILOG = "Exit codes: 0 done, 1 findings, 2 usage, 3 partial, 130 interrupted."
+EPILOG = "Exit codes: 0 success, 1 findings, 2 usage error, 3 partial result, 130 interrupted."
 
 
 class Parser(argparse.ArgumentParser):
     """An argument parser that answers bad input with one sentence, and names what was probably meant."""
+
+    usual: frozenset[str] = frozenset()
+    """Flags that `--help` shows; none named: all."""
+
+    def show_first(self, usual: Iterable[str], examples: Sequence[str]) -> None:
+        """Have `--help` show these flags and examples; `--help-all` shows all flags."""
+        self.usual = frozenset({"--help", "--help-all", *usual})
+        self.add_argument("--help-all", action=_HelpAll, nargs=0, help="show all flags and exit")
+        lines = "\n".join(f"  $ xlabench {example}" for example in examples)
+        self.formatter_class = argparse.RawDescriptionHelpFormatter
+        self.description = textwrap.fill(self.description or "", _WIDTH)
+        self.epilog = f"Examples:\n{lines}\n\n{EPILOG}"
+
+    def format_help(self) -> str:
+        """Return the help text: of a long verb, its usual flags only."""
+        if not self.usual:
+            return self.format_help_all()
+        known = [each for each in self._actions if each.option_strings]
+        hidden = [each for each in known if not self.usual.intersection(each.option_strings)]
+        texts = [each.help for each in hidden]
+        files = [
+            f"[{each.metavar} ...]" if each.nargs else str(each.metavar) for each in self._actions if each not in known
+        ]
+        usage, self.usage = self.usage, " ".join([self.prog, "[FLAG ...]", *files])
+        for each in hidden:
+            each.help = argparse.SUPPRESS
+        text = self.format_help_all()
+        for each, shown in zip(hidden, texts, strict=True):
+            each.help = shown
+        self.usage = usage
+        return text
+
+    def format_help_all(self) -> str:
+        """Return the help text with every flag."""
+        return super().format_help()
 
     def error(self, message: str) -> None:  # type: ignore[override]
         self.exit(EXIT_USAGE, f"{self.prog}: {message}{self._hint(message)} (see {self.prog} --help)\n")
@@ -51,16 +88,32 @@ class Parser(argparse.ArgumentParser):
         return _hint(flag["word"], self._option_string_actions) if flag else ""
 
 
+class _HelpAll(argparse.Action):
+    """Print the help text with every flag."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        del namespace, values, option
+        sys.stdout.write(getattr(parser, "format_help_all", parser.format_help)())
+        parser.exit()
+
+
 def _hint(word: str, known: Iterable[str]) -> str:
     found = did_you_mean(word, known)
     return f".{found}" if found else ""
 
 
-def verb(verbs: Verbs, name: str, do: Callable[..., int], text: str) -> Parser:
-    """Add a verb; `do` answers it with an exit code."""
-    parser = verbs.add_parser(name, help=text.split(".", maxsplit=1)[0], description=text, epilog=EPILOG)
+def verb(verbs: Verbs, name: str, do: Callable[..., int], summary: str, details: str = "") -> Parser:
+    """Add a verb; `do` answers it with an exit code. `xlabench --help` shows the summary only, one sentence."""
+    parser = verbs.add_parser(name, help=summary, description=f"{summary} {details}".strip(), epilog=EPILOG)
     parser.set_defaults(verb=do, take_rest=parser.take_rest)
-    parser.add_argument("--home", type=Path, metavar="DIR", help="runs and store ($XLABENCH_HOME, ./xlabench-data)")
+    parser.add_argument(
+        "--home",
+        type=Path,
+        metavar="DIR",
+        help="folder of runs and store (default: $XLABENCH_HOME, else ./xlabench-data)",
+    )
     return parser
 
 
@@ -100,7 +153,9 @@ def state_of(parsed: argparse.Namespace) -> Path:
 
 def add_database(parser: argparse.ArgumentParser) -> None:
     """Add the flag that names the store."""
-    parser.add_argument("--database", type=Path, metavar="DIR", help="store folder (default: `store` in the home)")
+    parser.add_argument(
+        "--database", type=Path, metavar="DIR", help="folder of the store (default: `store` in the home)"
+    )
 
 
 def store_of(parsed: argparse.Namespace) -> Path:

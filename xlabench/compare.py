@@ -23,15 +23,22 @@ def add(verbs: Verbs) -> None:
         verbs,
         "compare",
         _compare,
-        "Judge every experiment that two sides have in common: faster, slower, same, ambiguous or not comparable, with "
-        "the evidence. Runs of different days are suspected at most; sides that took turns in one run are confirmed.",
+        "Compare two runs, environments or backends: a verdict and its evidence for each shared experiment.",
+        "Verdicts are faster, slower, same, ambiguous and not comparable. A difference between separate runs is at "
+        "most suspected; a difference between sides that were interleaved in one run is confirmed.",
     )
-    parser.add_argument("old", metavar="A", help="run (id, label, latest, previous), environment or backend")
-    parser.add_argument("new", metavar="B", help="the other side")
-    parser.add_argument("--run", metavar="RUN_ID", help="run whose environments or backends are compared (newest)")
-    parser.add_argument("--format", choices=["text", "csv", "json", "markdown"], default="text")
+    parser.add_argument("old", metavar="A", help="a run (id, label, latest or previous), an environment or a backend")
+    parser.add_argument("new", metavar="B", help="the side to compare with A")
     parser.add_argument(
-        "--fail-on", choices=["regression", "suspected"], help="exit 1 on a confirmed (or also a suspected) slower"
+        "--run", metavar="RUN_ID", help="run that contains the environments or backends A and B (default: the newest)"
+    )
+    parser.add_argument(
+        "--format", choices=["text", "csv", "json", "markdown"], default="text", help="output format (default: text)"
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=["regression", "suspected"],
+        help="exit with 1 if an experiment is slower: confirmed only (regression), or also suspected",
     )
     add_database(parser)
     add_confirm_flags(parser)
@@ -45,7 +52,7 @@ def _compare(parsed: argparse.Namespace) -> int:
 
     if parsed.confirm is None and (parsed.env or parsed.experiment or parsed.processes or parsed.torchbench_dir):
         return say(
-            "--env, --experiment, --processes and --torchbench-dir belong to --confirm, which measures.",
+            "--env, --experiment, --processes and --torchbench-dir require --confirm, which measures again.",
             EXIT_USAGE,
         )
     files = None

@@ -48,7 +48,7 @@ def add_confirm_flags(parser: Parser) -> None:
         nargs="?",
         const="suspected",
         choices=["suspected", "all"],
-        help="measure the suspected cells (all: the ambiguous ones, too) of both sides again, interleaved",
+        help="measure the suspected experiments of both sides again, interleaved; `all` includes the ambiguous ones",
     )
     group.add_argument(
         "--env",
@@ -56,16 +56,18 @@ def add_confirm_flags(parser: Parser) -> None:
         default=[],
         type=types.environment,
         metavar="NAME=PYTHON",
-        help="interpreter of `old` or `new`, where their runs do not name it or it has moved",
+        help="interpreter for `old` or `new`, if its run does not name one or it has moved",
     )
     group.add_argument(
         "--experiment",
         action="append",
         default=[],
         metavar="ID",
-        help="of these cells only that of the new side's experiment (several times; `experiment_id` of view results)",
+        help="confirm only this experiment of B, by its `experiment_id` in view results; may be repeated",
     )
-    group.add_argument("--processes", type=types.positive, metavar="K", help="of each side and experiment (3 or more)")
+    group.add_argument(
+        "--processes", type=types.positive, metavar="K", help="processes per side and experiment, at least 3"
+    )
     group.add_argument(
         "--torchbench-dir", type=Path, metavar="DIR", help="checkout of github.com/pytorch/benchmark ($TORCHBENCH_DIR)"
     )
@@ -83,8 +85,8 @@ def chosen(cells: Sequence[Cell], experiments: Sequence[str]) -> Sequence[Cell]:
     known = {cell.experiment_id for cell in cells}
     if unknown := [each for each in experiments if each not in known]:
         raise UsageError(
-            f"--experiment {unknown[0]}: none of the {len(known)} experiments to confirm; leave it out, or pass "
-            "--confirm all for the ambiguous ones."
+            f"--experiment {unknown[0]}: this is none of the {len(known)} experiments to confirm. Remove it, or pass "
+            "--confirm all to include the ambiguous ones."
         )
     return [cell for cell in cells if cell.experiment_id in experiments] if experiments else cells
 
@@ -105,7 +107,7 @@ def _file(con: Connection, side: Side) -> RunFile:
 
     rows = fetch(con, _FOLDER, {"run": side.run_id})
     if not rows:
-        raise UsageError(f"Run {side.run_id} is a confirmation itself; name the runs that it confirmed.")
+        raise UsageError(f"Run {side.run_id} is itself a confirmation. Name the runs that it confirmed.")
     try:
         return read_run_file(str(rows[0]["path"]))
     except RunFileError as error:
@@ -199,7 +201,7 @@ def _interpreters(
         for (side, file), before, name in zip(sides, pair, pair_names, strict=True)
     }
     if unknown := [name for name, python in parsed.env if name not in wanted or python is None]:
-        raise UsageError(f"--env {unknown[0]}: pass NAME=PYTHON, NAME one of {', '.join(wanted)}.")
+        raise UsageError(f"--env {unknown[0]}: expected NAME=PYTHON, where NAME is one of {', '.join(wanted)}.")
     sources = {} if context is None else {"torchbench_commit": None, **get_suite("torchbench").versions(context)}
     given = dict(parsed.env)
     return {name: earlier_environment.find(before, given, named, sources) for name, before in wanted.items()}

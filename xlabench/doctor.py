@@ -23,11 +23,16 @@ def add(verbs: Verbs) -> None:
         verbs,
         "doctor",
         _doctor,
-        "Look at this machine for some seconds: what may disturb a measurement, what can be measured, and what to do. "
-        "It tries out whether turns are quiet, by the rule that results are judged by. Exit code 1: a measurement "
-        "would be refused now.",
+        "Check this machine: what can be measured, what may disturb it, and how to fix that.",
+        "The check takes a few seconds. It applies the same quietness rule as a run does. Exit code 1 means that a "
+        "run would be refused now.",
     )
-    parser.add_argument("--threads", type=types.positive, metavar="N", help="as for `run` (default: torch's own)")
+    parser.add_argument(
+        "--threads",
+        type=types.positive,
+        metavar="N",
+        help="number of CPU threads, as for `run` (default: torch's default)",
+    )
 
 
 def _doctor(parsed: argparse.Namespace) -> int:
@@ -38,7 +43,7 @@ def _doctor(parsed: argparse.Namespace) -> int:
 
     home = home_of(parsed)
     named = settings_file.interpreters(home, settings_file.read(home))
-    with Console(stderr=True).status("Looking at the machine for some seconds …"):
+    with Console(stderr=True).status("Checking the machine for a few seconds …"):
         seen = facts.look(home, named, parsed.threads)
     found = doubts.of_facts(seen)
     _print(seen, found)
@@ -67,7 +72,11 @@ def _print(facts: Facts, doubts: list[Doubt]) -> None:
     for doubt in doubts:
         mark = Text("refused", style="bold red") if doubt.refuses else Text("doubt", style="yellow")
         below.add_row(mark, Text(_printable(doubt.sentence)))
-    console.print(below if doubts else Text("Nothing here makes a measurement doubtful.", style="green"))
+    console.print(
+        below
+        if doubts
+        else Text("The machine is ready: nothing found that would disturb a measurement.", style="green")
+    )
 
 
 def _printable(sentence: str) -> str:

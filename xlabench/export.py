@@ -21,18 +21,25 @@ def add(verbs: Verbs) -> None:
         verbs,
         "export",
         _export,
-        "Write the records of runs for PyTorch/XLA's aggregator (peer) or the PyTorch HUD (hud-csv, hud-json), or as "
-        "our own parquet and jsonl, which `xlabench ingest` reads back to the same content; tables writes the index as "
-        "partitioned Parquet, which other engines query.",
+        "Write records in the format of another tool, or as Parquet or JSONL.",
+        "peer is read by PyTorch/XLA's aggregator, hud-csv and hud-json by the PyTorch HUD. parquet and jsonl keep "
+        "the complete records: `xlabench ingest` restores the same content from them. tables writes the index as "
+        "partitioned Parquet, which other engines can query.",
     )
-    parser.add_argument("--format", choices=FORMATS, required=True, help="what to write")
-    parser.add_argument("--run", action="append", default=[], metavar="RUN_ID", help="runs to export (default: all)")
+    parser.add_argument("--format", choices=FORMATS, required=True, help="output format")
+    parser.add_argument(
+        "--run",
+        action="append",
+        default=[],
+        metavar="RUN_ID",
+        help="export this run; may be repeated (default: all runs)",
+    )
     parser.add_argument(
         "--output",
         "-o",
         type=Path,
         metavar="PATH",
-        help="a file; of hud-csv, parquet, jsonl and tables a folder (default: standard output)",
+        help="output file; for hud-csv, parquet, jsonl and tables a folder (default: standard output)",
     )
     add_database(parser)
 

@@ -25,27 +25,35 @@ def add(verbs: Verbs) -> None:
         verbs,
         "ingest",
         _ingest,
-        "Bring run folders and result files into the store: JSONL, also rotated or compressed (.gz, .zst), files of "
-        "other tools, folders of them, patterns, and URLs of object stores. Repeating it adds nothing; an unterminated "
-        "last line is left for later; lines that are no records are listed and make the exit code 3.",
+        "Add run folders and result files to the store.",
+        "Sources are JSONL files (also rotated or compressed as .gz or .zst), files of other tools, folders, glob "
+        "patterns, and URLs of object stores. Ingesting a file again adds nothing. An unterminated last line is left "
+        "for the next time. Lines that are not records are listed, and the exit code is 3.",
     )
     parser.add_argument(
         "paths",
         nargs="*",
         type=_source,
         metavar="PATH",
-        help="default: the runs of the home; of a URL as s3://bucket/runs what is new is brought into the home first",
+        help="sources (default: the runs of the home); new files of a URL such as s3://bucket/runs are first copied to "
+        "the home",
     )
-    parser.add_argument("--rebuild", action="store_true", help="make the index anew from every file that it knows")
-    parser.add_argument("--watch", action="store_true", help="go on with what is written to the files, until Ctrl-C")
+    parser.add_argument(
+        "--rebuild",
+        action="store_true",
+        help="rebuild the index from all known files; readers keep the old one until it is ready",
+    )
+    parser.add_argument(
+        "--watch", action="store_true", help="keep ingesting what is appended to the files, until Ctrl-C"
+    )
     parser.add_argument(
         "--fact",
         action="append",
         default=[],
         type=_fact,
         metavar="NAME=VALUE",
-        help="what another tool's file does not say (suite, dtype, test, backend, accelerator, accelerator_model, "
-        "label, time, origin, baseline); kept beside it",
+        help="value that another tool's file lacks (suite, dtype, test, backend, accelerator, accelerator_model, "
+        "label, time, origin, baseline); stored in a file next to it",
     )
     add_database(parser)
 

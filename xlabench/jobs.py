@@ -26,33 +26,36 @@ def add(verbs: Verbs) -> None:
         verbs,
         "jobs",
         _list,
-        "Ask the home's worker for measurements, and see what became of them. `xlabench worker` and `xlabench serve` "
-        "carry them out, one per device at a time.",
+        "Submit, list, follow, cancel and retry jobs, which a worker runs.",
+        "`xlabench worker` and `xlabench serve` run the queued jobs of a home, one per device at a time.",
     )
     actions = parser.add_subparsers(
         dest="action", required=True, metavar="submit|list|show|log|cancel|retry", parser_class=Parser
     )
-    _add_submit(actions.add_parser("submit", help="queue what the flags of `run` ask for", epilog=EPILOG))
-    listing = actions.add_parser("list", help="print the newest jobs", epilog=EPILOG)
-    listing.add_argument("--limit", type=int, default=50, metavar="N", help="most jobs to print (default 50)")
+    text = "Queue a run; it accepts the flags of `xlabench run`."
+    _add_submit(actions.add_parser("submit", help=text, description=text, epilog=EPILOG))
+    listing = actions.add_parser("list", help="list the newest jobs", epilog=EPILOG)
+    listing.add_argument("--limit", type=int, default=50, metavar="N", help="maximum number of jobs (default: 50)")
     listing.set_defaults(verb=_list)
-    showing = actions.add_parser("show", help="print a job and who did what with it", epilog=EPILOG)
+    showing = actions.add_parser("show", help="show a job and the actions on it", epilog=EPILOG)
     showing.set_defaults(verb=_show)
-    reading = actions.add_parser("log", help="print what a job's command printed", epilog=EPILOG)
-    reading.add_argument("--follow", action="store_true", help="go on until the job is over")
+    reading = actions.add_parser("log", help="print the log of a job", epilog=EPILOG)
+    reading.add_argument("--follow", action="store_true", help="keep printing until the job has finished")
     reading.set_defaults(verb=_log)
-    ending = actions.add_parser("cancel", help="end a job; what it has measured is kept", epilog=EPILOG)
+    ending = actions.add_parser("cancel", help="cancel a job; its finished measurements are kept", epilog=EPILOG)
     ending.set_defaults(verb=_cancel)
-    again = actions.add_parser("retry", help="go on with a job that failed, was cancelled or lost", epilog=EPILOG)
+    again = actions.add_parser("retry", help="resume a job that failed, was cancelled or was lost", epilog=EPILOG)
     again.set_defaults(verb=_retry)
     for each in (showing, reading, ending, again):
-        each.add_argument("job_id", type=int, metavar="NUMBER", help="as `jobs list` prints it")
+        each.add_argument("job_id", type=int, metavar="NUMBER", help="number of the job, as printed by `jobs list`")
     for each in actions.choices.values():
-        each.add_argument("--home", type=Path, metavar="DIR", default=argparse.SUPPRESS, help="as above")
+        each.add_argument(
+            "--home", type=Path, metavar="DIR", default=argparse.SUPPRESS, help="folder of runs and store"
+        )
     for each in (actions.choices["submit"], listing, showing, ending, again):
-        each.add_argument("--format", choices=["text", "json"], default="text", help="how to print")
+        each.add_argument("--format", choices=["text", "json"], default="text", help="output format (default: text)")
     for each in (actions.choices["submit"], ending, again):
-        each.add_argument("--who", metavar="NAME", help="default: the user")
+        each.add_argument("--who", metavar="NAME", help="name stored with the action (default: the current user)")
 
 
 def _add_submit(parser: Parser) -> None:
@@ -61,23 +64,35 @@ def _add_submit(parser: Parser) -> None:
     flags.add_plan_flags(parser)
     flags.add_measure_flags(parser)
     group = parser.add_argument_group("job")
-    group.add_argument("--label", help="name of the run (default: its suites)")
-    group.add_argument("--why", default="", metavar="TEXT", help="for whoever reads the queue")
+    group.add_argument("--label", help="name of the run (default: the names of its suites)")
+    group.add_argument("--why", default="", metavar="TEXT", help="reason, shown in the queue")
     add_job_flags(group)
     group.add_argument(
-        "--key", default="", metavar="TEXT", help="the same key is the same job, however often submitted"
+        "--key", default="", metavar="TEXT", help="idempotency key: submitting it again returns the same job"
     )
-    group.add_argument("--follow", action="store_true", help="print the job's log until it is over")
+    group.add_argument("--follow", action="store_true", help="print the job's log until it has finished")
     group.add_argument(
         "--confirm",
         nargs=2,
         metavar=("A", "B"),
-        help="measure the suspected cells of two sides again, as `compare A B --confirm`; of the flags above "
-        "--processes and --accelerator belong to it",
+        help="measure the suspected experiments of two sides again, as `compare A B --confirm` does; only "
+        "--processes and --accelerator may be combined with it",
     )
-    group.add_argument("--cells", choices=["suspected", "all"], help="of --confirm: all takes the ambiguous ones, too")
-    group.add_argument("--run", metavar="RUN_ID", help="of --confirm: run whose environments or backends A and B are")
+    group.add_argument(
+        "--cells", choices=["suspected", "all"], help="with --confirm: `all` includes the ambiguous experiments"
+    )
+    group.add_argument(
+        "--run", metavar="RUN_ID", help="with --confirm: run that contains the environments or backends A and B"
+    )
     parser.set_defaults(verb=_submit, submit_parser=parser)
+    parser.show_first(
+        (*flags.USUAL_OF_PLAN, "--processes", "--verify", "--label", "--why", "--priority", "--follow", "--home"),
+        (
+            "jobs submit --smoke --follow",
+            "jobs submit --suite-name timm_models --filter resnet --backend inductor --env nightly",
+            "jobs submit --confirm previous latest",
+        ),
+    )
 
 
 def add_job_flags(group: argparse._ActionsContainer) -> None:
@@ -87,10 +102,12 @@ def add_job_flags(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--accelerator-model",
         metavar="NAME",
-        help="wait for a host with this model, as records name it ('NVIDIA H200')",
+        help="wait for a host with this device model, as named in records ('NVIDIA H200')",
     )
-    group.add_argument("--priority", type=int, default=0, metavar="N", help="higher ones go first (default 0)")
-    group.add_argument("--timeout", type=types.above_zero, metavar="S", help="seconds that the job may run")
+    group.add_argument(
+        "--priority", type=int, default=0, metavar="N", help="priority of the job; higher runs first (default: 0)"
+    )
+    group.add_argument("--timeout", type=types.above_zero, metavar="S", help="time limit of the job in seconds")
 
 
 def _submit(parsed: argparse.Namespace) -> int:
@@ -126,7 +143,7 @@ def _request(parsed: argparse.Namespace) -> Request:
 
     if parsed.confirm is None:
         if parsed.cells or parsed.run:
-            raise UsageError("--cells and --run belong to --confirm A B.")
+            raise UsageError("--cells and --run require --confirm A B.")
         return from_flags.request(parsed)
     _refuse_beside_confirm(parsed)
     old, new = parsed.confirm
@@ -147,7 +164,9 @@ def _refuse_beside_confirm(parsed: argparse.Namespace) -> None:
     blank = argparse.Namespace(**{**vars(parsed), "accelerator": [], "processes": None})
     asked = from_flags.request(blank)
     if asked != RunRequest():
-        raise UsageError("--confirm measures what the runs of A and B did; beside it go --processes and --accelerator.")
+        raise UsageError(
+            "--confirm repeats experiments of A and B; only --processes and --accelerator may be combined with it."
+        )
 
 
 def _label(request: Request) -> str:
@@ -178,9 +197,12 @@ def warn_without_worker(parsed: argparse.Namespace, *, confirms: bool = False) -
     from runner.jobs.owners import has_worker, lacks_confirmer
 
     if not has_worker(home_of(parsed)):
-        say("No worker runs for this home on this machine: start `xlabench worker`, or `xlabench serve`.", EXIT_DONE)
+        say(
+            "No worker is running for this home on this machine. Start `xlabench worker` or `xlabench serve`.",
+            EXIT_DONE,
+        )
     elif confirms and lacks_confirmer(home_of(parsed)):
-        say("A cluster's worker confirms nothing: start `xlabench worker` on this machine, too.", EXIT_DONE)
+        say("A cluster's worker cannot run confirmations. Start `xlabench worker` on this machine as well.", EXIT_DONE)
 
 
 def _list(parsed: argparse.Namespace) -> int:
@@ -188,7 +210,7 @@ def _list(parsed: argparse.Namespace) -> int:
 
     desk = desk_of(parsed)
     if parsed.limit < 1:
-        return say(f"--limit {parsed.limit}: it is at least 1.", EXIT_USAGE)
+        return say(f"--limit {parsed.limit}: the limit must be at least 1.", EXIT_USAGE)
     found = desk.listed(parsed.limit)
     alone = {job.job_id: desk.left_alone(job) for job in found}
     sys.stdout.write(table(found, desk.positions(), parsed.format, alone))
@@ -205,7 +227,7 @@ def _show(parsed: argparse.Namespace) -> int:
 
 
 def _none(parsed: argparse.Namespace) -> int:
-    return say(f"There is no job {parsed.job_id}. `xlabench jobs list` shows those there are.", EXIT_USAGE)
+    return say(f"There is no job {parsed.job_id}. Run `xlabench jobs list` to see all jobs.", EXIT_USAGE)
 
 
 def _print(parsed: argparse.Namespace, desk: Desk, job: Job, *, whole: bool = False) -> None:

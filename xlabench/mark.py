@@ -1,4 +1,4 @@
-"""`xlabench mark`: say that series begin anew, and why."""
+"""`xlabench mark`: mark a break in the history, and why."""
 
 from __future__ import annotations
 
@@ -34,26 +34,36 @@ def add(verbs: Verbs) -> None:
         verbs,
         "mark",
         _list,
-        "Say that series begin anew, as with a new driver: latencies from before and after a mark are not compared. "
-        "Marks live in state.sqlite of the home.",
+        "Mark a break in the history, such as a new driver.",
+        "Latencies from before and after a mark are not compared. Marks are stored in state.sqlite in the home.",
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="add|list|remove")
-    adding = actions.add_parser("add", help="begin series anew", epilog=EPILOG)
+    adding = actions.add_parser("add", help="mark a break in the history", epilog=EPILOG)
     adding.set_defaults(verb=_add)
-    adding.add_argument("text", help='why, as "new driver 550.54"')
+    adding.add_argument("text", help='reason for the break, for example "new driver 550.54"')
     when = adding.add_mutually_exclusive_group()
-    when.add_argument("--run", metavar="RUN_ID", help="first run of the new epoch")
-    when.add_argument("--at", metavar="TIME", help="UTC, as 2026-11-21 or 2026-11-21T14:00 (default: now)")
+    when.add_argument("--run", metavar="RUN_ID", help="first run after the break")
+    when.add_argument(
+        "--at",
+        metavar="TIME",
+        help="time of the break in UTC, for example 2026-11-21 or 2026-11-21T14:00 (default: now)",
+    )
     for flag, name in _NAMES.items():
-        adding.add_argument(flag, dest=f"of_{name}", metavar="NAME", help="only series of this one (default: all)")
-    adding.add_argument("--who", default=None, metavar="NAME", help="default: the user")
+        adding.add_argument(
+            flag, dest=f"of_{name}", metavar="NAME", help="mark only series with this value (default: all series)"
+        )
+    adding.add_argument(
+        "--who", default=None, metavar="NAME", help="name stored with the mark (default: the current user)"
+    )
     listing = actions.add_parser("list", help="print all marks", epilog=EPILOG)
     listing.set_defaults(verb=_list)
-    removing = actions.add_parser("remove", help="take a mark back", epilog=EPILOG)
+    removing = actions.add_parser("remove", help="remove a mark", epilog=EPILOG)
     removing.set_defaults(verb=_remove)
-    removing.add_argument("mark_id", type=int, metavar="NUMBER", help="as `mark list` prints it")
+    removing.add_argument("mark_id", type=int, metavar="NUMBER", help="number of the mark, as printed by `mark list`")
     for each in (adding, listing, removing):
-        each.add_argument("--home", type=Path, metavar="DIR", default=argparse.SUPPRESS, help="as above")
+        each.add_argument(
+            "--home", type=Path, metavar="DIR", default=argparse.SUPPRESS, help="folder of runs and store"
+        )
         add_database(each)
 
 

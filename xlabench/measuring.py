@@ -42,6 +42,12 @@ _NARROWING = (
     *("exclude_by_tier", "smoke", "plan"),
 )
 
+USUAL = (
+    *("--suite-name", "--only", "--filter", "--backend", "--test", "--accelerator", "--smoke", "--quick"),
+    *("--processes", "--verify", "--output-dirname", "--retry-failed", "--dry-run", "--home"),
+)
+"""Flags that `--help` shows."""
+
 
 class How(TypedDict, total=False):
     """What `carry_out` passes on to `execute`."""
@@ -62,16 +68,22 @@ def add_run_flags(parser: Parser) -> None:
     flags.add_measure_flags(parser)
     add_database(parser)
     group = parser.add_argument_group("run")
-    group.add_argument("--output-dirname", type=Path, metavar="DIR", help="folder of the run; one there is resumed")
-    group.add_argument("--label", help="name of the run (default: its suites)")
-    group.add_argument("--no-resume", action="store_true", help="start anew; an old run in the folder is put aside")
-    group.add_argument("--retry-failed", action="store_true", help="measure groups with failures again")
-    group.add_argument("--dry-run", action="store_true", help="print the plan and stop")
-    group.add_argument("--no-ingest", action="store_true", help="leave the store alone")
+    group.add_argument(
+        "--output-dirname", type=Path, metavar="DIR", help="folder of the run; an unfinished run in it is resumed"
+    )
+    group.add_argument("--label", help="name of the run (default: the names of its suites)")
+    group.add_argument(
+        "--no-resume", action="store_true", help="start a new run; an earlier run in the folder is renamed"
+    )
+    group.add_argument(
+        "--retry-failed", action="store_true", help="when resuming, measure groups that contain failures again"
+    )
+    group.add_argument("--dry-run", action="store_true", help="print the plan and exit without measuring")
+    group.add_argument("--no-ingest", action="store_true", help="do not add the records to the store")
     group.add_argument(
         "--strict",
         action="store_true",
-        help="exit 1 where the run holds a failed or unverifiable experiment, or a wrong answer",
+        help="exit with 1 if an experiment failed, could not be verified, or gave a wrong answer",
     )
     add_no_wait(group)
     parser.set_defaults(parser=parser)
@@ -79,7 +91,11 @@ def add_run_flags(parser: Parser) -> None:
 
 def add_no_wait(group: argparse._ActionsContainer) -> None:
     """Add the flag that refuses instead of waiting for a device."""
-    group.add_argument("--no-wait", action="store_true", help="refuse where somebody else measures on the device")
+    group.add_argument(
+        "--no-wait",
+        action="store_true",
+        help="exit with an error if another run uses the device, instead of waiting for it",
+    )
 
 
 def settings_of(parsed: argparse.Namespace) -> Settings:
@@ -111,7 +127,7 @@ def measure(
     if parsed.dry_run or code == EXIT_USAGE:
         return code
     if not _wanted(parsed, sum(entry.runnable for entry in made.entries)):
-        return say("Nothing was measured.", EXIT_INTERRUPTED)
+        return say("Cancelled. No experiment was measured.", EXIT_INTERRUPTED)
     settled = payoff.settled(settings(parsed), made.entries)
     for sentence in plan.missing_packages(made, request):
         print(sentence)
@@ -179,7 +195,7 @@ def _wanted(parsed: argparse.Namespace, experiments_n: int) -> bool:
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if not at_terminal or experiments_n <= UNASKED_N or any(getattr(parsed, name) for name in _NARROWING):
         return True
-    print(f"No model is selected: this measures {experiments_n:,} experiments. `--smoke` is a plan of minutes.")
+    print(f"No filter is set, so all {experiments_n:,} experiments are measured. `--smoke` takes only minutes.")
     return input("Measure all of them? [y/N] ").strip().lower() in ("y", "yes")
 
 
@@ -189,13 +205,15 @@ def _keep(extracted: Extracted, folder: RunFolder) -> None:
 
     path = folder.path / FILE
     path.write_text(extracted.text, encoding="utf-8")
-    print(f"{extracted.sentence()}\nTheir configuration: {path}")
+    print(f"{extracted.sentence()}\nThe operators' configuration is stored in {path}.")
 
 
 def _say_where(folder: RunFolder) -> None:
     """Say how to see the speedups of a run that is not in the store."""
     if folder.settings.purpose == "benchmark":
-        print(f"The store was left alone. `xlabench report {shlex.quote(str(folder.path))}` prints the speedups.")
+        print(
+            f"The records were not added to the store. To see speedups: xlabench report {shlex.quote(str(folder.path))}"
+        )
 
 
 def _say_totals(extracted: Extracted, folder: RunFolder) -> None:
@@ -245,7 +263,7 @@ def carry_out(
         ingested = follower.finish() if follower else None
     print(result.sentence(), file=out)
     if follower and ingested:
-        print(f"Ingested {follower.records_n} new records; index {ingested.snapshot}", file=out)
+        print(f"Ingested {follower.records_n} new records into index {ingested.snapshot}.", file=out)
         if until is not None:
             print(until.report(), file=out)
     return result

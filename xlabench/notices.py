@@ -1,4 +1,4 @@
-"""`xlabench notices`: tell people once of what they would have to look for."""
+"""`xlabench notices`: notify people once about events that they would otherwise have to look for."""
 
 from __future__ import annotations
 
@@ -28,22 +28,26 @@ def add(verbs: Verbs) -> None:
         verbs,
         "notices",
         _list,
-        "Tell people once of a recurring run that is missing, of what newly fails, got slower, was confirmed or has "
-        "recovered: by webhook and mail, as [notices] of xlabench.toml says, and as a feed. The home's worker looks by "
-        "itself.",
+        "Notify people once about missing recurring runs, new failures, regressions and recoveries.",
+        "Notices are sent by webhook and mail, as configured in section [notices] of xlabench.toml, and are always "
+        "added to a feed. The home's worker checks for them by itself.",
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="list|look|test", parser_class=Parser)
-    listing = actions.add_parser("list", help="print the newest notices, and what became of each", epilog=EPILOG)
-    listing.add_argument("--format", choices=["text", "json"], default="text", help="how to print")
-    listing.add_argument("--limit", type=int, default=50, metavar="N", help="at most so many (default 50)")
+    listing = actions.add_parser("list", help="list the newest notices and their delivery", epilog=EPILOG)
+    listing.add_argument("--format", choices=["text", "json"], default="text", help="output format (default: text)")
+    listing.add_argument("--limit", type=int, default=50, metavar="N", help="maximum number of notices (default: 50)")
     listing.set_defaults(verb=_list)
-    looking = actions.add_parser("look", help="look for events now, write the feed, send what is due", epilog=EPILOG)
+    looking = actions.add_parser(
+        "look", help="check for events now, write the feed and send pending notices", epilog=EPILOG
+    )
     add_database(looking)
     looking.set_defaults(verb=_look)
-    testing = actions.add_parser("test", help="send one message by each channel; it is no notice", epilog=EPILOG)
+    testing = actions.add_parser("test", help="send one test message through each channel", epilog=EPILOG)
     testing.set_defaults(verb=_test)
     for each in actions.choices.values():
-        each.add_argument("--home", type=Path, metavar="DIR", default=argparse.SUPPRESS, help="as above")
+        each.add_argument(
+            "--home", type=Path, metavar="DIR", default=argparse.SUPPRESS, help="folder of runs and store"
+        )
 
 
 def look_command(home: Path, database: Path | None) -> list[str]:
@@ -64,7 +68,7 @@ def _look(parsed: argparse.Namespace) -> int:
     store = store_of(parsed)
     look = Look(home, lambda known, looked: _in_store(store, known, looked), say=_tell)
     if not look.look():
-        _tell("Another process looks for notices of this home.")
+        _tell("Another process is already checking for notices in this home.")
         return LEFT_TO_ANOTHER
     return EXIT_DONE
 
@@ -116,7 +120,9 @@ def _test(parsed: argparse.Namespace) -> int:
         else:
             _tell(f"{channel.name}: sent{f' ({said})' if said else ''}")
     if not channels:
-        _tell("No channel is configured: [notices.webhook] and [notices.mail] of xlabench.toml. The feed needs none.")
+        _tell(
+            "No channel is configured. Add [notices.webhook] or [notices.mail] to xlabench.toml. The feed needs none."
+        )
     return EXIT_FINDINGS if failed else EXIT_DONE
 
 

@@ -34,39 +34,26 @@ def add_own_flags(parser: Parser) -> None:
         "own",
         nargs="*",
         metavar="MODEL",
-        help="mymodel.py, mymodel.py:MyNet, package.module:make, model.pt2, a folder or config.json of transformers, "
-        "timm:NAME, torchvision:NAME; its results are verified",
+        help="a model of your own: mymodel.py, mymodel.py:MyNet, package.module:make, model.pt2, a folder or "
+        "config.json of transformers, timm:NAME or torchvision:NAME; its results are verified",
     )
     group.add_argument(
         "--input",
         action="append",
         default=[],
         metavar="TYPE[SIZES]",
-        help="an input, as 'f32[8,3,224,224]', 'i64[8,128]<30522' or 'mask=bool[8,128]'; several in their order "
-        "(default: those of the model's example_inputs())",
-    )
-    group.add_argument(
-        "--backend",
-        action="append",
-        default=[],
-        choices=sorted(_backends()),
-        help="measure under this backend, of any models (default: the four)",
+        help="an input of the model, for example 'f32[8,3,224,224]', 'i64[8,128]<30522' or 'mask=bool[8,128]'; repeat "
+        "the flag for several, in order (default: the model's example_inputs())",
     )
     group.add_argument("--pickled", type=Path, help=argparse.SUPPRESS)  # of `xlabench.measure`
     group.add_argument(
         "--quick",
         action="store_true",
-        help="a first look at any models: one process, fewer blocks, disturbed turns count; results are compared with "
-        "eager's after the table",
+        help="a first look: one process, fewer blocks, disturbed turns count; results are verified after the table",
     )
-    group.add_argument("--no-verify", action="store_true", help="time a model of your own, and do not compare")
-
-
-def _backends() -> frozenset[str]:
-    from runner.backends import BACKENDS
-    from store.identity import backend_name
-
-    return frozenset(backend_name(*pair) for pair in BACKENDS)
+    group.add_argument(
+        "--no-verify", action="store_true", help="measure a model of your own without verifying its results"
+    )
 
 
 def settle(parsed: argparse.Namespace) -> None:
@@ -80,12 +67,12 @@ def settle(parsed: argparse.Namespace) -> None:
     words: list[str] = getattr(parsed, "own", [])
     if not words and getattr(parsed, "pickled", None) is None:
         if getattr(parsed, "input", []):
-            raise UsageError("--input is of a model of your own; name one, as in `xlabench run mymodel.py`")
+            raise UsageError("--input requires a model of your own, for example `xlabench run mymodel.py`")
         return
     for name in _SELECTING:
         if getattr(parsed, name, None):
             flag = "--" + name.replace("_", "-")
-            raise UsageError(f"{flag} selects models of suites; leave it out beside {words[0] if words else 'yours'}")
+            raise UsageError(f"{flag} selects models of suites; remove it or {words[0] if words else 'your model'}")
     if not getattr(parsed, "verify_only", False) and not getattr(parsed, "quick", False):
         parsed.verify = not parsed.no_verify
 
@@ -127,7 +114,6 @@ def with_own(parsed: argparse.Namespace, request: PlanRequest, named: Mapping[st
     """
     from runner.suites.own.reference import TIMM
 
-    request = replace(request, backends=tuple(getattr(parsed, "backend", ())))
     words: list[str] = getattr(parsed, "own", [])
     if not words and getattr(parsed, "pickled", None) is None:
         return request

@@ -20,11 +20,25 @@ def add(verbs: Verbs) -> None:
     from runner import flags
 
     parser = verb(
-        verbs, "plan", _plan, "Print the matrix of experiments: runnable, or skipped with the reason. Imports no torch."
+        verbs,
+        "plan",
+        _plan,
+        "Print which experiments would run and which are skipped, with the reasons.",
+        "Without filters, everything is planned. Planning does not import torch.",
     )
     add_own_flags(parser)
     flags.add_plan_flags(parser)
-    parser.add_argument("--format", choices=["text", "json", "yaml"], default="text", help="how to print it")
+    parser.add_argument(
+        "--format", choices=["text", "json", "yaml"], default="text", help="output format (default: text)"
+    )
+    parser.show_first(
+        (*flags.USUAL_OF_PLAN, "--format", "--home"),
+        (
+            "plan --smoke",
+            "plan --suite-name timm_models --filter resnet --backend eager --backend inductor",
+            "plan --suite-name huggingface --format yaml > plan.yaml",
+        ),
+    )
 
 
 def _plan(parsed: argparse.Namespace) -> int:

@@ -36,11 +36,12 @@ def add(verbs: Verbs) -> None:
         verbs,
         "report",
         _report,
-        "Print speedups over a baseline, and their geometric means with n. Without --run, of the newest run; of FILEs, "
-        "if some are named, instead of the store. Under --rule peer, the numbers of PyTorch/XLA's aggregate.py. "
-        "`payoffs` is what models gain without their fallback ops, where `run --without-fallback` measured it. "
-        "`fallbacks` ranks the ops that XLA did not lower, the one to lower first on top. "
-        "`weekly` is the review of a week: what passes, fails, got slower or faster since, and why.",
+        "Print speedups over a baseline, their geometric means, or another report.",
+        "Without --run, the newest run is reported. If FILEs are named, they are reported instead of the store. "
+        "--rule peer computes the numbers of PyTorch/XLA's aggregate.py. `payoffs` shows how much faster models "
+        "become without their fallback ops, as measured by `run --without-fallback`. `fallbacks` ranks the ops that "
+        "XLA does not lower; the op to lower first is at the top. `weekly` reviews a week: what passes, what fails, "
+        "what became slower or faster, and why.",
     )
     add_flags(parser)
 

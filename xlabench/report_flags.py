@@ -31,53 +31,91 @@ def add_flags(parser: Parser) -> None:
         "what",
         nargs="*",
         metavar="KIND|FILE",
-        help=f"{', '.join(KINDS)} (default: speedup; latest, latest-grouped and histogram belong to the peer rule); "
-        "then result files",
+        help=f"one of {', '.join(KINDS)} (default: speedup; latest, latest-grouped and histogram require --rule peer); "
+        "result files may follow",
     )
     parser.set_defaults(files_are="what")
     parser.add_argument(
-        "--rule", choices=["paired", "hud", "peer"], help="default: paired; peer for the peer's reports"
+        "--rule",
+        choices=["paired", "hud", "peer"],
+        help="how speedups are computed (default: paired; peer for latest, latest-grouped and histogram)",
     )
     forms = ["text", "csv", "json", "markdown", "tab", "html", *PICTURES]
-    parser.add_argument("--format", choices=forms, help="default: text; markdown for weekly")
-    parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="where to write (standard output)")
+    parser.add_argument("--format", choices=forms, help="output format (default: text; markdown for weekly)")
+    parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="output file (default: standard output)")
     parser.add_argument(
-        "--run", action="append", default=[], metavar="RUN", help="runs to report: ids; of weekly also labels"
+        "--run",
+        action="append",
+        default=[],
+        metavar="RUN",
+        help="report the run with this id, or for weekly this label; may be repeated",
     )
     _add_selection(parser)
     _add_peer(parser)
     parser.add_argument(
         "--since",
         metavar="DATE|RUN",
-        help="weekly: what to compare with: the newest run at or before DATE (UTC), or RUN (default: a week before)",
+        help="weekly: compare with RUN, or with the newest run at or before DATE in UTC (default: a week before)",
     )
-    parser.add_argument("--dashboard", metavar="URL", help="weekly: address of `xlabench serve`, to link its pages")
+    parser.add_argument(
+        "--dashboard", metavar="URL", help="weekly: address of `xlabench serve`, for links to its pages"
+    )
     add_database(parser)
 
 
 def _add_selection(parser: Parser) -> None:
-    parser.add_argument("--suite-name", action="append", default=[], metavar="SUITE")
-    parser.add_argument("--test", action="append", default=[], choices=["eval", "train", *_TESTS])
-    parser.add_argument("--accelerator", metavar="NAME", help="device kind; under the peer rule a regex over its model")
     parser.add_argument(
-        "--backends", nargs="+", default=[], metavar="NAME", help="the first is the baseline (inductor)"
+        "--suite-name", action="append", default=[], metavar="SUITE", help="suites to include; may be repeated"
+    )
+    parser.add_argument(
+        "--test",
+        action="append",
+        default=[],
+        choices=["eval", "train", *_TESTS],
+        help="tests to include; may be repeated",
+    )
+    parser.add_argument(
+        "--accelerator", metavar="NAME", help="device kind; with --rule peer, a regex over the device model"
+    )
+    parser.add_argument(
+        "--backends",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="backends to include; the first is the baseline (default: inductor)",
     )
     parser.add_argument(
         "--baseline",
         metavar="oldest|latest|same|RUN",
-        help="the baseline's point in time: same (the own run; default), the oldest or latest result, or a run; "
-        "under the peer rule oldest (default) or latest",
+        help="where the baseline is taken from: the same run (default), the oldest or latest result, or a run; "
+        "with --rule peer, oldest (default) or latest",
     )
-    parser.add_argument("--filter", "-k", action="append", default=[], metavar="REGEX", help="models to take")
-    parser.add_argument("--exclude", "-x", action="append", default=[], metavar="REGEX", help="models to leave")
+    parser.add_argument(
+        "--filter",
+        "-k",
+        action="append",
+        default=[],
+        metavar="REGEX",
+        help="include models whose name matches; may be repeated",
+    )
+    parser.add_argument(
+        "--exclude",
+        "-x",
+        action="append",
+        default=[],
+        metavar="REGEX",
+        help="exclude models whose name matches; may be repeated",
+    )
 
 
 def _add_peer(parser: Parser) -> None:
     group = parser.add_argument_group("peer rule")
-    group.add_argument("--metric", choices=["exec", "compile"], default="exec", help="what is compared")
-    group.add_argument("--title", default="", help="second line of a picture's title")
-    group.add_argument("--fig-width", type=float, default=9.0, metavar="INCHES", help="width of a picture")
-    group.add_argument("--fig-height", type=float, default=6.75, metavar="INCHES", help="height of a picture")
+    group.add_argument(
+        "--metric", choices=["exec", "compile"], default="exec", help="time to compare: execution or compilation"
+    )
+    group.add_argument("--title", default="", help="second line of the chart's title")
+    group.add_argument("--fig-width", type=float, default=9.0, metavar="INCHES", help="width of the chart")
+    group.add_argument("--fig-height", type=float, default=6.75, metavar="INCHES", help="height of the chart")
 
 
 def files_after_backends(parsed: argparse.Namespace) -> None:
@@ -99,7 +137,7 @@ def words_of(words: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
     kind = known.get(words[0]) if words else None
     paths = tuple(map(Path, words[1:] if kind else words))
     if missing := [path for path in paths if not path.exists()]:
-        raise UsageError(f"{missing[0]} is no report ({', '.join(KINDS)}) and no file. Correct it.")
+        raise UsageError(f"{missing[0]} is neither a report ({', '.join(KINDS)}) nor a file.")
     return kind or "speedup", paths
 
 
@@ -111,25 +149,26 @@ def wrong(parsed: argparse.Namespace, files: Sequence[Path]) -> str | None:
     picture = parsed.format in PICTURES
     narrowed = [*parsed.suite_name, *parsed.test, *parsed.filter, *parsed.exclude] or parsed.accelerator
     rules = {
-        "The weekly report has its own rule; leave --rule away.": weekly and parsed.rule,
-        f"The report {parsed.kind} has its own rule and no baseline; leave --rule and --baseline away.": (
+        "The weekly report has its own rule; remove --rule.": weekly and parsed.rule,
+        f"The report {parsed.kind} has its own rule and no baseline; remove --rule and --baseline.": (
             of_ops and (parsed.rule or parsed.baseline)
         ),
-        "The report fallbacks has no picture; the page Fallback ops draws it.": picture and parsed.kind == "fallbacks",
-        "latest, latest-grouped, histogram and --metric belong to --rule peer.": of_peer and not peer,
-        "Under the peer rule --baseline is oldest or latest.": peer and parsed.baseline not in POINTS,
-        "The weekly report is of whole runs: name them with --run, and leave what narrows them away.": (
+        "The report fallbacks has no chart; the page Fallback ops shows one.": picture and parsed.kind == "fallbacks",
+        "latest, latest-grouped, histogram and --metric require --rule peer.": of_peer and not peer,
+        "With --rule peer, --baseline must be oldest or latest.": peer and parsed.baseline not in POINTS,
+        "The weekly report covers whole runs: select them with --run, and remove the other filters.": (
             weekly and narrowed
         ),
-        "The weekly report compares with --since; leave --baseline away.": weekly and parsed.baseline,
-        "The weekly report draws with --format html; png and svg are of the other reports.": picture and weekly,
-        f"A picture is not for a terminal: add --output FILE.{parsed.format}.": (
+        "The weekly report compares with --since; remove --baseline.": weekly and parsed.baseline,
+        "The weekly report contains charts with --format html; png and svg are for the other reports.": picture
+        and weekly,
+        f"A chart cannot be printed to a terminal; add --output FILE.{parsed.format}.": (
             picture and parsed.output is None and sys.stdout.isatty()
         ),
-        "--since and --dashboard belong to the report weekly.": (parsed.since or parsed.dashboard) and not weekly,
-        "The peer rule takes every run; leave --run away, or name files.": peer and parsed.run,
-        "The peer rule reports one test at a time: name --test once.": peer and len(set(tests_of(parsed))) > 1,
-        "Files are reported without a home: leave --home and --database away.": (
+        "--since and --dashboard require the report weekly.": (parsed.since or parsed.dashboard) and not weekly,
+        "--rule peer covers all runs; remove --run, or name files.": peer and parsed.run,
+        "--rule peer reports one test at a time; pass --test once.": peer and len(set(tests_of(parsed))) > 1,
+        "Reports of files do not use a home; remove --home and --database.": (
             files and (parsed.home or parsed.database)
         ),
     }

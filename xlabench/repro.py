@@ -36,21 +36,29 @@ def add(verbs: Verbs) -> None:
         verbs,
         "repro",
         _repro,
-        "For a fallback op, a graph break, a failure or a wrong answer: a script of one file that shows it, run once "
-        "to prove that, and the draft of an issue. Faults whose texts read alike are one, with one draft. Without "
-        "RECORD, --op, --signature or --all, faults are listed with their ids. Exit code 1: a script did not show "
-        "its fault; 3: one could not run.",
+        "Write a one-file script and a draft issue for a fallback op, graph break, failure or wrong answer.",
+        "Each script is run once to confirm that it shows the fault. Faults with the same text share one draft. "
+        "Without RECORD, --op, --signature or --all, the faults are listed with their ids. Exit code 1 means that a "
+        "script did not show its fault, 3 that one could not run.",
     )
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("record", nargs="?", metavar="RECORD", help="all faults of the result that this record is of")
-    what.add_argument("--op", metavar="OP", help="a fallback op, as aten::nonzero")
+    what.add_argument("record", nargs="?", metavar="RECORD", help="id of a record: take all faults of its result")
+    what.add_argument("--op", metavar="OP", help="a fallback op, for example aten::nonzero")
     what.add_argument("--signature", metavar="ID", help="one fault, by its id in the list")
-    what.add_argument("--all", action="store_true", help="every fault of the list")
+    what.add_argument("--all", action="store_true", help="all listed faults")
     parser.add_argument("--run", metavar="RUN_ID", help="only faults that occurred in this run")
-    parser.add_argument("--output", "-o", type=Path, metavar="DIR", help="default: `repros` in the home")
-    parser.add_argument("--python", default=sys.executable, metavar="PATH", help="interpreter for the scripts")
     parser.add_argument(
-        "--time-limit", type=_seconds, default=_LIMIT_S, metavar="SECONDS", help="of one script (default: 300)"
+        "--output", "-o", type=Path, metavar="DIR", help="folder for scripts and drafts (default: `repros` in the home)"
+    )
+    parser.add_argument(
+        "--python", default=sys.executable, metavar="PATH", help="Python interpreter that runs the scripts"
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=_seconds,
+        default=_LIMIT_S,
+        metavar="SECONDS",
+        help="time limit of one script (default: 300)",
     )
     add_database(parser)
 
@@ -63,7 +71,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
     return value
 
 
@@ -75,13 +83,13 @@ def _repro(parsed: argparse.Namespace) -> int:
 
     python = shutil.which(parsed.python)
     if python is None:
-        return say(f"--python {parsed.python}: there is no such interpreter; name its python, as VENV/bin/python.", 2)
+        return say(f"--python {parsed.python}: no such interpreter. Pass its path, for example VENV/bin/python.", 2)
     with connect(newest_snapshot(store_of(parsed))) as con:
         found = faults(con, record=parsed.record, op=parsed.op, fault_id=parsed.signature, run=parsed.run)
     if parsed.record is None and parsed.op is None and parsed.signature is None and not parsed.all:
         return _list(found)
     if not found:
-        return say("There is no fault to show: no fallback op, graph break, failure or wrong answer.", EXIT_USAGE)
+        return say("No fault found: no fallback op, graph break, failure or wrong answer matches.", EXIT_USAGE)
     folder = parsed.output or home_of(parsed) / FOLDER_NAME
     signal.signal(signal.SIGTERM, _interrupt)
     return max(_one(fault, folder, python, parsed.time_limit) for fault in found)

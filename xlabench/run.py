@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from xlabench.command import store_of, verb
-from xlabench.measuring import add_run_flags, measure, settings_of
+from xlabench.measuring import USUAL, add_run_flags, measure, settings_of
 from xlabench.own import add_own_flags
 
 if TYPE_CHECKING:
@@ -26,12 +26,22 @@ def add(verbs: Verbs) -> None:
         verbs,
         "run",
         _run,
-        "Measure a plan and ingest its records. The same command resumes an unfinished run, or the one in the folder "
-        "that is named: what it has measured is skipped and named. Where there is none, a new run starts. Ctrl-C loses "
-        "nothing that is finished.",
+        "Measure a plan and add its records to the store.",
+        "Without filters, everything is planned. To resume an interrupted run, repeat the command or name the run's "
+        "folder: finished experiments are listed and skipped. Without an unfinished run, a new one starts. Ctrl-C "
+        "loses no finished experiment.",
     )
     add_own_flags(parser)
     add_run_flags(parser)
+    parser.show_first(
+        USUAL,
+        (
+            "run --smoke",
+            "run mymodel.py --backend eager --backend inductor",
+            "run --suite-name timm_models --filter resnet --backend eager --backend inductor",
+            "run --only huggingface/DistilBertForMaskedLM --test train --processes 5",
+        ),
+    )
 
 
 def _run(parsed: argparse.Namespace) -> int:
@@ -132,5 +142,5 @@ def _settings(parsed: argparse.Namespace) -> Settings:
     if found.until_verdict and parsed.no_ingest:
         from runner.errors import UsageError
 
-        raise UsageError("--until-verdict asks the store for verdicts; leave out --no-ingest")
+        raise UsageError("--until-verdict reads verdicts from the store; remove --no-ingest")
     return found

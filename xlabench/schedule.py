@@ -27,40 +27,61 @@ def add(verbs: Verbs) -> None:
         verbs,
         "schedule",
         _list,
-        "Have a plan measured again and again, and see whether the last time is complete. The home's worker submits a "
-        "job whenever a run is due, once for each time.",
+        "Schedule recurring runs, and show whether the last one is complete.",
+        "The home's worker submits one job each time a run is due.",
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="add|list|remove", parser_class=Parser)
-    _add_add(
-        actions.add_parser("add", help="have what the flags of `run` ask for measured again and again", epilog=EPILOG)
-    )
-    listing = actions.add_parser("list", help="print the recurring runs, and how the last time went", epilog=EPILOG)
-    listing.add_argument("--format", choices=["text", "json"], default="text", help="how to print")
-    listing.add_argument("--strict", action="store_true", help="exit 1 where one is late, incomplete or missing")
+    text = "Schedule a recurring run; it accepts the flags of `xlabench run`."
+    _add_add(actions.add_parser("add", help=text, description=text, epilog=EPILOG))
+    listing = actions.add_parser("list", help="list the recurring runs and the state of their last run", epilog=EPILOG)
+    listing.add_argument("--format", choices=["text", "json"], default="text", help="output format (default: text)")
+    listing.add_argument("--strict", action="store_true", help="exit with 1 if a run is late, incomplete or missing")
     listing.set_defaults(verb=_list)
-    removing = actions.add_parser("remove", help="end a recurring run; what it has measured stays", epilog=EPILOG)
-    removing.add_argument("schedule_name", metavar="NAME", help="as `schedule list` prints it")
+    removing = actions.add_parser("remove", help="remove a recurring run; its results are kept", epilog=EPILOG)
+    removing.add_argument(
+        "schedule_name", metavar="NAME", help="name of the recurring run, as printed by `schedule list`"
+    )
     removing.set_defaults(verb=_remove)
     for each in actions.choices.values():
-        each.add_argument("--home", type=Path, metavar="DIR", default=argparse.SUPPRESS, help="as above")
+        each.add_argument(
+            "--home", type=Path, metavar="DIR", default=argparse.SUPPRESS, help="folder of runs and store"
+        )
     for each in (actions.choices["add"], removing):
-        each.add_argument("--who", metavar="NAME", help="default: the user")
+        each.add_argument("--who", metavar="NAME", help="name stored with the action (default: the current user)")
 
 
 def _add_add(parser: Parser) -> None:
     from runner import flags
     from runner.flags import types
 
-    parser.add_argument("schedule_name", metavar="NAME", help="label of its runs")
-    parser.add_argument("cron", metavar="CRON", help="five fields, UTC: '0 2 * * *' is every day at 02:00")
+    parser.add_argument("schedule_name", metavar="NAME", help="name of the recurring run, and the label of its runs")
+    parser.add_argument(
+        "cron", metavar="CRON", help="cron expression with five fields in UTC; '0 2 * * *' runs every day at 02:00"
+    )
     flags.add_plan_flags(parser)
     flags.add_measure_flags(parser)
     group = parser.add_argument_group("job")
     add_job_flags(group)
     group.add_argument(
-        "--late-after", type=types.above_zero, default=_LATE_AFTER_H, metavar="H", help="hours (default 12)"
+        "--late-after",
+        type=types.above_zero,
+        default=_LATE_AFTER_H,
+        metavar="H",
+        help="report a run as late after H hours (default: 12)",
     )
     parser.set_defaults(verb=_add)
+    parser.show_first(
+        (
+            *flags.USUAL_OF_PLAN,
+            "--processes",
+            "--verify",
+            "--accelerator-model",
+            "--priority",
+            "--late-after",
+            "--home",
+        ),
+        ("schedule add nightly '0 2 * * *' --suite-name timm_models --backend eager --backend inductor",),
+    )
 
 
 def _add(parsed: argparse.Namespace) -> int:

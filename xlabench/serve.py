@@ -18,18 +18,33 @@ if TYPE_CHECKING:
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its flags."""
-    parser = verb(verbs, "serve", _serve, "Serve the dashboard, with a worker beside it, until Ctrl-C.")
-    parser.add_argument("--address", default="127.0.0.1", help="address to listen on (default: this machine only)")
-    parser.add_argument("--port", type=int, default=8501, help="TCP port")
-    parser.add_argument("--allowed-host", action="append", default=[], metavar="NAME", help="host name of a proxy")
-    parser.add_argument("--base-path", default="", metavar="PATH", help="path of the proxy's host, as /bench")
-    parser.add_argument("--no-worker", action="store_true", help="carry out no jobs; `xlabench worker` does")
+    parser = verb(verbs, "serve", _serve, "Serve the dashboard, and start a worker for its jobs, until Ctrl-C.")
+    parser.add_argument(
+        "--address", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)"
+    )
+    parser.add_argument("--port", type=int, default=8501, help="TCP port (default: 8501)")
+    parser.add_argument(
+        "--allowed-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="accept requests for this host name of a proxy; may be repeated",
+    )
+    parser.add_argument(
+        "--base-path",
+        default="",
+        metavar="PATH",
+        help="path under which a proxy serves the dashboard, for example /bench",
+    )
+    parser.add_argument(
+        "--no-worker", action="store_true", help="start no worker; run `xlabench worker` separately to process jobs"
+    )
     add_database(parser)
 
 
 def _serve(parsed: argparse.Namespace) -> int:
     if importlib.util.find_spec("streamlit") is None:
-        return say("The dashboard needs Streamlit: pip install 'xlabench[dashboard]'", EXIT_USAGE)
+        return say("The dashboard needs Streamlit. Install it: pip install 'xlabench[dashboard]'", EXIT_USAGE)
     from dashboard.server import serve
     from dashboard.settings import STATE_VARIABLE
 

@@ -16,10 +16,16 @@ if TYPE_CHECKING:
 def add(verbs: Verbs) -> None:
     """Add the verb and its flags."""
     parser = verb(
-        verbs, "sql", _sql, "Answer one query from the newest snapshot, read-only for real: no files, no settings."
+        verbs,
+        "sql",
+        _sql,
+        "Run one SQL query on the newest snapshot of the store.",
+        "Access is strictly read-only: a query can neither read other files nor change settings.",
     )
-    parser.add_argument("query", nargs="?", help="the query; without it, standard input is read")
-    parser.add_argument("--format", choices=["text", "csv", "json"], default="text", help="how to print the rows")
+    parser.add_argument("query", nargs="?", help="SQL query (default: read from standard input)")
+    parser.add_argument(
+        "--format", choices=["text", "csv", "json"], default="text", help="output format (default: text)"
+    )
     add_database(parser)
 
 

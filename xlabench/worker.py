@@ -24,10 +24,11 @@ def add(verbs: Verbs) -> None:
         verbs,
         "worker",
         _worker,
-        "Carry out the jobs of the home, one per device at a time, until Ctrl-C or SIGTERM. Jobs that run go on "
-        "without it, and the next worker takes them up. A home has one worker per machine and executor.",
+        "Run the queued jobs of a home, one per device at a time, until Ctrl-C or SIGTERM.",
+        "Running jobs continue without the worker, and the next worker takes them over. A home has at most one worker "
+        "per machine and executor.",
     )
-    parser.add_argument("--drain", action="store_true", help="at the signal, wait for the jobs that run")
+    parser.add_argument("--drain", action="store_true", help="after the signal, wait until running jobs have finished")
     # Of `xlabench serve`: the worker ends with the process that started it.
     parser.add_argument("--parent", type=int, help=argparse.SUPPRESS)
     add_database(parser)
@@ -39,17 +40,24 @@ def _add_cluster(parser: Parser) -> None:
 
     group = parser.add_argument_group("more than one machine (docs/cluster.md)")
     group.add_argument(
-        "--executor", choices=EXECUTORS, default="local", help="this machine, or the nodes of a Ray cluster"
-    )
-    group.add_argument("--address", metavar="URL", help="of ray: its dashboard, as http://head:8265")
-    group.add_argument(
-        "--shared", metavar="PATH", help="of ray: folder or URL (s3://bucket/folder) that this host and all nodes reach"
+        "--executor", choices=EXECUTORS, default="local", help="run jobs on this machine or on a Ray cluster"
     )
     group.add_argument(
-        "--node-python", metavar="PYTHON", default="python3", help="of ray: the nodes' interpreter (default python3)"
+        "--address", metavar="URL", help="for ray: address of the Ray dashboard, for example http://head:8265"
     )
     group.add_argument(
-        "--node-flags", action="store_true", help="print the flags that `ray start` needs on this host, and stop"
+        "--shared",
+        metavar="PATH",
+        help="for ray: folder or URL (s3://bucket/folder) that this host and all nodes can access",
+    )
+    group.add_argument(
+        "--node-python",
+        metavar="PYTHON",
+        default="python3",
+        help="for ray: Python interpreter on the nodes (default: python3)",
+    )
+    group.add_argument(
+        "--node-flags", action="store_true", help="print the flags that `ray start` needs on this host, and exit"
     )
 
 
@@ -71,7 +79,7 @@ def _worker(parsed: argparse.Namespace) -> int:
     home.mkdir(parents=True, exist_ok=True)
     with only_one(home, parsed.executor) as other:
         if other is not None:
-            return say(f"{home} has a worker already, {other}. One is enough.", EXIT_USAGE)
+            return say(f"{home} already has a worker: {other}. Only one can run at a time.", EXIT_USAGE)
         worker = Worker(home=home, executor=executor, say=_tell)
         worker.is_idle()  # a table that cannot be used at all ends the command here
         watch = Watch(home, store_of(parsed), look_command(home, parsed.database))
@@ -106,7 +114,7 @@ class _Backups:
         try:
             keep_backup(self.state, now)
         except (StateError, OSError) as error:
-            _tell(f"No backup of what people typed: {error}")
+            _tell(f"The daily backup of state.sqlite failed: {error}")
 
 
 def _executor(parsed: argparse.Namespace, home: Path) -> Executor:
@@ -121,10 +129,13 @@ def _executor(parsed: argparse.Namespace, home: Path) -> Executor:
         from runner.jobs.local import Local
 
         if parsed.address or parsed.shared:
-            raise UsageError("--address and --shared belong to --executor ray.")
+            raise UsageError("--address and --shared require --executor ray.")
         return Local(home, ends=(f"--database={parsed.database.resolve()}",) if parsed.database else ())
     if not (parsed.address and parsed.shared):
-        raise UsageError("--executor ray needs --address (http://head:8265) and --shared (what all nodes reach).")
+        raise UsageError(
+            "--executor ray requires --address (http://head:8265) and "
+            "--shared (a folder or URL that all nodes can access)."
+        )
     from runner.jobs.cluster.executor import Ray
     from runner.jobs.cluster.ray_api import RayCluster
     from store.remote import Place

@@ -39,4 +39,4 @@ def refuse_index(accelerator: Accelerator, index: int, devices: int | None) -> N
         only_first(accelerator, index)
     elif devices is not None and index >= devices:
         have = "index 0 only" if devices == 1 else f"indices 0 to {devices - 1}"
-        raise NoSuchDevice(f"--device-index {index}: this machine has {accelerator} devices of {have}")
+        raise NoSuchDevice(f"--device-index {index}: the {accelerator} devices of this machine have {have}")

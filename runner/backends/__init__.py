@@ -13,6 +13,7 @@ from runner.backends.torch_xla2 import TorchXla2
 from runner.backends.torchscript import DynamoTorchScript, TorchScript
 from runner.backends.torchxla_trace_once import OpenXlaEval, TorchXlaTraceOnce
 from runner.backends.torchxla_trivial import TorchXlaTrivial
+from store.identity import backend_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +37,16 @@ BY_NAME: Mapping[tuple[str | None, str | None], Backend] = {
 }
 """What is planned where its name is given."""
 
+NAMES: Mapping[str, tuple[str | None, str | None, str | None]] = {
+    backend_name(*triple): triple
+    for triple in (
+        *((xla, dynamo, None) for xla, dynamo in (*BACKENDS, *BY_NAME)),
+        (None, "eager", None),
+        *(("PJRT", None, way) for way in ("extract_jax", "torch_export")),
+    )
+}
+"""Backend to its (xla, dynamo, torch_xla2), as far as names are known without torch."""
+
 
 def backend_of(xla: str | None, dynamo: str | None, torch_xla2: str | None = None) -> Backend:
     """Return the backend of a configuration; any other name is one that dynamo may know."""
@@ -43,6 +54,13 @@ def backend_of(xla: str | None, dynamo: str | None, torch_xla2: str | None = Non
         return TorchXla2(torch_xla2)
     pair = xla, dynamo
     return BACKENDS.get(pair) or BY_NAME.get(pair) or HostDynamo(dynamo or "eager")
+
+
+def triple_of(name: str) -> tuple[str | None, str | None, str | None]:
+    """Return the (xla, dynamo, torch_xla2) of a backend's name; any other name is one that dynamo may know."""
+    if name in NAMES:
+        return NAMES[name]
+    return xla_of(name), name, None
 
 
 def xla_of(dynamo: str | None) -> str | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def unavailable(accelerator: Accelerator, machine: Machine) -> str | None:
     """Say why PyTorch's own device cannot run here."""
     if accelerator == "tpu":
-        return "a TPU is driven by PyTorch/XLA only: it has no device of PyTorch's own"
+        return "only PyTorch/XLA supports TPUs: PyTorch itself has no TPU device"
     return machine.accelerator_missing(accelerator)
 
 

@@ -36,17 +36,17 @@ class HostDynamo:
         if self.name in known:
             return None
         if not known:
-            return f"torch could not tell which dynamo backends there are, so {self.name} cannot be checked"
+            return f"torch could not list its dynamo backends, so {self.name} cannot be checked"
         close = get_close_matches(self.name, known, n=1)
         hint = f" (did you mean {close[0]}?)" if close else ""
         offered = ", ".join(name for name in known if not name.endswith(_NOT_OFFERED))
-        return f"dynamo has no backend {self.name}{hint}; there are {offered}"
+        return f"dynamo has no backend {self.name}{hint}; available: {offered}"
 
     def refuses(self, config: ExperimentConfig) -> str | None:
         if config.xla:
-            return f"{self.name} is measured on the host's device: leave out --xla {config.xla}"
+            return f"{self.name} runs on the host device; remove --xla {config.xla}"
         if self.name == "cudagraphs" and config.accelerator != "cuda":
-            return "cudagraphs records CUDA graphs; elsewhere it would be eager under its name"
+            return "cudagraphs requires CUDA; on other devices it would run as eager"
         return None
 
     def variables(self, config: ExperimentConfig, scratch: Path) -> Mapping[str, str]:

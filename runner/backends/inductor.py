@@ -31,7 +31,7 @@ class Inductor(HostDynamo):
 
     def refuses(self, config: ExperimentConfig) -> str | None:
         if config.freezing and config.test == "train":
-            return "freezing folds parameters into the program, so it is for eval only"
+            return "freezing turns parameters into constants, so it supports eval only"
         return super().refuses(config)
 
     def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:

@@ -43,7 +43,7 @@ def parsed(flag: str, text: str, present: Any) -> Any:
     """Return the text as a value of the type that the setting has; where that is None, as a literal or a text."""
     if isinstance(present, bool):
         if text.lower() not in _WORDS:
-            raise BadOverride(f"{flag}={text}: the setting is True or False")
+            raise BadOverride(f"{flag}={text}: the value must be True or False")
         return _WORDS[text.lower()]
     if isinstance(present, str):
         return text.strip("'\"") if text != "None" else None
@@ -56,5 +56,7 @@ def parsed(flag: str, text: str, present: Any) -> Any:
     if isinstance(present, float) and isinstance(value, int):
         return float(value)
     if not isinstance(value, type(present)) or isinstance(value, bool):
-        raise BadOverride(f"{flag}={text}: the setting is of type {type(present).__name__}, as {present!r}")
+        raise BadOverride(
+            f"{flag}={text}: the value must be of type {type(present).__name__}, like the default {present!r}"
+        )
     return value

@@ -48,7 +48,7 @@ class Replaced:
 
         decomposition = decomposition_table.get(_overload(op))
         if decomposition is None:
-            raise NotReplaced(f"--without-fallback {op}: this torch has no decomposition of it")
+            raise NotReplaced(f"--without-fallback {op}: this version of torch has no decomposition of it")
         module, name = getattr(decomposition, "__module__", ""), getattr(decomposition, "__name__", op)
         self._sources[op] = f"{module}.{name}"
         with warnings.catch_warnings():

@@ -30,18 +30,18 @@ class TorchXla2:
         if missing:
             return missing
         if accelerator not in ("cpu", "tpu"):
-            return f"torch_xla2 is measured on cpu and tpu, not on {accelerator}"
+            return f"torch_xla2 supports cpu and tpu, not {accelerator}"
         # PyTorch/XLA's wheel holds an old copy of torchax without the JAX that it needs.
         absent = [name for name in ("torchax", "jax") if name not in machine.packages]
         return f"{absent[0]} is not installed: pip install torchax jax" if absent else None
 
     def refuses(self, config: ExperimentConfig) -> str | None:
         if config.test == "train":
-            return "torch_xla2 makes a function of the module's forward only, so it is for eval only"
+            return "torch_xla2 converts only the module's forward pass, so it supports eval only"
         if config.dynamo is not None:
-            return f"torch_xla2 goes without dynamo: leave out --dynamo {config.dynamo}"
+            return f"torch_xla2 cannot be combined with dynamo; remove --dynamo {config.dynamo}"
         if config.dtype == "amp":
-            return "torch_xla2 has no autocast: choose another --dtype"
+            return "torch_xla2 has no autocast; use another --dtype"
         return None
 
     def variables(self, config: ExperimentConfig, scratch: Path) -> Mapping[str, str]:

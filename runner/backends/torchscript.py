@@ -33,7 +33,7 @@ class TorchScript:
 
     def refuses(self, config: ExperimentConfig) -> str | None:
         if config.operator is not None:
-            return "torchscript traces modules: measure operators with --dynamo ts"
+            return "torchscript traces modules only; use --dynamo ts for operators"
         return None
 
     def variables(self, config: ExperimentConfig, scratch: Path) -> Mapping[str, str]:
@@ -132,7 +132,7 @@ class DynamoTorchScript(HostDynamo):
 
     def refuses(self, config: ExperimentConfig) -> str | None:
         if config.dynamic_shapes:
-            return "ts traces a graph for the sizes of its first inputs: leave out --dynamic-shapes"
+            return "ts traces a graph for fixed input sizes; remove --dynamic-shapes"
         return super().refuses(config)
 
     def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:

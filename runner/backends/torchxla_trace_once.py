@@ -24,7 +24,7 @@ class TorchXlaTraceOnce(OpenXlaDynamo):
 
     def refuses(self, config: ExperimentConfig) -> str | None:
         if config.test == "train":
-            return f"{self.name} traces no backward graph, so it is for eval only; openxla is the one for train"
+            return f"{self.name} traces no backward graph, so it supports eval only; use openxla for train"
         return super().refuses(config)
 
     def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:

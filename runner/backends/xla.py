@@ -40,9 +40,7 @@ def unavailable(accelerator: Accelerator, machine: Machine) -> str | None:
         return missing
     if "torch_xla" not in machine.packages:
         torch = machine.packages.get("torch", "no torch")
-        return (
-            f"torch_xla is not installed beside torch {torch}: install the extra `xla` (torch 2.9.1, torch_xla 2.9.0)"
-        )
+        return f"torch_xla is not installed for torch {torch}; install the extra `xla` (torch 2.9.1, torch_xla 2.9.0)"
     return None
 
 

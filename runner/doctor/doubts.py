@@ -42,7 +42,8 @@ def of_facts(facts: Facts) -> list[Doubt]:
     doubts += [Doubt(text=found.text, next_step=found.next_step) for found in _machine_findings(facts)]
     doubts += [doubt for disk in facts.disks for doubt in _of_disk(disk)]
     doubts += [
-        Doubt(text=sentence, next_step="a run on that device waits until it is done") for sentence in facts.measured_on
+        Doubt(text=sentence, next_step="a run on that device waits until the other one is finished")
+        for sentence in facts.measured_on
     ]
     return sorted(doubts, key=lambda doubt: not doubt.refuses)
 
@@ -50,7 +51,7 @@ def of_facts(facts: Facts) -> list[Doubt]:
 def _of_interpreters(facts: Facts) -> Iterator[Doubt]:
     if not any(offer.measurable for offer in facts.offers):
         yield Doubt(
-            text="no backend can run in any interpreter", next_step="see the reasons at `backends`", refuses=True
+            text="no backend can run in any environment", next_step="see the reasons at `backends`", refuses=True
         )
     failed = (kept for offer in facts.offers for kept in offer.proofs if kept.proof.verdict == "failed")
     for kept in failed:
@@ -69,12 +70,12 @@ def _of_turns(facts: Facts) -> Iterator[Doubt]:
     trial, others = facts.trial, facts.others_cpus or 0.0
     if trial.refusal is not None:
         why, _, help_text = trial.refusal.partition("; ")
-        yield Doubt(text=f"results would be refused now, as {why}", next_step=help_text, refuses=True)
+        yield Doubt(text=f"results would be refused now, because {why}", next_step=help_text, refuses=True)
     elif others > BUSY_CPUS:
         by = f" ({', '.join(facts.programs)})" if facts.programs else ""
         yield Doubt(
             text=f"other programs use {others:.1f} of {facts.usable_cpus} CPUs{by}",
-            next_step="end them; the turns that they disturb are left out, and too few others have a result refused",
+            next_step="stop them: disturbed turns are discarded, and a result with too few others is refused",
         )
 
 
@@ -82,12 +83,12 @@ def _of_threads(facts: Facts) -> Iterator[Doubt]:
     threads, quota = facts.threads, facts.quota_cpus
     if quota is not None and threads > quota:
         yield Doubt(
-            text=f"a step works on {threads} threads, and the quota of the container is {quota:g} CPUs",
+            text=f"benchmarks use {threads} threads, but the container's CPU quota is {quota:g}",
             next_step=f"raise the quota, or pass --threads {max(1, int(quota))}",
         )
     elif threads > facts.usable_cpus:
         yield Doubt(
-            text=f"a step works on {threads} threads, and {facts.usable_cpus} CPUs may be used",
+            text=f"benchmarks use {threads} threads, but only {facts.usable_cpus} CPUs are available",
             next_step=f"pass --threads {facts.usable_cpus}, or unset OMP_NUM_THREADS",
         )
 
@@ -96,15 +97,15 @@ def _of_kernel(facts: Facts) -> Iterator[Doubt]:
     begun = facts.trial.begun
     if not begun.waits_told:
         yield Doubt(
-            text="the kernel does not tell how long a thread waits for a core",
-            next_step="let nothing else run, as every turn beside a busy program counts as disturbed; "
-            "a Linux kernel with CONFIG_SCHED_INFO tells it",
+            text="the kernel does not report how long a thread waits for a core",
+            next_step="stop other programs, because every turn during their activity counts as disturbed; "
+            "a Linux kernel with CONFIG_SCHED_INFO reports it",
         )
     if not facts.trial.raised:
         yield Doubt(
-            text="measuring processes cannot go before other programs",
+            text="benchmark processes cannot get a higher priority than other programs",
             next_step="allow the user a higher priority (`USER - nice -20` in /etc/security/limits.conf), "
-            "or measure as root",
+            "or run as root",
         )
 
 
@@ -123,6 +124,6 @@ def _of_disk(disk: Disk) -> Iterator[Doubt]:
     elif disk.free_bytes < LITTLE_FREE_BYTES:
         yield Doubt(
             text=f"the disk of {disk.folder} has {disk.free_bytes / 2**20:,.0f} MiB free",
-            next_step="free some: programs of the compilers, dumps and weights need it",
+            next_step="free some space: compiled programs, dumps and weights need it",
             refuses=disk.free_bytes < LEAST_FREE_BYTES,
         )

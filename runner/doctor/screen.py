@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from runner.doctor.facts import Facts, Offer
     from runner.doctor.trial import Trial
 
-_UNKNOWN = "not told by this machine"
+_UNKNOWN = "not reported by this machine"
 
 
 def lines(facts: Facts) -> Iterator[tuple[str, str]]:
@@ -20,7 +20,7 @@ def lines(facts: Facts) -> Iterator[tuple[str, str]]:
     state, trial = facts.state, facts.trial
     quota = "no quota" if facts.quota_cpus is None else f"quota of {facts.quota_cpus:g} CPUs"
     yield "CPU", facts.offers[0].environment.cpu or _UNKNOWN
-    yield "cores", f"{facts.usable_cpus} of {facts.cpus} CPUs may be used, {quota}"
+    yield "cores", f"{facts.usable_cpus} of {facts.cpus} CPUs are available, {quota}"
     yield "threads", str(facts.threads)
     yield "others", _others(facts)
     yield "quiet turns", _turns(trial)
@@ -61,7 +61,7 @@ def _offer(offer: Offer, *, named: bool) -> Iterator[tuple[str, str]]:
         yield "backends", f"{prefix}on {accelerator} {', '.join(able) or 'none'}"
         for reason, names in _by_reason(reasons).items():
             yield "", f"{prefix}not {', '.join(names)} on {accelerator}: {reason}"
-    yield "proofs", prefix + (_proofs(offer) or "none yet; a run proves the clock of each backend once")
+    yield "proofs", prefix + (_proofs(offer) or "none yet; a run checks the timing of each backend once")
 
 
 def _proofs(offer: Offer) -> str:

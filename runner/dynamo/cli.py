@@ -46,7 +46,9 @@ def _run(given: list[str], command: str) -> int:
         return xpu_script.run(words, PROGRAM, command)
     if name not in suite_names():
         known = ", ".join((*suite_names(), *_MATRIX, *_XPU))
-        raise UsageError(f"{name!r} is no suite and no program of the harness; the first word is one of {known}")
+        raise UsageError(
+            f"{name!r} is neither a suite nor a program of the harness; the first word must be one of {known}"
+        )
     return harness.run(name, words, PROGRAM, command)
 
 
@@ -59,4 +61,4 @@ def _split(given: list[str]) -> tuple[str, list[str]]:
             return word.partition("=")[2], given[:place] + given[place + 1 :]
         if word == "--suite" and place + 1 < len(given):
             return given[place + 1], given[:place] + given[place + 2 :]
-    raise UsageError("the first word names a suite, as torchbench; or pass --suite NAME")
+    raise UsageError("the first word must be a suite, such as torchbench; or pass --suite NAME")

@@ -95,11 +95,11 @@ def sides(parsed: argparse.Namespace) -> Sides:
         return Sides(backend=LAZY, baseline=EAGER)
     name = _backend(parsed)
     if name is None:
-        raise UsageError("no backend is named; pass --inductor, --backend NAME or --xla")
+        raise UsageError("no backend is selected; pass --inductor, --backend NAME or --xla")
     _refuse_gone(name)
     backend = (xla_of(name), name)
     if parsed.trace_on_xla and backend[0] is None:
-        raise UsageError(f"--trace-on-xla cannot be honoured with {name}: it compiles for the host's device")
+        raise UsageError(f"--trace-on-xla is not supported with {name}, which compiles for the host device")
     return Sides(backend=backend, baseline=baseline)
 
 
@@ -173,7 +173,7 @@ def _only(parsed: argparse.Namespace, suite: str) -> list[str]:
     if parsed.only:
         if ":" in parsed.only:
             raise UsageError(
-                "--only path:…,class:… cannot be honoured: make the model a suite of your own (XLABENCH_SUITES), "
+                "--only path:…,class:… is not supported: add the model in a suite of your own (XLABENCH_SUITES), "
                 "see CONTRIBUTING.md"
             )
         return [str(parsed.only)]
@@ -183,11 +183,13 @@ def _only(parsed: argparse.Namespace, suite: str) -> list[str]:
 
 def _refuse_contradictions(parsed: argparse.Namespace) -> None:
     if parsed.amp_dtype and not parsed.amp:
-        raise UsageError("--amp-dtype belongs to --amp")
+        raise UsageError("--amp-dtype requires --amp")
     if parsed.accuracy and parsed.baseline:
-        raise UsageError("--baseline compares speedups: it belongs to --performance")
+        raise UsageError("--baseline compares speedups and requires --performance")
     if not 0 <= parsed.partition_id < parsed.total_partitions:
-        raise UsageError(f"--partition-id {parsed.partition_id}: it is at least 0 and below {parsed.total_partitions}")
+        raise UsageError(
+            f"--partition-id {parsed.partition_id}: it must be at least 0 and less than {parsed.total_partitions}"
+        )
 
 
 def _planned(asked: Work, parsed: argparse.Namespace, both: Sides) -> Plan:
@@ -202,7 +204,7 @@ def _refuse_nothing(asked: Work, backend: Pair) -> None:
     if not own and backend[0] is not None and set(asked.request.accelerators) == {"cuda"}:
         raise UsageError("PyTorch/XLA no longer supports CUDA; pass -dcpu")
     if not own:
-        raise UsageError("No model is selected; loosen --filter, --exclude or --only.")
+        raise UsageError("No model is selected; relax --filter, --exclude or --only.")
     if not any(entry.runnable for entry in own):
         [(reason, _)] = Counter(entry.skip_reason for entry in own).most_common(1)
         raise UsageError(f"Nothing can be measured: {reason}.")

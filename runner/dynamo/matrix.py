@@ -35,12 +35,12 @@ _WORDS = {
 }
 """What a compiler's name means to the harness; any other is a backend of dynamo."""
 _GONE = {
-    "ts_nvfuser": "nvfuser is gone from PyTorch; ts_nnc is TorchScript",
-    "ts_nvfuser_cudagraphs": "nvfuser is gone from PyTorch; ts_nnc is TorchScript, cudagraphs are CUDA graphs",
-    "aot_nvfuser": "nvfuser is gone from PyTorch; use inductor",
-    "nvprims_nvfuser": "nvfuser is gone from PyTorch; use inductor",
-    "aot_cudagraphs": "its name is cudagraphs today",
-    "trt": "TensorRT through TorchScript is gone; use tensorrt where dynamo lists it",
+    "ts_nvfuser": "nvfuser was removed from PyTorch; ts_nnc is TorchScript",
+    "ts_nvfuser_cudagraphs": "nvfuser was removed from PyTorch; ts_nnc is TorchScript, cudagraphs are CUDA graphs",
+    "aot_nvfuser": "nvfuser was removed from PyTorch; use inductor",
+    "nvprims_nvfuser": "nvfuser was removed from PyTorch; use inductor",
+    "aot_cudagraphs": "it was renamed to cudagraphs",
+    "trt": "TensorRT through TorchScript was removed; use tensorrt if dynamo lists it",
 }
 _INFERENCE_REPEAT = ("-n50",)
 """Of inductor, as there."""

@@ -61,7 +61,7 @@ class Machine:
     def accelerator_missing(self, accelerator: Accelerator) -> str | None:
         """Say why nothing can be measured on the accelerator here, or None."""
         if "torch" not in self.packages:
-            return "torch is not installed in this environment: install the extra `runner` (or `xla`)"
+            return "torch is not installed in this environment; install the extra `runner` (or `xla`)"
         if accelerator not in self.accelerators:
             return f"this machine has no {accelerator} device: {ACCELERATORS[accelerator].absent()}"
         if self.torch_builds is not None and accelerator in ("cuda", "xpu") and accelerator not in self.torch_builds:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SMOKE",
+    "USUAL_OF_PLAN",
     "add_measure_flags",
     "add_plan_flags",
     "agreeing",
@@ -26,6 +27,10 @@ __all__ = [
     "plan_request",
     "settings",
 ]
+
+
+USUAL_OF_PLAN = ("--suite-name", "--only", "--filter", "--backend", "--test", "--accelerator", "--smoke", "--env")
+"""Flags of planning that `--help` shows; `--help-all` shows all."""
 
 
 def add_plan_flags(parser: argparse.ArgumentParser) -> None:

@@ -48,6 +48,7 @@ def plan_request(arguments: argparse.Namespace) -> PlanRequest:
     return PlanRequest(
         suites=suites,
         accelerators=accelerators,
+        backends=tuple(dict.fromkeys(arguments.backend)),
         xla=tuple(dict.fromkeys(arguments.xla)),
         dynamo=tuple(dict.fromkeys(arguments.dynamo)),
         torch_xla2=tuple(dict.fromkeys(arguments.torch_xla2)),
@@ -82,6 +83,7 @@ def plan_request(arguments: argparse.Namespace) -> PlanRequest:
 
 
 def _refuse_contradictions(arguments: argparse.Namespace) -> None:
+    _refuse_contradicting_backends(arguments)
     directory = arguments.torchbench_dir
     if directory is not None and not directory.is_dir():
         raise UsageError(
@@ -89,28 +91,33 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
         )
     if not 0 <= arguments.partition_id < arguments.total_partitions:
         raise UsageError(
-            f"--partition-id {arguments.partition_id}: with --total-partitions {arguments.total_partitions} it is "
-            f"at least 0 and below {arguments.total_partitions}"
+            f"--partition-id {arguments.partition_id}: with --total-partitions {arguments.total_partitions} it must be "
+            f"at least 0 and less than {arguments.total_partitions}"
         )
     if arguments.with_optimizer and arguments.no_optimizer:
-        raise UsageError("--with-optimizer and --no-optimizer: choose one")
+        raise UsageError("--with-optimizer and --no-optimizer exclude each other; use one")
     if arguments.amp_dtype and arguments.dtype not in (None, "amp"):
-        raise UsageError(f"--amp-dtype belongs to --dtype amp, not to --dtype {arguments.dtype}")
+        raise UsageError(f"--amp-dtype requires --dtype amp, but --dtype is {arguments.dtype}")
     if arguments.dynamic_batch_only and not arguments.dynamic_shapes:
-        raise UsageError("--dynamic-batch-only belongs to --dynamic-shapes; pass both")
+        raise UsageError("--dynamic-batch-only requires --dynamic-shapes; pass both")
     mode = arguments.compile_mode
     if arguments.cudagraphs is False and mode in presets.WITHOUT_CUDAGRAPHS:
         raise UsageError(
-            f"--disable-cudagraphs: the mode {mode} turns CUDA graphs on; "
+            f"--disable-cudagraphs: compile mode {mode} enables CUDA graphs; "
             f"pass --compile-mode {presets.WITHOUT_CUDAGRAPHS[mode]}"
         )
     if arguments.suite_name and bool(arguments.config) != ("operators" in arguments.suite_name):
-        raise UsageError("--config FILE and --suite-name operators belong together; pass both")
-    if arguments.without_fallback and arguments.xla and "PJRT" not in arguments.xla:
-        raise UsageError("--without-fallback: only PyTorch/XLA has fallback ops; leave out --xla None")
+        raise UsageError("--config FILE and --suite-name operators require each other; pass both")
     names = [name for name, _ in arguments.env]
     if len(set(names)) < len(names):
-        raise UsageError(f"--env: each environment needs a name of its own, not {', '.join(names)}")
+        raise UsageError(f"--env: names of environments must be unique, not {', '.join(names)}")
+
+
+def _refuse_contradicting_backends(arguments: argparse.Namespace) -> None:
+    if arguments.backend and (arguments.xla or arguments.dynamo or arguments.torch_xla2):
+        raise UsageError("--backend replaces --xla, --dynamo and --torch-xla2; use one or the other")
+    if arguments.without_fallback and arguments.xla and "PJRT" not in arguments.xla:
+        raise UsageError("--without-fallback: only PyTorch/XLA has fallback ops; remove --xla None")
 
 
 def _refuse_device_index(arguments: argparse.Namespace) -> None:
@@ -144,10 +151,10 @@ def settings(arguments: argparse.Namespace) -> Settings:
     usual = Settings()
     if arguments.warmup_max < usual.warmup_min:
         raise UsageError(
-            f"--warmup-max {arguments.warmup_max}: a steady state needs at least {usual.warmup_min} blocks"
+            f"--warmup-max {arguments.warmup_max}: the steady state needs at least {usual.warmup_min} blocks"
         )
     if arguments.verify and arguments.verify_only:
-        raise UsageError("--verify times and compares, --verify-only compares: choose one")
+        raise UsageError("--verify and --verify-only exclude each other: the first also measures time; use one")
     instruments = [name for name in INSTRUMENTS if getattr(arguments, name)]
     if arguments.save_ir_format:
         instruments.append("save_ir")

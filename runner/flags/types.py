@@ -8,21 +8,23 @@ import shlex
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
+from runner.backends import NAMES
 from store import patterns
+from store.errors import did_you_mean
 
 _TESTS = {"eval": "eval", "train": "train", "inference": "eval", "training": "train"}
 _GONE = {
-    "nvfuser": "nvfuser is gone from PyTorch; use inductor",
-    "aot_nvfuser": "nvfuser is gone from PyTorch; use inductor",
-    "prims_nvfuser": "nvfuser is gone from PyTorch; use inductor",
-    "nvprims_nvfuser": "nvfuser is gone from PyTorch; use inductor",
-    "aot_ts_nvfuser": "nvfuser is gone from PyTorch; use inductor",
-    "nnc": "NNC is TorchScript's fuser on the CPU; use torchscript, or ts through dynamo",
-    "aot_ts": "PyTorch's own aot_ts fails on the graphs that dynamo makes today; use ts",
-    "aot_torchxla_trace_once": "its name is openxla today",
-    "aot_torchxla_trivial": "AOTAutograd before torchxla_trivial is gone from PyTorch; use torchxla_trivial",
-    "aot_cudagraphs": "its name is cudagraphs today",
-    "cudagraphs_ts": "CUDA graphs around TorchScript are gone from PyTorch; use cudagraphs, or ts",
+    "nvfuser": "nvfuser was removed from PyTorch; use inductor",
+    "aot_nvfuser": "nvfuser was removed from PyTorch; use inductor",
+    "prims_nvfuser": "nvfuser was removed from PyTorch; use inductor",
+    "nvprims_nvfuser": "nvfuser was removed from PyTorch; use inductor",
+    "aot_ts_nvfuser": "nvfuser was removed from PyTorch; use inductor",
+    "nnc": "NNC is the CPU fuser of TorchScript; use torchscript, or ts with dynamo",
+    "aot_ts": "aot_ts fails on the graphs that current dynamo produces; use ts",
+    "aot_torchxla_trace_once": "it was renamed to openxla",
+    "aot_torchxla_trivial": "AOTAutograd with torchxla_trivial was removed from PyTorch; use torchxla_trivial",
+    "aot_cudagraphs": "it was renamed to cudagraphs",
+    "cudagraphs_ts": "CUDA graphs around TorchScript were removed from PyTorch; use cudagraphs, or ts",
 }
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -36,7 +38,7 @@ def xla(text: str) -> str | None:
     """Read `None` or `PJRT`."""
     value = none_or(text)
     if value == "XRT":
-        raise argparse.ArgumentTypeError("XRT is gone from PyTorch/XLA; use PJRT")
+        raise argparse.ArgumentTypeError("XRT was removed from PyTorch/XLA; use PJRT")
     if value not in (None, "PJRT"):
         raise argparse.ArgumentTypeError(f"{text!r} is not one of None, PJRT")
     return value
@@ -56,8 +58,20 @@ def dynamo(text: str) -> str | None:
     if value in _GONE:
         raise argparse.ArgumentTypeError(_GONE[value])
     if value is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
-        raise argparse.ArgumentTypeError(f"{text!r} is no name of a dynamo backend")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a valid name of a dynamo backend")
     return value
+
+
+def backend(text: str) -> str:
+    """Read a backend's name as reports show it; whether dynamo has one of another name is asked where torch is."""
+    if text in NAMES:
+        return text
+    if "+" not in text and text.lower() != "none":
+        found = dynamo(text)
+        if found is not None:
+            return found
+    hint = did_you_mean(text, NAMES) or f" Choose one of {', '.join(NAMES)}, or a name that dynamo lists."
+    raise argparse.ArgumentTypeError(f"there is no backend {text!r}.{hint}")
 
 
 def test(text: str) -> str:
@@ -83,7 +97,7 @@ def positive(text: str) -> int:
     except ValueError:
         value = 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return value
 
 
@@ -111,7 +125,7 @@ def percent(text: str) -> float:
     except InvalidOperation:
         value = 0.0
     if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no percentage above 0 and below 100, such as 1 or 0.5%")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage above 0 and below 100, such as 1 or 0.5%")
     return value
 
 
@@ -125,7 +139,7 @@ def size(text: str) -> int:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     value = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size such as 800M or 2G")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 800M or 2G")
     return value
 
 
@@ -133,7 +147,7 @@ def key_value(text: str) -> tuple[str, str]:
     """Read `dotted.key=value`."""
     key, equals, value = text.partition("=")
     if not equals or not re.fullmatch(r"[A-Za-z_][\w.]*", key.strip()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form KEY=VALUE, as triton.cudagraphs=True")
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form KEY=VALUE, for example triton.cudagraphs=True")
     return key.strip(), value.strip()
 
 
@@ -149,7 +163,7 @@ def ops(text: str) -> tuple[str, ...]:
     """Read names of ops as the Fallback ops page shows them, separated by commas: `bucketize.Tensor,nonzero`."""
     names = tuple(dict.fromkeys(name.strip().removeprefix("aten::") for name in text.split(",")))
     if not all(re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?", name) for name in names):
-        raise argparse.ArgumentTypeError(f"{text!r} is no name of an op, such as nonzero or bucketize.Tensor")
+        raise argparse.ArgumentTypeError(f"{text!r} is not the name of an op, such as nonzero or bucketize.Tensor")
     return tuple(sorted(names))
 
 
@@ -158,6 +172,6 @@ def environment(text: str) -> tuple[str, Path | None]:
     name, equals, python = text.partition("=")
     if bool(equals) != bool(python) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not of the form NAME=PYTHON, as nightly=/venvs/nightly/bin/python"
+            f"{text!r} is not of the form NAME=PYTHON, for example nightly=/venvs/nightly/bin/python"
         )
     return name, Path(python) if python else None

@@ -56,7 +56,7 @@ def may(right: Right, who: Person, access: Access, roles: Roles) -> Decision:
     if right == "launch" and not access.loopback:
         return Decision(
             False,
-            "Launching is off: the dashboard listens to other machines and has no login. "
+            "Launching is disabled: the dashboard is reachable from other machines and has no login. "
             "Configure one (docs/jobs.md), or use `xlabench jobs submit` on the machine.",
         )
     return Decision(True)
@@ -64,7 +64,7 @@ def may(right: Right, who: Person, access: Access, roles: Roles) -> Decision:
 
 def _by_role(right: Right, who: Person, names: tuple[str, ...]) -> Decision:
     if not who.verified:
-        return Decision(False, f"Sign in first: to {right} takes a name that the login has checked.")
+        return Decision(False, f"Sign in first: to {right} requires a verified name.")
     # A pattern is matched as it stands, case included: names that differ in case may be different people.
     if any(fnmatchcase(who.name, pattern) for pattern in names):
         return Decision(True)

@@ -63,7 +63,7 @@ def read(home: Path) -> SettingsFile:
     try:
         return msgspec.toml.decode(path.read_bytes(), type=SettingsFile)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}. Correct it, or move it away.") from None
+        raise UsageError(f"{path} cannot be read: {error}. Correct or remove it.") from None
 
 
 def interpreters(home: Path, file: SettingsFile) -> dict[str, Path]:

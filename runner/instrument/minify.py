@@ -42,7 +42,7 @@ class Minify(Tool):
         made = next(iter(sorted(self._folder.rglob(_LAUNCHER))), None)
         if made is None:
             self._clear()
-            self.bench.warnings.append("minify: the compiler itself did not fail here, so there is nothing to minify")
+            self.bench.warnings.append("minify: the compiler did not fail here, so there is nothing to minify")
             return
         launcher = self._folder / _LAUNCHER
         source = made.read_text()
@@ -71,7 +71,7 @@ class Minify(Tool):
                     command, cwd=self._folder, stdout=log, stderr=log, timeout=limit, check=False, env=self._variables()
                 )
             except subprocess.TimeoutExpired:
-                self.bench.warnings.append(f"minify: not finished after {limit:.0f} s; run {launcher.name} by hand")
+                self.bench.warnings.append(f"minify: not finished after {limit:.0f} s; run {launcher.name} manually")
         if not (self._folder / _REPRO).exists():
             self.bench.warnings.append(f"minify: no {_REPRO}; {_LOG} says why")
 

@@ -15,7 +15,7 @@ class SaveOutput(Tool):
         from torch.utils import _pytree as pytree
 
         if self.bench.output is None:
-            self.bench.warnings.append("save_output: no iteration came to its end")
+            self.bench.warnings.append("save_output: no iteration finished")
             return
         on_cpu = pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.detach().cpu(), self.bench.output)
         torch.save(on_cpu, self.bench.folder / "output.pt")

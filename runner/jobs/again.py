@@ -25,7 +25,7 @@ _KEPT = (
 )
 """Settings of a run that its rerun has, too: how was measured. Dumps and budgets belong to the run that asked."""
 SAME = (
-    "Both sides ran in the same interpreter, so nothing differs but the day: measuring again cannot tell them apart. "
+    "Both sides ran in the same interpreter and differ only in date, so a new measurement cannot separate them. "
     "Measure B again instead, or compare with a run of another environment."
 )
 

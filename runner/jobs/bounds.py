@@ -25,14 +25,16 @@ def reached(con: sqlite3.Connection, limits: JobLimits, who: str, now: float) ->
     waiting = jobs.in_states(con, ("queued", "starting", "running"))
     mine = [job for job in waiting if job.who == who]
     if len(waiting) >= limits.queue:
-        return f"The queue is full: {len(waiting)} jobs; wait, or raise [jobs] queue in xlabench.toml."
+        return f"The queue is full ({len(waiting)} jobs). Wait, or raise [jobs] queue in xlabench.toml."
     if len(mine) >= limits.queue_per_person:
-        return f"{who} has {len(mine)} jobs in the queue; wait, or raise [jobs] queue_per_person in xlabench.toml."
+        return (
+            f"{who} already has {len(mine)} jobs in the queue. Wait, or raise [jobs] queue_per_person in xlabench.toml."
+        )
     running = sum(max(0.0, now - job.started_at) for job in mine if job.started_at and job.state == "running")
     hours = (jobs.spent_s(con, who, now - _DAY_S) + running) / 3600
     if hours >= limits.hours_per_person:
         return (
-            f"The jobs that {who} submitted in the last 24 hours have run for {hours:.1f} hours; wait, or raise "
+            f"The jobs that {who} submitted in the last 24 hours have run for {hours:.1f} hours. Wait, or raise "
             "[jobs] hours_per_person in xlabench.toml."
         )
     return None
@@ -62,10 +64,10 @@ def check_words(wish: Wish, person: Person) -> None:
     named = {"label": (wish.label, LONGEST_NAME), "name": (person.name, LONGEST_NAME), "key": (wish.key, LONGEST_NAME)}
     for what, (text, longest) in {**named, "why": (wish.why, LONGEST_TEXT)}.items():
         if len(text) > longest:
-            raise BadRequest(f"The {what} has {len(text)} characters, and at most {longest} are taken; shorten it.")
+            raise BadRequest(f"The {what} has {len(text)} characters, and at most {longest} are allowed; shorten it.")
         if any(not letter.isprintable() and letter != "\n" for letter in text) or (what != "why" and "\n" in text):
-            raise BadRequest(f"The {what} holds a character that cannot be shown; type it anew.")
+            raise BadRequest(f"The {what} contains a character that cannot be displayed; enter it again.")
     if not person.name.strip() or not wish.label.strip():
-        raise BadRequest("A name is missing: say who you are, and what the run is called.")
+        raise BadRequest("A name is missing: enter your name and a name for the run.")
     if abs(wish.priority) > _MOST_PRIORITY:
-        raise BadRequest(f"The priority is a number from -100 to 100, not {wish.priority}.")
+        raise BadRequest(f"The priority must be between -100 and 100, not {wish.priority}.")

@@ -53,12 +53,13 @@ def read(text: str, most_bytes: int, environments: Collection[str], models: Coll
     size = len(text.encode(errors="surrogatepass"))
     if size > most_bytes:
         raise BadRequest(
-            f"The request has {size} bytes, and [jobs] request_bytes allows {most_bytes}; ask for less at a time."
+            f"The request has {size} bytes, and [jobs] request_bytes allows {most_bytes}; "
+            "split it into smaller requests."
         )
     try:
         request = decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise BadRequest(f"The request is not of the form: {error}.") from None
+        raise BadRequest(f"The request is invalid: {error}.") from None
     check(request, environments, models)
     return request
 
@@ -144,7 +145,7 @@ def _without_own(asked: PlanRequest, models: Collection[str]) -> PlanRequest:
 def _check_selection(asked: PlanRequest) -> None:
     found = select(asked)
     if not found.choices and not found.missing_suites:
-        raise UsageError("No experiment matches; loosen the selection.")
+        raise UsageError("No experiment matches. Relax the filters.")
 
 
 def _check_plan(request: RunRequest) -> None:
@@ -152,13 +153,15 @@ def _check_plan(request: RunRequest) -> None:
     plan = request.plan
     assert plan is not None  # noqa: S101 - asked for by the caller
     if not plan.experiments or len(plan.experiments) > _MOST_EXPERIMENTS:
-        raise UsageError(f"The plan has {len(plan.experiments)} experiments; it takes 1 to {_MOST_EXPERIMENTS}.")
+        raise UsageError(
+            f"The plan has {len(plan.experiments)} experiments; the number must be 1 to {_MOST_EXPERIMENTS}."
+        )
     _check_texts(plan.settings.values(), "settings")
     models: dict[str, set[str]] = {}
     for number, (entry, config) in enumerate(plan_file.checked(plan, "the request's plan")):
         where = f"experiment {number} of the plan"
         if entry.environment not in {*request.environments, "default"}:
-            raise UsageError(f"{where} is of the environment {entry.environment!r}, which the request does not name.")
+            raise UsageError(f"{where} uses the environment {entry.environment!r}, which the request does not list.")
         _check_notes((*entry.notes, entry.skip_reason, entry.not_here, entry.in_spite_of), where)
         apart = {"xla_flags", "overrides"}
         operators.check_source(entry.used_by, where)
@@ -175,24 +178,28 @@ def _check_texts(values: Iterable[Any], where: str) -> None:
     for value in values:
         for text in value if isinstance(value, list | tuple) else (value,):
             if isinstance(text, dict) or (isinstance(text, str) and not _WORD.fullmatch(text)):
-                raise UsageError(f"{text!r} in {where} is no word.")
+                raise UsageError(f"{text!r} in {where} is not a plain word.")
 
 
 def _check_notes(texts: Iterable[str | None], where: str) -> None:
     """Check what is for readers only: logs and pages show it."""
     for text in texts:
         if text is not None and (len(text) > _LONGEST_NOTE or plain(text) != text):
-            raise UsageError(f"{where}: a note or reason is too long, or holds a character that cannot be shown.")
+            raise UsageError(
+                f"{where}: a note or reason is too long, or contains a character that cannot be displayed."
+            )
 
 
 def _check_compiler_settings(xla_flags: tuple[str, ...], overrides: dict[str, str], where: str) -> None:
     try:
         msgspec.convert(list(xla_flags), tuple[XlaFlag, ...])
     except msgspec.ValidationError:
-        raise UsageError(f"{where}: of XLA's flags a job takes those whose value is a number or a switch.") from None
+        raise UsageError(f"{where}: a job accepts only XLA flags whose value is a number or a boolean.") from None
     for key, value in overrides.items():
         if not (_KEY.fullmatch(key) and _OVERRIDE.fullmatch(value)):
-            raise UsageError(f"{where}: of a compiler's settings a job takes numbers and switches, not {key}={value}.")
+            raise UsageError(
+                f"{where}: a job accepts only numbers and booleans as compiler settings, not {key}={value}."
+            )
 
 
 def _check_model(models: dict[str, set[str]], suite: str, model: str) -> None:

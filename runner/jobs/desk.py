@@ -91,7 +91,7 @@ class Desk:
             if job is not None:
                 self.act(con, job_id, "cancel", "")
         if job is None:
-            raise self.refuse("cancel", job_id, f"{self._what(job_id)}; nothing is left to cancel.")
+            raise self.refuse("cancel", job_id, f"{self._what(job_id)}; there is nothing to cancel.")
         wake.tell(self.home)
         return job
 
@@ -99,7 +99,7 @@ class Desk:
         job = jobs.get(con, job_id)
         if job is None or job.cancel_wanted_at is None or not followed.may_be_given_up(self.home, job):
             return None
-        fields = {"state": "cancelled", "finished_at": self.clock(), "message": "given up: nobody followed it"}
+        fields = {"state": "cancelled", "finished_at": self.clock(), "message": "abandoned: no worker followed it"}
         return jobs.change(con, job_id, ALIVE, **fields)
 
     def retry(self, job_id: int) -> Job:
@@ -117,7 +117,7 @@ class Desk:
             if job is not None:
                 self.act(con, job_id, "retry", "")
         if job is None:
-            why = full or f"{self._what(job_id)}; submit it anew, or wait until it is over."
+            why = full or f"{self._what(job_id)}; submit a new job, or wait until it has finished."
             raise self.refuse("retry", job_id, why)
         wake.tell(self.home)
         return job

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from store.state.jobs import Job
 
 _WHAT_TO_DO = {
-    LOCAL: "nobody follows it: start `xlabench worker`, or `xlabench serve`",
-    "ray": "nobody follows it, and it may go on: start `xlabench worker --executor ray` with the --address and "
-    "--shared of its cluster; where that is no more, cancel it, and once more to give it up",
+    LOCAL: "no worker follows it: start `xlabench worker` or `xlabench serve`",
+    "ray": "no worker follows it, and it may still be running: start `xlabench worker --executor ray` with the "
+    "--address and --shared of its cluster. If the cluster no longer exists, cancel the job, and cancel it again to "
+    "abandon it",
 }
 _LONGEST = 60
 """Characters of a name that anybody may have written."""
@@ -48,4 +49,4 @@ def stray(executor: str, job: Job) -> str:
     if job.executor == executor:
         return ""
     named = ascii(job.executor)[:_LONGEST] if job.executor else "none"
-    return f"its row names the executor {named}, which no worker has, and nothing of it is on this machine"
+    return f"its row names the executor {named}, which no worker uses, and this machine has no trace of it"

@@ -31,15 +31,18 @@ def request(parsed: argparse.Namespace) -> RunRequest:
     """
     for name, flag in _FILES.items():
         if getattr(parsed, name):
-            raise UsageError(f"{flag} names a file or folder, and a job holds data only; leave it out.")
+            raise UsageError(f"{flag} names a file or folder, but a job contains only data; remove it.")
     if parsed.ops_of and Path(parsed.ops_of).is_file():
         raise UsageError(
-            f"--ops-of {parsed.ops_of} is a file, and a job holds data only: measure it with `xlabench run --ops-of`; "
-            "the operators.json of that run goes with --config."
+            f"--ops-of {parsed.ops_of} is a file, but a job contains only data. Measure "
+            "it with `xlabench run --ops-of`, "
+            "and pass the operators.json of that run with --config."
         )
     for name, python in parsed.env:
         if python is not None:
-            raise UsageError(f"--env {name}={python}: a job names environments of xlabench.toml; pass --env {name}.")
+            raise UsageError(
+                f"--env {name}={python}: a job can only use environments of xlabench.toml; pass --env {name}."
+            )
     given: dict[str, Any] = {
         "kind": "run",
         "selection": _group(parsed, Selection) | {"config": _configurations(parsed.config)},
@@ -53,7 +56,7 @@ def request(parsed: argparse.Namespace) -> RunRequest:
     try:
         return msgspec.convert(given, RunRequest)
     except msgspec.ValidationError as error:
-        raise UsageError(f"A job does not take that: {error}. `xlabench run` may.") from None
+        raise UsageError(f"A job does not support this: {error}. `xlabench run` may.") from None
 
 
 def _configurations(configs: Sequence[str]) -> list[str]:

@@ -76,11 +76,13 @@ class Local:
         known = {*settings_file.read(self.home).environments, "default"}
         if strange := [each for each in needs.environments if each not in known]:
             return Waiting(
-                reason=f"waits for the environment {strange[0]}: xlabench.toml of this home does not name it"
+                reason=f"waits for the environment {strange[0]}: xlabench.toml of this home does not define it"
             )
         wanted = devices.names(needs.accelerators or here, needs.device_index)
         if common := taken.intersection(wanted):
-            return Waiting(reason=f"waits for {min(common)}: a job before it does, too", devices=frozenset(wanted))
+            return Waiting(
+                reason=f"waits for {min(common)}: a job ahead of it waits for it as well", devices=frozenset(wanted)
+            )
         got = devices.take(wanted, f"job {ticket.job_id}: {ticket.label}")
         if isinstance(got, str):
             return Waiting(reason=f"waits: {got}", devices=frozenset(wanted))

@@ -46,7 +46,9 @@ def check_configurations(texts: Iterable[str]) -> None:
     """
     texts = tuple(texts)
     if any(len(text.encode()) > LONGEST_CONFIG for text in texts):
-        raise UsageError(f"A configuration of a job has {LONGEST_CONFIG} bytes at most; ask for fewer operators.")
+        raise UsageError(
+            f"A job's configuration may have at most {LONGEST_CONFIG} bytes; reduce the number of operators."
+        )
     read = [document.of_text(document.Text("the configuration", text)) for text in texts]
     for each in read:
         _check_depth(each.ops)
@@ -61,7 +63,7 @@ def _check_depth(ops: dict[str, document.OpInfo]) -> None:
         level = [child for each in level for child in _children(each)]
         if not level:
             return
-    raise UsageError(f"A configuration of a job is nested {_DEEPEST} levels deep at most.")
+    raise UsageError(f"A job's configuration may be nested at most {_DEEPEST} levels deep.")
 
 
 def _children(value: Any) -> Iterable[Any]:
@@ -76,12 +78,12 @@ def check_planned(config: ExperimentConfig, where: str) -> None:
     """
     operator = config.operator
     if operator is None or config.suite_name != SUITE:
-        raise UsageError(f"{where}: an experiment of suite operators has an operator, and no other has.")
+        raise UsageError(f"{where}: only experiments of suite operators have an operator, and they need one.")
     check_operator(operator, where)
     named = operator_name(operator.name, {"build": operator.build, "input": operator.input})
     timed = " discrete" * operator.discrete + " cold L2" * operator.clear_cache
     if not re.fullmatch(re.escape(named) + r"( #[0-9]{1,6})?" + re.escape(timed), config.model_name):
-        raise UsageError(f"{where}: {config.model_name!r} is not what its operator is called; that is {named!r}.")
+        raise UsageError(f"{where}: {config.model_name!r} is not the name of its operator, which is {named!r}.")
 
 
 def check_operator(operator: Operator, where: str) -> None:
@@ -91,20 +93,20 @@ def check_operator(operator: Operator, where: str) -> None:
         UsageError: as above.
     """
     if not _NAME.fullmatch(operator.name) or _OF_FILES.search(operator.name):
-        raise UsageError(f"{where}: a job does not take the operator {operator.name!r}.")
+        raise UsageError(f"{where}: a job does not support the operator {operator.name!r}.")
     for generator in (operator.build_data_generator, operator.input_data_generator):
         if generator is not None and not _NAME.fullmatch(generator):
-            raise UsageError(f"{where}: {generator!r} is no data generator.")
+            raise UsageError(f"{where}: {generator!r} is not a data generator.")
     try:
         tensors = [each for part in (operator.build, operator.input) for each in arguments_of(part).tensors()]
     except FieldError as error:
         raise UsageError(f"{where}: {error.field}: {error.text}.") from None
     for text in _texts([operator.build, operator.input]):
         if not _TEXT.fullmatch(text) or _OF_FILES.search(text):
-            raise UsageError(f"{where}: a job does not take the text {text[:80]!r}.")
+            raise UsageError(f"{where}: a job does not accept the text {text[:80]!r}.")
     size = sum(map(_bytes, tensors))
     if size > _MOST_BYTES:
-        raise UsageError(f"{where}: its tensors have {size} bytes, and a job takes {_MOST_BYTES} a call.")
+        raise UsageError(f"{where}: its tensors have {size} bytes, but a job allows at most {_MOST_BYTES} per call.")
 
 
 def check_source(used_by: UsedBy | None, where: str) -> None:
@@ -114,7 +116,7 @@ def check_source(used_by: UsedBy | None, where: str) -> None:
         UsageError: it is none.
     """
     if used_by is not None and not _SOURCE.fullmatch(used_by.model):
-        raise UsageError(f"{where}: {used_by.model[:80]!r} in used_by is no model.")
+        raise UsageError(f"{where}: {used_by.model[:80]!r} in used_by is not a model.")
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -48,7 +48,7 @@ def add(desk: Desk, cron: str, wish: Wish, late_after_s: float) -> Schedule:
         desk.checked(wish, file)
         due_before(cron, desk.clock())
         if not 0 < late_after_s <= _LONGEST_LATE_S:
-            raise check.BadRequest(f"A run is late after at most {_LONGEST_LATE_S:g} s, not {late_after_s:g}.")
+            raise check.BadRequest(f"--late-after must be at most {_LONGEST_LATE_S:g} s, not {late_after_s:g}.")
     except RunnerError as error:
         raise desk.refuse("schedule", None, str(error)) from None
     with opened(desk.state) as con:
@@ -57,7 +57,7 @@ def add(desk: Desk, cron: str, wish: Wish, late_after_s: float) -> Schedule:
         if written is not None:
             desk.act(con, None, "schedule", f"{written.name}: {cron}")
     if written is None:
-        raise desk.refuse("schedule", None, f"There is a recurring run {schedule.name} already; remove it first.")
+        raise desk.refuse("schedule", None, f"A recurring run {schedule.name} already exists; remove it first.")
     return written
 
 
@@ -73,7 +73,9 @@ def remove(desk: Desk, name: str) -> None:
         if done:
             desk.act(con, None, "unschedule", name)
     if not done:
-        raise desk.refuse("unschedule", None, f"There is no recurring run {name}; `xlabench schedule list` shows them.")
+        raise desk.refuse(
+            "unschedule", None, f"There is no recurring run {name}. Run `xlabench schedule list` to see all."
+        )
 
 
 def due_before(cron: str, now: float) -> float:
@@ -98,13 +100,13 @@ def due_after(cron: str, now: float) -> float:
 def _times(cron: str, moment: float, *, reverse: bool) -> float:
     if len(cron.split()) != _FIELDS_N:
         raise check.BadRequest(
-            f"{cron!r} is no cron expression of five fields, as '0 2 * * *' for every day at 02:00 UTC."
+            f"{cron!r} is not a cron expression with five fields, such as '0 2 * * *' for every day at 02:00 UTC."
         )
     start = datetime.fromtimestamp(0, UTC) + timedelta(seconds=int(moment))
     try:
         return next(CronSim(cron, start, reverse=reverse)).timestamp()
     except (CronSimError, StopIteration) as error:
-        raise check.BadRequest(f"{cron!r} is no cron expression: {error or 'it names no time'}.") from None
+        raise check.BadRequest(f"{cron!r} is not a valid cron expression: {error or 'it matches no time'}.") from None
 
 
 def begun_at(schedule: Schedule, now: float) -> float:
@@ -151,6 +153,6 @@ def _submit(
         ).job_id
     except (Refused, check.BadRequest) as error:
         reason = str(error)
-        say(f"recurring run {schedule.name} is due and refused: {reason}")
+        say(f"recurring run {schedule.name} was due but was refused: {reason}")
     with opened(desk.state) as con:
         schedules.write_tick(con, Tick(schedule_id=schedule.schedule_id, due_at=due_at, job_id=job_id, reason=reason))

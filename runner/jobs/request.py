@@ -11,7 +11,7 @@ from runner.plan.plan_file import PlanFile
 from store.record import Accelerator, CacheState, Test, Weights
 
 Name = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9_.+-]*\Z", max_length=200)]
-"""Of a suite or an environment."""
+"""Of a suite, a backend or an environment."""
 ModelName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9_./+-]*\Z", max_length=200)]
 SuiteModel = Annotated[str, Meta(pattern=r"\A[a-z0-9_]+/[A-Za-z0-9][A-Za-z0-9_.+-]*\Z", max_length=200)]
 """A model as SUITE/NAME; which there are, `runner.jobs.check` knows."""
@@ -60,6 +60,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     suite_name: tuple[Name, ...] = ()
     accelerator: tuple[Accelerator, ...] = ()
+    backend: tuple[Name, ...] = ()
     xla: tuple[Literal["PJRT"] | None, ...] = ()
     dynamo: tuple[Identifier | None, ...] = ()
     torch_xla2: tuple[Literal["extract_jax", "torch_export"] | None, ...] = ()
@@ -236,7 +237,7 @@ def needs(request: Request) -> Needs:
     device_index = request.protocol.device_index
     if request.plan is not None:
         asked = tuple(dict.fromkeys(each.config["accelerator"] for each in request.plan.experiments))
-        if device_index is None:  # a flag goes before the plan's own settings
+        if device_index is None:  # an explicit flag overrides the plan's own settings
             device_index = request.plan.settings.get("device_index")
     return Needs(
         accelerators=asked,

@@ -70,7 +70,7 @@ def _standing(schedule: Schedule, tick: Tick | None, job: Job | None, now: float
     if tick is None or tick.due_at < due_at:
         if now - due_at <= NOTICED_WITHIN_S:
             return msgspec.structs.replace(made, word="running", due_at=due_at, reason="about to be submitted")
-        reason = "no worker has submitted it: start `xlabench worker`, or `xlabench serve`"
+        reason = "no worker has submitted it: start `xlabench worker` or `xlabench serve`"
         return msgspec.structs.replace(made, word="missing", due_at=due_at, reason=reason)
     made = msgspec.structs.replace(
         made, due_at=tick.due_at, job=job, reason=tick.reason or (job.message if job else "")

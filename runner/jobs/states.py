@@ -27,7 +27,7 @@ ALIVE: tuple[State, ...] = ("starting", "running")
 OVER: tuple[State, ...] = ("done", "failed", "cancelled", "lost")
 
 _INTERRUPTED = 130
-_DONE = {0: "", 3: "partial: some experiments could not run; the log says which"}
+_DONE = {0: "", 3: "partial: some experiments could not run; see the log"}
 """Exit codes of a run that measured, and what there is to say."""
 
 
@@ -55,11 +55,11 @@ def outcome(end: End | None, *, cancelled: bool, last_line: str = "") -> tuple[S
     if cancelled:
         return "cancelled", ""
     if end is None:
-        return "lost", "its process is gone and left no exit code"
+        return "lost", "its process disappeared without an exit code"
     if end.reason == "timeout":
-        return "failed", "its time was over; submit it with a longer timeout, or ask for less"
+        return "failed", "it reached its time limit; submit it with a longer timeout or fewer experiments"
     if end.reason == "stopped" or end.code is None or end.code == _INTERRUPTED:
-        return "lost", "it was interrupted from outside"
+        return "lost", "it was interrupted by a signal"
     return _by_code(end.code, last_line)
 
 

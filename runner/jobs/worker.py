@@ -211,9 +211,9 @@ class Worker:
             request = check.read(job.request, file.jobs.request_bytes, file.environments, models)
             self._checked[job.job_id] = job.request, request
         if not 0 < job.timeout_s <= file.jobs.longest_timeout_s:
-            raise check.BadRequest(f"Its timeout of {job.timeout_s:g} s is not within [jobs] longest_timeout_s.")
+            raise check.BadRequest(f"Its timeout of {job.timeout_s:g} s exceeds [jobs] longest_timeout_s.")
         if not _as_the_queue_writes(job):
-            raise check.BadRequest("Its row is not as the queue writes one; submit it anew.")
+            raise check.BadRequest("Its row in the queue is malformed; submit the job again.")
         return request
 
     def _refuse(self, job: Job, reason: str) -> None:

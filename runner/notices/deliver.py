@@ -57,10 +57,11 @@ def only_one(home: Path) -> Iterator[bool]:
 def abandon(home: Path, say: Callable[[str], None]) -> None:
     """Give up what a process was sending that died; to be called by the only one."""
     with opened(home / FILE_NAME) as con:
-        found = notices.abandon(con, "whoever sent it died; it may have arrived")
+        found = notices.abandon(con, "the sending process died; the notice may have arrived")
     for each in found:
         say(
-            f"notice {each.notice_id} by {each.channel}: whoever sent it died; it may have arrived, and is sent no more"
+            f"notice {each.notice_id} by {each.channel}: the sending process died; the notice "
+            "may have arrived and is not sent again"
         )
 
 
@@ -106,7 +107,7 @@ def _send(
         return False
     except Unsure as error:
         _settle(home, channel.name, claimed, "unknown", str(error))
-        say(f"{_names(claimed)} by {channel.name}: {error}; it may have arrived, and is sent no more")
+        say(f"{_names(claimed)} by {channel.name}: {error}; it may have arrived and is not sent again")
         return False
     _settle(home, channel.name, claimed, "sent", said)
     say(f"{_names(claimed)} sent by {channel.name}{f' ({said})' if said else ''}")
@@ -151,7 +152,7 @@ def _again(home: Path, channel: str, ids: Sequence[int], why: str, now: float, s
         # Nor would anything else arrive.
         notices.postpone(con, [channel], now + FIRST_WAIT_S * 2 ** (min(tries.values()) - 1))
     if len(over) < len(ids):
-        say(f"{_names([each for each in ids if each not in over])} by {channel}: {why}; tried again later")
+        say(f"{_names([each for each in ids if each not in over])} by {channel}: {why}; will be retried later")
     if over:
         say(f"{_names(over)} by {channel}: {why}; given up after {TRIES} tries")
 

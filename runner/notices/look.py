@@ -77,7 +77,7 @@ class Look:
             found += of_store
             seen.update(of_runs)
         except StoreError as error:
-            self.say(f"The store cannot be looked through for notices: {error}")
+            self.say(f"The store cannot be checked for notices: {error}")
         now = self.clock()
         with opened(self.home / FILE_NAME) as con:
             new = [each for notice in found if (each := notices.add(con, notice, channels, now))]
@@ -90,7 +90,7 @@ class Look:
         try:
             return list(recurring(standings(desk), known))
         except StoreError as error:
-            self.say(f"Recurring runs cannot be looked at for notices: {error}")
+            self.say(f"Recurring runs cannot be checked for notices: {error}")
             return []
 
 

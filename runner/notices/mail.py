@@ -97,7 +97,7 @@ class MailChannel:
         except smtplib.SMTPDataError as error:  # before the text: the server does not want it
             raise NotDelivered(f"{self.settings.host} refuses the text: {_reason(error)}") from None
         except (OSError, smtplib.SMTPException) as error:
-            raise Unsure(f"{self.settings.host} said nothing of the text: {_reason(error)}") from None
+            raise Unsure(f"{self.settings.host} did not answer to the text: {_reason(error)}") from None
         if code != _TAKEN:
             raise NotDelivered(f"{self.settings.host} refuses the text: {code} {_word(said)}")
 
@@ -117,7 +117,7 @@ def mail(settings: Mail) -> MailChannel:
             known = False
         del made["To"]
         if not known:
-            raise UsageError(f"[notices.mail] of xlabench.toml: {each!r} is no mail address. Correct it.")
+            raise UsageError(f"[notices.mail] of xlabench.toml: {each!r} is not a mail address.")
     return MailChannel(settings)
 
 

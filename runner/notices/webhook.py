@@ -84,7 +84,7 @@ def webhook(url: str) -> WebhookChannel:
     except ValueError:
         known = well_formed = False
     if not known or not well_formed:
-        raise UsageError("The url of [notices.webhook] is no http or https address, written in ASCII. Correct it.")
+        raise UsageError("The url of [notices.webhook] is not an http or https address in ASCII.")
     return WebhookChannel(address)
 
 

@@ -70,7 +70,7 @@ def _run(parsed: argparse.Namespace, command: str) -> int:
         sys.stdout.write(f"xlabench {_version()}\n")
         return 0
     if parsed.config is None:
-        raise UsageError("no configuration is named; pass -c FILE")
+        raise UsageError("no configuration given; pass -c FILE")
     return _measure(parsed, command)
 
 
@@ -115,11 +115,11 @@ def selected(cases: Sequence[Case], first: str | None, stop: str | None) -> list
     ids = [case.param_id for case in cases]
     for flag, wanted in (("--resume-id", first), ("--stop_id", stop)):
         if wanted is not None and wanted not in ids:
-            raise UsageError(f"{flag} {wanted}: there is no such case; they are {ids[0]} to {ids[-1]}")
+            raise UsageError(f"{flag} {wanted}: there is no such case; the cases are {ids[0]} to {ids[-1]}")
     begin = 0 if first is None else ids.index(first)
     end = len(ids) if stop is None else ids.index(stop)
     if begin >= end:
-        raise UsageError(f"--resume-id {first} stands behind --stop_id {stop}: nothing is left to measure")
+        raise UsageError(f"--resume-id {first} is after --stop_id {stop}: nothing is left to measure")
     return list(cases[begin:end])
 
 
@@ -127,7 +127,7 @@ def translate(parsed: argparse.Namespace) -> list[str]:
     """Return the flags of `xlabench run` that do the same; the plan is then cut to cases, backends and tests."""
     accelerator, index = device_of(parsed.device)
     if parsed.warmup < 0 or parsed.iteration < 1:
-        raise UsageError(f"-w {parsed.warmup} -i {parsed.iteration}: at least no warm-up and one iteration")
+        raise UsageError(f"-w {parsed.warmup} -i {parsed.iteration}: the minimum is no warm-up and one iteration")
     words = ["--suite-name=operators", *flags_table().words(parsed), f"--accelerator={accelerator}"]
     words += ["--preset=peer", "--processes=1", f"--repeat={parsed.warmup + parsed.iteration}"]
     # Their protocol: one thread, float32 as it is, no optimizer.
@@ -146,7 +146,7 @@ def device_of(text: str) -> tuple[str, int | None]:
     """
     name, colon, index = text.partition(":")
     if name not in _DEVICES or (colon and not index.isdecimal()):
-        raise UsageError(f"--device {text}: choose {', '.join(_DEVICES)}, with an index as cuda:1")
+        raise UsageError(f"--device {text}: use one of {', '.join(_DEVICES)}, optionally with an index such as cuda:1")
     return name, int(index) if colon else None
 
 

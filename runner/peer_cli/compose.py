@@ -99,7 +99,7 @@ def main(program: str, verb: Callable[[], int]) -> int:
     except OSError as error:
         if error.filename is None:
             raise
-        text = f"{error.filename}: {error.strerror}. Check the path and who may write there."
+        text = f"{error.filename}: {error.strerror}. Check the path and its permissions."
         return _say(program, text, errors.UsageError.exit_code)
     except Exception as error:
         code = getattr(error, "exit_code", None)

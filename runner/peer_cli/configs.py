@@ -34,7 +34,7 @@ def choices(parsed: argparse.Namespace, here: Machine) -> Choices:
         "enable_functionalization": [parsed.enable_functionalization],
     }
     if "XRT" in given["xla"]:
-        raise UsageError("--xla XRT cannot be honoured: XRT is gone from PyTorch/XLA; use PJRT")
+        raise UsageError("--xla XRT is not supported: XRT was removed from PyTorch/XLA; use PJRT")
     return given
 
 
@@ -63,11 +63,11 @@ def exactly(parsed: argparse.Namespace) -> tuple[Choices, str, int | None]:
         UsageError: one of the two is missing, is no JSON object, or lacks a key.
     """
     if parsed.experiment_config is None or parsed.model_config is None:
-        raise UsageError("--experiment-config and --model-config belong together; pass both")
+        raise UsageError("--experiment-config and --model-config require each other; pass both")
     config = _object("--experiment-config", parsed.experiment_config, KEYS)
     model = _object("--model-config", parsed.model_config, ("model_name",))
     if config["xla"] == "XRT":
-        raise UsageError("--experiment-config: XRT is gone from PyTorch/XLA; use PJRT")
+        raise UsageError("--experiment-config: XRT was removed from PyTorch/XLA; use PJRT")
     config["accelerator"] = str(config["accelerator"]).lower()
     return {key: [config[key]] for key in KEYS}, str(model["model_name"]), config.get("batch_size")
 
@@ -91,9 +91,9 @@ def _object(flag: str, text: str, keys: tuple[str, ...]) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except json.JSONDecodeError as error:
-        raise UsageError(f"{flag} is no JSON: {error}") from None
+        raise UsageError(f"{flag} is not valid JSON: {error}") from None
     if not isinstance(found, dict):
-        raise UsageError(f"{flag} is no JSON object")
+        raise UsageError(f"{flag} is not a JSON object")
     missing = [key for key in keys if key not in found]
     if missing:
         raise UsageError(f"{flag} lacks {', '.join(missing)}")

@@ -120,7 +120,7 @@ def _measure(work: Work, parsed: argparse.Namespace, command: str) -> int:
     if not work.plan.entries:
         if set(work.request.accelerators) == {"cuda"} and None not in work.request.xla:
             raise UsageError("PyTorch/XLA no longer supports CUDA; pass --accelerator=cpu or tpu, or --xla=None.")
-        raise UsageError("No experiment is selected; loosen --filter, --exclude, --xla or --dynamo.")
+        raise UsageError("No experiment is selected; relax --filter, --exclude, --xla or --dynamo.")
     directory = Path(parsed.output_dirname)
     folder = growing.open_growing(
         directory, work.identity(command), resume=not parsed.no_resume, timestamp=parsed.timestamp

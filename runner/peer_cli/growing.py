@@ -57,7 +57,9 @@ def link_results(directory: Path, basename: str) -> None:
         return
     link = directory / basename
     if Path(basename).name != basename:
-        raise UsageError(f"--output-basename {basename}: a name without a folder; --output-dirname names the folder")
+        raise UsageError(
+            f"--output-basename {basename}: the name must not contain a folder; use --output-dirname for that"
+        )
     if link.exists() and not (link.is_symlink() and link.resolve() == (directory / RESULTS).resolve()):
         raise UsageError(f"--output-basename {basename}: {link} is another file; choose another name")
     if not link.is_symlink():

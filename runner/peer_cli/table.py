@@ -113,7 +113,7 @@ class _Refuse(argparse.Action):
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
     ) -> None:
         del namespace, values
-        parser.error(f"{option} cannot be honoured: {self._reason}")
+        parser.error(f"{option} is not supported: {self._reason}")
 
 
 def load(path: Path) -> Table:

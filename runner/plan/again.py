@@ -27,8 +27,8 @@ def planned(file: RunFile, experiment_id: str, environment: str) -> PlanEntry:
         if (entry.experiment_id, entry.environment) == (experiment_id, environment):
             return entry
     raise UsageError(
-        f"The plan of run {file.run.run_id} does not hold experiment {experiment_id} of environment {environment}, "
-        "so it cannot be measured again. Ingest the run's own folder."
+        f"The plan of run {file.run.run_id} does not contain experiment {experiment_id} in environment {environment}, "
+        "so it cannot be repeated. Ingest the run's original folder."
     )
 
 
@@ -63,7 +63,7 @@ def confirming(settings: dict[str, Any], processes: int | None = None) -> Settin
     found = msgspec.convert(settings, Settings)
     usual = Settings()
     if processes is not None and processes < CONFIRMING_PROCESSES:
-        raise UsageError(f"--processes {processes}: a confirmation rests on {CONFIRMING_PROCESSES} or more.")
+        raise UsageError(f"--processes {processes}: a confirmation needs at least {CONFIRMING_PROCESSES}.")
     return msgspec.structs.replace(
         found,
         # The peer's preset counts blocks in another way, and lets nobody take turns.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from runner.backends import BACKENDS, xla_of
+from runner.backends import BACKENDS, triple_of, xla_of
 from store.identity import backend_name
 
 if TYPE_CHECKING:
@@ -59,9 +59,9 @@ class Way:
 
 
 def ways(request: PlanRequest, accelerator: Accelerator) -> Iterator[Way]:
-    """Yield what the request asks for on an accelerator; senseless combinations are left out."""
+    """Yield what the request asks for on an accelerator; invalid combinations are left out."""
     for xla, dynamo, torch_xla2 in _backends(request):
-        # PyTorch/XLA dropped CUDA, and a TPU has no eager device: such pairs are senseless, not skipped.
+        # PyTorch/XLA dropped CUDA, and a TPU has no eager device: such pairs are invalid, so they are not planned.
         if (accelerator == "cuda" and xla) or (accelerator == "tpu" and not xla):
             continue
         # Only PyTorch/XLA has fallback ops; what is measured without one stands beside the same with it.
@@ -84,17 +84,20 @@ def ways(request: PlanRequest, accelerator: Accelerator) -> Iterator[Way]:
 
 def _backends(request: PlanRequest) -> list[tuple[str | None, str | None, str | None]]:
     """Return (xla, dynamo, torch_xla2): each axis that is given narrows the plan."""
+    found = list(dict.fromkeys(map(triple_of, request.backends))) or _narrowed(request)
+    baseline = ("PJRT", None, None)
+    if request.xla_baseline and baseline not in found:
+        found.append(baseline)
+    return found
+
+
+def _narrowed(request: PlanRequest) -> list[tuple[str | None, str | None, str | None]]:
     pairs = list(BACKENDS)
     known = {dynamo for _, dynamo in pairs}
     pairs += [(xla_of(name), name) for name in request.dynamo if name not in known]
     kinds = request.torch_xla2 or (None,)
     found = [(xla, dynamo, kind) for kind, (xla, dynamo) in product(kinds, pairs) if kind is None or _lazy(xla, dynamo)]
-    found = [each for each in found if _asked(each[0], each[1], request)]
-    found = [each for each in found if not request.backends or backend_name(*each) in request.backends]
-    baseline = ("PJRT", None, None)
-    if request.xla_baseline and baseline not in found:
-        found.append(baseline)
-    return found
+    return [each for each in found if _asked(each[0], each[1], request)]
 
 
 def _lazy(xla: str | None, dynamo: str | None) -> bool:

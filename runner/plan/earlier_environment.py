@@ -116,9 +116,9 @@ def _refuse_another(before: Before, now: Environment, fields: Sequence[str]) -> 
         then, today = getattr(before.was, field), getattr(now, field)
         if then == today:
             continue
-        said = f"{before.words()}: {field} was {_word(then)}, and is {_word(today)}"
+        said = f"{before.words()}: {field} was {_word(then)} and is now {_word(today)}"
         if field == "machine_id":
-            raise UsageError(f"{said} here; measure again on the machine that measured first.")
+            raise UsageError(f"{said} here; repeat the measurement on the original machine.")
         if field == "torchbench_commit":
             raise UsageError(f"{said} in the checkout; pass --torchbench-dir with a checkout of the former.")
         raise UsageError(

@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner import plan
+from runner.backends import NAMES, triple_of
 from runner.environments import machine, probe
 from runner.environments.machine import Machine
 from runner.errors import UsageError
 from runner.suites import get_suite
+from store.errors import did_you_mean
 from store.record import Accelerator, Environment
 
 if TYPE_CHECKING:
@@ -64,7 +66,8 @@ def look(request: PlanRequest, named: Mapping[str, Path], threads: int | None = 
         if chosen is None and name != DEFAULT:
             known = ", ".join(sorted({*named, DEFAULT}))
             raise UsageError(
-                f"--env {name}: no environment of this name; pass --env {name}=PYTHON, or choose one of {known} "
+                f"--env {name}: there is no environment of this name; pass --env "
+                f"{name}=PYTHON, or choose one of {known} "
                 "(section [environments] of xlabench.toml in the home)."
             )
         here, description = ask(name, chosen) if chosen else _current()
@@ -72,7 +75,19 @@ def look(request: PlanRequest, named: Mapping[str, Path], threads: int | None = 
             description, name=name, threads=threads, torchbench_commit=sources.get("torchbench_commit")
         )
         found.append(Interpreter(name=name, machine=here, description=description))
+    _check_backends(request.backends, found)
     return tuple(found)
+
+
+def _check_backends(names: Sequence[str], interpreters: Sequence[Interpreter]) -> None:
+    """Refuse a backend that is unknown in every environment; only a name that is not ours takes asking torch."""
+    for name in names:
+        if name in NAMES or triple_of(name)[0] is not None:
+            continue
+        known = {each for here in interpreters for each in here.machine.dynamo_backends()}
+        if known and name not in known:
+            hint = did_you_mean(name, {*known, *NAMES}) or f" Dynamo lists {', '.join(sorted(known))}."
+            raise UsageError(f"--backend {name}: there is no backend of this name.{hint}")
 
 
 def make_plan(request: PlanRequest, interpreters: Sequence[Interpreter]) -> Plan:
@@ -125,10 +140,12 @@ def ask(name: str, python: Path) -> tuple[Machine, Environment]:
         )
         told = json.loads(done.stdout.splitlines()[-1])
     except (ValueError, IndexError):
-        raise UsageError(f"Environment {name}: {command[0]} is no Python: it did not say what it offers.") from None
+        raise UsageError(
+            f"Environment {name}: {command[0]} is not a usable Python: it did not report its packages."
+        ) from None
     except (OSError, subprocess.SubprocessError) as error:
         words = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
-        raise UsageError(f"Environment {name}: {command[0]} cannot say what it offers: {words[-1]}") from None
+        raise UsageError(f"Environment {name}: {command[0]} could not report its packages: {words[-1]}") from None
     _refuse_unfit(name, command[0], told)
     return _machine(told["machine"]), msgspec.convert(told["environment"], Environment)
 
@@ -175,7 +192,9 @@ def _executable(name: str, python: Path) -> Path:
         place /= "bin/python"
     found = shutil.which(place)
     if found is None:
-        raise UsageError(f"Environment {name}: {python} is no interpreter; name its python, as VENV/bin/python.")
+        raise UsageError(
+            f"Environment {name}: {python} is not an interpreter. Pass its path, for example VENV/bin/python."
+        )
     return Path(found).absolute()
 
 
@@ -185,7 +204,7 @@ def _refuse_unfit(name: str, python: str, told: Mapping[str, Any]) -> None:
         raise UsageError(f"Environment {name}: {python} is Python {told['python']}; xlabench needs {least} or newer.")
     if told["lacking"]:
         raise UsageError(
-            f"Environment {name}: a measuring process needs {', '.join(told['lacking'])} there: "
+            f"Environment {name}: benchmark processes need {', '.join(told['lacking'])} there: "
             f"{python} -m pip install {' '.join(told['lacking'])}"
         )
 

@@ -37,7 +37,7 @@ def read_models_file(path: Path) -> list[Line]:
     lines = [_line(path, number, line) for number, line in enumerate(text.splitlines(), 1)]
     found = [line for line in lines if line is not None]
     if not found:
-        raise UsageError(f"--models-file {path}: there is no model in it; write one per line.")
+        raise UsageError(f"--models-file {path}: the file lists no model; write one per line.")
     return found
 
 
@@ -48,6 +48,7 @@ def _line(path: Path, number: int, line: str) -> Line | None:
     found = _LINE.fullmatch(content)
     if found is None:
         raise UsageError(
-            f"--models-file {path}, line {number}: {content!r} is not of the form NAME, or NAME and a batch size."
+            f"--models-file {path}, line {number}: {content!r} is not a model name, "
+            "optionally followed by a batch size."
         )
     return Line(number=number, name=found["name"], batch_size=int(found["size"]) if found["size"] else None)

@@ -73,7 +73,7 @@ def extract(parsed: argparse.Namespace) -> Extracted:
     path = Path(parsed.ops_of)
     found = _of_trace(path) if path.is_file() else _of_model(parsed)
     if not found.content:
-        raise UsageError(f"--ops-of {parsed.ops_of}: it calls no operator of aten.")
+        raise UsageError(f"--ops-of {parsed.ops_of}: the model calls no aten operator.")
     parsed.config, parsed.suite_name, parsed.test = [found.text], ["operators"], []
     return found
 
@@ -85,7 +85,7 @@ def check_beside(parsed: argparse.Namespace) -> None:
         UsageError: one contradicts it.
     """
     if parsed.config or parsed.suite_name or parsed.plan or parsed.only or parsed.smoke:
-        raise UsageError("--ops-of chooses the experiments; leave out --suite-name, --config, --only, --plan, --smoke")
+        raise UsageError("--ops-of selects the experiments; remove --suite-name, --config, --only, --plan, --smoke")
     if len(parsed.test) > 1:
         raise UsageError("--ops-of records one test of the model; pass --test eval or --test train")
 
@@ -104,7 +104,7 @@ def of_model_alone(parsed: argparse.Namespace) -> argparse.Namespace:
 def _suite_of(named: str) -> str:
     suite, slash, _ = named.partition("/")
     if not slash:
-        raise UsageError(f"--ops-of {named}: name the model as SUITE/NAME, or a file with an execution trace")
+        raise UsageError(f"--ops-of {named}: pass a model as SUITE/NAME, or a file with an execution trace")
     try:
         get_suite(suite)
     except SuiteError as error:
@@ -132,8 +132,8 @@ def _of_model(parsed: argparse.Namespace) -> Extracted:
         command = [sys.executable, "-m", "runner.suites.operators.record", *words]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0 or not out.exists():
-            last = (done.stderr.strip().splitlines() or ["it ended without a word"])[-1]
-            raise UsageError(f"--ops-of {parsed.ops_of}: it could not be recorded: {last}")
+            last = (done.stderr.strip().splitlines() or ["the process ended without a message"])[-1]
+            raise UsageError(f"--ops-of {parsed.ops_of}: the operators could not be recorded: {last}")
         found = json.loads(out.read_text(encoding="utf-8"))
     return Extracted(source=parsed.ops_of, test=test, suite=suite, **found)
 

@@ -25,11 +25,11 @@ def settled(settings: Settings, entries: Iterable[PlanEntry]) -> Settings:
     if not replaced:
         return settings
     if settings.purpose not in ("benchmark", "payoff"):
-        raise UsageError(f"--without-fallback: it is no {settings.purpose}; leave it out, or use `xlabench run`")
+        raise UsageError(f"--without-fallback: not supported in a {settings.purpose}; remove it, or use `xlabench run`")
     if settings.verify == "only":
-        raise UsageError("--without-fallback measures what an op costs; pass --verify in place of --verify-only")
+        raise UsageError("--without-fallback measures time; use --verify instead of --verify-only")
     if settings.until_verdict:
-        raise UsageError("--until-verdict asks for verdicts about results, which --without-fallback has none of")
+        raise UsageError("--until-verdict needs verdicts, which --without-fallback does not produce")
     if not any(entry.runnable for entry in replaced):
         raise UsageError(str(replaced[0].skip_reason))
     return msgspec.structs.replace(settings, purpose="payoff", verify="with")

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 _HEADER = """\
 # A plan of xlabench; `xlabench run --plan FILE` measures exactly these experiments.
-# `settings` are protocol settings (repeat, threads, seed …); a flag goes before them.
+# `settings` are protocol settings (repeat, threads, seed …); explicit flags override them.
 # A configuration lists what differs from the defaults. An entry with `skip_reason` is not measured;
-# `not_here` is why the machine that printed this could not, another may.
+# `not_here` says why the machine that printed this plan could not measure it; another may.
 """
 _BESIDE = frozenset({"plan_file", "total_partitions", "partition_id", "context", "environment", "environments"})
 """Fields of a request that may be given beside a plan file."""
@@ -62,7 +62,7 @@ _AT_LEAST_ONE = frozenset(
 )
 
 _ABOVE_ZERO = {
-    "until_stable": (1, "a share above 0 and below 1, as 0.01 for 1 %"),
+    "until_stable": (1, "a share above 0 and below 1, for example 0.01 for 1 %"),
     "time_budget_s": (math.inf, "a number of seconds above 0"),
 }
 """Bounds of settings, and how they are said."""
@@ -134,7 +134,7 @@ def read(path: Path) -> PlanFile:
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
         raise UsageError(
-            f"--plan {path}: no YAML ({reason}); print it anew with `xlabench plan --format yaml`."
+            f"--plan {path}: invalid YAML ({reason}); create it again with `xlabench plan --format yaml`."
         ) from None
     except msgspec.ValidationError as error:
         raise _bad(path, str(error)) from None
@@ -201,18 +201,18 @@ def _config(entry: FileEntry, number: int, path: Path | str) -> ExperimentConfig
     if config.suite_name not in suite_names():
         raise _bad(path, f"There is no suite {config.suite_name!r} - at `{place}`")
     if entry.experiment_id not in (None, make_entry(config, "", None).experiment_id):
-        raise _bad(path, f"The configuration is not that of its experiment_id - at `{place}`; or leave the id out")
+        raise _bad(path, f"The configuration is not that of its experiment_id - at `{place}`; correct or remove the id")
     return config
 
 
 def _bad(path: Path | str, reason: str) -> UsageError:
-    return UsageError(f"--plan {path}: {reason}; correct it, or print it anew with `xlabench plan --format yaml`.")
+    return UsageError(f"--plan {path}: {reason}; correct it, or create it again with `xlabench plan --format yaml`.")
 
 
 def _check_frame(file: PlanFile, place: Path | str) -> None:
     if file.schema_version > SCHEMA_VERSION:
         raise UsageError(
-            f"--plan {place}: of schema version {file.schema_version}; this xlabench reads {SCHEMA_VERSION}."
+            f"--plan {place}: its schema version is {file.schema_version}; this xlabench reads {SCHEMA_VERSION}."
         )
     _check_settings(file.settings, place)
 
@@ -223,7 +223,7 @@ def _check_settings(settings: Mapping[str, Any], path: Path | str) -> None:
     unknown = set(settings) - set(Settings.__struct_fields__)
     if unknown:
         names = ", ".join(Settings.__struct_fields__)
-        raise UsageError(f"--plan {path}: settings: there is no {min(unknown)!r}; choose of {names}.")
+        raise UsageError(f"--plan {path}: settings: unknown setting {min(unknown)!r}; known are {names}.")
     try:
         msgspec.convert(dict(settings), Settings)
     except msgspec.ValidationError as error:
@@ -243,8 +243,8 @@ def _check_environments(file: PlanFile, request: PlanRequest, path: Path) -> Non
     for entry in file.experiments:
         if entry.environment not in known:
             raise UsageError(
-                f"--plan {path}: it measures in the environment {entry.environment!r}; "
-                f"name its interpreter with --env {entry.environment}=PYTHON."
+                f"--plan {path}: it uses the environment {entry.environment!r}; "
+                f"pass its interpreter with --env {entry.environment}=PYTHON."
             )
 
 
@@ -256,7 +256,7 @@ def _refuse_beside(request: PlanRequest) -> None:
             flag = _FLAGS.get(name, "--" + name.replace("_", "-"))
             if name == "requested":
                 flag = ", ".join("--" + each.replace("_", "-") for each in request.requested)
-            raise UsageError(f"--plan fixes the experiments; leave out {flag} (only partitions go beside it).")
+            raise UsageError(f"--plan fixes the experiments; remove {flag} (only partitions may be combined with it).")
 
 
 def _default(field: Any) -> Any:

@@ -20,19 +20,22 @@ def cannot_replace(ops: Iterable[str], machine: Machine) -> str | None:
 
 def _cannot(op: str, machine: Machine) -> str | None:
     if lowerings.is_host_read(op):
-        return f"without-fallback: {op} reads a value on the host; nothing to lower, change the place that asks for it"
+        return (
+            f"without-fallback: {op} reads a value on the host, so there is nothing to "
+            "lower; change the code that reads it"
+        )
     if lowerings.is_opt_in(op):
         return None
     aten = machine.aten_ops()
     if not aten:
-        return f"without-fallback: torch could not tell which ops it can decompose, so {op} cannot be checked"
+        return f"without-fallback: torch could not list its decompositions, so {op} cannot be checked"
     if op not in aten:
         near = [name for name in sorted(aten) if name.startswith(f"{op}.")] or get_close_matches(op, aten, n=1)
         hint = f"; did you mean {' or '.join(near[:3])}?" if near else ""
         return f"without-fallback: torch has no op {op}{hint}"
     if not aten[op]:
         return (
-            f"without-fallback: torch has no decomposition of {op}, and PyTorch/XLA no lowering on request: "
-            "what lowering it would pay cannot be measured before somebody lowers it"
+            f"without-fallback: torch has no decomposition of {op}, and PyTorch/XLA no optional lowering: "
+            "the gain cannot be measured before the op is lowered"
         )
     return None

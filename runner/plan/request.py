@@ -24,7 +24,7 @@ class PlanRequest:
     xla: tuple[str | None, ...] = ()
     dynamo: tuple[str | None, ...] = ()
     backends: tuple[str, ...] = ()
-    """Names of backends, beside both axes."""
+    """Names as reports show them; where given, in place of `xla`, `dynamo` and `torch_xla2`."""
     tests: tuple[Test, ...] = ()
     tests_of: Mapping[str, tuple[Test, ...]] = field(default_factory=dict)
     """By suite, where they are others than `tests`."""

@@ -146,7 +146,9 @@ class _Names:
     def _hint(self, name: str) -> str:
         known = {each.lower(): each for choice in self._choices for each in choice.names}
         close = difflib.get_close_matches(name.lower(), known, n=_CLOSE_NAMES, cutoff=0.5)
-        hint = f"; close: {', '.join(known[each] for each in close)}" if close else "; `xlabench plan` lists them"
+        hint = (
+            f"; similar names: {', '.join(known[each] for each in close)}" if close else "; `xlabench plan` lists them"
+        )
         if self._missing:
             hint += f" (not listed: {', '.join(self._missing)})"
         return hint
@@ -158,7 +160,7 @@ def _check_filters(choices: Sequence[Choice], filters: Sequence[str]) -> None:
         names = [name for choice in choices for name in choice.names]
         hint = (
             did_you_mean(filters[0], names)
-            or " `xlabench plan` lists the models; --only takes others by their exact name."
+            or " `xlabench plan` lists the models; --only accepts others by their exact name."
         )
         raise UsageError(f"No model matches --filter {filters[0]!r}.{hint}")
 

@@ -68,7 +68,7 @@ class Inputs:
     def _check(self) -> None:
         name, size = self._config.model_name, self._batch_size
         if size is None:
-            raise NoBatchDimension(f"--dynamic-batch-only: the suite cannot tell the batch size of {name}")
+            raise NoBatchDimension(f"--dynamic-batch-only: the suite does not know the batch size of {name}")
         if size < _SMALLEST_DYNAMIC:
             raise NoBatchDimension(f"--dynamic-batch-only: a batch of {size} cannot be dynamic; pass --batch-size 2")
         if not self._mark([(self._workload.args, self._workload.kwargs)]):

@@ -111,7 +111,7 @@ class Measurement:
         self._runtime = self._backend.open(self._config, self._settings.device_index)
         self._single["runtime_start_s"] = self._runtime.start_s
         if self._config.pure_wall_time and self._runtime.timer() is None:
-            raise RuntimeError("--pure-wall-time: this device has no events to time itself by")
+            raise RuntimeError("--pure-wall-time: this device has no timing events")
         steps.cast(self._workload, self._config)
         self._inputs = Inputs(self._workload, self._config, self._settings.seed)
         self._runtime.place(self._workload)

@@ -52,7 +52,7 @@ class Owner:
     def sentence(self, device: str) -> str:
         """Say who holds the device."""
         since = time.strftime("%H:%M:%S", time.localtime(self.since))
-        return f"{device} is measured on by process {self.pid} since {since} ({self.what})"
+        return f"{device} is in use by benchmark process {self.pid} since {since} ({self.what})"
 
 
 def names(accelerators: Iterable[str], index: int | None = None) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ def folder() -> Path:
         place.chmod(0o1777)
     if place.is_symlink() or not place.is_dir():
         raise UsageError(
-            f"{place} is to hold the locks of devices and is no folder; remove it, or set {FOLDER_VARIABLE}."
+            f"{place} must be a folder for device locks, but is not a folder; remove it, or set {FOLDER_VARIABLE}."
         )
     return place
 
@@ -111,9 +111,9 @@ def _lock(handle: int, name: str, *, wait: bool, say: Callable[[str], None]) -> 
     if _try(handle):
         return
     held_by = owner(name)
-    sentence = held_by.sentence(name) if held_by else f"{name} is measured on by another process"
+    sentence = held_by.sentence(name) if held_by else f"{name} is in use by another benchmark process"
     if not wait:
-        raise DeviceBusy(f"{sentence}. Wait for it, or leave out --no-wait.")
+        raise DeviceBusy(f"{sentence}. Wait for it, or remove --no-wait.")
     say(f"waiting: {sentence}")
     fcntl.flock(handle, fcntl.LOCK_EX)
 
@@ -126,7 +126,7 @@ def take(devices: Iterable[str], what: str) -> dict[str, int] | str:
         if not _try(handles[name]):
             release(handles)
             held_by = owner(name)
-            return held_by.sentence(name) if held_by else f"{name} is measured on by another process"
+            return held_by.sentence(name) if held_by else f"{name} is in use by another benchmark process"
     for handle in handles.values():
         note(handle, os.getpid(), what)
     return handles

@@ -71,7 +71,7 @@ class Result:
 
     def sentence(self) -> str:
         """Say it in one line."""
-        before = f", {self.already_finished} were finished before" if self.already_finished else ""
+        before = f", {self.already_finished} were already finished" if self.already_finished else ""
         if self.before.failed or self.before.wrong:
             before += f" ({self.before.sentence()})"
         return (
@@ -180,7 +180,7 @@ def execute(
         view = ProgressView(stream=sys.stderr, members=members, replicas=replicas)
         if swept:
             number = "1 process" if len(swept) == 1 else f"{len(swept)} processes"
-            view.note(f"ended {number} that an earlier call of this run had left behind")
+            view.note(f"stopped {number} that an earlier call of this run had left running")
         _say_what_was_done(view, todo)
         before, tally = _tallies(folder, todo)
 
@@ -344,9 +344,9 @@ def _say_what_was_done(view: ProgressView, todo: Remaining) -> None:
         if group.extension is not None:
             _leave_out(view, group, group.extension)
             done = group.extension.replicas.start
-            view.note(f"{group.name}: {done} of {view.replicas} processes of each member were measured before")
+            view.note(f"{group.name}: {done} of {view.replicas} processes of each experiment were already measured")
         elif group.attempt > 1:
-            view.note(f"{group.name}: begun before; measured again as a whole, so that its members stay comparable")
+            view.note(f"{group.name}: started earlier; repeated completely, so that its experiments stay comparable")
 
 
 def _leave_out(view: ProgressView, group: Group, extension: Extension) -> None:
@@ -362,7 +362,7 @@ def _interruptible() -> Iterator[None]:
     def stop(number: int, _frame: Any) -> None:
         raise Interrupted(
             f"Interrupted by {signal.Signals(number).name}. Finished experiments are kept; "
-            "the same command goes on where this one stopped."
+            "repeat the command to continue."
         )
 
     old = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -77,7 +77,9 @@ class ProgressView:
     def again(self, members: Sequence[Member]) -> None:
         """Say that the members of a group are measured once more."""
         self._expect(members)
-        self.note(f"passed last time and fails now: {len(members)} experiments of its group are measured again")
+        self.note(
+            f"new failure: repeating the {len(members)} experiments of its group, which passed in the previous run"
+        )
 
     def more(self, members: Sequence[Member], replicas: range) -> None:
         """Expect further processes of members that have been measured."""
@@ -100,7 +102,7 @@ class ProgressView:
     def turn(self, member: Member, replica: int, number: int, *, further: bool = False) -> None:
         """Say whose turn it is."""
         self._current = self._title(member, replica)
-        self._show(f"taking turns, round {number + 1} of its group{', until stable' if further else ''}")
+        self._show(f"interleaved, round {number + 1} of its group{', until stable' if further else ''}")
 
     def end(self, member: Member, replica: int, record: Record, seconds: float | None = None) -> None:
         """Tell how a process ended; `seconds` it ran, where that is not the time since its begin."""
@@ -142,7 +144,7 @@ class ProgressView:
             del self._left[index]
 
     def _title(self, member: Member, replica: int) -> str:
-        twin = ", once more against itself" if member.twin else ""
+        twin = ", A/A control" if member.twin else ""
         process = f", process {replica + 1} of {self.replicas}" if self.replicas > 1 else ""
         return f"{title(member.entry)}{twin}{process}"
 

@@ -43,12 +43,14 @@ class Proofs:
                 found = kept.read(self.folder, key)
             if found is None and job.settings.prove == "once" and (taken := _others(job)) > BUSY_CPUS:
                 # The next result asks again.
-                return _unknown(f"other programs used {taken:.1f} CPUs, so none was taken")
+                return _unknown(f"other programs used {taken:.1f} CPUs, so no timing proof was taken")
             self._known[key] = found or self._take(job, key)
         return self._known[key]
 
     def _take(self, job: Job, key: str) -> Proof:
-        job.progress.note(f"Checking once that the times of {job.entry.backend} hold all of its work.")
+        job.progress.note(
+            f"Timing proof: checking once that the measured times of {job.entry.backend} include all of its work."
+        )
         proof = _taken_now(job)
         if proof.verdict == "failed" and proof.outputs_equal:
             # To refuse a backend for its times, they have to be wrong twice.
@@ -65,7 +67,7 @@ def _taken_now(job: Job) -> Proof:
     taken = _others(job)
     if not isinstance(outcome.answer, Proved):
         what = outcome.error.message if outcome.error else outcome.status
-        return _unknown(f"the proof did not end well: {what}")
+        return _unknown(f"the proof failed to finish: {what}")
     proof = outcome.answer.proof
     if taken > BUSY_CPUS and proof.outputs_equal is not False:
         # Times beside others prove nothing either way; an output that is not there does.

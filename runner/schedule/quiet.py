@@ -86,7 +86,7 @@ class QuietRun:
         if bound <= others.WINDOW_S or not self._busy(BUSY_CPUS):
             return
         names = ", ".join(others.programs(root=self.others.root)) or "other programs"
-        self.say(f"Waiting up to {bound:.0f} s for a quiet machine: the CPUs are used by {names}.")
+        self.say(f"Waiting up to {bound:.0f} s for a quiet machine: the CPUs are in use by {names}.")
         while time.monotonic() - began < bound and self._busy(FREE_CPUS):
             time.sleep(_LOOK_EVERY_S)
         self.group_waited_s = time.monotonic() - began

@@ -74,7 +74,7 @@ def open_folder(
             return _resume(directory, identity)
         _put_aside(directory)
     elif any(file.stat().st_size for file in record_files(directory / RESULTS)):
-        raise PlanMismatch(f"{directory} holds a {RESULTS} without {RUN_FILE}; choose another --output-dirname.")
+        raise PlanMismatch(f"{directory} contains {RESULTS} without {RUN_FILE}; use another --output-dirname.")
     with ResultsWriter(directory / RESULTS):  # of two that begin at once, one writes the file
         if (directory / RUN_FILE).exists():
             return _resume(directory, identity)
@@ -88,8 +88,8 @@ def _resume(directory: Path, identity: RunIdentity) -> RunFolder:
     reason = _difference(file, identity)
     if reason:
         raise PlanMismatch(
-            f"{directory} holds run {file.run.label} with {reason}; "
-            "choose another --output-dirname, or pass --no-resume to put that run aside."
+            f"{directory} contains run {file.run.label} with {reason}. "
+            "Use another --output-dirname, or pass --no-resume to rename that run and start a new one."
         )
     return RunFolder(path=directory, file=file, settings=identity.settings, resumed=True)
 

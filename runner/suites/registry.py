@@ -86,6 +86,6 @@ def _load(place: str) -> Suite:
     missing = [wanted for wanted in _ATTRIBUTES if not hasattr(suite, wanted)]
     if missing:
         raise UserSuiteError(
-            f"{VARIABLE}: {place!r} is no suite, it lacks {', '.join(missing)}; see runner/suites/base.py."
+            f"{VARIABLE}: {place!r} is not a suite: it lacks {', '.join(missing)}; see runner/suites/base.py."
         )
     return cast("Suite", suite)

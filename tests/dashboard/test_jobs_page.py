@@ -79,7 +79,7 @@ def test_waiting_jobs_stand_in_their_order_and_others_below(monkeypatch, home, d
         ("done", "partial: some experiments could not run", set()),
         ("failed", "exit code 2: no such suite", {"retry-job"}),
         ("cancelled", "cancelled", {"retry-job"}),
-        ("lost", "its process is gone and left no exit code", {"retry-job", "cancel-job"}),
+        ("lost", "its process disappeared without an exit code", {"retry-job", "cancel-job"}),
     ],
 )
 def test_each_state_says_why_and_offers_what_can_be_done(monkeypatch, home, desk, state, message, buttons):
@@ -100,7 +100,7 @@ def test_a_job_that_nobody_follows_says_so_and_what_to_do(monkeypatch, home, des
     with owners.only_one(home):  # of this machine: it follows none of a cluster
         at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert not at.exception
-    assert "nobody follows it, and it may go on" in at.warning[0].value
+    assert "no worker follows it, and it may still be running" in at.warning[0].value
     assert "worker --executor ray" in tables(at)[0]["said"].iloc[0]
     assert "cancel-job" in keys(at)
 
@@ -166,11 +166,11 @@ def test_where_launching_is_off_every_button_says_so_and_nothing_is_planned(monk
     monkeypatch.setenv(settings.LOOPBACK_VARIABLE, "")
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert at.button(key="retry-job").disabled
-    assert "Launching is off" in at.button(key="retry-job").help
+    assert "Launching is disabled" in at.button(key="retry-job").help
     at = page(monkeypatch, home, show=["New run"], new_suite=["dummy"])
     at.multiselect(key="new_suite").set_value(["dummy"]).run()
     assert [button.key for button in at.button if button.key == "new-start"] == []
-    assert "Launching is off" in text(at)
+    assert "Launching is disabled" in text(at)
 
 
 def test_a_forged_click_is_refused_and_kept(monkeypatch, home, desk):
@@ -182,7 +182,7 @@ def test_a_forged_click_is_refused_and_kept(monkeypatch, home, desk):
     at.button(key="cancel-job").click().run()
     assert desk.job(1).state == "queued"
     assert [each.action for each in desk.actions(1)] == ["submit", "refused cancel"]
-    assert any("Launching is off" in error.value.replace("\\", "") for error in at.error)
+    assert any("Launching is disabled" in error.value.replace("\\", "") for error in at.error)
 
 
 def test_the_form_shows_the_plan_and_queues_one_job_for_two_clicks(monkeypatch, home, desk):

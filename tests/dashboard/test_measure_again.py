@@ -138,7 +138,7 @@ def test_one_interpreter_on_two_days_confirms_nothing_so_it_is_not_offered(monke
     day(2, SLOW)
     at = signed(open_page(monkeypatch, ingested(home), "compare"), "confirm-name")
     assert not enabled(at, "confirm-slower")
-    assert "nothing differs but the day" in at.button(key="confirm-slower").help
+    assert "differ only in date" in at.button(key="confirm-slower").help
 
 
 def test_a_rerun_of_one_side_alone_never_confirms(monkeypatch, home, day):

@@ -143,8 +143,8 @@ def test_a_forged_click_of_a_session_without_the_right_is_refused_and_kept(site)
     assert site.desk.listed() == before
     last = site.desk.actions()[-1]
     assert (last.action, last.verified) == ("refused click cancel-job", False)
-    assert "Launching is off" in last.detail
-    assert site.said("refused a forged click on cancel-job: Launching is off")
+    assert "Launching is disabled" in last.detail
+    assert site.said("refused a forged click on cancel-job: Launching is disabled")
 
 
 def test_the_same_click_of_somebody_on_this_machine_is_done(site):

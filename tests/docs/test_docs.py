@@ -52,7 +52,9 @@ def helps() -> dict[str, str]:
 
 def _help(parser: argparse.ArgumentParser) -> str:
     inner = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    return parser.format_help() + "".join(_help(each) for action in inner for each in action.choices.values())
+    return getattr(parser, "format_help_all", parser.format_help)() + "".join(
+        _help(each) for action in inner for each in action.choices.values()
+    )
 
 
 def peers_flags() -> set[str]:

@@ -28,7 +28,7 @@ class LiveExtension(LiveRun):
         self.sleeps = folder.parent / "sleeps"
         self.sleeps.write_text("\n".join(map(str, [*sleeps(), *sleeps()[-2:]])))
         self.start()
-        self._wait_for("process 3 of 4: taking turns")
+        self._wait_for("process 3 of 4: interleaved")
 
     def command(self) -> list[str]:
         return [sys.executable, "-m", "xlabench", *map(str, command(self.folder.parent, "--time-budget", "300"))]

@@ -1,4 +1,4 @@
-"""What passed last time and fails now is measured once more in a new interpreter; both records are kept."""
+"""What new failure: repeating the is measured once more in a new interpreter; both records are kept."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def again(home: Path) -> subprocess.CompletedProcess[str]:
 def test_a_new_failure_is_tried_once_more(home: Path, again: subprocess.CompletedProcess[str]) -> None:
     done = again
     assert done.returncode == 0, done.stderr
-    assert "passed last time and fails now" in done.stderr
+    assert "new failure: repeating the" in done.stderr
     assert "Measured 1 experiments" in done.stdout
     assert "(0 failed)" in done.stdout
     first, second = records(home, "again")

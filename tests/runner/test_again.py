@@ -65,13 +65,13 @@ def test_another_version_is_refused_with_both_and_what_to_pass(here, field):
     with pytest.raises(UsageError) as caught:
         find(before(here, **{field: "0.1"}))
     said = str(caught.value)
-    assert f"{field} was 0.1, and is {getattr(here, field)} in {sys.executable}" in said
+    assert f"{field} was 0.1 and is now {getattr(here, field)} in {sys.executable}" in said
     assert "pass --env old=PYTHON" in said
     assert caught.value.exit_code == 2
 
 
 def test_another_machine_is_refused_as_no_flag_helps(here):
-    with pytest.raises(UsageError, match=r"machine_id was other, .* measure again on the machine that measured first"):
+    with pytest.raises(UsageError, match=r"machine_id was other .* repeat the measurement on the original machine"):
         find(before(here, machine_id="other"))
 
 
@@ -79,7 +79,7 @@ def test_the_checkout_of_torchbench_counts_where_its_models_are_measured(here):
     changed = before(here, torchbench_commit="abc")
     assert find(changed).name == "old"
     assert find(changed, sources={"torchbench_commit": "abc"}).description.torchbench_commit == "abc"
-    with pytest.raises(UsageError, match="commit was abc, and is def in the checkout; pass --torchbench-dir"):
+    with pytest.raises(UsageError, match="commit was abc and is now def in the checkout; pass --torchbench-dir"):
         find(changed, sources={"torchbench_commit": "def"})
 
 
@@ -130,7 +130,7 @@ def test_what_a_run_did_not_plan_cannot_be_measured_again():
         run=RUN, timestamp=1.0, environments=[Environment(name="default")], settings={}, plan=[entry()], plan_id="p"
     )
     assert planned(file, entry().experiment_id, "default") == entry()
-    with pytest.raises(UsageError, match="The plan of run run-1 does not hold experiment x of environment default"):
+    with pytest.raises(UsageError, match="The plan of run run-1 does not contain experiment x in environment default"):
         planned(file, "x", "default")
 
 
@@ -145,7 +145,7 @@ def test_a_confirmation_keeps_the_runs_settings_but_for_what_makes_it_one():
 def test_more_processes_stay_and_more_can_be_asked_for_but_not_fewer_than_confirm():
     assert confirming({"processes": 5}).processes == 5
     assert confirming({"processes": 5}, 8).processes == 8
-    with pytest.raises(UsageError, match="--processes 2: a confirmation rests on 3 or more"):
+    with pytest.raises(UsageError, match="--processes 2: a confirmation needs at least 3"):
         confirming({}, 2)
 
 

@@ -53,6 +53,26 @@ def test_what_is_measured_without_a_fallback_op_stands_beside_the_same_with_it()
     assert len(set(found.values())) == 6
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("eager",),
+        ("inductor", "openxla+lazytensor"),
+        ("openxla+dynamo", "torchscript", "aot_eager"),
+        ("eager+dynamo", "torch_xla2+torch_export"),
+    ],
+)
+def test_backends_are_planned_by_their_names(names):
+    """Also where no product of `xla` and `dynamo` gives exactly them."""
+    entries = make_plan(request(**ONE, backends=names), machine()).entries
+    assert tuple(entry.backend for entry in entries) == names
+
+
+def test_a_backend_by_its_name_is_that_of_its_pair():
+    named, paired = identities(backends=("openxla+dynamo",)), identities(xla=("PJRT",), dynamo=("openxla",))
+    assert named == paired == identities(backends=("openxla", "openxla+dynamo"))
+
+
 def test_both_caches_are_planned_where_something_is_compiled():
     assert variants(caches=("cold", "warm")) == [
         "eager",

@@ -49,7 +49,7 @@ def test_names_are_one_per_device(monkeypatch):
 
 
 def test_the_second_is_refused_with_who_holds_it(other):
-    told = rf"cpu is measured on by process {other.pid} since .* \(another run\)"
+    told = rf"cpu is in use by benchmark process {other.pid} since .* \(another run\)"
     with pytest.raises(DeviceBusy, match=told), devices.held(["cpu"], "mine", wait=False, say=print):
         pass
     assert f"process {other.pid}" in devices.take(["cpu", "cuda:0"], "mine")
@@ -61,14 +61,14 @@ def test_the_second_waits_and_is_told_for_whom(other):
     with devices.held(["cpu"], "mine", wait=True, say=said.append):
         assert devices.owner("cpu").pid == os.getpid()
     assert len(said) == 1
-    assert said[0].startswith(f"waiting: cpu is measured on by process {other.pid}")
+    assert said[0].startswith(f"waiting: cpu is in use by benchmark process {other.pid}")
 
 
 def test_a_run_is_refused_before_it_measures_and_can_be_resumed(other, tmp_path):
     """`run --no-wait` says who holds the device; the same command measures once it is free."""
     words = ("run", "--suite-name", "dummy", "--only", "dummy_nonzero", "--accelerator", "cpu", "--test", "eval")
     words += ("--xla", "None", "--dynamo", "None", "--repeat", "4", "--home", tmp_path, "--no-ingest", "--no-wait")
-    assert f"cpu is measured on by process {other.pid}" in xlabench(*words, code=2).stderr
+    assert f"cpu is in use by benchmark process {other.pid}" in xlabench(*words, code=2).stderr
     other.kill()
     assert "Measured 1 experiments" in xlabench(*words).stdout
 

@@ -72,21 +72,21 @@ def test_a_folder_of_a_virtual_environment_will_do(tmp_path):
 
 
 def test_what_is_no_interpreter_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="is no interpreter; name its python"):
+    with pytest.raises(UsageError, match="is not an interpreter"):
         ask("gone", tmp_path / "nothing")
-    with pytest.raises(UsageError, match="is no Python"):
+    with pytest.raises(UsageError, match="is not a usable Python"):
         ask("other", script(tmp_path, "echo hello"))
 
 
 def test_one_that_fails_is_quoted(tmp_path):
-    with pytest.raises(UsageError, match="cannot say what it offers: a library is missing"):
+    with pytest.raises(UsageError, match="could not report its packages: a library is missing"):
         ask("broken", script(tmp_path, "echo a library is missing >&2; exit 1"))
 
 
 def test_what_is_lacking_comes_with_the_command_that_installs_it(tmp_path):
     told = json.dumps({"python": "3.12.0", "recent": True, "lacking": ["msgspec", "psutil"]})
     python = script(tmp_path, f"echo '{told}'")
-    with pytest.raises(UsageError, match=f"needs msgspec, psutil there: {python} -m pip install msgspec psutil"):
+    with pytest.raises(UsageError, match=f"need msgspec, psutil there: {python} -m pip install msgspec psutil"):
         ask("bare", python)
 
 
@@ -101,7 +101,7 @@ def test_an_interpreter_without_any_package_says_what_it_lacks(tmp_path):
     import venv
 
     venv.create(tmp_path / "bare", with_pip=False)
-    with pytest.raises(UsageError, match=f"needs {', '.join(probe.NEEDED.values())} there"):
+    with pytest.raises(UsageError, match=f"need {', '.join(probe.NEEDED.values())} there"):
         ask("bare", tmp_path / "bare")
 
 
@@ -163,8 +163,8 @@ def test_of_an_installed_xlabench_only_its_own_packages_are_shown(tmp_path, monk
 
 def test_the_command_answers_each_mistake_with_one_sentence(tmp_path):
     words = ("plan", "--suite-name", "dummy", "--home", tmp_path)
-    assert "--env new: no environment of this name" in xlabench(*words, "--env", "new", code=2).stderr
-    assert "is no interpreter" in xlabench(*words, "--env", f"new={tmp_path}/nothing", code=2).stderr
+    assert "--env new: there is no environment of this name" in xlabench(*words, "--env", "new", code=2).stderr
+    assert "is not an interpreter" in xlabench(*words, "--env", f"new={tmp_path}/nothing", code=2).stderr
     assert "is not of the form NAME=PYTHON" in xlabench(*words, "--env", "a b=x", code=2).stderr
     (tmp_path / "xlabench.toml").write_text("[environments]\nnew = 3\n")
     done = xlabench(*words, code=2)

@@ -113,9 +113,9 @@ def test_what_was_done_is_one_sentence():
     """What an earlier call has finished is counted apart, and is not forgotten."""
     failed, none = tallied(record(entry(), "crashed")), tallied()
     result = Result(measured=3, counts=failed, before=none, skipped=2, already_finished=4, seconds=61.0)
-    assert result.sentence() == "Measured 3 experiments in 1 min 1 s (1 failed), skipped 2, 4 were finished before."
+    assert result.sentence() == "Measured 3 experiments in 1 min 1 s (1 failed), skipped 2, 4 were already finished."
     again = Result(measured=0, counts=none, before=failed, skipped=0, already_finished=4, seconds=1.0)
-    assert again.sentence().endswith("(0 failed), skipped 0, 4 were finished before (1 failed).")
+    assert again.sentence().endswith("(0 failed), skipped 0, 4 were already finished (1 failed).")
     assert (again.failed, again.wrong) == (True, False)
 
 

@@ -25,7 +25,7 @@ def request(*words):
     [
         (["--filter", "("], "is no regular expression"),
         (["--exclude", "*a"], "is no regular expression"),
-        (["--repeat", "ten"], "'ten' is not a whole number from 1"),
+        (["--repeat", "ten"], "'ten' is not a whole number of at least 1"),
         (["--repeat", "0"], "not a whole number"),
         (["--processes", "0"], "not a whole number"),
         (["--rounds", "0"], "not a whole number"),
@@ -33,23 +33,26 @@ def request(*words):
         (["--interleave", "on"], "invalid choice: 'on'"),
         (["--iterations-per-run", "-1"], "not a whole number"),
         (["--batch-size", "1.5"], "not a whole number"),
-        (["--xla", "XRT"], "XRT is gone from PyTorch/XLA; use PJRT"),
+        (["--xla", "XRT"], "XRT was removed from PyTorch/XLA; use PJRT"),
         (["--xla", "other"], "is not one of None, PJRT"),
-        (["--dynamo", "no-name"], "is no name of a dynamo backend"),
-        (["--dynamo", "nvfuser"], "nvfuser is gone from PyTorch; use inductor"),
-        (["--dynamo", "aot_ts"], "PyTorch's own aot_ts fails on the graphs that dynamo makes today; use ts"),
+        (["--dynamo", "no-name"], "is not a valid name of a dynamo backend"),
+        (["--dynamo", "nvfuser"], "nvfuser was removed from PyTorch; use inductor"),
+        (["--dynamo", "aot_ts"], "aot_ts fails on the graphs that current dynamo produces; use ts"),
+        (["--backend", "openxla+lazy"], "there is no backend 'openxla+lazy'. Did you mean openxla+lazytensor"),
+        (["--backend", "None"], "Choose one of eager, inductor, openxla+lazytensor, openxla+dynamo, "),
+        (["--backend", "nvfuser"], "nvfuser was removed from PyTorch; use inductor"),
         (["--test", "evaluate"], "is not one of eval, train, inference, training"),
         (["--accelerator", "gpu"], "invalid choice: 'gpu'"),
         (["--suite-name", "mnist"], "invalid choice: 'mnist'"),
         (["--preset", "fast"], "invalid choice: 'fast'"),
         (["--unknown"], "unrecognized arguments: --unknown"),
         (["--seed", "x"], "invalid int value: 'x'"),
-        (["--until-stable", "0"], "'0' is no percentage above 0 and below 100, such as 1 or 0.5%"),
-        (["--until-stable", "100%"], "'100%' is no percentage"),
-        (["--until-stable", "little"], "'little' is no percentage"),
-        (["--until-stable", "nan"], "'nan' is no percentage"),
+        (["--until-stable", "0"], "'0' is not a percentage above 0 and below 100, such as 1 or 0.5%"),
+        (["--until-stable", "100%"], "'100%' is not a percentage"),
+        (["--until-stable", "little"], "'little' is not a percentage"),
+        (["--until-stable", "nan"], "'nan' is not a percentage"),
         (["--time-budget", "0"], "'0' is not a number above 0"),
-        (["--save-ir", "hlo", "--save-ir", "text"], "--save-ir text: a run saves one format, and hlo is given"),
+        (["--save-ir", "hlo", "--save-ir", "text"], "--save-ir text: a run saves one format, and hlo is already given"),
     ],
 )
 def test_bad_input_is_answered_with_one_sentence_and_exit_2(capsys, words, says):
@@ -66,6 +69,21 @@ def test_a_torchbench_folder_that_is_missing_is_exit_2(capsys, tmp_path):
     assert "no such folder; pass a checkout of github.com/pytorch/benchmark" in capsys.readouterr().err
 
 
+def test_backend_and_the_pair_that_it_names_exclude_each_other():
+    with pytest.raises(UsageError, match="--backend replaces --xla, --dynamo and --torch-xla2"):
+        request("--backend", "eager", "--dynamo", "None")
+    assert request("--backend", "inductor", "--backend", "eager", "--backend", "inductor").backends == (
+        "inductor",
+        "eager",
+    )
+
+
+def test_a_mistyped_dynamo_backend_is_exit_2(capsys):
+    pytest.importorskip("torch")
+    assert xlabench.main(["plan", "--suite-name", "dummy", "--backend", "inductr"]) == 2
+    assert "--backend inductr: there is no backend of this name. Did you mean inductor" in capsys.readouterr().err
+
+
 def test_a_plan_without_a_match_is_exit_2(capsys):
     assert xlabench.main(["plan", "--suite-name", "dummy", "--filter", "nothing"]) == 2
     assert "No model matches --filter 'nothing'" in capsys.readouterr().err
@@ -75,7 +93,7 @@ def test_a_plan_without_a_match_is_exit_2(capsys):
     ("mode", "instead"), [("reduce-overhead", "default"), ("max-autotune", "max-autotune-no-cudagraphs")]
 )
 def test_a_mode_that_turns_cuda_graphs_on_is_refused_beside_the_flag_against_them(mode, instead):
-    with pytest.raises(UsageError, match=rf"the mode {mode} turns CUDA graphs on; pass --compile-mode {instead}$"):
+    with pytest.raises(UsageError, match=rf"compile mode {mode} enables CUDA graphs; pass --compile-mode {instead}$"):
         request("--disable-cudagraphs", "--compile-mode", mode)
     assert request("--disable-cudagraphs", "--compile-mode", instead).requested["cudagraphs"] is False
 
@@ -193,10 +211,10 @@ def test_a_target_is_typed_in_percent(typed, share):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--time-budget", "5"], "is spent by --until-stable or --until-verdict; pass one of them with it"),
-        (["--preset", "peer", "--until-stable"], "the preset peer takes exactly --repeat blocks"),
-        (["--until-stable", "--time-budget", "1800"], "may measure for 1800 s, and a process is ended after 1800 s"),
-        (["--until-stable", "--subprocess-timeout", "60"], "choose a smaller --time-budget, or a larger"),
+        (["--time-budget", "5"], "requires --until-stable or --until-verdict; pass one of them as well"),
+        (["--preset", "peer", "--until-stable"], "the preset peer always takes exactly --repeat blocks"),
+        (["--until-stable", "--time-budget", "1800"], "may measure for 1800 s, but processes are killed after 1800 s"),
+        (["--until-stable", "--subprocess-timeout", "60"], "decrease --time-budget or increase"),
     ],
 )
 def test_settings_that_contradict_each_other_are_exit_2(capsys, tmp_path, words, says):

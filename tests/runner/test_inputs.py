@@ -117,7 +117,7 @@ def test_the_batch_alone_becomes_a_symbol():
 
 @pytest.mark.parametrize(
     ("size", "says"),
-    [(None, "cannot tell the batch size of dummy"), (1, "a batch of 1 cannot be dynamic"), (5, "no input of dummy")],
+    [(None, "does not know the batch size of dummy"), (1, "a batch of 1 cannot be dynamic"), (5, "no input of dummy")],
 )
 def test_what_has_no_batch_dimension_is_one_sentence(size, says):
     work = workload(torch.ones(2, 3), batch_size=size)

@@ -124,7 +124,7 @@ def test_filters_search_the_model_name_ignoring_case(flags, models):
 
 def test_without_torch_everything_is_skipped_with_the_extra_to_install():
     found = {each.skip_reason for each in planned(machine(without=("torch", "torch_xla")))}
-    assert found == {"torch is not installed in this environment: install the extra `runner` (or `xla`)"}
+    assert found == {"torch is not installed in this environment; install the extra `runner` (or `xla`)"}
 
 
 def test_without_torch_xla_the_reason_names_the_torch_version():
@@ -132,7 +132,7 @@ def test_without_torch_xla_the_reason_names_the_torch_version():
     assert reasons(here, "eager") == reasons(here, "inductor") == {None}
     assert reasons(here, "openxla+lazytensor") == reasons(here, "openxla+dynamo")
     (reason,) = reasons(here, "openxla+dynamo")
-    assert "torch_xla is not installed beside torch 2.9.1" in reason
+    assert "torch_xla is not installed for torch 2.9.1" in reason
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_a_skip_of_the_tables_keeps_its_reason(printed, monkeypatch):
 def test_what_the_printing_machine_lacked_is_asked_anew_where_it_is_run(printed):
     """So a laptop without torch can plan what a server measures."""
     path = printed(machine(without=("torch", "torch_xla"), compiler=None))
-    assert "not_here: 'torch is not installed" in path.read_text()
+    assert "not_here: torch is not installed" in path.read_text()
     assert all(entry.runnable for entry in repeated(path).entries)
     reasons = {entry.backend: entry.skip_reason for entry in repeated(path, machine(without=("torch_xla",))).entries}
     assert reasons["eager"] is None
@@ -152,17 +152,17 @@ def test_entries_of_another_environment_wait_for_its_turn(write):
 
 def test_an_environment_without_an_interpreter_is_asked_for(write):
     content = {"schema_version": 1, "experiments": [{"config": BARE, "environment": "old"}]}
-    assert "name its interpreter with --env old=PYTHON" in bad(write, content)
+    assert "pass its interpreter with --env old=PYTHON" in bad(write, content)
 
 
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("{", "no YAML"),
+        ("{", "invalid YAML"),
         ("- a", "Expected `object`, got `array`"),
         ({"experiments": []}, "missing required field `schema_version`"),
         ({"schema_version": 1}, "missing required field `experiments`"),
-        ({"schema_version": 9, "experiments": []}, "of schema version 9; this xlabench reads 1"),
+        ({"schema_version": 9, "experiments": []}, "its schema version is 9; this xlabench reads 1"),
         ({"schema_version": 1, "experiments": [], "extra": 1}, "unknown field `extra`"),
         ({"schema_version": 1, "experiments": [{}]}, "required field `config` - at `$.experiments[0]`"),
         (
@@ -181,7 +181,7 @@ def test_an_environment_without_an_interpreter_is_asked_for(write):
             {"schema_version": 1, "experiments": [{"config": BARE | {"batch_size": 2}, "experiment_id": "dc5d"}]},
             "The configuration is not that of its experiment_id - at `$.experiments[0].config`",
         ),
-        ({"schema_version": 1, "settings": {"repeats": 3}, "experiments": []}, "settings: there is no 'repeats'"),
+        ({"schema_version": 1, "settings": {"repeats": 3}, "experiments": []}, "settings: unknown setting 'repeats'"),
         ({"schema_version": 1, "settings": {"repeat": "3"}, "experiments": []}, "at `$.settings.repeat`"),
         ({"schema_version": 1, "settings": {"repeat": 0}, "experiments": []}, "repeat is at least 1"),
         ({"schema_version": 1, "settings": {"until_stable": 1}, "experiments": []}, "a share above 0 and below 1"),
@@ -212,7 +212,7 @@ def test_a_file_that_is_missing_is_one_sentence(tmp_path):
     ],
 )
 def test_flags_that_would_change_the_experiments_are_refused_beside_it(printed, beside, flag):
-    with pytest.raises(UsageError, match=f"^--plan fixes the experiments; leave out {flag} "):
+    with pytest.raises(UsageError, match=f"^--plan fixes the experiments; remove {flag} "):
         make_plan(request(**({"suites": ()} | beside), plan_file=printed()), machine())
 
 
@@ -229,7 +229,7 @@ def test_a_flag_and_the_file_are_judged_together(write):
     found = settings_of("run", "--plan", str(path), "--time-budget", "5")
     assert (found.until_stable, found.time_budget_s) == (0.02, 5)
     path = write({"schema_version": 1, "settings": {"preset": "peer"}, "experiments": []})
-    with pytest.raises(UsageError, match="the preset peer takes exactly"):
+    with pytest.raises(UsageError, match="the preset peer always takes exactly"):
         settings_of("run", "--plan", str(path), "--until-stable")
 
 

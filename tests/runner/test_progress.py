@@ -70,7 +70,7 @@ def test_on_a_terminal_a_live_line_says_what_goes_on(view, clock, terminal):
     view.end(MEMBERS[0], 0, record(ENTRIES[0]))
     shown = view.stream.getvalue()
     assert "[1/3] dummy/dummy eval eager on cpu: loading" in shown
-    assert "eager on cpu: taking turns, round 4 of its group, until stable" in shown
+    assert "eager on cpu: interleaved, round 4 of its group, until stable" in shown
     assert lines(view)[-1].endswith("100 ms per iteration (median of 6), first 1 s")
 
 

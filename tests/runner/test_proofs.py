@@ -115,7 +115,7 @@ def test_a_proof_that_breaks_is_unknown(measure):
     error = Error(phase="measure", type="RuntimeError", message="no memory")
     [record] = measure(FakePool(GOOD, (Failed(status="run_error", error=error),)))
     assert (record.status, record.proof.verdict) == ("ok", "unknown")
-    assert record.proof.reason == "the proof did not end well: no memory"
+    assert record.proof.reason == "the proof failed to finish: no memory"
 
 
 @pytest.mark.parametrize(

@@ -26,11 +26,14 @@ def test_an_op_with_a_decomposition_or_a_lowering_on_request_can_be_replaced(her
 @pytest.mark.parametrize(
     ("op", "says"),
     [
-        ("scatter_reduce.two", "no decomposition of scatter_reduce.two, and PyTorch/XLA no lowering on request"),
+        ("scatter_reduce.two", "no decomposition of scatter_reduce.two, and PyTorch/XLA no optional lowering"),
         ("bucketize", "torch has no op bucketize; did you mean bucketize.Tensor?"),
         ("grid_sample_2d", "did you mean grid_sampler_2d?"),
         ("zzz", "torch has no op zzz"),
-        ("_local_scalar_dense", "reads a value on the host; nothing to lower, change the place that asks for it"),
+        (
+            "_local_scalar_dense",
+            "reads a value on the host, so there is nothing to lower; change the code that reads it",
+        ),
     ],
 )
 def test_what_cannot_be_replaced_has_its_reason(here, op, says):
@@ -70,9 +73,9 @@ def test_a_run_with_a_replaced_op_is_no_benchmark_and_verifies_its_answers():
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"purpose": "calibration"}, "it is no calibration"),
-        ({"verify": "only"}, "pass --verify in place of --verify-only"),
-        ({"until_verdict": True}, "asks for verdicts about results"),
+        ({"purpose": "calibration"}, "not supported in a calibration"),
+        ({"verify": "only"}, "use --verify instead of --verify-only"),
+        ({"until_verdict": True}, "needs verdicts, which"),
     ],
 )
 def test_a_run_for_something_else_is_refused(changes, says):

@@ -211,7 +211,7 @@ def test_results_without_a_run_json_are_not_touched(tmp_path):
     """They may be a foreign file that someone wants to keep."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / RESULTS).write_text("{}\n")
-    with pytest.raises(PlanMismatch, match="choose another --output-dirname"):
+    with pytest.raises(PlanMismatch, match="use another --output-dirname"):
         open_folder(tmp_path, tmp_path / "mine", identity(), resume=False)
     assert (tmp_path / "mine" / RESULTS).read_text() == "{}\n"
 

@@ -71,7 +71,7 @@ def test_only_and_filters_narrow_together():
 
 @pytest.mark.parametrize(("typed", "close"), [("BertTinny", "BertTiny"), ("alexnett", "alexnet")])
 def test_an_unknown_name_is_answered_with_close_ones(typed, close):
-    with pytest.raises(UsageError, match=rf"^--only: there is no model '{typed}'; close: {close}") as caught:
+    with pytest.raises(UsageError, match=rf"^--only: there is no model '{typed}'; similar names: {close}") as caught:
         chosen(only=(typed,))
     assert caught.value.exit_code == 2
 
@@ -144,11 +144,11 @@ def test_a_models_file_is_narrowed_by_the_other_flags(write):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("BertTiny\nBertTinny 3", r"models.txt, line 2: there is no model 'BertTinny'; close: BertTiny"),
-        ("BertTiny,x", r"line 1: 'BertTiny,x' is not of the form NAME, or NAME and a batch size"),
-        ("BertTiny 0", r"line 1: 'BertTiny 0' is not of the form"),
-        ("a b c", r"line 1: 'a b c' is not of the form"),
-        ("# nothing\n", r"there is no model in it; write one per line"),
+        ("BertTiny\nBertTinny 3", r"models.txt, line 2: there is no model 'BertTinny'; similar names: BertTiny"),
+        ("BertTiny,x", r"line 1: 'BertTiny,x' is not a model name, optionally followed by a batch size"),
+        ("BertTiny 0", r"line 1: 'BertTiny 0' is not a model name"),
+        ("a b c", r"line 1: 'a b c' is not a model name"),
+        ("# nothing\n", r"the file lists no model; write one per line"),
     ],
 )
 def test_a_bad_models_file_is_one_sentence(write, text, says):
@@ -166,7 +166,7 @@ def test_a_models_file_that_is_missing_is_one_sentence(tmp_path):
 
 def test_the_command_answers_an_unknown_name_with_exit_2():
     done = xlabench("plan", "--suite-name", "dummy", "--only", "dumy", code=2)
-    assert done.stderr == "xlabench: --only: there is no model 'dumy'; close: dummy\n"
+    assert done.stderr == "xlabench: --only: there is no model 'dumy'; similar names: dummy\n"
 
 
 def test_a_model_without_an_entry_is_taken_by_its_exact_name(monkeypatch, tmp_path):
@@ -183,7 +183,7 @@ def test_a_model_without_an_entry_is_taken_by_its_exact_name(monkeypatch, tmp_pa
     listed = tmp_path / "models.txt"
     listed.write_text("convnext_atto,3\nresnet18\n")
     assert chosen(suites=TWO, models_file=listed) == ["timm_models/convnext_atto", "timm_models/resnet18"]
-    with pytest.raises(UsageError, match=r"No model matches --filter 'convnext'\. .* --only takes others"):
+    with pytest.raises(UsageError, match=r"No model matches --filter 'convnext'\. .* --only accepts others"):
         chosen(suites=TWO, filters=("convnext",))
     for absent in ("dummy/convnext_atto", "resnext"):
         with pytest.raises(UsageError, match="there is no model"):

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from store.remote import Place
 
 NEEDS_THE_STORE = (
-    "waits for a worker of the home's own machine: both sides are compared in the store there, and measured where that "
-    "is; start `xlabench worker` beside the one of the cluster"
+    "waits for a worker on the home's own machine, where the store compares both sides and measurements take place: "
+    "start `xlabench worker` there, in addition to the one for the cluster"
 )
 _END_S = 15.0
 """For Ray to end a job that was killed."""
@@ -210,7 +210,7 @@ class Ray:
 
 def _why_gone(job: RayJob | None) -> str:
     if job is None:
-        return "the cluster does not know it: it never took it, or its head was started anew"
+        return "the cluster does not know the job: it never accepted it, or its head node was restarted"
     if not job.is_over:
         return "its node is gone"
     last = [line.strip() for line in job.message.splitlines() if line.strip()][-1:]

@@ -102,7 +102,7 @@ class Lead:
         try:
             self.executor.start(self.ticket, self.order.work, reserved)
         except OSError as error:
-            self._say_end(End(code=None, reason="ended"), f"xlabench: it could not be started: {error}\n")
+            self._say_end(End(code=None, reason="ended"), f"xlabench: the job could not be started: {error}\n")
             return
         finally:
             reserved.release()
@@ -120,7 +120,7 @@ class Lead:
             found = self.executor.reserve(self.ticket, self.order.needs, frozenset())
             reason = found.reason if isinstance(found, Waiting) else ""
             if isinstance(found, Waiting) and not found.devices:  # no wait will change that
-                self._say_end(End(code=2), f"xlabench: {socket.gethostname()} cannot carry it out; it {reason}\n")
+                self._say_end(End(code=2), f"xlabench: {socket.gethostname()} cannot run the job; it {reason}\n")
                 return None
             if reason != told:
                 self.attempt.write(WAITS, reason.encode())

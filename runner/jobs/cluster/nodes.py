@@ -94,7 +94,7 @@ def choose(
     devices = frozenset(name for node in fitting for name in _names(node, takes(needs, node)))
     where = ", ".join(sorted({node.name for node in fitting})[:3])
     what = ", ".join(needs.accelerators) or "all devices"
-    return Waiting(reason=f"waits for {what} of {where}: other jobs measure there or wait before it", devices=devices)
+    return Waiting(reason=f"waits for {what} of {where}: other jobs use it or are ahead in the queue", devices=devices)
 
 
 def takes(needs: Needs, node: Node) -> dict[str, float]:
@@ -133,7 +133,10 @@ def _lacking(needs: Needs, node: Node) -> str:
 def _why_none(needs: Needs, nodes: Sequence[Node]) -> str:
     measuring = [node for node in nodes if node.models]
     if not measuring:
-        return "waits for a node that measures: none of the cluster has the flags of `xlabench worker --node-flags`"
+        return (
+            "waits for a benchmark node: no node of the cluster was started with the "
+            "flags of `xlabench worker --node-flags`"
+        )
     lacks = sorted({_lacking(needs, node) for node in measuring})
     offers = sorted({f"{name} ({model})" for node in measuring for name, model in node.models.items()})
     return f"waits for a node with {' and '.join(lacks)}: the {len(measuring)} there are have {', '.join(offers)}"

@@ -86,7 +86,7 @@ def of_text(text: Text) -> Document:
     try:
         content = json.loads(text.text)
     except json.JSONDecodeError as error:
-        raise Place(file=text.file).error(f"it is no JSON ({error})") from None
+        raise Place(file=text.file).error(f"it is not valid JSON ({error})") from None
     except RecursionError:
         raise Place(file=text.file).error("it is nested too deeply") from None
     return parse(content, text.file)
@@ -100,7 +100,7 @@ def parse(content: Any, file: str = "<memory>") -> Document:
     """
     place = Place(file=file)
     if not isinstance(content, dict):
-        raise place.error("it is no JSON object of operators")
+        raise place.error("it is not a JSON object of operators")
     if "op_name" in content or "op_info" in content:
         if isinstance(name := content.get("op_name"), str) and "op_info" in content:
             # What is wrong inside of it names the operator, as in a file of several.

@@ -37,7 +37,7 @@ def test_without_torchax_and_jax_the_reason_says_what_to_install(mode):
     ("changes", "says"),
     [
         ({"test": "train"}, "eval only"),
-        ({"dynamo": "openxla"}, "leave out --dynamo openxla"),
+        ({"dynamo": "openxla"}, "remove --dynamo openxla"),
         ({"dtype": "amp"}, "no autocast"),
         ({}, None),
     ],

@@ -78,6 +78,6 @@ def test_the_module_itself_runs_once() -> None:
 def test_single_operators_are_for_dynamo() -> None:
     operator = Operator(name="torch.mm", input={})
     refused = backend_of(None, "torchscript").refuses(config(dynamo="torchscript", operator=operator))
-    assert refused == "torchscript traces modules: measure operators with --dynamo ts"
+    assert refused == "torchscript traces modules only; use --dynamo ts for operators"
     assert backend_of(None, "torchscript").refuses(config(dynamo="torchscript")) is None
-    assert "leave out --dynamic-shapes" in backend_of(None, "ts").refuses(config(dynamo="ts", dynamic_shapes=True))
+    assert "remove --dynamic-shapes" in backend_of(None, "ts").refuses(config(dynamo="ts", dynamic_shapes=True))

@@ -45,7 +45,7 @@ def test_the_same_key_is_the_same_job(desk):
 def test_a_waiting_job_is_cancelled_at_once_and_can_be_retried(desk):
     desk.submit(wish())
     assert desk.cancel(1).state == "cancelled"
-    with pytest.raises(Refused, match="Job 1 is cancelled; nothing is left to cancel"):
+    with pytest.raises(Refused, match="Job 1 is cancelled; there is nothing to cancel"):
         desk.cancel(1)
     assert desk.retry(1).state == "queued"
     assert [each.action for each in desk.actions(1)] == ["submit", "cancel", "refused cancel", "retry"]
@@ -76,8 +76,8 @@ def test_waiting_jobs_have_a_place_by_priority(desk):
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ("queue = 1", "The queue is full: 1 jobs"),
-        ("queue_per_person = 1", "ann has 1 jobs in the queue"),
+        ("queue = 1", "The queue is full \\(1 jobs\\)"),
+        ("queue_per_person = 1", "ann already has 1 jobs in the queue"),
         ("request_bytes = 20", "request_bytes allows 20"),
         ("longest_timeout_s = 10.0", "A job may run for 10 s at most, not 21600"),
     ],
@@ -109,8 +109,8 @@ def test_the_hours_of_a_person_are_counted_over_a_day(tmp_path):
     [
         ({"why": "x" * 5000}, "The why has 5000 characters"),
         ({"key": "k" * 300}, "The key has 300 characters"),
-        ({"why": "\x1b[2J"}, "cannot be shown"),
-        ({"priority": 1000}, "from -100 to 100"),
+        ({"why": "\x1b[2J"}, "cannot be displayed"),
+        ({"priority": 1000}, "between -100 and 100"),
         ({"timeout_s": float("nan")}, "not nan"),
     ],
 )
@@ -124,7 +124,7 @@ def test_without_a_right_nothing_happens_and_it_is_kept(tmp_path):
     """Every action takes the right to launch."""
     desk = Desk(tmp_path, ANN, Access(loopback=False, login=False))
     for do in (lambda: desk.submit(wish()), lambda: desk.cancel(1), lambda: desk.retry(1)):
-        with pytest.raises(Refused, match="Launching is off"):
+        with pytest.raises(Refused, match="Launching is disabled"):
             do()
     assert desk.listed() == []
     assert [each.action for each in desk.actions()] == ["refused submit", "refused cancel", "refused retry"]

@@ -52,7 +52,7 @@ def test_one_of_an_executor_that_no_worker_has_is_lost_with_the_reason_and_begin
     assert (job.state, job.attempts, job.executor) == ("running", 2, "local")
     [lost] = [each.detail for each in desk.actions(1) if each.action == "lost"]
     assert lost.startswith("its row names the executor ")
-    assert lost.endswith(", which no worker has, and nothing of it is on this machine")
+    assert lost.endswith(", which no worker uses, and this machine has no trace of it")
     assert lost.isprintable()
     assert len(lost) < 200
 
@@ -61,7 +61,7 @@ def test_without_tries_it_stays_lost(desk, world):
     running(desk, "slurm", tries_left=0)
     job = step(desk, world, "local")
     assert job.state == "lost"
-    assert "the executor 'slurm', which no worker has" in job.message
+    assert "the executor 'slurm', which no worker uses" in job.message
 
 
 def test_one_that_goes_on_here_under_another_name_is_not_run_twice(desk, world):
@@ -79,7 +79,7 @@ def test_a_worker_leaves_alone_what_another_executor_may_still_carry_out(desk, w
     running(desk, others)
     assert step(desk, world, own).state == "running"
     with owners.only_one(desk.home, own):
-        assert desk.left_alone(desk.job(1)).startswith("nobody follows it")
+        assert desk.left_alone(desk.job(1)).startswith("no worker follows it")
     with owners.only_one(desk.home, others):
         assert desk.left_alone(desk.job(1)) == ""
 
@@ -96,14 +96,17 @@ def test_the_command_line_says_it_with_what_to_do(desk, capsys):
     running(desk, "ray")
     for words in (("list",), ("show", "1"), ("cancel", "1")):
         assert xlabench.main(["jobs", *words, "--home", str(desk.home)]) == 0
-        assert "nobody follows it, and it may go on: start `xlabench worker --executor ray`" in capsys.readouterr().out
+        assert (
+            "no worker follows it, and it may still be running: start `xlabench worker --executor ray`"
+            in capsys.readouterr().out
+        )
 
 
 def test_what_no_cluster_will_ever_end_is_given_up_by_a_second_cancel(desk):
     number = running(desk, "ray")
     assert desk.cancel(number).state == "running"
     job = desk.cancel(number)
-    assert (job.state, job.message) == ("cancelled", "given up: nobody followed it")
+    assert (job.state, job.message) == ("cancelled", "abandoned: no worker followed it")
     assert [each.action for each in desk.actions(number)] == ["submit", "cancel", "cancel"]
 
 

@@ -184,7 +184,7 @@ def test_the_devices_are_held_until_the_job_ends_whatever_becomes_of_its_worker(
     job = lab.begun()
     script = "from runner.schedule import devices; print(devices.take(['cpu'], 'other'))"
     other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert f"cpu is measured on by process {job.pid}" in other.stdout
+    assert f"cpu is in use by benchmark process {job.pid}" in other.stdout
     assert "(job 1: x)" in other.stdout
     desk.cancel(1)
     lab.until("cancelled", lab.another_worker())
@@ -228,7 +228,7 @@ def test_a_stopped_leader_is_killed_by_the_worker(desk, monkeypatch):
 def test_a_job_whose_time_is_over_fails(desk):
     lab = Lab(desk, DEAF, grace_s=0.2)
     lab.submit(timeout_s=0.5)
-    assert "its time was over" in lab.until("failed").message
+    assert "it reached its time limit" in lab.until("failed").message
     assert_gone(lab)
 
 

@@ -35,6 +35,7 @@ LINES = [
     "--with-optimizer Adam --cache both --compile-mode max-autotune --total-partitions 3 --partition-id 2",
     "--suite-name dummy --without-fallback nonzero --without-fallback aten::bucketize.Tensor,nonzero",
     "--suite-name operators --config '{}' --exec-mode discrete --cuda-l2-cache off",
+    "--suite-name dummy --backend openxla+lazytensor --backend inductor",
     "--ops-of dummy/dummy --test train --xla None",
     "--keep-model-data-on-cuda --no-optimizer --until-verdict --twins 0 --retry-new-failures 0 --artifact-limit 5M",
 ]
@@ -53,7 +54,7 @@ def test_a_job_means_what_the_flags_mean(line):
 def test_a_trace_is_a_file_and_no_job_has_one(tmp_path):
     trace = tmp_path / "trace.json"
     trace.write_text("{}")
-    with pytest.raises(Exception, match=r"is a file, and a job holds data only.*operators\.json"):
+    with pytest.raises(Exception, match=r"is a file, but a job contains only data.*operators\.json"):
         from_flags.request(parsed("--ops-of", str(trace)))
 
 
@@ -64,7 +65,7 @@ def test_a_trace_is_a_file_and_no_job_has_one(tmp_path):
         ({"ops_of": "nowhere/dummy"}, "--ops-of nowhere/dummy: "),
         ({"ops_of": "dummy/../../etc/passwd"}, "Expected `str` matching regex"),
         ({"ops_of": "/etc/passwd"}, "Expected `str` matching regex"),
-        ({"ops_of": "dummy/dummy", "config": ["{}"]}, "--ops-of chooses the experiments"),
+        ({"ops_of": "dummy/dummy", "config": ["{}"]}, "--ops-of selects the experiments"),
         ({"ops_of": "dummy/dummy", "test": ["eval", "train"]}, "--ops-of records one test"),
     ],
 )
@@ -99,7 +100,7 @@ def test_the_words_of_a_confirmation():
     ["--models-file x", "--torchbench-dir /tmp", "--env nightly=/bin/sh", "--xla-flags=--xla_dump_to=/etc"],
 )
 def test_flags_that_name_files_are_refused(line):
-    with pytest.raises(Exception, match=r"names a file or folder|names environments|does not take that"):
+    with pytest.raises(Exception, match=r"names a file or folder|can only use environments|does not support this"):
         from_flags.request(parsed(line.split()[0], *line.split()[1:]))
 
 

@@ -51,7 +51,9 @@ def test_killed_between_sending_and_marking_it_is_not_sent_again(missing, hooks)
     assert missing.states() == {"webhook": ["sending"]}
     sender.kill()
     sender.wait(60)
-    assert "notice 1 by webhook: whoever sent it died; it may have arrived, and is sent no more" in look(missing)
+    assert "notice 1 by webhook: the sending process died; the notice may have arrived and is not sent again" in look(
+        missing
+    )
     assert look(missing) == ""
     assert len(hooks.taken) == 1
     assert missing.states() == {"webhook": ["unknown"]}
@@ -74,7 +76,7 @@ def test_two_at_once_send_it_once(missing, hooks):
     hooks.answers = [None]
     first = subprocess.Popen([*LOOK, str(missing.path)], cwd=ROOT, stdout=subprocess.DEVNULL)
     assert hooks.got.wait(100)
-    assert look(missing, LEFT_TO_ANOTHER) == "Another process looks for notices of this home.\n"
+    assert look(missing, LEFT_TO_ANOTHER) == "Another process is already checking for notices in this home.\n"
     first.kill()
     first.wait(60)
     assert len(hooks.taken) == 1

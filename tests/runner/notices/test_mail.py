@@ -49,7 +49,7 @@ def test_what_the_server_refused_is_sent_again(told, post, day, why):
     post.day = day
     said = told.look()
     assert why in said[-1]
-    assert said[-1].endswith("tried again later")
+    assert said[-1].endswith("will be retried later")
     assert PASSWORD not in "\n".join(said)
     post.day = ""
     told.now += deliver.FIRST_WAIT_S + 1
@@ -59,7 +59,7 @@ def test_what_the_server_refused_is_sent_again(told, post, day, why):
 
 def test_a_server_that_goes_silent_after_the_text_may_have_taken_it(told, post):
     post.day = "silent"
-    assert told.look()[-1].endswith("it may have arrived, and is sent no more")
+    assert told.look()[-1].endswith("it may have arrived and is not sent again")
     post.day = ""
     told.now += 3600
     told.look()
@@ -91,5 +91,5 @@ def test_the_password_may_come_from_the_environment_and_is_not_shown(told, post,
 
 @pytest.mark.parametrize("address", ["nobody", "a@b.c\r\nBcc: x@y.z", "ü@example.org", ""])
 def test_what_is_no_address_is_refused(address):
-    with pytest.raises(UsageError, match="is no mail address"):
+    with pytest.raises(UsageError, match="is not a mail address"):
         mail(Mail(host="h", sender="a@b.c", to=(address,)))

@@ -47,7 +47,7 @@ def test_an_event_is_posted_once_with_all_that_a_reader_needs(told, hooks):
 def test_an_answer_that_leaves_it_open_is_not_asked_for_again(told, hooks, status):
     hooks.answers = [status]
     said = told.look()
-    assert said[-1].endswith("it may have arrived, and is sent no more")
+    assert said[-1].endswith("it may have arrived and is not sent again")
     told.now += 10 * 3600
     told.look()
     assert len(hooks.taken) == 1
@@ -58,7 +58,7 @@ def test_an_answer_that_leaves_it_open_is_not_asked_for_again(told, hooks, statu
 def test_a_refusal_is_tried_again_after_a_while(told, hooks, status):
     hooks.answers = [status]
     said = told.look()
-    assert said[-1] == f"notice 1 by webhook: 127.0.0.1 answered HTTP {status}; tried again later"
+    assert said[-1] == f"notice 1 by webhook: 127.0.0.1 answered HTTP {status}; will be retried later"
     told.look()
     assert len(hooks.taken) == 1, "not at once"
     told.now += deliver.FIRST_WAIT_S + 1
@@ -72,7 +72,7 @@ def test_a_server_that_answers_byte_by_byte_keeps_nobody_waiting(told, hooks, mo
     monkeypatch.setattr(deliver, "MOST_S", 0.5)
     hooks.answers, hooks.drips = [None], begun.encode()
     said = told.look()
-    assert said[-1].endswith("its server took longer than 0.5 s; it may have arrived, and is sent no more")
+    assert said[-1].endswith("its server took longer than 0.5 s; it may have arrived and is not sent again")
     assert told.states() == {"webhook": ["unknown"]}
     tell("a webhook that answers byte by byte", 1, "given up in time, and said")
 
@@ -82,7 +82,7 @@ def test_no_answer_leads_to_an_address_inside(told, hooks, status):
     """Only who writes the home's settings names an address; what answers there cannot name another one."""
     with running(Hooks()) as inside:
         hooks.answers, hooks.location = [status], inside.url
-        assert told.look()[-1].endswith(f"answered HTTP {status}; tried again later")
+        assert told.look()[-1].endswith(f"answered HTTP {status}; will be retried later")
         assert inside.paths == []
     tell("a webhook whose answer leads to an address inside", 1, "nothing is asked there")
 
@@ -90,7 +90,7 @@ def test_no_answer_leads_to_an_address_inside(told, hooks, status):
 def test_what_was_put_off_while_the_clock_was_ahead_is_sent(told, hooks):
     hooks.answers = [503]
     told.now += 400 * 86_400
-    assert told.look()[-1].endswith("tried again later")
+    assert told.look()[-1].endswith("will be retried later")
     told.now -= 400 * 86_400
     assert told.look() == ["notice 1 sent by webhook (HTTP 204)"]
 
@@ -103,7 +103,7 @@ def test_a_server_that_is_away_is_tried_with_growing_waits_and_given_up_in_the_e
     home.store = [event(1)]
     times = []
     for _ in range(deliver.TRIES - 1):
-        assert home.look()[-1].endswith("tried again later")
+        assert home.look()[-1].endswith("will be retried later")
         times.append(home.now)
         home.now += 1
         assert home.look() == [], "not before its time"
@@ -155,7 +155,7 @@ def test_the_address_is_nowhere_to_be_read(told, hooks):
     ],
 )
 def test_what_is_no_address_is_refused_without_repeating_it(url):
-    with pytest.raises(UsageError, match="no http or https address") as refused:
+    with pytest.raises(UsageError, match="not an http or https address") as refused:
         webhook(url)
     assert "s3cret" not in str(refused.value)
 

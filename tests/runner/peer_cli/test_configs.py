@@ -58,7 +58,7 @@ def test_the_keys_stand_in_their_order():
 
 
 def test_xrt_is_one_sentence():
-    with pytest.raises(UsageError, match="XRT is gone from PyTorch/XLA; use PJRT"):
+    with pytest.raises(UsageError, match="XRT was removed from PyTorch/XLA; use PJRT"):
         configs.choices(parse("--xla=XRT"), HERE)
 
 
@@ -79,13 +79,13 @@ def test_a_configuration_and_a_model_give_exactly_themselves():
 @pytest.mark.parametrize(
     ("config", "model", "says"),
     [
-        (json.dumps(CONFIG), None, "belong together"),
-        (None, '{"model_name": "dummy"}', "belong together"),
-        ("{", "{}", "--experiment-config is no JSON"),
-        ("[]", "{}", "--experiment-config is no JSON object"),
+        (json.dumps(CONFIG), None, "require each other"),
+        (None, '{"model_name": "dummy"}', "require each other"),
+        ("{", "{}", "--experiment-config is not valid JSON"),
+        ("[]", "{}", "--experiment-config is not a JSON object"),
         ('{"xla": null}', "{}", "--experiment-config lacks accelerator, xla_flags"),
         (json.dumps(CONFIG), "{}", "--model-config lacks model_name"),
-        (json.dumps(CONFIG | {"xla": "XRT"}), '{"model_name": "dummy"}', "XRT is gone"),
+        (json.dumps(CONFIG | {"xla": "XRT"}), '{"model_name": "dummy"}', "XRT was removed"),
     ],
 )
 def test_half_a_configuration_is_one_sentence(config, model, says):

@@ -103,7 +103,7 @@ def test_the_results_have_the_name_that_was_asked_for_too(tmp_path: Path) -> Non
     (tmp_path / "other.jsonl").write_text("")
     with pytest.raises(UsageError, match="is another file"):
         growing.link_results(tmp_path, "other.jsonl")
-    with pytest.raises(UsageError, match="a name without a folder"):
+    with pytest.raises(UsageError, match="the name must not contain a folder"):
         growing.link_results(tmp_path, "a/b.jsonl")
 
 
@@ -132,10 +132,10 @@ def test_the_log_level_is_a_threshold() -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--xla=XRT"], "XRT is gone"),
-        (["--repeat=0"], "'0' is not a whole number from 1"),
+        (["--xla=XRT"], "XRT was removed"),
+        (["--repeat=0"], "'0' is not a whole number of at least 1"),
         (["--total-partitions=10"], "invalid choice: 10"),
-        (["--filter=nothing"], "No experiment is selected"),
+        (["--filter=nothing"], "No model matches --filter"),
     ],
 )
 def test_what_cannot_be_is_one_sentence_and_exit_2(tmp_path: Path, words: list[str], says: str) -> None:

@@ -44,8 +44,8 @@ def test_a_flag_of_theirs_gives_flags_of_ours(given, expected):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (["--gone"], "--gone cannot be honoured: it is gone; use another"),
-        (["--gone", "value"], "--gone cannot be honoured: it is gone; use another"),
+        (["--gone"], "--gone is not supported: it is gone; use another"),
+        (["--gone", "value"], "--gone is not supported: it is gone; use another"),
         (["--right"], "not allowed with argument"),
         (["--unknown"], "unrecognized arguments: --unknown"),
     ],

@@ -25,9 +25,9 @@ def test_without_ray_it_says_what_to_install(tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--executor", "ray"), "--executor ray needs --address"),
-        (("--address", "http://x"), "--address and --shared belong to --executor ray."),
-        (("--shared", "/x"), "--address and --shared belong to --executor ray."),
+        (("--executor", "ray"), "--executor ray requires --address"),
+        (("--address", "http://x"), "--address and --shared require --executor ray."),
+        (("--shared", "/x"), "--address and --shared require --executor ray."),
     ],
 )
 def test_flags_that_do_not_go_together_are_one_sentence(tmp_path, capsys, words, sentence):

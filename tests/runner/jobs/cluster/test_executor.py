@@ -209,7 +209,7 @@ def test_a_job_waits_for_the_model_that_it_names(lab):
 
 def test_what_needs_the_store_is_left_to_this_machine(lab):
     lab.desk.submit(Wish(request=ConfirmRequest(old="a", new="b"), label="confirm"))
-    assert lab.step().message.startswith("waits for a worker of the home's own machine: ")
+    assert lab.step().message.startswith("waits for a worker on the home's own machine, ")
     assert "start `xlabench worker`" in lab.desk.job(1).message
 
 
@@ -228,9 +228,9 @@ def test_while_a_node_waits_for_its_device_the_jobs_time_has_not_begun(lab):
     lab.submit()
     lab.step()
     lab.run()
-    lab.place().write("waits", b"waits: cpu is measured on by process 7")
+    lab.place().write("waits", b"waits: cpu is in use by benchmark process 7")
     lab.worker.clock = lambda: 2e9
-    assert (lab.step().state, lab.desk.job(1).message) == ("starting", "waits: cpu is measured on by process 7")
+    assert (lab.step().state, lab.desk.job(1).message) == ("starting", "waits: cpu is in use by benchmark process 7")
     lab.place().write("waits", b"")
     assert (lab.step().state, lab.desk.job(1).started_at) == ("running", 2e9)
 

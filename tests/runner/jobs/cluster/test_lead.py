@@ -94,7 +94,7 @@ def test_what_the_node_does_not_have_is_said_and_not_waited_for(site):
 def test_it_waits_for_a_device_that_somebody_measures_on_there(site):
     held = devices.take(["cpu"], "by hand")
     site.lead("run", "--suite-name=nonsense", accelerators=("cpu",))
-    site.until(lambda: b"cpu is measured on by process" in (site.attempt.read("waits") or b""), "waiting")
+    site.until(lambda: b"cpu is in use by benchmark process" in (site.attempt.read("waits") or b""), "waiting")
     assert site.attempt.read("end.json") is None
     devices.release(held)
     assert site.end().code == 2

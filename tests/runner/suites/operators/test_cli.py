@@ -44,7 +44,7 @@ def test_a_device_has_an_index():
     assert {"--accelerator=cuda", "--device-index=1", "--cuda-l2-cache=off"} <= set(
         words("-d", "cuda:1", "--cuda-l2-cache", "off")
     )
-    with pytest.raises(UsageError, match="--device gpu: choose cpu, cuda"):
+    with pytest.raises(UsageError, match="--device gpu: use one of cpu, cuda"):
         words("-d", "gpu")
 
 
@@ -69,7 +69,7 @@ def test_resume_is_the_first_case_and_stop_the_one_after_the_last(three, first, 
 def test_an_id_that_is_none_or_the_wrong_way_round_is_refused(three):
     _, found = three
     with pytest.raises(
-        UsageError, match=r"--resume-id nowhere: there is no such case; they are torch.relu\|0\|0\|0_0 to"
+        UsageError, match=r"--resume-id nowhere: there is no such case; the cases are torch.relu\|0\|0\|0_0 to"
     ):
         command_line.selected(found, "nowhere", None)
     with pytest.raises(UsageError, match="nothing is left"):
@@ -80,9 +80,9 @@ def test_an_id_that_is_none_or_the_wrong_way_round_is_refused(three):
     ("given", "said"),
     [
         (["--backend", "tpu"], "there is no backend 'tpu'; choose one of eager, inductor"),
-        (["--ncu"], "--ncu: it looks at CUDA devices, and -d cpu is none of this machine"),
-        (["--cuda-graph"], "--cuda-graph cannot be honoured"),
-        (["-w", "-1"], "at least no warm-up and one iteration"),
+        (["--ncu"], "--ncu: it profiles CUDA devices, but -d cpu is not one of this machine"),
+        (["--cuda-graph"], "--cuda-graph is not supported"),
+        (["-w", "-1"], "the minimum is no warm-up and one iteration"),
         (["-l", "loud"], "--log-level loud"),
         (["-r", "x"], "--resume-id x: there is no such case"),
     ],
@@ -98,7 +98,7 @@ def test_what_cannot_be_is_one_sentence_and_exit_2(three, capsys, given, said):
 
 def test_without_a_configuration_it_says_so(capsys):
     assert command_line.main([]) == 2
-    assert "no configuration is named; pass -c FILE" in capsys.readouterr().err
+    assert "no configuration given; pass -c FILE" in capsys.readouterr().err
 
 
 def test_times_are_milliseconds_warm_up_apart(three):

@@ -46,10 +46,10 @@ def test_a_models_operators_and_the_model_are_one_run(tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--ops-of", "dummy"], "name the model as SUITE/NAME, or a file with an execution trace"),
+        (["--ops-of", "dummy"], "pass a model as SUITE/NAME, or a file with an execution trace"),
         (["--ops-of", "nope/x"], "There is no suite 'nope'"),
-        (["--ops-of", "dummy/nope"], "--ops-of dummy/nope: it could not be recorded: "),
-        (["--ops-of", "dummy/dummy", "--suite-name", "dummy"], "--ops-of chooses the experiments"),
+        (["--ops-of", "dummy/nope"], "--ops-of dummy/nope: the operators could not be recorded: "),
+        (["--ops-of", "dummy/dummy", "--suite-name", "dummy"], "--ops-of selects the experiments"),
         (["--ops-of", "dummy/dummy", "--test", "eval", "--test", "train"], "--ops-of records one test"),
     ],
 )
