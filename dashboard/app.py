@@ -73,7 +73,7 @@ def _view(shown: str) -> list[View]:
         return []
     selection = filters.sidebar(data.choices(shown))
     watch.last_ingest(known)
-    return [View.of(shown, known, selection)]
+    return [View.of(shown, known, selection, data.choices(shown).newest)]
 
 
 main()

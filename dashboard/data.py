@@ -22,6 +22,7 @@ from store.calibration.floors import floor_for, floors_without
 from store.filters import Filters
 from store.report import hud, peer
 from store.report.peer_data import PeerOptions
+from store.weekly.lanes import WEEK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -87,7 +88,20 @@ def choices(shown: str) -> Choices:
     facets = query.facets(con)
     values = {name: tuple(facets.loc[facets["facet"] == name, "value"]) for name in FILTER_WORDS}
     devices = query.select(con, sql("devices"))["device"]
-    return Choices(runs=_named_runs(runs(shown)), values=values, devices=tuple(devices))
+    return Choices(runs=_named_runs(runs(shown)), values=values, devices=tuple(devices), newest=newest_run(runs(shown)))
+
+
+def newest_run(known: pd.DataFrame) -> str:
+    """Return the newest run that is no rerun of a few cells: one that plans half of what others of its week do there.
+
+    It is the rule of the weekly review. What measures some cells again says nothing of all others.
+
+    Args:
+        known: rows of view `runs` from the newest on, at least one.
+    """
+    week = known[known["run_started"] > known["run_started"].iloc[0] - WEEK]
+    most = week.groupby("machine_id", dropna=False)["planned_n"].transform("max")
+    return str(week.loc[2 * week["planned_n"] >= most, "run_id"].iloc[0])
 
 
 def speedups(shown: str, selection: Selection) -> pd.DataFrame:

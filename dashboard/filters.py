@@ -43,6 +43,8 @@ class Choices:
     """URL parameter of a filter → its values."""
     devices: tuple[str, ...]
     """Accelerators, then models of them."""
+    newest: str
+    """The newest run that is no mere rerun of a few cells."""
 
     @property
     def baselines(self) -> tuple[str, ...]:
@@ -85,6 +87,11 @@ def clear() -> None:
         st.session_state[name] = []
 
 
+def drop(name: str) -> None:
+    """Empty one filter; to be called from a callback."""
+    st.session_state[name] = []
+
+
 def choose_run(run_id: str, choices: Choices) -> None:
     """Set the run; to be called from a callback, before the widget exists."""
     picked.leave("run", dict(choices.runs)[run_id])
@@ -100,7 +107,7 @@ def resolve_run(text: str | None, choices: Choices) -> str | None:
     if not text or point_of(text):
         return None
     if text == NEWEST:
-        return choices.runs[0][0]
+        return choices.newest
     exact = [run_id for run_id, shown in choices.runs if text in (run_id, shown)]
     begun = exact or [run_id for run_id, _ in choices.runs if run_id.startswith(text)]
     return begun[0] if len(begun) == 1 or exact else None
@@ -160,7 +167,7 @@ def _selection(run: str | None, choices: Choices) -> Selection:
     pinned = resolve_run(measured_in, choices)
     device = state.get("baseline_accelerator")
     return Selection(
-        run_id=resolve_run(run, choices) or choices.runs[0][0],
+        run_id=resolve_run(run, choices) or choices.newest,
         baseline=str(state["baseline"]),
         baseline_point="pinned" if pinned else point_of(measured_in) or "same",
         baseline_run_id=pinned,

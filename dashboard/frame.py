@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, doubts, links
-from dashboard.words import ago, count, escape, when
+from dashboard import data, doubts, filters, links
+from dashboard.selection import FILTER_WORDS
+from dashboard.words import ago, count, escape, shortened, when
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from dashboard.view import View
 
 ANSWERS_SHOWN = 4
+_CHIP_VALUES = 3
 
 
 def head(title: str, view: View, answers: Sequence[str], results: int, *, baseline: bool, more: str = "below") -> None:
@@ -52,10 +54,24 @@ def name(title: str, view: View, run_id: str | None = None) -> None:
         st.title(title, anchor=False)
         _link(view)
     selection = replace(view.selection, run_id=run_id or view.selection.run_id)
+    _chips(view)
     doubt = doubts.of_view(data.rows(view.snapshot, "doubts", selection)).line
     if doubt is not None:
         with st.container(key="doubt"):
             st.markdown(f":orange[:material/warning: {doubt}]")
+
+
+def _chips(view: View) -> None:
+    """Draw the filters in use, each taken off by a click."""
+    used = {name: getattr(view.selection, name) for name in (*FILTER_WORDS, "only") if getattr(view.selection, name)}
+    if not used:
+        return
+    with st.container(horizontal=True, gap="small", key="chips"):
+        for name, values in used.items():
+            said = ", ".join(shortened(value) for value in values[:_CHIP_VALUES])
+            more = f" and {len(values) - _CHIP_VALUES} more" if len(values) > _CHIP_VALUES else ""
+            label = f"{FILTER_WORDS.get(name, 'Only')}: {escape(said + more)}"
+            st.button(label, icon=":material/close:", key=f"chip-{name}", on_click=filters.drop, args=(name,))
 
 
 def _link(view: View) -> None:
@@ -76,4 +92,9 @@ def _origin(view: View, results: int, *, baseline: bool) -> list[str]:
     if baseline:
         parts.append(f"baseline {escape(view.baseline_text)}")
     parts.append(f"ingested {ago(view.ingested)}")
+    if view.reruns_n:
+        runs = count(view.reruns_n, "newer run")
+        parts.append(
+            f"{runs} measured a few cells again; the list of runs has {'it' if view.reruns_n == 1 else 'them'}"
+        )
     return parts

@@ -24,17 +24,20 @@ class View:
     run: dict[str, Any]
     """The shown run's row of view `runs`."""
     newest: bool
+    reruns_n: int
+    """Newer runs that measure a few cells again."""
     baseline_text: str
     """Baseline in words: `inductor, same run`."""
 
     @classmethod
-    def of(cls, snapshot: str, runs: pd.DataFrame, selection: Selection) -> View:
-        """Look the selected runs up in view `runs`, which is sorted from the newest on."""
+    def of(cls, snapshot: str, runs: pd.DataFrame, selection: Selection, newest: str) -> View:
+        """Look the selected runs up in view `runs`, which is sorted from the newest on; `newest` is no mere rerun."""
         return cls(
             snapshot=snapshot,
             selection=selection,
             run=_row(runs, selection.run_id),
-            newest=bool(runs.iloc[0]["run_id"] == selection.run_id),
+            newest=newest == selection.run_id,
+            reruns_n=runs["run_id"].tolist().index(newest) if newest == selection.run_id else 0,
             baseline_text=f"{selection.baseline}, {_baseline_run(runs, selection)}",
         )
 

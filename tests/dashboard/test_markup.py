@@ -22,6 +22,7 @@ OURS = {
     "dashboard/filters.py": ["help_text", "label", "word"],
     "dashboard/following.py": ["jobs.badge(job)"],
     "dashboard/frame.py": [
+        "FILTER_WORDS.get(name, 'Only')",
         "_origin(view, results, baseline=baseline)",
         "answers",
         "doubts.of_view(data.rows(view.snapshot, 'doubts', selection)).line",

@@ -263,3 +263,28 @@ def test_an_index_of_another_version_says_what_to_run(monkeypatch, factory, tmp_
     assert not at.exception
     assert [title.value for title in at.title] == ["Speedup"]
     assert "xlabench ingest" in text(at)
+
+
+def test_what_measures_a_few_cells_again_is_not_the_newest_run(monkeypatch, factory, tmp_path):
+    for day, (run, models) in enumerate({"night": ("a", "b", "c", "d"), "again": ("a",)}.items()):
+        at = factory.RUN_START + day * factory.DAY
+        records = [
+            factory.make_record(model=model, backend=backend, run_id=run, timestamp=at)
+            for model in models
+            for backend in ("inductor", "eager")
+        ]
+        factory.write_run(tmp_path / "runs" / run, records)
+    ingest([tmp_path], tmp_path / "store")
+    words = text(open_page(monkeypatch, tmp_path / "store"))
+    assert "8 results of run" in words
+    assert "1 newer run measured a few cells again; the list of runs has it" in words
+    assert "2 results of run" in text(open_page(monkeypatch, tmp_path / "store", run=["again"]))
+
+
+def test_a_filter_in_use_stands_above_the_content_and_goes_by_a_click(monkeypatch, demo):
+    at = open_page(monkeypatch, demo, "speedup", test=["eval"], backend=["eager", "inductor"])
+    assert at.button(key="chip-backend").label == "Backend: eager, inductor"
+    at.button(key="chip-test").click().run()
+    assert at.session_state["test"] == []
+    assert at.session_state["backend"] == ["eager", "inductor"]
+    assert not [each for each in at.button if each.key == "chip-test"]

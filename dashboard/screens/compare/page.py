@@ -85,7 +85,7 @@ def _origin(view: View, found: Review) -> list[str]:
     """Say what is compared, and where the numbers come from."""
     runs = {row.run_id: row for row in each(data.runs(view.snapshot))}
     known = [runs[found.new.run_id]] if found.new.run_id in runs else []
-    newest = " (newest)" if data.choices(view.snapshot).runs[0][0] == found.new.run_id else ""
+    newest = " (newest)" if data.choices(view.snapshot).newest == found.new.run_id else ""
     name = escape((known[0].run_label if known else None) or found.new.run_id[:8])
     name = f"**{name}**{newest}" + "".join(f" of {when(row.run_started)}" for row in known)
     old = runs.get(found.old.run_id)

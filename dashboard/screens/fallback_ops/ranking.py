@@ -17,7 +17,11 @@ from dashboard.words import CLASSES, count
 if TYPE_CHECKING:
     from dashboard.view import View
 
-ORDERS: dict[str, str] = {"Measured payoff": "payoff", "Cost": "cost", "Models it alone blocks": "blocked"}
+ORDERS: dict[str, str] = {
+    "Measured payoff": "payoff",
+    "Milliseconds saved": "saved",
+    "Models it alone blocks": "blocked",
+}
 """Label → order of the query."""
 _TABLE = "ops"
 
@@ -32,9 +36,9 @@ def show(view: View) -> None:
     st.caption(
         f"The payoff is how much faster a model was with the op replaced ({measured_n} of "
         f"{count(len(ranked), 'op')} measured; the page of an op measures it). Proven gains stand first, ops whose "
-        "replacement was slower last, and between them, by cost, what is not measured or not told apart. "
-        f"Cost is the share of time where a profile knows it ({profiled} of {count(len(ranked), 'op')}), and calls per "
-        f"iteration elsewhere. Host reads stand last: there is nothing to lower."
+        "replacement was slower last, and between them, by what they save, the others. Saved is the most that lowering "
+        "the op can take off an iteration: its time under the profiler, and never more than the iteration itself "
+        f"({profiled} profiled). Host reads stand last: there is nothing to lower."
     )
     shown = ranked.assign(
         **{
@@ -67,6 +71,11 @@ def _columns() -> dict[str, Column]:
     return {
         "op": Column("Op", pinned=True),
         "class": Column("Class"),
+        "saved_s": Column(
+            "Saved, ms",
+            "ms",
+            help=f"What lowering the op takes off an iteration at most. {most} — where nothing was profiled.",
+        ),
         "payoff": measured("payoff", note="Of the result with the largest."),
         "payoff_said": Column("How sure", help=payoffs.LIMITS),
         "ranked_by": Column(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dashboard import data
 from dashboard.rows import each
 from dashboard.screens.fallback_ops import payoffs
-from dashboard.words import count, escape, listed, missing
+from dashboard.words import count, escape, listed, missing, seconds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,12 +41,12 @@ def all_ops(view: View, calls: pd.DataFrame, coverage: pd.DataFrame) -> list[str
 
 
 def cost(row: Any) -> str:
-    """Return what an op costs: its share of time where a profile knows it, else its calls."""
+    """Return what an op costs: what lowering it saves at most where a profile knows its time, else its calls."""
     if not missing(row.time_share):
         profiled = f"profiled in {count(int(row.time_n), 'result')}"
-        if row.time_share > 1:
-            return f"under the profiler {row.time_share:.3g} times as long as a whole iteration without it ({profiled})"
-        return f"up to {row.time_share:.2%} of an iteration ({profiled})"
+        if row.time_share >= 1:
+            return f"it takes nearly the whole iteration, up to {seconds(row.saved_s)} ({profiled})"
+        return f"saves up to {seconds(row.saved_s)} of an iteration, {row.time_share:.2%} ({profiled})"
     if missing(row.calls_per_iteration):
         return "an unknown number of calls"
     calls = "1 call" if row.calls_per_iteration == 1 else f"up to {row.calls_per_iteration:.4g} calls"
