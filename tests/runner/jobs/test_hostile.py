@@ -297,7 +297,7 @@ def test_a_forged_recurring_run_is_said_and_starts_nothing(desk, cron):
 )
 def test_words_that_are_too_long_are_refused_and_what_is_kept_of_them_has_an_end(desk, name, label, why, key):
     asked = Desk(desk.home, Person(name))
-    with pytest.raises(Refused, match=r"and at most [0-9]+ are taken"):
+    with pytest.raises(Refused, match=r"and at most [0-9]+ are allowed"):
         asked.submit(Wish(request=DUMMY, label=label, why=why, key=key))
     [kept] = asked.actions()
     assert kept.action == "refused submit"
