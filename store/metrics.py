@@ -102,7 +102,6 @@ _METRICS = (
     _time("start_time_s", "Process start", "Time from the request to a measuring process that is ready."),
     _bytes("peak_memory_bytes", "Peak memory", "Largest memory over the steady part, beyond what was there before."),
     _bytes("setup_peak_memory_bytes", "Set-up peak", "Largest memory while the model was set up and compiled."),
-    _bytes("eager_memory_bytes", "Eager memory", "Peak memory of the same experiment in eager mode."),
     _count("batch_size", "Batch size", "Batch size that the model resolved."),
     _count("requested_batch_size", "Requested batch", "Batch size that was asked for; none is the model's own."),
     _count("iterations_per_run", "Iterations", "Iterations of one timed block."),

@@ -6,6 +6,7 @@ BEFORE_RESULTS = (
     "series_of",
     "error_signature",
     "mad_factor",
+    "samples",
 )
 """What table `result_rows` is made with."""
 
@@ -64,6 +65,7 @@ SCALARS = (
     "series_of",
     "error_signature",
     "mad_factor",
+    "samples",
     "steady_of",
     "operator_key",
     "profile_share",

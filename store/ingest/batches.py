@@ -27,8 +27,12 @@ if TYPE_CHECKING:
 BATCH_BYTES = 2**24
 """A transaction costs a write of its own, a batch memory."""
 BATCH_PIECES = 1000
-TRANSACTION_LINES = ROW_GROUP_LINES
-"""A whole row group: what fills one goes to disk at once, neither through the log nor through another copy."""
+TRANSACTION_LINES = 2 * ROW_GROUP_LINES
+"""Two row groups: what fills one goes to disk at once, neither through the log nor through another copy.
+
+What is left over is a row group of its own, which a checkpoint writes again and leaves a hole: fewer transactions,
+a smaller file; more lines in one, more memory.
+"""
 
 
 class Tally(msgspec.Struct):

@@ -227,7 +227,6 @@ NUMERIC_METRICS = (
     "start_time_s",
     "peak_memory_bytes",
     "setup_peak_memory_bytes",
-    "eager_memory_bytes",
 )
 """Metrics that become columns; the others are kept as they are."""
 _OPTIONAL = ("error", "measurement", "fallback_ops", "graph_breaks", "graphs", "artifacts", "warnings", "findings")

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     Connection = duckdb.DuckDBPyConnection
 
 DETAILS = (
-    "samples",
     "record_fallback_ops",
     "record_graph_breaks",
     "record_graphs",

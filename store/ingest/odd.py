@@ -29,7 +29,7 @@ def odd_row(data: bytes, ordinals: Ordinals | None) -> Row:
         content = content_of(line) if is_foreign(line) else None
     except (OverflowError, ValueError, RecursionError, msgspec.MsgspecError) as error:
         raise BadLine(f"a value is out of range: {error}") from None
-    row: Row = {"line": text, "raw": kept, "notes": line.notes, "content_hash": content}
+    row: Row = {"line": text, "raw": kept, "notes": line.notes}
     return (
         row
         if content is None or ordinals is None

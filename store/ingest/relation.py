@@ -30,7 +30,6 @@ SCHEMA = pa.schema(
         ("line", pa.string()),
         ("raw", pa.string()),
         ("identity", IDENTITY),
-        ("content_hash", pa.string()),
         ("notes", pa.list_(pa.string())),
     ]
 )

@@ -1,13 +1,13 @@
--- Grain: one row per line of `made` whose record_id belongs to a record with other bytes: one that is known, else the
+-- Grain: one row per line of `made` whose record_id belongs to a record with another text: one that is known, else the
 -- first in this batch.
 SELECT p.line_id, p.path, p.line_number, p.byte_offset, p.record, coalesce(r.record, f.record) AS holder
 FROM made AS p
 LEFT JOIN known AS k ON k.record_id = p.record_id
 LEFT JOIN records AS r ON r.record_id = k.record_id
 LEFT JOIN (
-    SELECT record_id, arg_min(record, line_id) AS record, arg_min(content_hash, line_id) AS content_hash
+    SELECT record_id, arg_min(record, line_id) AS record
     FROM made
     GROUP BY record_id
 ) AS f ON k.record_id IS NULL AND f.record_id = p.record_id
-WHERE coalesce(k.content_hash, f.content_hash) <> p.content_hash
+WHERE holder <> p.record
 ORDER BY p.line_id;

@@ -17,6 +17,8 @@ CREATE OR REPLACE TEMP MACRO utc(seconds) AS
 CREATE OR REPLACE TEMP MACRO present(items) AS
     CASE WHEN list_count(items) = len(items) THEN items ELSE list_filter(items, lambda x: x IS NOT NULL) END;
 
+CREATE OR REPLACE TEMP MACRO filled(items) AS CASE WHEN list_count(items) > 0 THEN items END;
+
 -- The array where it has an entry for each block, else none: `unnest` and `list_zip` fill up with NULL.
 CREATE OR REPLACE TEMP MACRO parallel(items, n) AS CASE WHEN len(items) = n THEN items ELSE [] END;
 
@@ -24,7 +26,7 @@ CREATE OR REPLACE TEMP MACRO parallel(items, n) AS CASE WHEN len(items) = n THEN
 CREATE OR REPLACE TEMP MACRO is_further(name) AS NOT starts_with(name, 'xla_') AND name NOT IN (
     'total_time', 'per_iter_time', 'trace_total_time', 'trace_per_iter_time', 'dynamo_compile_time_s', 'graphs_number',
     'runtime_start_s', 'load_time_s', 'start_time_s', 'peak_memory_bytes', 'setup_peak_memory_bytes',
-    'eager_memory_bytes', 'error');
+    'error');
 
 CREATE OR REPLACE TEMP MACRO stripped(t) AS regexp_replace(
     t,

@@ -118,7 +118,6 @@ SELECT
     r.iterations_per_run AS iterations_per_run,
     r.repeat AS repeat,
     steady_n,
-    steady_s,
     CASE WHEN status = 'ok' THEN middle(ordered_s) END AS latency_s,
     CASE WHEN status = 'ok' THEN ordered_s[k.rank] END AS latency_low_s,
     CASE WHEN status = 'ok' THEN ordered_s[steady_n + 1 - k.rank] END AS latency_high_s,
@@ -145,10 +144,17 @@ SELECT
     present(m.start_time_s)[-1] AS start_time_s,
     list_max(m.peak_memory_bytes) AS peak_memory_bytes,
     list_max(m.setup_peak_memory_bytes) AS setup_peak_memory_bytes,
-    present(m.eager_memory_bytes)[-1] AS eager_memory_bytes,
     utc(r.finished_at) AS finished_at,
     list_concat(r.warnings, notes) AS warnings,
     r.reproduce AS reproduce,
-    content_hash
+    filled(kinds) AS block_kind,
+    filled(rounds) AS block_round,
+    CASE WHEN blocks_n > 0 THEN totals END AS block_total_s,
+    CASE WHEN NOT per_iter_by_total THEN filled(per_iter) END AS block_per_iter_s,
+    filled(traces) AS block_trace_s,
+    filled(compile_times) AS block_compile_s,
+    filled(execute_times) AS block_execute_s,
+    filled(compiles) AS block_compiles,
+    filled(executions) AS block_executions
 FROM judged AS j
 LEFT JOIN median_ranks AS k ON k.n = j.steady_n;

@@ -49,7 +49,7 @@ measured AS (
         "xla_CompileTime_time_s": ["DOUBLE"], "xla_ExecuteTime_time_s": ["DOUBLE"],
         "xla_ExecutionTime_time_s": ["DOUBLE"], "dynamo_compile_time_s": ["DOUBLE"], "graphs_number": ["DOUBLE"],
         "runtime_start_s": ["DOUBLE"], "load_time_s": ["DOUBLE"], "start_time_s": ["DOUBLE"],
-        "peak_memory_bytes": ["DOUBLE"], "setup_peak_memory_bytes": ["DOUBLE"], "eager_memory_bytes": ["DOUBLE"],
+        "peak_memory_bytes": ["DOUBLE"], "setup_peak_memory_bytes": ["DOUBLE"],
         "error": "VARCHAR"
     }') AS m
     FROM typed
@@ -65,7 +65,6 @@ blocks AS (
         coalesce(r.run.run_id, identity.run_id) AS run_id,
         CASE WHEN r.record_id IS NULL THEN 'peer' ELSE coalesce(nullif(r.source, ''), 'xlabench') END AS source,
         line_id, path, line_number, byte_offset, identity, notes,
-        coalesce(content_hash, hash(line)::VARCHAR) AS content_hash,
         r, m, totals, blocks_n,
         CASE
             WHEN r.record_id IS NULL THEN
@@ -73,7 +72,8 @@ blocks AS (
             WHEN coalesce(len(r.measurement.blocks.kind), 0) = blocks_n THEN coalesce(r.measurement.blocks.kind, [])
             ELSE list_transform(range(blocks_n), lambda i: 'unknown')
         END AS kinds,
-        CASE WHEN r.iterations_per_run <> 0 AND list_count(totals) = blocks_n
+        coalesce(r.iterations_per_run <> 0 AND list_count(totals) = blocks_n, false) AS per_iter_by_total,
+        CASE WHEN per_iter_by_total
             THEN list_transform(totals, lambda t: t / r.iterations_per_run)
             ELSE list_transform(
                 list_zip(totals, parallel(m.per_iter_time, blocks_n)),

@@ -28,8 +28,9 @@ pools AS (
     GROUP BY run_id, experiment_id, environment
 ),
 pooled_samples AS (
-    SELECT m.run_id, m.experiment_id, m.environment, list_sort(flatten(list(m.steady_s))) AS pool_s
+    SELECT m.run_id, m.experiment_id, m.environment, list_sort(list(s.per_iter_s)) AS pool_s
     FROM members AS m
+    JOIN samples AS s ON s.record_id = m.record_id AND s.kind = 'steady' AND s.per_iter_s IS NOT NULL
     JOIN pools AS p
         ON p.run_id = m.run_id AND p.experiment_id = m.experiment_id AND p.environment IS NOT DISTINCT FROM m.environment
     WHERE m.ran AND p.replicas_ran_n > 1

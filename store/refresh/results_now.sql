@@ -69,7 +69,6 @@ SELECT
     m.start_time_s,
     m.peak_memory_bytes,
     m.setup_peak_memory_bytes,
-    m.eager_memory_bytes,
     coalesce(m.cache, p.cache) AS cache,
     m.start,
     m.instrumented,

@@ -4,7 +4,7 @@ CREATE OR REPLACE VIEW memory AS
 SELECT
     r.run_id, r.run_label, r.run_started, r.series_id, r.experiment_id, r.record_id, r.suite, r.model, r.test, r.backend,
     r.variant, r.accelerator, r.accelerator_model, r.environment, r.machine_id, r.dtype, r.batch_size,
-    r.requested_batch_size, r.status, r.ran, r.peak_memory_bytes, r.setup_peak_memory_bytes, r.eager_memory_bytes,
+    r.requested_batch_size, r.status, r.ran, r.peak_memory_bytes, r.setup_peak_memory_bytes,
     e.peak_memory_bytes AS eager_peak_memory_bytes,
     CASE WHEN r.peak_memory_bytes > 0 AND e.peak_memory_bytes > 0
         THEN e.peak_memory_bytes / r.peak_memory_bytes END AS memory_ratio
@@ -21,4 +21,4 @@ LEFT JOIN result_rows AS e
     AND e.loss IS NOT DISTINCT FROM r.loss
     AND e.matmul_precision IS NOT DISTINCT FROM r.matmul_precision
     AND e.workload IS NOT DISTINCT FROM r.workload
-WHERE coalesce(r.peak_memory_bytes, r.setup_peak_memory_bytes, r.eager_memory_bytes) IS NOT NULL;
+WHERE coalesce(r.peak_memory_bytes, r.setup_peak_memory_bytes) IS NOT NULL;

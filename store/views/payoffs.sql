@@ -6,9 +6,17 @@
 -- answer that was verified, and sides that took turns. `gain` is 1 where interval and effect lie above 1 and the machine's
 -- noise floor, -1 where they lie below, else 0. `op` is the replaced op, or several joined by commas.
 CREATE OR REPLACE VIEW payoffs AS
-WITH members AS (
+WITH timed AS (
+    SELECT record_id, list(per_iter_s ORDER BY block) AS steady_s
+    FROM samples
+    WHERE kind = 'steady' AND per_iter_s IS NOT NULL
+        AND record_id IN (SELECT record_id FROM records WHERE purpose = 'payoff')
+    GROUP BY record_id
+),
+members AS (
     SELECT
         r.*,
+        coalesce(t.steady_s, []) AS steady_s,
         json_extract_string(r.record, '$.instead_of') AS ordinary_id,
         from_json(json_extract(r.record, '$.experiment.without_fallback'), '["VARCHAR"]') AS ops,
         from_json(json_extract(r.record, '$.replacements'), '[{"op": "VARCHAR", "way": "VARCHAR", "source": "VARCHAR"}]')
@@ -16,6 +24,7 @@ WITH members AS (
         json_extract_string(r.record, '$.measurement.order') AS turns,
         from_json(json_extract(r.record, '$.measurement.blocks'), '{"kind": ["VARCHAR"], "round": ["INTEGER"]}') AS blocks
     FROM records AS r
+    LEFT JOIN timed AS t ON t.record_id = r.record_id
     WHERE r.purpose = 'payoff' AND r.twin_of IS NULL
     QUALIFY r.attempt = max(r.attempt) OVER (PARTITION BY r.run_id, r.experiment_id, r.environment)
 ),

@@ -145,7 +145,8 @@ def differing(con, table, rows):
     cursor = con.execute(f"SELECT * FROM {table} ORDER BY ALL")
     names = [column[0] for column in cursor.description]
     stored = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-    order = [name for name in names if name not in ("record", "content_hash", "op_histogram")]
+    # The lists of blocks are what view `samples` shows.
+    order = [name for name in names if name not in ("record", "op_histogram") and not name.startswith("block_")]
     stored.sort(key=lambda row: repr([row[name] for name in ("record_id", *order[1:4])]))
     rows = sorted(rows, key=lambda row: repr([row.get(name) for name in ("record_id", *order[1:4])]))
     if len(stored) != len(rows):

@@ -9,13 +9,34 @@ from store.ingest import ingest
 from store.record import Graph
 from tests.store.factory import demo_records, write_run
 
+BLOCKS = """
+    CREATE TABLE table_of_samples AS SELECT * FROM samples;
+    DROP VIEW samples;
+    ALTER TABLE table_of_samples RENAME TO samples;
+    ALTER TABLE records ADD COLUMN steady_s DOUBLE[];
+    ALTER TABLE records ADD COLUMN content_hash VARCHAR;
+    ALTER TABLE records ADD COLUMN eager_memory_bytes DOUBLE;
+    ALTER TABLE records DROP COLUMN block_kind;
+    ALTER TABLE records DROP COLUMN block_round;
+    ALTER TABLE records DROP COLUMN block_total_s;
+    ALTER TABLE records DROP COLUMN block_per_iter_s;
+    ALTER TABLE records DROP COLUMN block_trace_s;
+    ALTER TABLE records DROP COLUMN block_compile_s;
+    ALTER TABLE records DROP COLUMN block_execute_s;
+    ALTER TABLE records DROP COLUMN block_compiles;
+    ALTER TABLE records DROP COLUMN block_executions;
+    DELETE FROM migrations WHERE name = '0009_blocks.sql';
+    UPDATE index_facts SET value = 'another' WHERE name = 'views';
+"""
+"""Takes back what made the table of samples a view; earlier migrations fill that table."""
 UNDONE = {
-    "0006_block_times.sql": """
+    "0009_blocks.sql": BLOCKS,
+    "0006_block_times.sql": f"""{BLOCKS}
         ALTER TABLE samples DROP COLUMN compile_s;
         ALTER TABLE samples DROP COLUMN execute_s;
         ALTER TABLE records DROP COLUMN warm_up_s;
     """,
-    "0004_ingest.sql": """
+    "0004_ingest.sql": f"""{BLOCKS}
         DROP TABLE record_metrics;
         DROP TABLE record_graphs;
         ALTER TABLE records DROP COLUMN error_type;

@@ -125,7 +125,7 @@ BLOCK_METRICS = (
     "xla_ExecuteTime_time_s",
     "xla_ExecutionTime_time_s",
 )
-_LAST = ("graphs_number", "runtime_start_s", "load_time_s", "start_time_s", "eager_memory_bytes")
+_LAST = ("graphs_number", "runtime_start_s", "load_time_s", "start_time_s")
 _LARGEST = ("peak_memory_bytes", "setup_peak_memory_bytes")
 
 

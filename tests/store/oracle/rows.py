@@ -161,7 +161,6 @@ def _verdict(record: ReadRecord, found: list[measures.Block], steady: list[float
         "failure_phase": verdict.phase,
         "reason": verdict.reason,
         "steady_n": len(steady),
-        "steady_s": steady,
         **measures.latency(steady if verdict.ran else []),
     }
 
