@@ -27,7 +27,7 @@ _LONGEST_LATE_S = 30 * 86_400.0
 
 
 def add(desk: Desk, cron: str, wish: Wish, late_after_s: float) -> Schedule:
-    """Have a request carried out again and again, under its label, from the next time on that the expression names.
+    """Schedule a recurring request, under its label, from the next time that the expression names.
 
     Raises:
         Refused: the person may not, the expression or the request cannot be, or the name is taken.

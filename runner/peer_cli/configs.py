@@ -39,7 +39,7 @@ def choices(parsed: argparse.Namespace, here: Machine) -> Choices:
 
 
 def listed(given: Choices, here: Machine) -> list[dict[str, Any]]:
-    """Return the configurations in their order, senseless and unavailable ones left out as there."""
+    """Return the configurations in their order, invalid and unavailable ones left out as there."""
     every = (dict(zip(KEYS, values, strict=True)) for values in product(*(given[key] for key in KEYS)))
     return [config for config in every if available(config, here)]
 

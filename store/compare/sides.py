@@ -86,4 +86,6 @@ def _axis(con: Connection, text: str, run: str) -> Side:
     if text in {row["variant"] for row in rows}:
         return Side(text=text, run_id=run, variant=text)
     known = sorted({str(row["environment"]) for row in rows} | {str(row["variant"]) for row in rows})
-    raise UsageError(f"{text!r} is no run, environment or backend; run {run} has {', '.join(known) or 'no results'}.")
+    raise UsageError(
+        f"{text!r} is not a run, environment or backend; run {run} has {', '.join(known) or 'no results'}."
+    )

@@ -49,7 +49,7 @@ def opened(output: Path | None, *, folder: bool, growing: bool = False) -> Itera
         sys.stdout.buffer.flush()
     elif folder:
         if not growing and output.exists() and not (output.is_dir() and not any(output.iterdir())):
-            raise UsageError(f"{output} exists and is no empty folder. Name a new one.")
+            raise UsageError(f"{output} is not an empty folder; use a new one.")
         output.mkdir(parents=True, exist_ok=True)
         yield Target(folder=output)
     else:

@@ -1,4 +1,4 @@
-"""Marks: a person says that series begin anew, and why ("new driver")."""
+"""Marks: breaks in the history that a person has marked, and why ("new driver")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recurring runs: what is to be measured again and again, and what became of each time it was due. Rows only."""
+"""Recurring runs: what is scheduled, and the state of each due time. Rows only."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def test_a_change_of_a_speedup_says_whose_doing_it_is(opened, weeks):
 @pytest.mark.parametrize(
     ("sides", "sentence"),
     [
-        ({"a": "gone"}, "is no run, environment or backend"),
+        ({"a": "gone"}, "is not a run, environment or backend"),
         ({"a": "inductor", "b": NOW}, "not of one kind"),
         ({"a": NOW, "b": NOW}, "are the same"),
         ({"b": LAST}, "nothing was measured on this machine before"),

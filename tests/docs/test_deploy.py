@@ -74,7 +74,7 @@ def test_settings_shown_are_settings_and_defaults_are_the_defaults():
         for block in blocks
         if "[auth]" not in block
     }
-    assert len(read) == 3
+    assert len(read) == 4
     [defaults] = [found for block, found in read.items() if "[jobs]" in block]
     assert defaults == SettingsFile()
     [channels] = [channels_of(found.notices) for block, found in read.items() if "[notices.mail]" in block]

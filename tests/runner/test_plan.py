@@ -69,7 +69,7 @@ def test_entries_keep_the_order_of_measuring():
     ("accelerator", "left"),
     [("cpu", FOUR), ("cuda", ["eager", "inductor"]), ("tpu", ["openxla+lazytensor", "openxla+dynamo"])],
 )
-def test_senseless_combinations_are_left_out(accelerator, left):
+def test_invalid_combinations_are_left_out(accelerator, left):
     """XLA has no CUDA any more, a TPU no eager device; nobody runs inductor on XLA or openxla without."""
     here = machine(accelerators={"cpu": "Example CPU", accelerator: "Example"})
     entries = planned(here, accelerators=(accelerator,), models=("dummy/dummy",), tests=("eval",))

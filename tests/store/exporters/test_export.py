@@ -83,7 +83,7 @@ def test_a_run_can_be_chosen(demo_con, tmp_path):
 
 def test_a_full_folder_an_unknown_run_and_format_are_refused(demo_con, tmp_path):
     (tmp_path / "kept.txt").write_text("mine")
-    with pytest.raises(UsageError, match="is no empty folder"):
+    with pytest.raises(UsageError, match="is not an empty folder"):
         export(demo_con, "jsonl", output=tmp_path)
     with pytest.raises(UsageError, match="There is no run nothing"):
         export(demo_con, "peer", ["nothing"], tmp_path / "x")
