@@ -27,8 +27,6 @@ _ARROW = {
     "DOUBLE": pa.float64(),
     "BOOLEAN": pa.bool_(),
     "TIMESTAMP": pa.timestamp("us"),
-    "VARCHAR[]": pa.list_(pa.string()),
-    "DOUBLE[]": pa.list_(pa.float64()),
 }
 
 
@@ -47,4 +45,8 @@ def export(con: Connection, runs: Sequence[str], target: Target) -> Exported:
 def _schema(con: Connection) -> pa.Schema:
     """Return the columns of table `records`: their units are in their names, times are UTC."""
     columns = con.cursor().execute("DESCRIBE records").fetchall()
-    return pa.schema([(str(name), _ARROW[kind]) for name, kind, *_ in columns])
+    return pa.schema([(str(name), _arrow(kind)) for name, kind, *_ in columns])
+
+
+def _arrow(kind: str) -> pa.DataType:
+    return pa.list_(_arrow(kind.removesuffix("[]"))) if kind.endswith("[]") else _ARROW[kind]

@@ -52,7 +52,7 @@ def test_a_review_goes_by_the_keyboard_and_ends_in_the_report_of_the_command(pag
     page.get_by_role("textbox", name="Your name").fill("ann")
     page.get_by_role("textbox", name="Note").fill("a <b>driver</b>, 1 of 2; J")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("“a <b>driver</b>, 1 of 2; J”")).to_be_visible()
+    expect(page.get_by_text("note: a <b>driver</b>, 1 of 2; J")).to_be_visible()
     page.keyboard.press("1")
     expect(page.get_by_role("heading", level=5)).to_contain_text("resnet18 train inductor")
     page.keyboard.press("k")

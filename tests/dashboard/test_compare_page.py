@@ -195,7 +195,7 @@ def test_a_change_of_a_speedup_says_whose_doing_it_is(opened, weeks):
         ({"a": "inductor", "b": NOW}, "not of one kind"),
         ({"a": NOW, "b": NOW}, "are the same"),
         ({"b": LAST}, "nothing was measured on this machine before"),
-        ({"a": "'; DROP TABLE x", "b": "<script>"}, "is no run"),
+        ({"a": "'; DROP TABLE x", "b": "<script>"}, "is not a run"),
     ],
 )
 def test_sides_that_cannot_be_compared_are_explained(opened, sides, sentence):

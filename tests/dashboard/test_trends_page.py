@@ -100,7 +100,7 @@ def test_a_mean_over_all_models_of_the_filter_moved_as_the_store_says(opened, ni
         [moved] = query.fetch(con, sql, {"run": f"night-{RUNS - 1:02}"})
     before, after = ratio(moved["geomean_before"]), ratio(moved["geomean_after"])
     assert before != after
-    assert f"from **{before}** to **{after}** in eval on cpu, torchbench, over the same 1 model" in words
+    assert f"from **{before}** to **{after}** in eval on cpu, torchbench, over one model since" in words
 
 
 def drawn(at):

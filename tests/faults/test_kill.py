@@ -213,7 +213,7 @@ def test_scheduler_and_server_killed_at_once(live: LiveRun, tmp_path: Path) -> N
     live.server.kill()
     live.popen.wait()
     assert live.grandchild.is_running()
-    assert "ended 1 process that an earlier call" in live.again()
+    assert "stopped 1 process that an earlier call" in live.again()
     assert_none_left(live)
     assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
 

@@ -620,7 +620,7 @@ def take(spans):
 
 def test_pure_wall_time_without_events_is_refused(begin):
     """Else the host's clock would be reported under the device's name."""
-    with pytest.raises(RuntimeError, match="no events"):
+    with pytest.raises(RuntimeError, match="no timing events"):
         begin(Step(), changes={"pure_wall_time": True})
 
 

@@ -38,7 +38,7 @@ def test_a_value_has_the_type_of_the_setting(text, present, value):
     [
         ("perhaps", True, "True or False"),
         ("2", True, "True or False"),
-        ("x", 3, "of type int, as 3"),
+        ("x", 3, "of type int, like the default 3"),
         ("True", 3, "of type int"),
         ("1.5", 3, "of type int"),
         ("{}", [], "of type list"),

@@ -86,7 +86,7 @@ def test_a_broken_file_is_one_sentence(tmp_path, text, part):
 
 def test_a_bad_limit_names_where_it_stands(tmp_path, monkeypatch):
     file = SettingsFile(limits=Limits(memory_limit="lots"))
-    with pytest.raises(UsageError, match=r"xlabench.toml: memory_limit: 'lots' is no size"):
+    with pytest.raises(UsageError, match=r"xlabench.toml: memory_limit: 'lots' is not a size"):
         limits(tmp_path, file)
     monkeypatch.setenv("XLABENCH_SUBPROCESS_TIMEOUT", "soon")
     with pytest.raises(UsageError, match=r"XLABENCH_SUBPROCESS_TIMEOUT: subprocess_timeout: 'soon'"):

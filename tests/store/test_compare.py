@@ -172,7 +172,7 @@ def test_a_noisy_calibration_raises_the_floor_of_its_experiment(opened):
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("nonsense", "no run, environment or backend"), ("previous", "There is no previous run")],
+    [("nonsense", "not a run, environment or backend"), ("previous", "There is no previous run")],
 )
 def test_what_names_nothing_is_one_sentence(opened, text, says):
     con = opened(replicas())

@@ -104,9 +104,10 @@ def _moved(name: str, change: SpeedupChange, baseline: str, keys: tuple[str, ...
     before, after = ratio(change.before), ratio(change.after)
     moved = f"stayed **{after}**" if before == after else f"went from **{before}** to **{after}**"
     where = escape(f"{keys[0]} on {keys[1]}, {keys[2]}")
-    since = f"over the same {count(change.n, 'model')} since {when(started)}"
+    models = "one model" if change.n == 1 else f"the same {count(change.n, 'model')}"
     why = escape(answers.change_word(change, baseline))
-    return f"Speedup of **{escape(name)}** over {escape(baseline)} {moved} in {where}, {since}: {why}"
+    speedup = f"Speedup of **{escape(name)}** over {escape(baseline)} {moved} in {where}"
+    return f"{speedup}, over {models} since {when(started)} ({why})"
 
 
 def _changes(view: View, before: str, wanted: tuple[str, ...]) -> dict[tuple[Any, ...], SpeedupChange | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -154,6 +155,7 @@ def test_the_leading_process_says_who_it_is_before_its_command_begins(tmp_path):
     place = folder.AttemptFolder(tmp_path)
     place.make({"argv": ["x"], "cwd": "/", "devices": [], "timeout_s": 1.0, "grace_s": 1.0})
     script = """
+import select
 import sys
 from pathlib import Path
 from runner.jobs import folder, shim
@@ -247,12 +249,12 @@ def test_what_is_killed_is_tried_again_and_leaves_no_process(desk, victim):
 
 def test_the_end_wakes_the_worker(desk):
     """The leading process's descriptor becomes readable: nobody has to look now and then."""
-    lab = Lab(desk, "import time; time.sleep(0.2)")
+    go = desk.home / "go"
+    lab = Lab(desk, f"import pathlib, time\nwhile not pathlib.Path({str(go)!r}).exists(): time.sleep(0.02)")
     lab.submit()
     lab.worker.step()
     [descriptor] = lab.worker.executor.descriptors()
-    import select
-
+    go.touch()
     assert select.select([descriptor], (), (), PATIENCE_S)[0] == [descriptor]
     lab.until("done")
     assert lab.worker.executor.descriptors() == ()

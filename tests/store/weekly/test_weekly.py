@@ -239,9 +239,9 @@ def test_since_names_a_run_or_a_time(con, since):
 
 
 def test_a_word_that_names_no_run_is_a_usage_error(con):
-    with pytest.raises(UsageError, match="no run, environment or backend"):
+    with pytest.raises(UsageError, match="not a run, environment or backend"):
         weekly_report(con, since="yesterday")
-    with pytest.raises(UsageError, match="no run, environment or backend"):
+    with pytest.raises(UsageError, match="not a run, environment or backend"):
         weekly_report(con, ["nothing"])
 
 
