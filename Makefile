@@ -14,13 +14,17 @@ export PYTHONDONTWRITEBYTECODE :=
 # Compilers and browsers take all cores for themselves: more than two at once would only get in each other's way.
 # Files run in the order that tests/conftest.py gives them, the long ones first.
 TESTS = $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(if $(SEED),--randomly-seed=$(SEED)) $(PYTEST_ARGS)
-# Of what `make faults` runs: what takes no loop of kills, and beside it what is tried in places of its own.
-FAULTS = $(addprefix tests/faults/test_,hostile_input.py damaged_store.py bombs.py leftovers.py clock.py concurrent_ingest.py unruly.py kill.py) \
-	tests/dashboard/test_store_gone.py tests/dashboard/test_refused.py tests/runner/notices/test_webhook.py tests/runner/jobs/test_bounded_work.py \
-	tests/runner/jobs/cluster/test_ray_api.py
+# What `make faults` runs beside its loops of kills: what tries to break something, wherever its place is.
+FAULTS = $(addprefix tests/faults/test_,hostile_input.py damaged_store.py properties.py bombs.py leftovers.py clock.py clock_set.py \
+	concurrent_ingest.py unruly.py outcomes.py kill.py) \
+	$(addprefix tests/dashboard/test_,store_gone.py refused.py login.py markup.py \
+	routes.py::test_where_a_login_is_configured_a_route_answers_only_who_signed_in \
+	jobs_page.py::test_where_launching_is_off_every_button_says_so_and_nothing_is_planned) \
+	tests/runner/notices/test_webhook.py tests/runner/jobs/test_bounded_work.py tests/runner/jobs/cluster/test_ray_api.py
+TOLD_PYTEST = XLABENCH_FAULTS=$(TOLD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run smoke report serve test test-all test-fast lint format bench docs screenshots faults trust clean
+.PHONY: help setup run smoke report serve test test-all test-fast lint format bench docs screenshots faults faults-jobs faults-others trust clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -74,13 +78,20 @@ docs: $(READY) ## docs/schema.md from the database, docs/definitions.md from the
 screenshots: $(READY) ## docs/images: every page over the runs in tests/data/review and operators
 	@$(BIN)/python tests/browser/screenshots.py
 
-faults: $(READY) ## bad files, damaged stores, bombs, clocks, and kills of everything that runs; writes docs/reliability.md: two hours
+faults: $(READY) ## bad files, damaged stores, bombs, clocks, and kills of everything that runs; writes docs/reliability.md: an hour
 	@mkdir -p $(dir $(TOLD)) && rm -f $(TOLD)
-	@XLABENCH_FAULTS=$(TOLD) $(BIN)/python -m pytest $(FAULTS) $(PYTEST_ARGS)
-	@XLABENCH_FAULTS=$(TOLD) XLABENCH_KILLS=200 $(BIN)/python -m pytest tests/faults/test_ingest_kill.py $(PYTEST_ARGS)
-	@XLABENCH_FAULTS=$(TOLD) XLABENCH_START_KILLS=50 $(BIN)/python -m pytest tests/faults/test_start_kills.py $(PYTEST_ARGS)
-	@XLABENCH_FAULTS=$(TOLD) XLABENCH_JOB_KILLS=50 XLABENCH_TRUE_WITHIN_S=10 $(BIN)/python -m pytest tests/faults/test_jobs.py tests/runner/jobs/cluster/test_ray_many.py $(PYTEST_ARGS)
+	@$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=line faults-jobs faults-others
 	@$(BIN)/python tools/reliability.py $(TOLD)
+
+faults-jobs: $(READY)
+	@XLABENCH_JOB_KILLS=50 XLABENCH_TRUE_WITHIN_S=10 $(TOLD_PYTEST) tests/faults/test_jobs.py $(PYTEST_ARGS)
+
+# Beside the kills of jobs, on the second core.
+faults-others: $(READY)
+	@XLABENCH_KILLS=200 $(TOLD_PYTEST) tests/faults/test_ingest_kill.py $(PYTEST_ARGS)
+	@XLABENCH_START_KILLS=50 $(TOLD_PYTEST) tests/faults/test_start_kills.py $(PYTEST_ARGS)
+	@$(TOLD_PYTEST) $(FAULTS) $(PYTEST_ARGS)
+	@$(TOLD_PYTEST) tests/runner/jobs/cluster/test_ray_many.py $(PYTEST_ARGS)
 
 trust: $(READY) ## how often verdicts are wrong: an hour and a half on an idle machine; measured parts are kept
 	@$(BIN)/python tests/performance/trust.py --home $(HOME_DIR)/trust

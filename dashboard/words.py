@@ -50,12 +50,14 @@ STATUS_WORDS: dict[str, str] = {
 
 _QUOTED = re.compile(r"(`[\w ./=-]+`)")
 """Code in which no character means anything else."""
+_END_OF_LINE = re.compile(r"[\r\n]")
+"""What markdown takes for one: behind it a row of `=` makes a heading of what stands above."""
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")
 
 
 def escape(text: object) -> str:
     """Return text that markdown shows as it is: no emphasis, link, formula, icon or HTML comes of it."""
-    return _MARKDOWN.sub(r"\\\1", str(text).replace("\n", " "))
+    return _MARKDOWN.sub(r"\\\1", _END_OF_LINE.sub(" ", str(text)))
 
 
 def error_text(message: object) -> str:

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "reliability.md"
 COUNTS = ("tries", "lost", "doubled", "orphaned", "leaked")
-COLUMNS = ("fault", *COUNTS, "outcome")
+COLUMNS = ("fault", *COUNTS, "message")
 HEAD = """# Reliability
 
-What is done to xlabench by `make faults`, and what became of it. Each row is asserted by a test, most of them under
-`tests/faults`; `make test` runs a short form of each. *Lost* and *doubled* are records or jobs, *orphaned* are
-processes, *leaked* are folders and files that stay behind.
+This table says what `make faults` does to xlabench, and what became of it. A test asserts each row; most of them are
+under `tests/faults`. `make test` runs a short form of each. *Lost* and *doubled* count records or jobs, *orphaned*
+counts processes, and *leaked* counts folders and files that stay behind. What is drawn is drawn with a fixed seed.
 
-Written by `make faults` on {date}, on {machine}.
+`make faults` wrote it on {date}, on {machine}. The load average was {load:.0f}.
 
 """
 
@@ -36,16 +36,20 @@ def main(told: Path) -> None:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     kernel = f"{platform.system()} {platform.release()} {platform.machine()}"
     machine = f"{kernel}, {os.cpu_count()} cores, {memory:.0f} GiB"
-    text = HEAD.format(date=f"{datetime.now(UTC):%Y-%m-%d}", machine=machine) + "\n".join(lines) + "\n"
+    text = (
+        HEAD.format(date=f"{datetime.now(UTC):%Y-%m-%d}", machine=machine, load=os.getloadavg()[2])
+        + "\n".join(lines)
+        + "\n"
+    )
     DOCUMENT.write_text(text, encoding="utf-8")
     print("\n".join(lines))
 
 
 def summed(told: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one row for each fault and outcome; what was tried in several parts is added up."""
+    """Return one row for each fault and message; what was tried in several parts is added up."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for row in told:
-        found = rows.setdefault((row["fault"], row["outcome"]), row | dict.fromkeys(COUNTS, 0))
+        found = rows.setdefault((row["fault"], row["message"]), row | dict.fromkeys(COUNTS, 0))
         for name in COUNTS:
             found[name] += row[name]
     return list(rows.values())

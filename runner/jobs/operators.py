@@ -106,7 +106,7 @@ def check_operator(operator: Operator, where: str) -> None:
             raise UsageError(f"{where}: a job does not accept the text {text[:80]!r}.")
     size = sum(map(_bytes, tensors))
     if size > _MOST_BYTES:
-        raise UsageError(f"{where}: its tensors have {size} bytes, but a job allows at most {_MOST_BYTES} per call.")
+        raise UsageError(f"{where}: its tensors have more than the {_MOST_BYTES} bytes that a job allows per call.")
 
 
 def check_source(used_by: UsedBy | None, where: str) -> None:

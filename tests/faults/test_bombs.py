@@ -23,12 +23,12 @@ BYTES = 2**26
 MOST_GROWTH = 300 * 2**20
 
 
-def packed(path, beginning, chunk):
+def packed(path, beginning, chunk, size=BYTES):
     """Write beginning and chunks, 64 MiB, compressed: some kilobytes."""
     kind = {".zst": "zstd", ".gz": "gzip"}[path.suffix]
     with pa.CompressedOutputStream(pa.OSFile(str(path), "wb"), kind) as stream:
         stream.write(beginning)
-        for _ in range(BYTES // 2**20):
+        for _ in range(size // 2**20):
             stream.write(chunk * (2**20 // len(chunk)))
     return path
 

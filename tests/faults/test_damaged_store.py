@@ -3,7 +3,6 @@
 import shutil
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from store import query
@@ -11,11 +10,11 @@ from store.database import snapshot
 from store.database.owner import WORK
 from store.errors import NoSnapshot, StorageError, StoreError
 from store.ingest import ingest
+from tests.faults.hostile import property_of
 from tests.faults.told import tell
 from tests.store.contents import contents
 from tests.store.factory import make_record, write_run
 
-SEED = 22
 thorough = (pytest.mark.slow, pytest.mark.thorough)
 KINDS = ("empty", "cut", "zeroed", "flipped", "text")
 
@@ -57,24 +56,13 @@ def whole(tmp_path_factory):
     return home
 
 
+@pytest.mark.timeout(3000)
 @pytest.mark.parametrize("examples_n", [6, pytest.param(150, marks=thorough)])
 def test_whatever_is_written_over_the_next_ingest_makes_the_index_whole(tmp_path_factory, whole, examples_n):
     before = contents(whole / "store")
 
-    @seed(SEED)
-    @settings(
-        max_examples=examples_n,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(
-        files=st.sampled_from(["snapshot", "snapshot", "work", "both"]),
-        kind=st.sampled_from(KINDS),
-        share=st.floats(0, 1),
-    )
-    def body(files, kind, share):
+    def body(drawn):
+        files, kind, share = drawn
         store = tmp_path_factory.mktemp("damaged") / "store"
         shutil.copytree(whole / "store", store)
         ingest([whole / "runs"], store)  # what was copied is no longer what was published
@@ -89,7 +77,8 @@ def test_whatever_is_written_over_the_next_ingest_makes_the_index_whole(tmp_path
         assert snapshot.is_intact(store)
         shutil.rmtree(store)
 
-    body()
+    files = st.sampled_from(["snapshot", "snapshot", "work", "both"])
+    property_of(body, st.tuples(files, st.sampled_from(KINDS), st.floats(0, 1)), examples_n)
     tell("snapshot or working database written over", examples_n, "one sentence, whole after the next ingest")
 
 

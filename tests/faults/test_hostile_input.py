@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from store import query
@@ -21,21 +20,7 @@ from tests.store.factory import make_record, write_run
 from tests.store.peer_records import peer_record
 from tests.store.relations import RELATIONS
 
-SEED = 22
-"""What is drawn is the same each time; a new seed finds new faults, and what it finds is added to `FOUND`."""
 thorough = (pytest.mark.slow, pytest.mark.thorough)
-
-
-def property_of(body, strategy, examples_n):
-    """Run a test over so many examples."""
-    drawn = settings(
-        max_examples=examples_n,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],  # to find a smaller example takes minutes, and the whole one is printed
-        suppress_health_check=list(HealthCheck),
-    )
-    seed(SEED)(drawn(given(strategy)(body)))()
 
 
 def read_everything(snapshot):
@@ -45,6 +30,7 @@ def read_everything(snapshot):
             con.execute(f"SELECT * FROM {relation}").fetchall()
 
 
+# What a new seed of `hostile.SEED` finds is added here.
 FOUND = {
     "half of a surrogate pair where no text belongs": json.dumps(
         peer_record(load_time_s=float("nan")) | {"findings": "\ud800"}
@@ -64,6 +50,7 @@ def test_what_once_ended_an_ingest_is_rejected_with_its_place(tmp_path, name):
     assert report.rejected[0].line_number == 2
     assert report.rejected[0].byte_offset == len(good) + 1
     assert report.rejected[0].reason
+    tell("lines that once ended an ingest", 1, "rejected with line, offset and reason; what is beside them is read")
 
 
 def test_a_second_record_of_an_id_is_rejected_whatever_the_first_holds(tmp_path):
@@ -75,13 +62,25 @@ def test_a_second_record_of_an_id_is_rejected_whatever_the_first_holds(tmp_path)
     assert report.records_n + report.known_n + len(report.rejected) == 3
     assert report.records_n == 1
     assert report.exit_code == 3
+    tell("a second record of an id, with an integer of 5,000 digits", 1, "one is read, the other rejected or known")
 
 
+INGESTED_N = 200
+"""Lines of one file: more than one example has room for."""
+
+
+@pytest.mark.timeout(3000)
 @pytest.mark.parametrize("examples_n", [2, pytest.param(250, marks=thorough)])
 def test_every_line_is_read_or_rejected(tmp_path_factory, examples_n):
-    counts = Counter()
+    counts, waiting = Counter(), []
 
-    def body(lines):
+    def body(drawn):
+        waiting.extend(drawn)
+        if len(waiting) >= INGESTED_N:
+            look(waiting)
+            waiting.clear()
+
+    def look(lines):
         folder = tmp_path_factory.mktemp("lines")
         (folder / "results.jsonl").write_bytes(b"".join(line + b"\n" for line in lines))
         report = ingest([folder], folder / "store")
@@ -91,10 +90,13 @@ def test_every_line_is_read_or_rejected(tmp_path_factory, examples_n):
         read_everything(report.snapshot)
         counts.update(lines=len(lines), read=report.records_n + report.known_n, rejected=len(report.rejected))
 
-    property_of(body, hostile.lines(40, 40), examples_n)
+    hostile.property_of(body, hostile.lines(40, 40), examples_n)
+    if waiting:
+        look(waiting)
     tell("hostile lines of a results.jsonl", counts["lines"], f"{counts['read']} read, {counts['rejected']} rejected")
 
 
+@pytest.mark.timeout(3000)
 @pytest.mark.parametrize("kind", [pytest.param(kind, marks=thorough) for kind in hostile.FILES])
 def test_every_file_is_read_or_rejected(tmp_path_factory, kind):
     files = st.lists(hostile.FILES[kind], min_size=25, max_size=25)
@@ -128,7 +130,7 @@ def _outcomes_of(tmp_path_factory, strategy, examples_n):
         read_everything(report.snapshot)
         counts.update(outcomes)
 
-    property_of(body, strategy, examples_n)
+    hostile.property_of(body, strategy, examples_n)
     return counts
 
 
@@ -153,6 +155,7 @@ def test_a_line_of_param_that_is_none_leaves_the_others(tmp_path, name):
     assert report.records_n + len(report.rejected) == 3
     assert report.records_n >= 2
     assert [line.line_number for line in report.rejected] in ([2], [])
+    tell("lines of PARAM that once ended an ingest", 1, "read, or rejected with the line; the others are read")
 
 
 def test_files_that_cannot_be_opened_are_named_and_the_others_are_read(tmp_path):
@@ -166,6 +169,7 @@ def test_files_that_cannot_be_opened_are_named_and_the_others_are_read(tmp_path)
     assert [line.reason for line in report.rejected] == ["its name is not UTF-8: rename it"]
     with pytest.raises(NoSuchSource, match="is no file"):
         ingest([tmp_path / "pipe.jsonl"], tmp_path / "store")
+    tell("files that cannot be opened, or are none", 4, "named or left out; the others are read")
 
 
 def test_what_may_not_be_read_is_named_and_the_others_are_read():
@@ -189,6 +193,7 @@ def test_what_may_not_be_read_is_named_and_the_others_are_read():
         child.join(120)
         (folder / "closed").chmod(0o755)
         assert child.exitcode == 0
+    tell("a folder and a file without the right to read them", 2, "named; the others are read")
 
 
 def _ingest_as_nobody(folder):

@@ -20,6 +20,7 @@ from store.errors import StateError
 from store.state import marks
 from store.state.database import BACKUPS, check, keep_backup, opened
 from tests.faults.told import tell
+from tests.tiers import first_of
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 11, 23, 6, tzinfo=UTC)
@@ -32,11 +33,13 @@ def on_a_small_disk(folder, *words):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
 
 
-def test_a_full_disk_ends_a_run_with_a_sentence(tmp_path):
+@pytest.mark.parametrize("kilobytes", first_of([190, 0, 100, 150, 180, 195, 199]))
+def test_a_full_disk_ends_a_run_with_a_sentence(tmp_path, kilobytes):
+    """It is full at once, or while results are written."""
     if shutil.which("unshare") is None or on_a_small_disk(tmp_path, "true").returncode:
         pytest.skip("this system lets nobody mount a small disk")
     words = ["run", "--suite-name", "dummy", "--accelerator", "cpu", "--repeat", "6", "--home", str(tmp_path)]
-    fill = f'head -c 190k /dev/zero > "{tmp_path}/filled"; exec "$@"'
+    fill = f'head -c {kilobytes}k /dev/zero > "{tmp_path}/filled"; exec "$@"'
     done = on_a_small_disk(tmp_path, "sh", "-c", fill, "sh", sys.executable, "-m", "xlabench", *words)
     assert "Traceback" not in done.stderr
     assert done.returncode in (1, 3)
@@ -74,11 +77,16 @@ def test_a_loop_of_links_is_no_artifact(tmp_path):
     (tmp_path / "artifacts" / "a").symlink_to(tmp_path / "artifacts" / "b")
     (tmp_path / "artifacts" / "b").symlink_to(tmp_path / "artifacts" / "a")
     assert artifacts._inside(tmp_path / "artifacts", tmp_path / "artifacts" / "a") is None
+    tell("a loop of links among artifacts", 1, "no artifact: 404")
 
 
 @pytest.fixture
 def state(tmp_path):
-    path = tmp_path / "state.sqlite"
+    return made_state(tmp_path)
+
+
+def made_state(folder):
+    path = folder / "state.sqlite"
     at = NOW.replace(tzinfo=None)
     marks.add(path, marks.Mark(marked_at=at, text="new driver", who="ann", created_at=at))
     with opened(path) as con:
@@ -96,6 +104,7 @@ def test_what_people_typed_is_for_its_owner_alone(state):
     with opened(state):
         pass
     assert stat.S_IMODE(state.stat().st_mode) == 0o600
+    tell("state.sqlite made, and opened for others", 2, "its mode is 0600")
 
 
 def test_it_is_copied_once_a_day_and_a_week_of_copies_stays(state):
@@ -107,6 +116,7 @@ def test_it_is_copied_once_a_day_and_a_week_of_copies_stays(state):
     ]
     assert {stat.S_IMODE(each.stat().st_mode) for each in kept} == {0o600}
     check(kept[-1])
+    tell("nine days of a worker with state.sqlite", 9, "a copy a day, the last seven are kept")
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])

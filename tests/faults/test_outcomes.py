@@ -13,6 +13,7 @@ import pytest
 from runner import processes
 from tests import warm
 from tests.faults.faulty_suite import NAMES
+from tests.faults.told import tell
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 
@@ -59,6 +60,7 @@ def test_failure_is_a_record(records: dict[str, dict], model: str, status: str, 
     assert part in record["error"]["message"]
     assert part in record["metrics"]["error"]
     assert record["verification_code"] == "VERIFIER_DIDNT_RUN"
+    tell("models that raise, exit, segfault, hang, are deaf to SIGTERM or eat memory", 1, "a record that says so")
 
 
 def test_an_error_while_compiling_is_one_of_the_compiler(tmp_path: Path) -> None:

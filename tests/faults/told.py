@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 
-def tell(fault: str, tries: int, outcome: str, *, lost: int = 0, doubled: int = 0, orphaned: int = 0, leaked: int = 0):
+def tell(fault: str, tries: int, message: str, *, lost: int = 0, doubled: int = 0, orphaned: int = 0, leaked: int = 0):
     """Keep one row, where somebody asked for the table; the test has asserted what it says."""
     place = os.environ.get("XLABENCH_FAULTS")
     row = {
@@ -17,7 +17,7 @@ def tell(fault: str, tries: int, outcome: str, *, lost: int = 0, doubled: int = 
         "doubled": doubled,
         "orphaned": orphaned,
         "leaked": leaked,
-        "outcome": outcome,
+        "message": message,
     }
     if place:
         with Path(place).open("a", encoding="utf-8") as file:

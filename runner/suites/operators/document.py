@@ -85,8 +85,11 @@ def of_text(text: Text) -> Document:
     """
     try:
         content = json.loads(text.text)
-    except json.JSONDecodeError as error:
-        raise Place(file=text.file).error(f"it is not valid JSON ({error})") from None
+        json.dumps(content, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise Place(file=text.file).error("a text in it holds half of a surrogate pair, which is no text") from None
+    except ValueError as error:  # an integer of thousands of digits is no JSONDecodeError
+        raise Place(file=text.file).error(f"it is not valid JSON ({str(error).partition(';')[0]})") from None
     except RecursionError:
         raise Place(file=text.file).error("it is nested too deeply") from None
     return parse(content, text.file)

@@ -49,6 +49,20 @@ def test_a_costly_configuration_is_refused_in_seconds(monkeypatch, name):
     tell("configurations of operators that expand without end", 1, "refused in seconds")
 
 
+@pytest.mark.parametrize(
+    ("shape", "why"),
+    [
+        ('"\\ud800"', "half of a surrogate pair"),
+        ("9" * 5000, "not valid JSON"),
+        (", ".join(["9" * 400] * 20), "bytes that a job allows"),
+    ],
+)
+def test_what_msgspec_or_python_cannot_hold_is_said(shape, why):
+    text = configuration({"input": [{"args": [TENSOR]}]}).replace("[2]", f"[{shape}]")
+    with pytest.raises(UsageError, match=why):
+        check_configurations([text])
+
+
 def test_an_empty_input_is_an_error():
     with pytest.raises(UsageError, match="input: it is empty: no case comes of it"):
         check_configurations([configuration({"input": []})])
