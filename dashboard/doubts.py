@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import streamlit as st
+
 from dashboard.rows import each
-from dashboard.words import count, escape, missing
+from dashboard.tables import Column
+from dashboard.words import STATUS_WORDS, count, escape, missing
 from store.verification import UNVERIFIED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import pandas as pd
 
 DISTURBED, UNSTEADY, UNCHECKED, NOT_RUN = "disturbed", "never steady", "not verified", "not run"
 MARKS = {DISTURBED: "⚠", UNSTEADY: "⚠", UNCHECKED: "°", NOT_RUN: "∅"}
@@ -21,6 +26,11 @@ TO_DO = {
     UNCHECKED: "run with `--verify`",
 }
 """Doubt → what to do, in the order of how much it matters."""
+
+
+COLUMN = Column("Doubt", help="What speaks against the result; the page's first line says what to do about it.")
+"""Of tables whose rows are results, filled by `marked`."""
+_FACTS = ["status", "ran", "verification_code"]
 
 
 class Doubts(NamedTuple):
@@ -56,6 +66,33 @@ def marks(row: Any) -> str:
     return "".join(dict.fromkeys(MARKS[kind] for kind in of_row(row)))
 
 
+def marked(rows: pd.DataFrame) -> pd.DataFrame:
+    """Add column `doubt` to results: marks and words, None where nothing speaks against one."""
+    found: list[Any] = [
+        ", ".join(f"{MARKS[kind]} {kind}" for kind in of_row(row)) or None for row in each(rows[_FACTS])
+    ]
+    return rows.assign(doubt=found)
+
+
+def knows(rows: pd.DataFrame) -> bool:
+    """Tell whether rows have what `marked` needs."""
+    return set(_FACTS) <= set(rows.columns)
+
+
+def on_points(rows: Iterable[Any]) -> list[str]:
+    """Return the marks of points, none where all would be the same: the page's first line says it once."""
+    found = [marks(row) for row in rows]
+    return found if len(set(found)) > 1 else [""] * len(found)
+
+
+def legend(drawn: Iterable[str]) -> None:
+    """Say what the marks beside points mean, where there are any."""
+    seen = "".join(drawn)
+    words = [f"{mark} {' or '.join(kind for kind in MARKS if MARKS[kind] == mark)}" for mark in dict.fromkeys(seen)]
+    if words:
+        st.caption(f"Marks beside points: {', '.join(words)}.")
+
+
 def counted(rows: Iterable[Any]) -> Doubts:
     """Count the results of a view by what speaks against them."""
     every = list(rows)
@@ -69,10 +106,15 @@ def _unchecked(row: Any) -> bool:
     return bool(row.ran and (missing(code) or code in UNVERIFIED))
 
 
+def _has(status: str) -> Any:
+    """Return what tells whether a row has a status, as the store calls it or in words."""
+    return lambda row: row.status in (status, STATUS_WORDS[status])
+
+
 _SIGNS = {
-    NOT_RUN: lambda row: row.status == "not_run",
-    DISTURBED: lambda row: row.status == "disturbed",
-    UNSTEADY: lambda row: row.status == "never_steady",
+    NOT_RUN: _has("not_run"),
+    DISTURBED: _has("disturbed"),
+    UNSTEADY: _has("never_steady"),
     UNCHECKED: _unchecked,
 }
 

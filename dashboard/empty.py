@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import filters
+from dashboard import filters, settings
 from dashboard.words import count, error_text, escape, listed
 
 if TYPE_CHECKING:
@@ -32,15 +33,16 @@ def store(title: str, store_dir: Path, imports: int) -> None:
         )
     else:
         st.markdown("**No results yet.** This page fills itself as soon as one of these commands has stored a run:")
+    home = shlex.quote(str(settings.home()))
     with st.container(width=720):
         st.markdown("1. Measure the small models that need no download, under every backend this machine has:")
-        st.code("make run", language="bash")
+        st.code(f"make run HOME_DIR={home}", language="bash")
         st.markdown("2. Measure models of your choice:")
-        st.code("xlabench run --suite-name timm_models --filter resnet18", language="bash")
+        st.code(f"xlabench run --home {home} --suite-name timm_models --filter resnet18", language="bash")
         st.markdown(
             "3. Read results that exist already: run folders, or a `results.jsonl` of PyTorch/XLA's benchmark runner:"
         )
-        st.code("xlabench ingest PATH", language="bash")
+        st.code(f"xlabench ingest --home {home} PATH", language="bash")
         st.caption("The page looks for new results every few seconds; no restart is needed. Store folder:")
         st.code(str(store_dir), language=None)
 

@@ -32,14 +32,14 @@ class Estimate:
         if not self.known_n:
             return "How long it takes is not known: the store has no history of these models."
         duration = seconds(self.seconds) if self.seconds < 100 else f"{self.seconds / 60:.0f} min"  # noqa: PLR2004 - as a clock
-        text = f"About **{duration}**, from {count(self.records_n, 'record')} of the same models and tests"
+        text = f"About **{duration}**, from {count(self.records_n, 'record')} of the same models, tests and backends"
         if self.unknown_n:
             text += f"; {count(self.unknown_n, 'more experiment')} without history not counted in"
         return text
 
 
 def estimate(shown: str | None, entries: Sequence[PlanEntry], processes: int) -> Estimate:
-    """Add up the median seconds per record of the same suite, model, test and accelerator.
+    """Add up the median seconds per record of the same suite, model, test, accelerator and backend.
 
     Args:
         shown: the snapshot; None: there is none.
@@ -50,7 +50,7 @@ def estimate(shown: str | None, entries: Sequence[PlanEntry], processes: int) ->
     total, records, found = 0.0, {}, 0
     for entry in entries:
         config = entry.config
-        kind = (config.suite_name, config.model_name, config.test, config.accelerator)
+        kind = (config.suite_name, config.model_name, config.test, config.accelerator, entry.variant)
         if kind in known:
             median_s, records[kind] = known[kind]
             total += median_s * processes
@@ -61,6 +61,6 @@ def estimate(shown: str | None, entries: Sequence[PlanEntry], processes: int) ->
 def _known(shown: str) -> dict[tuple[str, ...], tuple[float, int]]:
     frame: pd.DataFrame = query.select(snapshot.connection(shown), data.sql("seconds_per_record"))
     return {
-        (row.suite, row.model, row.test, row.accelerator): (float(row.seconds), int(row.records_n))
+        (row.suite, row.model, row.test, row.accelerator, row.variant): (float(row.seconds), int(row.records_n))
         for row in each(frame)
     }

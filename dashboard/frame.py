@@ -38,8 +38,15 @@ def head(title: str, view: View, answers: Sequence[str], results: int, *, baseli
     if len(answers) > ANSWERS_SHOWN:
         listed.append(f"- and {count(len(answers) - ANSWERS_SHOWN, 'more series', 'more series')} {more}")
     if listed:
-        st.markdown("\n".join(listed))
-    st.caption(" · ".join(_origin(view, results, baseline=baseline)))
+        with st.container(key="answers"):
+            st.markdown("\n".join(listed))
+    origin(_origin(view, results, baseline=baseline))
+
+
+def origin(parts: Sequence[str]) -> None:
+    """Draw where the numbers come from; slides end with it."""
+    with st.container(key="origin"):
+        st.caption(" · ".join(parts))
 
 
 def name(title: str, view: View, run_id: str | None = None) -> None:
@@ -75,10 +82,12 @@ def _chips(view: View) -> None:
 
 
 def _link(view: View) -> None:
-    """Offer the address of the view, to copy."""
-    with st.popover("Link", icon=":material/link:", type="tertiary", key="link", width="content"):
+    """Offer the address of the view, to copy, and its deck."""
+    with st.popover("Share", icon=":material/link:", type="tertiary", key="link", width="content"):
         st.caption("It opens this view, of this run, also when newer ones have come.")
         st.code(links.here(view), language=None, wrap_lines=True)
+        st.caption("Its sentences and charts as slides, in one HTML file:")
+        st.html('<button class="xl-deck" type="button">Save the deck</button>')
 
 
 def _origin(view: View, results: int, *, baseline: bool) -> list[str]:

@@ -31,6 +31,7 @@ STATUS_COLOURS: dict[str, str] = {
 FAILED_COLOUR = "#D2492A"
 
 NEUTRAL = "#8A8A8A"
+DOUBT = STATUS_COLOURS["disturbed"]
 
 
 def colour(backend: str) -> str:

@@ -21,10 +21,22 @@ if TYPE_CHECKING:
     from streamlit.elements.lib.column_types import ColumnConfig
 
 Kind = Literal[
-    "text", "ratio", "small ratio", "ms", "seconds", "number", "decimal", "MiB", "percent", "time", "verdict", "line"
+    "text",
+    "code",
+    "ratio",
+    "small ratio",
+    "ms",
+    "seconds",
+    "number",
+    "decimal",
+    "MiB",
+    "percent",
+    "time",
+    "verdict",
+    "line",
 ]
-"""`verdict`: text that begins with the sign of one (`verdicts.text`), never pinned, as the browser draws pinned columns
-pale; `line`: a list of numbers."""
+"""`code`: text that is never cut; `verdict`: text that begins with the sign of one (`verdicts.text`), never
+pinned, as the browser draws pinned columns pale; `line`: a list of numbers."""
 
 _FORMATS: dict[str, str] = {
     "ratio": f"%.2f{TIMES}",
@@ -200,7 +212,7 @@ def _displayed(values: pd.Series, column: Column) -> pd.Series:
         factor = _SCALES.get(column.kind, 1) if column.scale is None else column.scale
         numbers: pd.Series = pd.to_numeric(values)
         return numbers if factor == 1 else numbers * factor
-    if column.kind in ("text", "verdict") and DASH in values.tolist():
+    if column.kind in ("text", "code", "verdict") and DASH in values.tolist():
         return values.mask(values == DASH)  # the table's own dash, which stands back
     return values
 

@@ -37,9 +37,9 @@ def entries() -> list[Entry]:
 
 
 def word(standing: Standing) -> str:
-    """Return the state as sign and words."""
+    """Return the state as sign and words; of an address, the last part."""
     if standing.state == "filed":
-        return f"● filed as {standing.reference}"
+        return f"● filed as {str(standing.reference).rstrip('/').rpartition('/')[2]}"
     return STATE_WORDS[standing.state]
 
 

@@ -57,7 +57,7 @@ class Wish(NamedTuple):
     """As of `tables.Column`."""
     pinned: bool
     at_least: int
-    """Pixels."""
+    """Pixels, also where texts make room."""
 
 
 def fitted(shown: pd.DataFrame, wishes: Mapping[str, Wish], formats: Mapping[str, str], room: int) -> dict[str, int]:
@@ -104,7 +104,9 @@ def _texts(values: pd.Series, wish: Wish, formats: Mapping[str, str]) -> list[st
 def _levelled(widths: Mapping[str, int], texts: list[str], room: int, wishes: Mapping[str, Wish]) -> dict[str, int]:
     """Return widths of texts, the longest cut to one level, so that all columns fit, as far as they can."""
     room -= sum(width for name, width in widths.items() if name not in texts)
-    least = {name: max(SHORTEST_PX, int(text_px(wishes[name].label)) + _PADDING_PX) for name in texts}
+    least = {
+        name: max(SHORTEST_PX, int(text_px(wishes[name].label)) + _PADDING_PX, wishes[name].at_least) for name in texts
+    }
     found = {name: widths[name] for name in texts}
     for level in range(LONGEST_PX, 0, -_STEP_PX):
         if sum(found.values()) <= room:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from dashboard import palette
+from dashboard.charts import drawing
 from dashboard.charts.legends import legend
 from dashboard.words import TIMES
 
@@ -207,6 +208,12 @@ def names_px(most: int) -> Any:
 def pick() -> alt.Parameter:
     """Return the selection of a chart whose points open their model (`screens.opening`)."""
     return alt.selection_point(name=PICKED, fields=MODEL_FIELDS, empty=False)
+
+
+def doubt_marks(x: alt.X, **place: Any) -> alt.Chart:
+    """Return the marks of points that something speaks against, of column `doubt`: beside each, in its colour."""
+    base = drawing.points().transform_filter("datum.doubt").mark_text(dx=11, dy=-5, fontSize=12, color=palette.DOUBT)
+    return base.encode(x=x, text="doubt:N", **{name: each for name, each in place.items() if name != "color"})
 
 
 def model_axis(label_px: int = LABEL_PX) -> alt.Y:

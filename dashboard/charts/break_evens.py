@@ -22,16 +22,23 @@ def scatter(frame: pd.DataFrame, baseline: str) -> Drawing:
     """Draw one mark per result; a hollow one never earns its compile time.
 
     Args:
-        frame: columns model, suite, test, variant, backend, speedup, wait (seconds, > 0), pays, outcome, label, waits.
+        frame: columns model, suite, test, variant, backend, speedup, wait (seconds, > 0), pays, outcome, label, waits,
+            doubt.
         baseline: name of the baseline, for the axis title.
     """
-    spec = _spec(drawing.pairs(frame), axes.ratio_domain(frame["speedup"]), axes.round_domain(frame["wait"]), baseline)
+    ends = axes.ratio_domain(frame["speedup"]), axes.round_domain(frame["wait"])
+    spec = _spec(drawing.pairs(frame), *ends, baseline, marked=bool(frame["doubt"].any()))
     return Drawing(spec, frame)
 
 
 @lru_cache(maxsize=256)
 def _spec(
-    pairs: tuple[tuple[str, str], ...], ratios: tuple[float, float], waits: tuple[float, float], baseline: str
+    pairs: tuple[tuple[str, str], ...],
+    ratios: tuple[float, float],
+    waits: tuple[float, float],
+    baseline: str,
+    *,
+    marked: bool,
 ) -> dict[str, Any]:
     across = axes.ratio_axis("value", ratios, f"Speedup over {baseline} (log scale; right of 1 is faster)")
     speedup = axes.ratio_axis("speedup", ratios, f"Speedup over {baseline} (log scale; right of 1 is faster)")
@@ -51,7 +58,8 @@ def _spec(
         )
         .add_params(axes.pick())
     )
-    return drawing.specified(layered(one, marks, height=HEIGHT_PX))
+    doubts = [axes.doubt_marks(speedup, y=up)] if marked else []
+    return drawing.specified(layered(one, marks, *doubts, height=HEIGHT_PX))
 
 
 def _tooltip(baseline: str) -> list[alt.Tooltip]:

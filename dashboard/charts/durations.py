@@ -21,28 +21,42 @@ def duration_dots(frame: pd.DataFrame, models: Sequence[str], title: str, *, in_
     """Draw one dot per result.
 
     Args:
-        frame: columns model, suite, test, variant, backend, value (> 0), warm, label, graphs, cache.
+        frame: columns model, suite, test, variant, backend, value (> 0), warm, label, graphs, cache, doubt.
         models: order of the rows.
         title: the metric's name.
         in_seconds: what the values are; else they are counts.
     """
     pairs = drawing.pairs(frame)
     row_px = axes.row_px(len(models), len(pairs))
-    spec = _spec(pairs, axes.round_domain(frame["value"]), row_px, title, in_seconds=in_seconds)
+    spec = _spec(
+        pairs,
+        axes.round_domain(frame["value"]),
+        row_px,
+        title,
+        in_seconds=in_seconds,
+        marked=bool(frame["doubt"].any()),
+    )
     return Drawing(spec, drawing.placed(frame, models))
 
 
 @lru_cache(maxsize=256)
 def _spec(
-    pairs: tuple[tuple[str, str], ...], domain: tuple[float, float], row_px: int, title: str, *, in_seconds: bool
+    pairs: tuple[tuple[str, str], ...],
+    domain: tuple[float, float],
+    row_px: int,
+    title: str,
+    *,
+    in_seconds: bool,
+    marked: bool,
 ) -> dict[str, Any]:
     colour, shape, row = axes.looks(pairs)
     labels = axes.SECONDS if in_seconds else axes.NUMBERS
+    across = axes.log_axis(domain, f"{title} (log scale; left is better)", labels)
     dots = (
         drawing.points()
         .mark_point(size=75, strokeWidth=1.8, opacity=1)
         .encode(
-            x=axes.log_axis(domain, f"{title} (log scale; left is better)", labels),
+            x=across,
             y=axes.model_axis(),
             yOffset=row,
             color=colour,
@@ -57,4 +71,5 @@ def _spec(
             ],
         )
     )
-    return drawing.specified(layered(dots.add_params(axes.pick()), height=axes.steps(row_px)))
+    doubts = [axes.doubt_marks(across, y=axes.model_axis(), yOffset=row)] if marked else []
+    return drawing.specified(layered(dots.add_params(axes.pick()), *doubts, height=axes.steps(row_px)))

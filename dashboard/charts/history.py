@@ -74,7 +74,6 @@ def lines(
         height: pixels.
         legend: whether the variants are named.
     """
-    days = (frame["started"].max() - frame["started"].min()) / pd.Timedelta(days=1)
     ends = [frame[name] for name in ("value", "low", "high") if name in frame.columns]
     shape = _Shape(
         pairs=tuple(dict.fromkeys(zip(frame["variant"], frame["backend"], strict=True))),
@@ -82,12 +81,18 @@ def lines(
         kind=kind,
         domain=axes.ratio_domain(pd.concat(ends).dropna()) if kind == "ratio" else None,
         spans="low" in frame.columns and bool(frame["low"].notna().any()),
-        days=bool(days > _FEW_DAYS),
+        days=many_days(frame["started"]) or (None if events is None or events.empty else False),
         events=() if events is None else tuple(each for each in _EVENTS if (events["kind"] == each).any()),
         height=height,
         legend=legend,
     )
     return Drawing(_spec(shape), frame, events if shape.events else None)
+
+
+def many_days(started: pd.Series) -> bool | None:
+    """Say whether moments lie so far apart that their days are enough; None where there is only one."""
+    days = (started.max() - started.min()) / pd.Timedelta(days=1)
+    return bool(days > _FEW_DAYS) if days else None
 
 
 class _Shape(NamedTuple):
@@ -98,7 +103,8 @@ class _Shape(NamedTuple):
     kind: Kind
     domain: tuple[float, float] | None
     spans: bool
-    days: bool
+    days: bool | None
+    """Whether an axis of days is enough; None: there is one moment only."""
     events: tuple[str, ...]
     height: int
     legend: bool
@@ -107,7 +113,7 @@ class _Shape(NamedTuple):
 @lru_cache(maxsize=256)
 def _spec(of: _Shape) -> dict[str, Any]:
     colour, shape = _series(of)
-    axis, across = _up(of), _across(days=of.days)
+    axis, across = _up(of), across_time(days=of.days)
     base = drawing.points().encode(x=across, color=colour)
     picked = alt.selection_point(name=PICKED, fields=["run_id"], on="click", toggle="true", clear=False)
     marks = (
@@ -143,8 +149,12 @@ def _series(of: _Shape) -> tuple[alt.Color, alt.Shape]:
     )
 
 
-def _across(*, days: bool) -> alt.X:
+def across_time(*, days: bool | None) -> alt.X:
+    """Return an axis of moments; of one moment, as the ticks of a span of nothing would all say the same."""
     form = "%b %d" if days else "%b %d %H:%M"
+    if days is None:
+        only = alt.Axis(title=None, format=form, formatType="time", labelFontSize=12, labelAngle=0, grid=False)
+        return alt.X("started:O", axis=only)
     axis = alt.Axis(title=None, format=form, labelFontSize=12, labelOverlap=True, grid=False, tickCount=6)
     return alt.X("started:T", axis=axis, scale=alt.Scale(padding=14))
 

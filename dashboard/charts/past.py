@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import altair as alt
 
 from dashboard import palette
+from dashboard.charts import history
 from dashboard.charts.layering import layered
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def line(frame: pd.DataFrame, backend: str) -> alt.LayerChart:
         backend: gives the colour.
     """
     base = alt.Chart(frame).encode(
-        x=alt.X("started:T", axis=alt.Axis(title="Run (UTC)", labelFontSize=12), scale=alt.Scale(padding=20)),
+        x=history.across_time(days=history.many_days(frame["started"])),
         tooltip=[
             alt.Tooltip("run:N", title="Run"),
             alt.Tooltip("started:T", title="Started (UTC)", format="%Y-%m-%d %H:%M"),

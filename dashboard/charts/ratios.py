@@ -22,7 +22,7 @@ def ratio_dots(frame: pd.DataFrame, models: Sequence[str], baseline: str, first:
 
     Args:
         frame: columns model, variant, backend, value, low, high, certain, label, n, latency_ms, baseline_ms; with
-            suite and test, dots can be selected.
+            suite and test, dots can be selected; with doubt, they are marked.
         models: order of the rows; `geomean` may be one of them.
         baseline: name of the baseline, for the axis title.
         first: what the rows are, for the tooltip.
@@ -30,7 +30,9 @@ def ratio_dots(frame: pd.DataFrame, models: Sequence[str], baseline: str, first:
     pairs = drawing.pairs(frame)
     domain = axes.ratio_domain(pd.concat([frame["value"], frame["low"], frame["high"]]).dropna())
     known, opens = "latency_ms" in frame.columns, "suite" in frame.columns
-    spec = _spec(pairs, domain, axes.row_px(len(models), len(pairs)), baseline, first, known=known, opens=opens)
+    marked = "doubt" in frame.columns and bool(frame["doubt"].any())
+    row_px = axes.row_px(len(models), len(pairs))
+    spec = _spec(pairs, domain, row_px, baseline, first, known=known, opens=opens, marked=marked)
     return Drawing(spec, drawing.placed(frame, models))
 
 
@@ -44,6 +46,7 @@ def _spec(
     *,
     known: bool,
     opens: bool,
+    marked: bool,
 ) -> dict[str, Any]:
     title = f"Speedup over {baseline} (log scale; right of 1 is faster)"
     colour, shape, row = axes.looks(pairs)
@@ -72,7 +75,8 @@ def _spec(
     )
     if opens:
         dots = dots.add_params(axes.pick())
-    return drawing.specified(layered(one, intervals, dots, height=axes.steps(row_px)))
+    doubts = [axes.doubt_marks(axes.ratio_axis("value", domain, title), **place)] if marked else []
+    return drawing.specified(layered(one, intervals, dots, *doubts, height=axes.steps(row_px)))
 
 
 def _tooltip(first: str, *, known: bool) -> list[alt.Tooltip]:

@@ -2,7 +2,7 @@
 -- further column costs each change of a filter.
 SELECT
     run_id, experiment_id, environment, record_id, suite, model, test, accelerator, dtype, requested_batch_size, machine_id,
-    optimizer, loss, matmul_precision, workload, backend, variant, status, ran, reason, cache, start, latency_s, steady_n,
+    optimizer, loss, matmul_precision, workload, backend, variant, status, ran, verification_code, reason, cache, start, latency_s, steady_n,
     first_iteration_s, time_to_steady_s, compiler_time_s, compiler_source, compile_peer_s, graphs_number,
     runtime_start_s
 FROM result_rows

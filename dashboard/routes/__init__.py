@@ -1,10 +1,10 @@
-"""What the server answers beside Streamlit's own pages: artifacts, the timeline that shows traces, notices."""
+"""What the server answers itself: the pages' frame, artifacts, the timeline that shows traces, notices."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dashboard.routes import artifact, notices, perfetto
+from dashboard.routes import artifact, notices, pages, perfetto
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,4 +20,5 @@ def routes(hosts: Iterable[str], base: str = "") -> list[BaseRoute]:
         base: path that stands before each of ours.
     """
     named = frozenset(host.lower() for host in hosts)
-    return [artifact.route(named, base), notices.route(named, base), *perfetto.routes(named, base)]
+    own = [artifact.route(named, base), notices.route(named, base), *perfetto.routes(named, base)]
+    return [*own, *pages.routes(base)]

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 LOG = "xlabench.refused"
 _ASKING = ("GET", "HEAD", "OPTIONS")
-_BAD_REQUEST, _SERVER_ERROR = 400, 500
+_BAD_REQUEST, _NOT_FOUND, _SERVER_ERROR = 400, 404, 500
+_LOOKED_FOR = ("/_stcore/health", "/_stcore/host-config")
 _POLICY = 1008
 _LONGEST = 300
 """Characters of one header or address in a line."""
@@ -50,12 +51,18 @@ class Door:
             return
 
         async def telling(message: Message) -> None:
-            if message["type"] == "http.response.start" and _BAD_REQUEST <= message["status"] < _SERVER_ERROR:
+            if message["type"] == "http.response.start" and _is_refusal(scope, message["status"]):
                 self._tell(line(scope, message["status"]))
             await send(message)
 
         app = self._app if scope["method"] in _ASKING else _closed()
         await (_too_costly() if costly else app)(scope, receive, telling)
+
+
+def _is_refusal(scope: Scope, status: int) -> bool:
+    """Tell whether an answer refuses something; Streamlit's page looks for its server below its own path first."""
+    looks = status == _NOT_FOUND and scope["path"].endswith(_LOOKED_FOR)
+    return _BAD_REQUEST <= status < _SERVER_ERROR and not looks
 
 
 def _closed() -> PlainTextResponse:

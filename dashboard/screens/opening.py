@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dashboard import links, tables
+from dashboard import doubts, links, tables
 from dashboard.charts.axes import MODEL_FIELDS, PICKED
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def table(
     sql: str,
     told_once: Sequence[str] = (),
 ) -> None:
-    """Draw rows that each are of one model; a selected one opens it.
+    """Draw rows that each are of one model, with what speaks against each; a selected one opens it.
 
     Args:
         view: what is shown.
@@ -46,9 +46,11 @@ def table(
         sql: statement behind the rows.
         told_once: columns that are left out where they say the same in every row.
     """
+    if doubts.knows(frame):
+        frame, columns = doubts.marked(frame), _with_doubt(columns)
     picked = tables.show(
         frame,
-        tables.without_constant(columns, frame, told_once),
+        tables.without_constant(columns, frame, (*told_once, "doubt")),
         key=key,
         alt=alt,
         file_name=view.file_name(file_name),
@@ -58,3 +60,9 @@ def table(
     if picked is not None and picked < len(frame):
         row = frame.iloc[picked]
         links.go(view, "model", **{field: row[field] for field in MODEL_FIELDS})
+
+
+def _with_doubt(columns: Mapping[str, Column]) -> dict[str, Column]:
+    """Return the columns with that of doubts after those that name a row."""
+    names = {name: column for name, column in columns.items() if column.pinned}
+    return names | {"doubt": doubts.COLUMN} | {name: column for name, column in columns.items() if name not in names}

@@ -8,7 +8,7 @@ import pytest
 
 from dashboard import answers, doubts
 from dashboard.words import TIMES
-from tests.dashboard.opened import seen
+from tests.dashboard.opened import seen, tables
 
 
 def result(model="a", status="ok", code="PASS"):
@@ -35,6 +35,18 @@ def test_one_model_is_named():
 def test_each_page_begins_with_it(demo, page):
     [first, *_] = [each.value for each in seen(demo, page).markdown]
     assert "results: incomplete, 4" in first or "results: " in first
+
+
+@pytest.mark.parametrize("page", ["speedup", "compile-time", "runs"])
+def test_rows_of_results_and_their_files_have_it(demo, page):
+    listed = next(table for table in tables(seen(demo, page)) if "doubt" in table)
+    assert {"\N{WARNING SIGN} never steady", "\N{EMPTY SET} not run"} <= set(listed["doubt"])
+
+
+def test_points_are_marked_only_where_that_tells_them_apart():
+    same = [result("a", code="VERIFIER_SKIPPED"), result("b", code="VERIFIER_SKIPPED")]
+    assert doubts.on_points(same) == ["", ""]
+    assert doubts.on_points([*same, result("c"), result("d", "disturbed")]) == ["°", "°", "", "⚠"]
 
 
 @pytest.mark.parametrize(

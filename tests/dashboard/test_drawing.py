@@ -30,6 +30,7 @@ def points(values, models=("b", "a"), variants=("eager",)):
             "n": "",
             "graphs": "",
             "cache": "",
+            "doubt": "",
         }
         for model, value in zip(models, values, strict=True)
         for variant in variants

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import duckdb
 import pytest
 
@@ -51,8 +53,8 @@ def test_empty_store_says_how_to_fill_it(monkeypatch, empty, page):
     assert [title.value for title in at.title] == [PAGES[page]]
     commands = " ".join(code.value for code in at.code)
     assert "make run" in commands
-    assert "xlabench run --suite-name" in commands
-    assert "xlabench ingest PATH" in commands
+    assert re.search(r"xlabench run --home \S+ --suite-name", commands)
+    assert re.search(r"xlabench ingest --home \S+ PATH", commands)
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -85,7 +86,7 @@ def draw(view: View, found: Review, findings: Sequence[Finding], said: Standings
     frame = pd.DataFrame([_row(finding, said.get(finding.subject, OPEN)) for finding in findings])
     return tables.show(
         frame,
-        {name: column for name, column in COLUMNS.items() if frame[name].nunique() > (name in _WHERE)},
+        _columns(frame),
         key="findings-table",
         alt="What differs between A and B, with its evidence and what was said of it",
         file_name=view.file_name("compare"),
@@ -94,6 +95,14 @@ def draw(view: View, found: Review, findings: Sequence[Finding], said: Standings
         selected=selected,
         identity=hashlib.blake2b("".join(tokens).encode(), digest_size=5).hexdigest(),
     )
+
+
+def _columns(frame: pd.DataFrame) -> dict[str, Column]:
+    """Return the columns that say anything; beside notes there is no room for the reason, which the finding has."""
+    told = {name: column for name, column in COLUMNS.items() if frame[name].nunique() > (name in _WHERE)}
+    if "note" in told:
+        told["why"] = replace(COLUMNS["why"], hidden=True)
+    return tables.without_constant(told, frame, ("certainty", "test"))
 
 
 def _clean(view: View) -> set[str]:
@@ -166,9 +175,9 @@ COLUMNS: dict[str, Column] = {
         "Certainty",
         help="Confirmed: both sides were measured in turns, or a failure came again when retried. Else suspected.",
     ),
-    "model": Column("Model"),
+    "model": Column("Model", width=150),
     "test": Column("Test"),
-    "variant": Column("Backend"),
+    "variant": Column("Backend", width=130),
     "suite": Column("Suite", hidden=True),
     "place": Column("Accelerator"),
     "environment": Column("Environment"),
@@ -183,5 +192,5 @@ COLUMNS: dict[str, Column] = {
         "Last runs", help="The newest answer first: P passed, F failed, R passed on a retry.", hidden=True
     ),
     "assignee": Column("Assignee"),
-    "note": Column("Note"),
+    "note": Column("Note", width=150),
 }

@@ -69,8 +69,9 @@ def _head(view: View, found: Review, findings: Sequence[Finding]) -> None:
     rest = more.counted(view, found)
     lines = [*([", ".join(good)] if good else []), *([f"The others: {rest}"] if rest else [])]
     if lines:
-        st.markdown("\n".join(f"- {line}" for line in lines))
-    st.caption(" · ".join(_origin(view, found)))
+        with st.container(key="answers"):
+            st.markdown("\n".join(f"- {line}" for line in lines))
+    frame.origin(_origin(view, found))
 
 
 def _said(word: str, number: int, sure: int) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data
+from dashboard import answers, data, doubts
 from dashboard.answers import SECTION
 from dashboard.charts import break_evens, drawing
 from dashboard.rows import each, sections, with_series
@@ -106,6 +106,7 @@ def _points(part: pd.DataFrame) -> pd.DataFrame:
             "wait": part["time_to_steady_s"],
             "pays": part["break_even"] != "never",
             "outcome": [words(row) for row in every],
+            "doubt": doubts.on_points(every),
             "label": [f"{ratio(row.speedup)} ({interval(row.speedup_low, row.speedup_high)})" for row in every],
             "waits": [
                 f"{seconds(row.time_to_steady_s)} against {seconds(row.baseline_time_to_steady_s)}" for row in every

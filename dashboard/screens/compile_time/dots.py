@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers
+from dashboard import answers, doubts
 from dashboard.charts import drawing, durations
-from dashboard.rows import most_first, sections
+from dashboard.rows import each, most_first, sections
 from dashboard.screens import opening
 from dashboard.screens.compile_time.measures import is_time
 from dashboard.settings import CHART_MODELS
@@ -53,6 +53,7 @@ def _chart(view: View, keys: tuple[str, ...], part: pd.DataFrame, chosen: Metric
     opening.from_chart(view, picked)
     if points["warm"].any():
         st.caption("A hollow mark had a warm compile cache.")
+    doubts.legend(points["doubt"])
 
 
 def _points(shown: pd.DataFrame, chosen: Metric) -> pd.DataFrame:
@@ -68,6 +69,7 @@ def _points(shown: pd.DataFrame, chosen: Metric) -> pd.DataFrame:
             "label": [seconds(value) if is_time(chosen) else f"{int(value)}" for value in values],
             "warm": shown["cache"] == "warm",
             "cache": shown["cache"].fillna("unknown"),
+            "doubt": doubts.on_points(each(shown)),
             "graphs": ["unknown" if pd.isna(number) else f"{int(number)}" for number in shown["graphs_number"]],
         }
     )

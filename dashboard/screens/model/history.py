@@ -66,7 +66,7 @@ def _columns() -> dict[str, Column]:
         "latency_low_s": measured("latency_low_s"),
         "latency_high_s": measured("latency_high_s"),
         "steady_n": Column("n", "number", help="Steady samples behind the latency."),
-        "verification_code": Column("Verification"),
+        "verification_code": Column("Verification", "code"),
         "first_iteration_s": measured("first_iteration_s"),
         "fallback_ops_n": measured("fallback_ops_n"),
         "torch": Column("torch"),

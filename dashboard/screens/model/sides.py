@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import again, data, tables
+from dashboard import again, data, doubts, tables
 from dashboard.answers import verdict
 from dashboard.rows import each
 from dashboard.tables import Column, measured
@@ -54,12 +54,14 @@ def show(view: View, rows: pd.DataFrame, selection: Selection) -> None:
     st.subheader("Backends side by side", anchor=False)
     every = list(each(rows))
     reasons: list[Any] = [_why(row) for row in every]
-    listed = rows.assign(
+    listed = doubts.marked(rows).assign(
         status=[STATUS_WORDS.get(row.status, row.status) for row in every],
         interval=[interval(row.speedup_low, row.speedup_high) for row in every],
         why=reasons,
     )
-    columns = tables.without_constant(_columns(view), listed, ["dtype", "batch_size", "cache", "status", "why"])
+    columns = tables.without_constant(
+        _columns(view), listed, ["dtype", "batch_size", "cache", "status", "why", "doubt"]
+    )
     tables.show(
         listed,
         columns,
@@ -86,8 +88,9 @@ def _columns(view: View) -> dict[str, Column]:
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
         "interval": Column("95 %", help="Interval of the speedup; needs 6 samples on both sides."),
         "status": Column("Status"),
+        "doubt": doubts.COLUMN,
         "why": Column("Why no speedup"),
-        "verification_code": Column("Verification"),
+        "verification_code": Column("Verification", "code"),
         "throughput_per_s": measured("throughput_per_s"),
         "first_iteration_s": measured("first_iteration_s", "First iteration"),
         "compiler_time_s": measured("compiler_time_s", "Compiler"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import again, data, links, tables
+from dashboard import again, data, doubts, links, tables
 from dashboard.screens.model import named
 from dashboard.tables import Column, measured
 from dashboard.words import STATUS_WORDS
@@ -21,8 +21,8 @@ def show(view: View, rows: pd.DataFrame) -> None:
     """Draw the table; a selected row goes to the model page, which has the samples, files and record behind it."""
     st.caption("Those without a number first. Select a row for its samples, files, reproduce command and record.")
     rows = rows.sort_values("ran", kind="stable")
-    listed = rows.assign(status=[STATUS_WORDS.get(status, status) for status in rows["status"]])
-    same = ["suite", "accelerator", "dtype", "attempt", "replicas_n", "failure_phase"]
+    listed = doubts.marked(rows).assign(status=[STATUS_WORDS.get(status, status) for status in rows["status"]])
+    same = ["suite", "accelerator", "dtype", "attempt", "replicas_n", "failure_phase", "doubt"]
     columns = tables.without_constant(_columns(), listed, same)
     position = tables.show(
         listed,
@@ -54,12 +54,13 @@ def _columns() -> dict[str, Column]:
         "test": Column("Test"),
         "accelerator": Column("Accelerator"),
         "series": Column("Backend", pinned=True),
+        "doubt": doubts.COLUMN,
         "status": Column("Status"),
         "failure_phase": Column("Phase", help="How far a failed experiment came."),
         "reason": Column("Why no number"),
         "latency_s": measured("latency_s"),
         "steady_n": Column("n", "number", help="Steady samples behind the latency."),
-        "verification_code": Column("Verification", hidden=True),
+        "verification_code": Column("Verification", "code", hidden=True),
         "dtype": Column("Dtype"),
         "batch_size": measured("batch_size", hidden=True),
         "replicas_n": measured("replicas_n"),

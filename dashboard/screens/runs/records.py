@@ -79,7 +79,7 @@ def _columns() -> dict[str, Column]:
         "status": Column("Status"),
         "latency_s": measured("latency_s"),
         "steady_n": Column("n", "number", help="Steady samples behind the latency."),
-        "verification_code": Column("Verification", hidden=True),
+        "verification_code": Column("Verification", "code", hidden=True),
         "finished_at": Column("Finished (UTC)", "time"),
         "reason": Column("Why no number"),
         "record_id": Column("Record id", hidden=True),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data
+from dashboard import answers, data, doubts
 from dashboard.charts import drawing, ratios
 from dashboard.charts.axes import GEOMEAN
 from dashboard.rows import each, most_first, with_series
@@ -66,7 +66,9 @@ def _chart(view: View, keys: tuple[str, ...], part: list[Any], means: list[Any])
         st.caption(f"The first {CHART_MODELS} of {count(len(models), 'model')} in this order; the table has all.")
         models = models[:CHART_MODELS]
     drawn = set(models)
-    points = pd.DataFrame([*map(_mean, means), *(_point(row) for row in part if row.model in drawn)], columns=_COLUMNS)
+    shown = [row for row in part if row.model in drawn]
+    points = pd.DataFrame([*map(_mean, means), *map(_point, shown)], columns=_COLUMNS)
+    points["doubt"] = [*[""] * len(means), *doubts.on_points(shown)]
     picked = drawing.selectable(
         ratios.ratio_dots(points, [GEOMEAN, *models], baseline),
         key="ratios-" + "-".join(keys),
@@ -78,6 +80,7 @@ def _chart(view: View, keys: tuple[str, ...], part: list[Any], means: list[Any])
             "A hollow mark has no 95 % interval: under 6 samples on one side, a mean of fewer than three models, or a "
             "baseline on another device."
         )
+    doubts.legend(points["doubt"])
 
 
 _COLUMNS = [

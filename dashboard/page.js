@@ -1,0 +1,43 @@
+// What every page does in the browser beside Streamlit.
+(() => {
+  "use strict";
+
+  // One change of the view is one entry of the history. Streamlit writes each parameter by itself, some of them after the
+  // server has answered: all that follows one action of the reader belongs to the entry that this action began.
+  const push = history.pushState.bind(history);
+  const replace = history.replaceState.bind(history);
+  let acted = false;
+  const write = (state, unused, url) => {
+    const changes = url != null && new URL(url, location.href).href !== location.href;
+    (changes && acted ? push : replace)(state, unused, url);
+    acted = acted && !changes;
+  };
+  history.pushState = write;
+  history.replaceState = write;
+  for (const kind of ["pointerdown", "click", "keydown", "change"]) {
+    addEventListener(kind, (event) => { acted = acted || event.isTrusted; }, true);
+  }
+  addEventListener("popstate", () => { acted = false; }, true);
+
+  // A switch keeps the focus after a click, and Streamlit takes no shortcut from a field: hand letters and digits on.
+  addEventListener("keydown", (event) => {
+    const field = event.target;
+    const isSwitch = field instanceof HTMLInputElement && field.type === "checkbox";
+    if (!isSwitch || event.ctrlKey || event.metaKey || event.altKey || !/^[a-z0-9]$/i.test(event.key)) return;
+    event.stopImmediatePropagation();
+    const { key, code, keyCode, shiftKey } = event;
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key, code, keyCode, shiftKey, bubbles: true }));
+  }, true);
+
+  // A table that is searched says how many it has found; it shows the first of them, too.
+  let typed;
+  addEventListener("input", (event) => {
+    const field = event.target;
+    if (field?.dataset?.testid !== "search-input") return;
+    clearTimeout(typed);
+    typed = setTimeout(() => {
+      field.closest(".gdg-search-bar")?.querySelector("[aria-label='Next Result']")?.click();
+      field.focus();
+    }, 300);
+  }, true);
+})();

@@ -1,0 +1,88 @@
+"""Back and forward: each change of the view is one step, and each step shows what it showed."""
+
+from __future__ import annotations
+
+import re
+
+from harness import PATHS, choose_row, complaints, redrawn, settled
+from playwright.sync_api import expect
+
+START = "run=e065a9cb"
+"""Of a link: the server words it as its box does, which is no step of the reader."""
+
+
+def _shown(page):
+    """Return the page, the run and the filters in use."""
+    run = page.get_by_test_id("stSidebar").get_by_role("combobox", name=re.compile("Run")).first.input_value()
+    chips = page.locator(".st-key-chips button").all_inner_texts()
+    return page.get_by_role("heading", level=1).inner_text(), run, chips
+
+
+def _pick(page, box, option):
+    with redrawn(page):
+        page.get_by_test_id("stSidebar").get_by_role("combobox").nth(box).click()
+        page.get_by_role("option").nth(option).click()
+        page.keyboard.press("Escape")
+
+
+def _open(page, title):
+    page.get_by_role("link", name=title, exact=True).click()
+    settled(page, title)
+
+
+def _row(page):
+    choose_row(page, page.get_by_test_id("stDataFrame").first, 1, page.get_by_text("Backends side by side"))
+
+
+def test_back_and_forward_go_through_ten_steps_one_by_one(page, review_url):
+    found = complaints(page)
+    page.goto(f"{review_url}/speedup?{START}")
+    settled(page, "Speedup")
+    page.wait_for_url(re.compile("fallbacks"))
+    steps = (
+        lambda: _pick(page, 0, 4),
+        lambda: _pick(page, 4, 1),
+        lambda: _open(page, "Compile time"),
+        lambda: _open(page, "Overview"),
+        page.locator(".st-key-chips button").first.click,
+        lambda: _open(page, "Speedup"),
+        lambda: _row(page),
+        lambda: _open(page, "Compare"),
+        lambda: _open(page, "Trends"),
+        lambda: _open(page, "Fallback ops"),
+    )
+    entries, seen = page.evaluate("history.length"), [_stands(page)]
+    for number, step in enumerate(steps, 1):
+        step()
+        seen.append(_stands(page, unlike=seen[-1]))
+        assert page.evaluate("history.length") == entries + number, seen[-1]
+    for expected in reversed(seen[:-1]):
+        page.go_back()
+        assert _stands(page, like=expected) == expected
+    for expected in seen[1:]:
+        page.go_forward()
+        assert _stands(page, like=expected) == expected
+    assert found == []
+
+
+def _stands(page, *, like=None, unlike=None):
+    """Wait until the view no longer changes, or is an expected one; return it."""
+    before, now = None, None
+    for _ in range(600):
+        if page.get_by_role("heading", level=1).count() == 1:
+            before, now = now, _shown(page)
+            if now == like or (like is None and now == before and now != unlike):
+                break
+        page.wait_for_timeout(150)
+    return now
+
+
+def test_a_letter_right_after_the_toggle_of_review_mode_goes_to_the_next_finding(page, review_url):
+    page.goto(f"{review_url}/compare?a=46cd25f5-818b-4138-ab42-612be2fabda1&b=45032836-1642-4ad1-b5fb-06b1800d327d")
+    settled(page, PATHS["/compare"])
+    with redrawn(page):
+        page.get_by_text("Review mode").click()
+    first = page.url
+    with redrawn(page):
+        page.keyboard.press("j")
+    expect(page).not_to_have_url(first)
