@@ -94,14 +94,17 @@ def choices(shown: str) -> Choices:
 def newest_run(known: pd.DataFrame) -> str:
     """Return the newest run that is no rerun of a few cells: one that plans half of what others of its week do there.
 
-    It is the rule of the weekly review. What measures some cells again says nothing of all others.
+    It is the rule of the weekly review. What measures some cells again says nothing of all others. A run that only
+    verifies, as that after a first look does, is the newest where no other one is.
 
     Args:
         known: rows of view `runs` from the newest on, at least one.
     """
     week = known[known["run_started"] > known["run_started"].iloc[0] - WEEK]
     most = week.groupby("machine_id", dropna=False)["planned_n"].transform("max")
-    return str(week.loc[2 * week["planned_n"] >= most, "run_id"].iloc[0])
+    whole = week[2 * week["planned_n"] >= most]
+    timed = whole[whole["verify_only_n"] < whole["planned_n"]]
+    return str((timed if len(timed) else whole)["run_id"].iloc[0])
 
 
 def speedups(shown: str, selection: Selection) -> pd.DataFrame:

@@ -154,10 +154,14 @@ class OwnModel(msgspec.Struct, frozen=True, kw_only=True):
     form: OwnForm
     place: str
     """An absolute path, the name of a module, or the name of a model of torchvision."""
+    file: str | None = None
+    """Where the place is the name of a module: its absolute path."""
     attribute: str | None = None
     sha256: str
     inputs: tuple[str, ...] = ()
     """As typed; none: those of the source."""
+    beside: tuple[str, ...] = ()
+    """Files in the folder of the source that it imports or reads, relative to it: they are in the hash."""
     folders: tuple[str, ...] = ()
     """Where Python looks for what the source imports."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -100,7 +100,7 @@ def start_of_run(con: Connection, run_id: str) -> datetime:
 
 
 def newest_run(con: Connection, filters: Filters) -> str:
-    """Return the newest run that has a result which fits.
+    """Return the newest run that has a result which fits; not one that only verifies what an earlier one has timed.
 
     Raises:
         UsageError: no run has one.
@@ -108,4 +108,12 @@ def newest_run(con: Connection, filters: Filters) -> str:
     rows = fetch(con, named("results"), filters.parameters())
     if not rows:
         raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")
-    return str(rows[0]["run_id"])
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        runs.setdefault(str(row["run_id"]), []).append(row)
+    newest, *earlier = runs
+    if any(row["status"] not in ("verify_only", "not_run") for row in runs[newest]):
+        return newest
+    verified = {(row["experiment_id"], row["environment"]) for row in runs[newest]}
+    timed = (run for run in earlier if verified <= {(row["experiment_id"], row["environment"]) for row in runs[run]})
+    return next(timed, newest)

@@ -29,8 +29,8 @@ def test_what_to_do_next_names_the_op_and_the_command(real_home: Path) -> None:
     """`nonzero` is said once though two backends and their dynamo show it; the command names the model as its suite."""
     [run] = {row["run_id"] for row in sql(real_home, "SELECT run_id FROM results")}
     with connect(newest_snapshot(real_home / "store")) as con:
-        said = [step for step in next_steps(con, run) if "nonzero outside of XLA" in step]
-    assert [step.partition(": ")[2] for step in said] == [
+        said = [step for step in next_steps(con, [run]) if "nonzero outside of XLA" in step.why]
+    assert [step.command for step in said] == [
         f"xlabench run --only dummy/dummy_nonzero --test={test} --without-fallback=nonzero"
         for test in ("eval", "train")
     ]

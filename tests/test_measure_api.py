@@ -15,7 +15,10 @@ from xlabench import MeasureError, api
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = """
 import torch
+import rich.console
 import xlabench
+
+rich.console._is_jupyter = lambda: True
 
 class Net(torch.nn.Module):
     def __init__(self):
@@ -35,6 +38,7 @@ frame = result.to_pandas()
 assert list(frame["verification_code"]) == ["PASS", "PASS"], frame["verification_code"]
 assert result.best in set(frame["variant"])
 page = result._repr_html_()
+assert result.best in str(result), "also where rich believes that it draws into a notebook"
 assert page.startswith("<iframe sandbox") and "&lt;table&gt;" in page
 """
 

@@ -11,7 +11,9 @@ import sys
 import textwrap
 from pathlib import Path
 
+import msgspec
 import pytest
+import torch
 
 from runner.suites.own import trial
 from tests import warm
@@ -165,17 +167,79 @@ def test_bad_input_is_one_sentence(tmp_path, kind, monkeypatch):
 
 
 def tried(folder: Path, word: str | Path, **asked: object) -> dict:
-    """Return what the process that tries a model says of it."""
+    """Return what the process that tries a model says of it; such a process has imported none of its files."""
+    for name in ("net", "lazily"):
+        sys.modules.pop(name, None)
     trial.main([json.dumps({"word": str(word), "batch_size": 2, **asked}), str(folder / "told.json")])
     found: dict = json.loads((folder / "told.json").read_text())
     return found
 
 
+READS = """
+    import json
+    import torch
+    from pathlib import Path
+    HERE = Path(__file__).parent
+    data_files = ["native.bin"]
+    class Net(torch.nn.Linear):
+        def __init__(self):
+            from lazily import SIZE
+            super().__init__(SIZE, json.loads((HERE / "sizes.json").read_text()))
+            (HERE / "log.txt").write_text("built")
+        def example_inputs(self):
+            return torch.rand(2, 8)
+"""
+
+
+def test_files_that_a_model_reads_are_in_its_hash(tmp_path, monkeypatch):
+    """Also what it imports only when it is built, and what it lists since native code reads it; not what it writes."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    word = write(tmp_path, "net.py", READS)
+    write(tmp_path, "lazily.py", "SIZE = 8\n")
+    assert "data_files lists native.bin, and there is no such file" in tried(tmp_path, word)["error"]
+    names = set()
+    for sizes, native in (("4", "x"), ("5", "x"), ("5", "y")):
+        write(tmp_path, "sizes.json", sizes)
+        write(tmp_path, "native.bin", native)
+        own = tried(tmp_path, word)["own"]
+        assert own["beside"] == ["lazily.py", "native.bin", "sizes.json"]
+        names.add(own["name"])
+    assert len(names) == 3
+    assert tried(tmp_path, f"{word}:Net@{own['name'][-8:]}")["error"] is None
+    assert "net.py:Net has changed: its hash was 00000000" in tried(tmp_path, f"{word}:Net@00000000")["error"]
+
+
+def test_a_script_holds_the_source_with_what_it_reads(tmp_path, monkeypatch):
+    """Built from the text alone, the model returns what it returns where its files lie."""
+    from runner.messages import OwnModel
+    from runner.suites.base import BuildRequest
+    from runner.suites.own.build import build
+    from runner.suites.own.script import source
+
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    write(tmp_path, "net.py", READS.replace("Net(", "Read(").replace("data_files", "_"))
+    write(tmp_path, "lazily.py", "SIZE = 8\n")
+    write(tmp_path, "sizes.json", "4")
+    own = msgspec.convert(tried(tmp_path, tmp_path / "net.py")["own"], OwnModel)
+    request = BuildRequest(model_name=own.name, test="eval", accelerator="cpu", batch_size=2, seed=7)
+    there = build(own, request)
+    text = source(own, request, "mean_square").text
+    assert "r'''" in text
+    for name in ("net.py", "lazily.py", "sizes.json"):
+        (tmp_path / name).unlink()
+    sys.modules.pop("net", None)
+    sys.modules.pop("lazily")
+    names: dict = {}
+    exec(text, names)
+    module, args, kwargs, _ = names["build"]()
+    assert torch.equal(module(*args, **kwargs), there.module(*there.args))
+
+
 @pytest.mark.slow
 def test_forms_that_are_no_source(tmp_path, monkeypatch):
     """An exported program, a configuration of transformers and a name of torchvision run; code beside none does."""
-    import torch
-
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     torch.export.save(torch.export.export(torch.nn.Linear(8, 4).eval(), (torch.rand(2, 8),)), tmp_path / "net.pt2")
     small = {"model_type": "gpt2", "n_layer": 1, "n_embd": 16, "n_head": 2, "vocab_size": 50, "n_positions": 64}
@@ -257,9 +321,14 @@ def test_only_the_home_s_own_file_leads_from_a_name_to_a_source(tmp_path):
     home = tmp_path / "home"
     home.mkdir()
     write(home, "net.py", LINEAR)
-    write(home, "xlabench.toml", '[models.net]\nsource = "net.py"\ninputs = ["f32[2,8]"]\nlaunch = ["ann"]\n')
+    wide = '[models.wide]\nsource = "net.py"\ninputs = ["f32[4,8]"]\n'
+    write(home, "xlabench.toml", f'[models.net]\nsource = "net.py"\ninputs = ["f32[2,8]"]\nlaunch = ["ann"]\n{wide}')
     [entry] = planned(tmp_path, "--only", "own/net", "--home", "home", "--backend", "eager", "--test", "eval")
     assert entry["config"]["source"]["inputs"] == ["f32[2,8]"]
+    both = planned(
+        tmp_path, "--only", "own/net", "--only", "own/wide", "--home", "home", "--backend", "eager", "--test", "eval"
+    )
+    assert [each["config"]["source"]["inputs"] for each in both] == [["f32[2,8]"], ["f32[4,8]"]]
     assert "lists no such model" in typed(tmp_path, "run", "--only", "own/other", "--home", "home", code=2).stderr
     text = typed(tmp_path, "plan", "--only", "own/net", "--home", "home", "--format", "yaml").stdout
     write(tmp_path, "plan.yaml", text)

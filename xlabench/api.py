@@ -27,6 +27,8 @@ RUN = "run"
 _EXIT_USAGE = 2
 _EXIT_INTERRUPTED = 130
 _HEIGHT_PX = 640
+_TERMINAL = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+"""Variables by which a notebook says that it shows colours: no line is written over another one there."""
 
 
 class MeasureError(Exception):
@@ -92,6 +94,7 @@ def measure(
     processes: int | None = None,
     repeat: int | None = None,
     home: Path | str | None = None,
+    flags: Sequence[str] = (),
     show: bool = True,
 ) -> Result:
     """Measure a module under several backends, each in processes of its own, and compare what they return.
@@ -107,6 +110,7 @@ def measure(
         processes: of each experiment; None: as the command.
         repeat: timed blocks of each process; None: as the command.
         home: of runs and store, as the command's.
+        flags: further ones of `xlabench run`, such as `--fullgraph`.
         show: print how the run goes on stderr.
 
     Raises:
@@ -119,6 +123,7 @@ def measure(
     words += [f"--processes={processes}"] if processes else []
     words += [f"--repeat={repeat}"] if repeat else []
     words += [f"--home={home}"] if home is not None else []
+    words += [flags] if isinstance(flags, str) else flags
     with tempfile.TemporaryDirectory(prefix="xlabench-module-") as folder:
         _bring(Path(folder), module, inputs, loss)
         _run([f"--pickled={folder}", *words], show=show)
@@ -221,7 +226,7 @@ def _run(words: list[str], *, show: bool) -> None:
     path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
     process = subprocess.Popen(
         [sys.executable, "-m", "xlabench", "run", *words],
-        env={**os.environ, "PYTHONPATH": path},
+        env={**{name: value for name, value in os.environ.items() if name not in _TERMINAL}, "PYTHONPATH": path},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -251,12 +256,12 @@ def _lines(process: subprocess.Popen[str]) -> Iterator[str]:
 def _result(run_id: str, home: Path | str | None) -> Result:
     from store.choose import newest_snapshot
     from store.filters import Filters
-    from store.paired import baseline_of, paired_report
-    from store.query import connect, fetch, named, with_baseline
+    from store.paired import baseline_of, paired_report, speedups
+    from store.query import connect, with_baseline
 
     filters = Filters(run=(run_id,))
     place = Path(home or os.environ.get("XLABENCH_HOME") or "xlabench-data")
     with connect(newest_snapshot(place / "store")) as con:
         baseline = baseline_of(con, run_id) or "eager"
-        rows = fetch(con, named("speedups"), with_baseline(filters, baseline, None))
+        rows = speedups(con, with_baseline(filters, baseline, None))
         return Result(paired_report(con, filters, baseline_backend=baseline), rows, run_id)

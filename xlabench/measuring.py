@@ -145,6 +145,9 @@ def measure(
         retry_failed=parsed.retry_failed,
     )
     print(f"{plan_view.summary(made)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}")
+    for each in request.context.own:
+        if each.model.beside:
+            print(f"The hash of {each.model.name} also covers {', '.join(each.model.beside)}.")
     extracted = operators_of(parsed)
     if extracted is not None:
         _keep(extracted, folder)

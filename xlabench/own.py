@@ -65,6 +65,8 @@ def settle(parsed: argparse.Namespace) -> None:
     from runner.errors import UsageError
 
     words: list[str] = getattr(parsed, "own", [])
+    if hasattr(parsed, "own_inputs"):  # listed, and settled with their request
+        return
     if not words and getattr(parsed, "pickled", None) is None:
         if getattr(parsed, "input", []):
             raise UsageError("--input requires a model of your own, for example `xlabench run mymodel.py`")
@@ -73,8 +75,12 @@ def settle(parsed: argparse.Namespace) -> None:
         if getattr(parsed, name, None):
             flag = "--" + name.replace("_", "-")
             raise UsageError(f"{flag} selects models of suites; remove it or {words[0] if words else 'your model'}")
+    _verify_by_default(parsed)
+
+
+def _verify_by_default(parsed: argparse.Namespace) -> None:
     if not getattr(parsed, "verify_only", False) and not getattr(parsed, "quick", False):
-        parsed.verify = not parsed.no_verify
+        parsed.verify = not getattr(parsed, "no_verify", False)
 
 
 def with_listed(parsed: argparse.Namespace, request: PlanRequest, home: Path, file: SettingsFile) -> PlanRequest:
@@ -93,10 +99,9 @@ def with_listed(parsed: argparse.Namespace, request: PlanRequest, home: Path, fi
     if not names:
         return request
     listed = [file.models[name] for name in names]
-    if len({model.inputs for model in listed}) > 1:
-        raise UsageError("--only: models of [models] with different inputs are measured by a command each")
     parsed.own = [str(home / each.source) if _is_path(each.source) else each.source for each in listed]
-    parsed.input = list(listed[0].inputs)
+    parsed.own_inputs = [each.inputs for each in listed]
+    _verify_by_default(parsed)
     return replace(request, only=tuple(name for name in request.only if not name.startswith(SUITE)))
 
 
@@ -118,7 +123,9 @@ def with_own(parsed: argparse.Namespace, request: PlanRequest, named: Mapping[st
     if not words and getattr(parsed, "pickled", None) is None:
         return request
     zoo = [f"timm_models/{word.removeprefix(TIMM)}" for word in words if word.startswith(TIMM)]
-    own = _found(parsed, [word for word in words if not word.startswith(TIMM)], _python(request, named))
+    inputs: list[tuple[str, ...]] = getattr(parsed, "own_inputs", None) or [tuple(parsed.input)] * len(words)
+    typed = [(word, each) for word, each in zip(words, inputs, strict=True) if not word.startswith(TIMM)]
+    own = _found(parsed, typed, _python(request, named))
     names = (*request.only, *(f"own/{found.model.name}" for found in own), *zoo)
     return replace(
         request,
@@ -146,23 +153,27 @@ def _python(request: PlanRequest, named: Mapping[str, Path]) -> str:
     return interpreter_of(name, python or named.get(name))
 
 
-def _found(parsed: argparse.Namespace, words: Sequence[str], python: str) -> tuple[OwnFound, ...]:
-    """Return the models; a command asks once."""
+def _found(
+    parsed: argparse.Namespace, typed: Sequence[tuple[str, tuple[str, ...]]], python: str
+) -> tuple[OwnFound, ...]:
+    """Return the models, given by word and inputs; a command asks once."""
+    import msgspec
+
     from runner.plan import interpreters
     from runner.suites.own import look
     from runner.suites.own.trial import Asked
 
     known: tuple[OwnFound, ...] | None = getattr(parsed, "own_found", None)
     if known is None:
+        usual = Asked(
+            pickled=_pickled(parsed.pickled),
+            batch_size=parsed.batch_size,
+            weights=parsed.weights or "random",
+            seed=getattr(parsed, "seed", None) or 1337,
+        )
+        each = [msgspec.structs.replace(usual, word=word, inputs=inputs) for word, inputs in typed]
         known = look.look(
-            words,
-            Asked(
-                pickled=_pickled(parsed.pickled),
-                inputs=tuple(parsed.input),
-                batch_size=parsed.batch_size,
-                weights=parsed.weights or "random",
-                seed=getattr(parsed, "seed", None) or 1337,
-            ),
+            each if usual.pickled is None else [usual],
             python=python,
             variables={**os.environ, **interpreters.variables(python)},
             timeout_s=float(getattr(parsed, "subprocess_timeout", None) or _TIMEOUT_S),

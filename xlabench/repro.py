@@ -23,6 +23,7 @@ from xlabench.command import (
 if TYPE_CHECKING:
     import argparse
 
+    from runner.messages import OwnModel
     from store.repro.fault import Fault
     from xlabench.command import Verbs
 
@@ -46,6 +47,11 @@ def add(verbs: Verbs) -> None:
     what.add_argument("--op", metavar="OP", help="a fallback op, for example aten::nonzero")
     what.add_argument("--signature", metavar="ID", help="one fault, by its id in the list")
     what.add_argument("--all", action="store_true", help="all listed faults")
+    parser.add_argument(
+        "--model",
+        metavar="MODEL",
+        help="where a model of your own lies, as `xlabench run` takes it: the script then holds its source",
+    )
     parser.add_argument("--run", metavar="RUN_ID", help="only faults that occurred in this run")
     parser.add_argument(
         "--output", "-o", type=Path, metavar="DIR", help="folder for scripts and drafts (default: `repros` in the home)"
@@ -92,7 +98,7 @@ def _repro(parsed: argparse.Namespace) -> int:
         return say("No fault found: no fallback op, graph break, failure or wrong answer matches.", EXIT_USAGE)
     folder = parsed.output or home_of(parsed) / FOLDER_NAME
     signal.signal(signal.SIGTERM, _interrupt)
-    return max(_one(fault, folder, python, parsed.time_limit) for fault in found)
+    return max(_one(fault, folder, python, parsed) for fault in found)
 
 
 def _interrupt(number: int, frame: object) -> NoReturn:
@@ -110,7 +116,37 @@ def _list(found: list[Fault]) -> int:
     return EXIT_DONE
 
 
-def _one(fault: Fault, folder: Path, python: str, limit_s: float) -> int:
+def _own(fault: Fault, parsed: argparse.Namespace, python: str) -> OwnModel | None:
+    """Return where the source of a fault's model lies, if the command names it.
+
+    Raises:
+        UsageError: what it names is not what was measured.
+    """
+    import os
+
+    from runner.errors import UsageError
+    from runner.plan.interpreters import variables
+    from runner.suites.own import look
+    from runner.suites.own.trial import Asked
+
+    record = fault.record
+    if parsed.model is None or record["model"]["suite_name"] != "own":
+        return None
+    source = record["experiment"].get("source") or {}
+    asked = Asked(
+        word=parsed.model,
+        inputs=tuple(source.get("inputs") or ()),
+        weights=record["experiment"].get("weights") or "random",
+    )
+    environment = {**os.environ, **variables(python)}
+    [found] = look.look([asked], python=python, variables=environment, timeout_s=parsed.time_limit)
+    if found.model.name != record["model"]["model_name"]:
+        measured = record["model"]["model_name"]
+        raise UsageError(f"--model {parsed.model}: it is {found.model.name}, and the record measured {measured}")
+    return found.model
+
+
+def _one(fault: Fault, folder: Path, python: str, parsed: argparse.Namespace) -> int:
     """Make, run and write the script and the draft of one fault; what cannot be scripted is said."""
     from runner.errors import UsageError
     from runner.repro.prove import show
@@ -119,7 +155,8 @@ def _one(fault: Fault, folder: Path, python: str, limit_s: float) -> int:
     name = f"{fault.fault_id} {fault.kind.replace('_', ' ')} {fault.headline[:80]}"
     print(name, flush=True)
     try:
-        proof = show(fault, python, limit_s, lambda line: print(f"  {line}", flush=True))
+        own = _own(fault, parsed, python)
+        proof = show(fault, python, parsed.time_limit, lambda line: print(f"  {line}", flush=True), own)
     except UsageError as error:
         return say(str(error), EXIT_PARTIAL)
     draft, script = drafts.write(folder, fault, proof)

@@ -11,7 +11,6 @@ from xlabench.own import add_own_flags
 
 if TYPE_CHECKING:
     from runner.messages import Settings
-    from store.query import Connection
     from xlabench.command import Verbs
 
 
@@ -92,7 +91,6 @@ def _print_answer(parsed: argparse.Namespace, run_id: str) -> None:
     from store.choose import newest_snapshot
     from store.filters import Filters
     from store.paired import baseline_of, paired_report
-    from store.paired.next_steps import next_steps
     from store.query import connect
     from store.report import render
 
@@ -100,35 +98,19 @@ def _print_answer(parsed: argparse.Namespace, run_id: str) -> None:
         baseline = baseline_of(con, run_id)
         if baseline is not None:
             print()
-            for sentence in _wrong(con, run_id):
-                print(sentence)
             print(render(paired_report(con, Filters(run=(run_id,)), baseline_backend=baseline), "text"), end="")
-            steps = next_steps(con, run_id)
-            print("".join(f"  next: {step}\n" for step in steps), end="")
-
-
-def _wrong(con: Connection, run_id: str) -> list[str]:
-    """Say whose results are not eager's: nothing else about them matters as much."""
-    from store.filters import Filters
-    from store.query import fetch, named
-
-    rows = fetch(con, named("results"), Filters(run=(run_id,)).parameters())
-    return [
-        f"WRONG ANSWER: {row['model']} {row['test']} under {row['variant']} does not return what eager returns."
-        for row in rows
-        if row["verification_code"] == "FAIL"
-    ]
 
 
 def _say_checked(parsed: argparse.Namespace, run_id: str) -> None:
     """Say which results of a first look agree with eager's."""
     from store.choose import newest_snapshot
     from store.filters import Filters
+    from store.paired import wrong_answers
     from store.query import connect, fetch, named
 
     with connect(newest_snapshot(store_of(parsed))) as con:
         rows = fetch(con, named("results"), Filters(run=(run_id,)).parameters())
-        wrong = _wrong(con, run_id)
+    wrong = wrong_answers(rows)
     codes = {f"{row['model']} {row['test']} {row['variant']}": row["verification_code"] for row in rows}
     others = [f"{name} ({code})" for name, code in codes.items() if code not in ("PASS", "FAIL")]
     passed = sum(code == "PASS" for code in codes.values())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from runner.backends import backend_of
+from runner.messages import OwnModel
 from runner.plan.interpreters import variables
 from store.record import ExperimentConfig
 
@@ -29,6 +30,7 @@ class Asked(msgspec.Struct, frozen=True):
     seed: int
     op: str
     """Without `aten::`, without overload."""
+    own: OwnModel | None = None
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -62,7 +64,7 @@ def call_of(subject: Subject, op: str, python: str = sys.executable, limit_s: fl
         NotFound: the model could not be run, or did not call the op.
     """
     config = subject.config
-    asked = Asked(config, subject.batch_size, subject.settings.seed, op.split(".", maxsplit=1)[0])
+    asked = Asked(config, subject.batch_size, subject.settings.seed, op.split(".", maxsplit=1)[0], subject.own)
     backend = backend_of(config.xla, None)
     with tempfile.TemporaryDirectory(prefix="xlabench-repro-") as scratch:
         told = Path(scratch) / "call.json"

@@ -17,6 +17,7 @@ from runner.suites.errors import SuiteError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from runner.messages import OwnModel
     from runner.repro.subject import Subject
     from store.repro.fault import Fault
 
@@ -53,18 +54,21 @@ class Candidate:
     """How long it takes to show its fault, as a program that hangs does."""
 
 
-def candidates(fault: Fault, python: str = sys.executable, limit_s: float = 300.0) -> Iterator[Candidate]:
+def candidates(
+    fault: Fault, python: str = sys.executable, limit_s: float = 300.0, own: OwnModel | None = None
+) -> Iterator[Candidate]:
     """Yield scripts for a fault, from small to large.
 
     Args:
         fault: what to show.
         python: interpreter in which the model is looked into.
         limit_s: for each look into the model.
+        own: the source of the model, where that is the user's own.
 
     Raises:
         UsageError: no script can run what the record measured.
     """
-    subject = of_record(fault.record, verified=fault.kind == "wrong_answer")
+    subject = of_record(fault.record, verified=fault.kind == "wrong_answer", own=own)
     yield from {
         "fallback_op": _fallback_op,
         "graph_break": _graph_break,

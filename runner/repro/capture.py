@@ -13,7 +13,7 @@ from runner.process import sites
 from runner.repro.calls import Asked, Call
 from runner.repro.text import call_text
 from runner.suites import get_suite
-from runner.suites.base import BuildRequest
+from runner.suites.base import BuildRequest, local_context
 
 
 def main() -> None:
@@ -98,6 +98,7 @@ def _prepared(asked: Asked) -> tuple[Any, Any, Any]:
         seed=asked.seed,
         loss=config.loss,
         operator=config.operator,
+        context=local_context(None, asked.own),
     )
     workload = get_suite(config.suite_name).build(request)
     runtime = backend_of(config.xla, None).open(config)

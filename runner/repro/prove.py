@@ -21,6 +21,7 @@ from store.repro.fault import Outcome, Proof
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from runner.messages import OwnModel
     from runner.repro.candidates import Candidate
     from store.repro.fault import Fault
 
@@ -33,7 +34,11 @@ _VERSIONS = re.compile(r"^VERSIONS: (.*)$", re.MULTILINE)
 
 
 def show(
-    fault: Fault, python: str = sys.executable, limit_s: float = 300.0, tell: Callable[[str], None] = lambda _: None
+    fault: Fault,
+    python: str = sys.executable,
+    limit_s: float = 300.0,
+    tell: Callable[[str], None] = lambda _: None,
+    own: OwnModel | None = None,
 ) -> Proof:
     """Try scripts from small to large; return the proof of the first that shows the fault, else of the last that ran.
 
@@ -42,12 +47,13 @@ def show(
         python: interpreter that runs the scripts.
         limit_s: for each script, and for each look into the model.
         tell: is called with a line about what is done next.
+        own: the source of the model, where that is the user's own.
 
     Raises:
         UsageError: no script can run what the record measured.
     """
     best: Proof | None = None
-    for candidate in candidates(fault, python, limit_s):
+    for candidate in candidates(fault, python, limit_s, own):
         tell(f"{candidate.what}: " + (candidate.impossible or "running"))
         proof = prove(candidate, python, limit_s)
         if proof.outcome == "shown":

@@ -14,14 +14,16 @@ from runner.accelerators import ACCELERATORS
 from runner.errors import UsageError
 from runner.messages import Settings
 from runner.suites import get_suite
-from runner.suites.base import BuildRequest, ModelSource
+from runner.suites.base import BuildRequest, ModelSource, local_context
+from runner.suites.own.script import source as own_source
 from runner.suites.own.suite import NAME as OWN
-from runner.suites.own.suite import no_source
 from runner.verify import tables
 from store.record import ExperimentConfig
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from runner.messages import OwnModel
 
 _KEY = re.compile(r"(dynamo|inductor)(\.[A-Za-z]\w*)+")
 _WORD = re.compile(r"[\w.+-]{1,100}")
@@ -29,6 +31,7 @@ _WORD = re.compile(r"[\w.+-]{1,100}")
 _SEED = re.compile(r"--seed[= ](\d+)")
 _TOLERANCE = re.compile(r"--tolerance[= ](\S+)")
 _ASKED = ("model_name", "test", "accelerator", "batch_size", "seed", "loss")
+NO_SOURCE = "{} is a model of somebody's own, and its source is in no record. Name its file with --model."
 _SUITE_SOURCE = """
 def build():
     import msgspec
@@ -51,6 +54,9 @@ class Subject:
     batch_size: int | None
     """As resolved; of the verification where that is what failed."""
     settings: Settings
+    own: OwnModel | None = None
+    """Of suite `own`: where the source of the model lies, as the command says."""
+    resolved_loss: str | None = None
 
     @property
     def device(self) -> str:
@@ -68,12 +74,15 @@ class Subject:
             seed=self.settings.seed,
             loss=config.loss,
             operator=config.operator,
+            context=local_context(None, self.own),
         )
 
     def source(self) -> ModelSource:
         """Return how its model is built, as text; with the help of xlabench where its suite has no text for it."""
         if self.config.suite_name == OWN:
-            raise UsageError(no_source(self.config.model_name))
+            if self.own is None:
+                raise UsageError(NO_SOURCE.format(self.config.model_name))
+            return own_source(self.own, self.request(), self.resolved_loss)
         made = getattr(get_suite(self.config.suite_name), "source", None)
         if made is not None:
             source: ModelSource = made(self.request())
@@ -133,8 +142,13 @@ class Subject:
         return {**ACCELERATORS[config.accelerator].variables, **flags, **functional}
 
 
-def of_record(record: Mapping[str, Any], *, verified: bool = False) -> Subject:
-    """Return what a record measured; `verified`: as its verification ran it.
+def of_record(record: Mapping[str, Any], *, verified: bool = False, own: OwnModel | None = None) -> Subject:
+    """Return what a record measured.
+
+    Args:
+        record: as its line was read.
+        verified: as its verification ran it.
+        own: the source of its model, where that is the user's own.
 
     Raises:
         UsageError: no script can run this: the record lacks what it was, or it is of a runtime without torch's own.
@@ -157,7 +171,13 @@ def of_record(record: Mapping[str, Any], *, verified: bool = False) -> Subject:
     settings = _settings(str(record.get("reproduce") or ""))
     if iterations := found.get("iterations"):
         settings = msgspec.structs.replace(settings, verify_iterations=iterations)
-    return Subject(config=config, batch_size=found.get("batch_size") or experiment.get("batch_size"), settings=settings)
+    return Subject(
+        config=config,
+        batch_size=found.get("batch_size") or experiment.get("batch_size"),
+        settings=settings,
+        own=own,
+        resolved_loss=experiment.get("resolved_loss"),
+    )
 
 
 def _settings(command: str) -> Settings:

@@ -7,48 +7,66 @@ from typing import TYPE_CHECKING, Any
 
 from store.paired.answer import TIMES
 from store.query import fetch, named
+from store.report.table import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from store.query import Connection
 
 MOST = 5
-"""Sentences that are said; the pages list everything."""
+"""Steps that are said; the pages list everything."""
 _FROM_PYTHON = "measure:"
 _REASON = 80
 
 
-def next_steps(con: Connection, run_id: str) -> tuple[str, ...]:
-    """Return a sentence for each thing to look at, each once whichever backends show it; the first of many."""
-    rows: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for row in fetch(con, named("next_steps"), {"run": run_id}):
-        rows.setdefault((row["kind"], row["suite"], row["model"], row["test"], row["what"]), []).append(row)
-    return tuple(_sentence(same) for same in list(rows.values())[:MOST])
+def next_steps(
+    con: Connection, runs: Iterable[str], among: Collection[tuple[str, str, str]] | None = None
+) -> tuple[Step, ...]:
+    """Return what to look at in these runs, the first of many.
+
+    Args:
+        con: a snapshot.
+        runs: ids.
+        among: suite, model and test of what is shown; None: everything.
+    """
+    rows = [row for run in runs for row in fetch(con, named("next_steps"), {"run": run})]
+    return steps(row for row in rows if among is None or (row["suite"], row["model"], row["test"]) in among)[:MOST]
 
 
-def _sentence(rows: list[dict[str, Any]]) -> str:
-    row, backends = rows[0], [each["backend"] for each in rows]
+def steps(rows: Iterable[Mapping[Any, Any]]) -> tuple[Step, ...]:
+    """Return a step for each thing that rows of query `next_steps` name, each once whichever backends show it."""
+    things: dict[tuple[Any, ...], list[Mapping[Any, Any]]] = {}
+    for row in rows:
+        what = None if row["kind"] == "never" else row["what"]
+        things.setdefault((row["kind"], row["suite"], row["model"], row["test"], what), []).append(row)
+    return tuple(map(_step, things.values()))
+
+
+def _step(rows: Sequence[Mapping[Any, Any]]) -> Step:
+    row, backends = rows[0], list(dict.fromkeys(str(each["backend"]) for each in rows))
     name, amount = f"{row['model'].partition('@')[0]} {row['test']}", row["amount"]
     if row["kind"] == "fallback":
         what = f"{name} calls {row['what']} outside of XLA, {amount:g} times per iteration; what lowering it would pay"
-        flag = f"--without-fallback={row['what']}"
-        return f"{what}: {_command(row, (), flag)}"
+        return Step(what, _command(row, (), f"--without-fallback={row['what']}"))
     under = f"under {', '.join(backends)}"
     if row["kind"] == "graph_break":
         reason = " ".join(row["what"].split())
         reason = reason if len(reason) <= _REASON else f"{reason[: _REASON - 1]}…"
-        what = f"dynamo breaks the graph of {name} {under}, {amount:g} times ({reason}); where it does so first"
-        return f"{what}: {_command(row, backends, '--fullgraph')}"
-    what = f"compiling {name} {under} never pays here, eager is {amount:.2f}{TIMES} faster; what its time is spent on"
-    return f"{what}: {_command(row, backends, '--dump-pytorch-profiles')}"
+        times = "once" if amount == 1 else f"{amount:g} times"
+        what = f"dynamo breaks the graph of {name} {under}, {times} ({reason}); where it does so first"
+        return Step(what, _command(row, backends, "--fullgraph"))
+    slower = ", ".join(f"{each['backend']} ({each['amount']:.2f}{TIMES} slower than eager)" for each in rows)
+    what = f"compiling {name} never pays here under {slower}; what the time is spent on"
+    return Step(what, _command(row, backends, "--dump-pytorch-profiles"))
 
 
-def _command(row: dict[str, Any], backends: Iterable[str], flag: str) -> str:
-    """Return the command that looks closer; what was measured from Python has its arguments there."""
+def _command(row: Mapping[Any, Any], backends: Sequence[str], flag: str) -> str:
+    """Return the command that looks closer; what was measured from Python is measured from there."""
     model = row["model"]
     if model.startswith(_FROM_PYTHON):
-        return f"measure its file with {flag}"
+        chosen = f"backends={list(backends)}, " if backends else ""
+        return f'xlabench.measure(module, inputs, {chosen}test="{row["test"]}", flags=["{flag}"])'
     words = [model] if row["suite"] == "own" else ["--only", f"{row['suite']}/{model}"]
     words += [f"--test={row['test']}", *(f"--backend={backend}" for backend in backends), flag]
     return shlex.join(["xlabench", "run", *words])

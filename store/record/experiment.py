@@ -49,7 +49,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     """Of the file and of the model in it, as `mymodel.py:MyNet`."""
     sha256: str
-    """Of the file; with files beside it that it imports, of all their names and hashes."""
+    """Of the file; with files in its folder that it imports or reads, of all their names and hashes."""
     inputs: tuple[str, ...] = ()
     """As typed with `--input`; none: those of the source."""
 

@@ -6,13 +6,14 @@ from store.report.hud import hud_report
 from store.report.payoffs import payoffs_report
 from store.report.peer import PeerOptions, peer_report
 from store.report.render import FORMATS, render
-from store.report.table import Column, Report, Table
+from store.report.table import Column, Report, Step, Table
 
 __all__ = [
     "FORMATS",
     "Column",
     "PeerOptions",
     "Report",
+    "Step",
     "Table",
     "fallbacks_report",
     "floors_report",

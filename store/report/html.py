@@ -12,7 +12,7 @@ from store.report.cells import heading, shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from store.report.table import Cell, Column, Report, Table
+    from store.report.table import Cell, Column, Report, Step, Table
 
 _BAD = {"slower", "failing", "crashed", "timeout", "oom"}
 _GOOD = {"faster", "gone"}
@@ -45,8 +45,13 @@ def html_page(report: Report, figures: Sequence[Figure] = (), first: int = 0) ->
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<style>\n{_style()}</style>\n</head>\n<body>\n<h1>{escape(report.title)}</h1>",
     ]
+    if report.alarms:
+        parts.append(f'<ul class="alarms">\n{_items(report.alarms)}\n</ul>')
     if report.answer:
         parts.append(f'<ul class="answer">\n{_items(report.answer)}\n</ul>')
+    if report.steps:
+        steps = "\n".join(map(_step, report.steps))
+        parts.append(f'<ul class="steps">\n{steps}\n</ul>')
     parts += [_section(table) for table in report.read[:first] if table.rows]
     if figures:
         parts.append('<div class="figures">\n' + "\n".join(map(_figure, figures)) + "\n</div>")
@@ -63,6 +68,10 @@ def _style() -> str:
 
 def _items(sentences: Sequence[str]) -> str:
     return "\n".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
+
+
+def _step(step: Step) -> str:
+    return f"<li>Next: {escape(step.why)}: <code>{escape(step.command)}</code></li>"
 
 
 def _figure(figure: Figure) -> str:

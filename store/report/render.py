@@ -34,8 +34,11 @@ def render(report: Report, form: str) -> str:
 
 def _markdown(report: Report) -> str:
     parts = [f"# {_markdown_text(report.title)}"]
+    parts += [f"**{_markdown_text(sentence)}**" for sentence in report.alarms]
     if report.answer:
         parts.append("\n".join(f"- {_markdown_text(sentence)}" for sentence in report.answer))
+    if report.steps:
+        parts.append("\n".join(f"- next: {_markdown_text(f'{step.why}: {step.command}')}" for step in report.steps))
     parts += [f"## {table.title}\n\n{_markdown_table(table)}" for table in report.read if table.rows]
     if report.notes:
         parts.append("\n".join(f"- {_markdown_text(note)}" for note in report.notes))
@@ -86,8 +89,9 @@ def _json(report: Report) -> str:
         }
         for table in report.tables
     ]
-    found = {"title": report.title, "answer": report.answer, "notes": report.notes, "tables": tables}
-    return json.dumps(found, indent=1) + "\n"
+    steps = [{"why": step.why, "command": step.command} for step in report.steps]
+    found = {"title": report.title, "alarms": report.alarms, "answer": report.answer, "next_steps": steps}
+    return json.dumps({**found, "notes": report.notes, "tables": tables}, indent=1) + "\n"
 
 
 def _json_cell(cell: Cell) -> Any:

@@ -51,6 +51,15 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     marks: tuple[Mark, ...]
 
 
+class Step(msgspec.Struct, frozen=True):
+    """What to look at next."""
+
+    why: str
+    """A sentence without its end."""
+    command: str
+    """What looks closer, as it is typed."""
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """What a report says: the answer in sentences, the tables that it rests on, and notes on how to read them."""
 
@@ -60,6 +69,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """What people read instead of the tables, in text, Markdown and HTML; None: the tables themselves."""
     notes: tuple[str, ...] = ()
     answer: tuple[str, ...] = ()
+    alarms: tuple[str, ...] = ()
+    """What stands before anything else: whose results are wrong."""
+    steps: tuple[Step, ...] = ()
     picture: Picture | None = None
 
     @property

@@ -34,7 +34,9 @@ def text(report: Report, width: int | None = None) -> str:
 
     columns = width or shutil.get_terminal_size((USUAL_WIDTH, 24)).columns
     out = io.StringIO()
-    console = Console(file=out, width=columns, force_terminal=False, color_system=None)
+    console = Console(file=out, width=columns, force_terminal=False, force_jupyter=False, color_system=None)
+    for sentence in report.alarms:
+        _print_wrapped(console, sentence, _INDENT)
     console.print(report.title, markup=False, overflow="fold")
     for table in filter(_has_rows, report.read):
         console.print(f"\n{table.title}", markup=False)
@@ -44,17 +46,26 @@ def text(report: Report, width: int | None = None) -> str:
             console.print(_grid(table))
         else:
             _print_listed(console, table)
-    for sentences in (report.notes, report.answer):
-        if sentences:
-            console.print()
-        for sentence in sentences:
-            _print_wrapped(console, f"* {sentence}", _INDENT)
+    _print_list(console, report.notes)
+    if report.steps:
+        console.print()
+    for step in report.steps:
+        _print_wrapped(console, f"* next: {step.why}:", _INDENT)
+        console.print(f"{2 * _INDENT}{step.command}", markup=False, highlight=False, soft_wrap=True)
+    _print_list(console, report.answer)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
 def _has_rows(table: Table) -> bool:
     """Say whether people want to see the table; data formats hold every one."""
     return bool(table.rows)
+
+
+def _print_list(console: Console, sentences: Sequence[str]) -> None:
+    if sentences:
+        console.print()
+    for sentence in sentences:
+        _print_wrapped(console, f"* {sentence}", _INDENT)
 
 
 def _print_wrapped(console: Console, sentence: str, indent: str) -> None:

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from store.ingest import ingest
 from tests.dashboard.opened import open_page, tables, text
 from tests.dashboard.test_viewers import PROFILE, REPORT
 
@@ -263,3 +264,25 @@ def test_a_file_that_is_gone_says_so(monkeypatch, filed):
     at = opened(monkeypatch, filed, part=["Files"], kind=["Logs"], file=["gone.log.timed"])
     assert not at.exception
     assert "the file is not in its run folder" in at.warning[-1].value
+
+
+def test_what_to_look_at_next_and_that_a_changed_file_is_a_new_series(monkeypatch, factory, tmp_path):
+    own = {"suite": "own", "model": "net.py:Net@11111111", "timestamp": factory.RUN_START + 9}
+    runs = {
+        "old": [factory.make_record(suite="own", model="net.py:Net@00000000", run_id="old")],
+        "new": [
+            factory.make_record(**own, run_id="new"),
+            factory.make_record(**own, run_id="new", backend="eager", per_iter=[0.002] * 8),
+        ],
+    }
+    for name, records in runs.items():
+        factory.write_run(tmp_path / "runs" / name, records)
+    ingest([tmp_path / "runs"], tmp_path / "store")
+    at = open_page(monkeypatch, tmp_path / "store", "model", part=["History"])
+    assert not at.exception
+    words = text(at)
+    assert "its source has changed since net.py:Net@00000000 was measured" in words.replace("\\", "")
+    assert "a changed file is a new series" in words
+    assert "compiling net.py:Net eval never pays here under inductor" in words.replace("\\", "")
+    command = "xlabench run net.py:Net@11111111 --test=eval --backend=inductor --dump-pytorch-profiles"
+    assert command in [code.value for code in at.code]

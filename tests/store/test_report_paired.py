@@ -10,7 +10,7 @@ from store import query
 from store.errors import UsageError
 from store.paired import paired_report
 from store.report import render
-from tests.store.factory import make_record
+from tests.store.factory import RUN_START, make_record
 
 
 @pytest.fixture
@@ -132,3 +132,45 @@ def test_json_has_units_and_definitions(small):
 def test_an_unknown_format_is_a_usage_error(small):
     with pytest.raises(UsageError, match="text, csv, json, markdown, tab"):
         render(paired_report(small), "pdf")
+
+
+def test_a_wrong_answer_stands_first_and_what_looks_closer_beside_the_answer_in_every_form(stored):
+    records = [make_record(), make_record(backend="eager", per_iter=[0.002] * 8), make_record(backend="openxla")]
+    wrong = make_record(backend="openxla", verification_code="FAIL")
+    report = paired_report(stored([*records[:2], wrong]))
+    command = "xlabench run --only torchbench/resnet18 --test=eval --backend=inductor --dump-pytorch-profiles"
+    assert [step.command for step in report.steps] == [command]
+    assert "never pays here under inductor (5.00\N{MULTIPLICATION SIGN} slower than eager)" in report.steps[0].why
+    said = render(report, "text")
+    assert said.startswith("WRONG ANSWER: resnet18 eval under openxla")
+    assert f"\n    {command}\n" in said, "to be copied, however wide the terminal is"
+    assert command in render(report, "markdown")
+    assert f"<code>{command}</code>" in render(report, "html")
+    found = json.loads(render(report, "json"))
+    assert (len(found["alarms"]), found["next_steps"][0]["command"]) == (1, command)
+
+
+OWN = {"suite": "own", "run_id": "new", "timestamp": RUN_START + 9}
+
+
+def test_a_changed_file_is_said_to_be_a_new_series(stored):
+    before = make_record(suite="own", model="net.py:Net@00000000", run_id="old")
+    con = stored([before, make_record(model="net.py:Net@11111111", **OWN), make_record(model="b.py:Net@2", **OWN)])
+    said = render(paired_report(con), "json")
+    assert "net.py:Net@11111111 is a new series: its source has changed since net.py:Net@00000000 was measured" in said
+    assert said.count("is a new series:") == 1
+    assert "a changed file is a new series" in said
+
+
+def test_an_answer_that_a_later_run_verifies_counts_as_that_run_found_it(stored):
+    """As after a first look; the run that only verifies is not the newest, and makes a wrong answer no speedup."""
+    looks = [make_record(), make_record(backend="eager", per_iter=[0.002] * 8)]
+    later = {"run_id": "run-2", "timestamp": RUN_START + 9, "status": "verify_only"}
+    checks = [make_record(verification_code="PASS", **later)]
+    checks.append(make_record(backend="eager", verification_code="FAIL", **later))
+    report = paired_report(stored([*looks, *checks]))
+    assert "run run-1" in report.title
+    [inductor, eager] = report.people[0].rows
+    assert inductor[6] == "baseline"
+    assert (eager[4], eager[6]) == (None, "wrong answer")
+    assert report.alarms == ("WRONG ANSWER: resnet18 eval under eager does not return what eager returns.",)

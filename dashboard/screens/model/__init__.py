@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dashboard import data, empty, frame, links, tables
 from dashboard.rows import with_series
-from dashboard.screens.model import closer, ladder, sides
+from dashboard.screens.model import closer, ladder, sides, steps
 from dashboard.tables import Column
 from dashboard.words import count
 from store.metrics import metric
@@ -77,6 +77,7 @@ def _one(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
     selection = replace(view.selection, suite=(suite,), model=(model,), test=(test,))
     frame.head(TITLE, view, sides.answers(rows, view, f"{model} ({suite}, {test})"), len(rows), baseline=True)
     sides.show(view, rows, selection)
+    steps.show(view, suite, model, test)
     ladder.show(view, suite, model, test)
     closer.show(view, rows, beside)
 

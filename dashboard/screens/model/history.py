@@ -11,6 +11,7 @@ from dashboard import data, links, tables
 from dashboard.charts import past
 from dashboard.tables import Column, measured
 from dashboard.words import STATUS_WORDS, count
+from store.paired.sources import RULE
 
 if TYPE_CHECKING:
     from dashboard.screens.model.result import Result
@@ -26,6 +27,8 @@ def show(view: View, result: Result) -> None:
         f"{count(len(runs), 'run')} of this series, {count(len(ran), 'run')} with a latency. A series is one model, "
         "test, variant, environment, dtype, batch size and machine. The ring marks the shown run."
     )
+    if result.row["suite"] == "own":
+        st.caption(RULE)
     if len(ran):
         points = pd.DataFrame(
             {

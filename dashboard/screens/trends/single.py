@@ -14,6 +14,7 @@ from dashboard.screens import choosing
 from dashboard.screens.trends import overall
 from dashboard.words import STATUS_WORDS, TIMES, count, escape, missing
 from store.metrics import metric
+from store.paired.sources import RULE, changed
 
 if TYPE_CHECKING:
     from dashboard.view import View
@@ -49,6 +50,10 @@ def _one(view: View, keys: tuple[str, ...], wanted: tuple[str, ...], mine: pd.Da
         st.info("These runs planned no model that passes the filters.", icon=":material/info:")
         return
     model, name = _boxes(_interesting(models, mine))
+    if keys[2] == "own":
+        earlier = data.rows(view.snapshot, "earlier_sources", view.selection, runs=list(wanted))
+        said = changed(earlier[earlier["model"] == model].to_dict("records"))
+        st.caption(escape(" ".join([RULE, *said])))
     rows = with_series(data.rows(view.snapshot, "trend_history", view.selection, of_model=model, **of))
     known = rows[rows[name].notna()]
     if known.empty:

@@ -11,13 +11,14 @@ from torch.utils import _pytree as pytree
 
 from runner.failure import status_of
 from runner.suites import losses
-from runner.suites.own import forms, inputs, source
+from runner.suites.own import beside, forms, inputs, source
 from runner.suites.own.errors import OwnModelError, described
 from runner.suites.seeding import seed_everything
 from runner.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from runner.messages import OwnModel
     from runner.suites.base import BuildRequest
@@ -88,11 +89,18 @@ def _made(own: OwnModel, request: BuildRequest) -> Built:
         return Built(module=module, given=given, loss=loss, names=names)
     base = own.title.rpartition(":")[0]
     found = source.load(own.form, own.place, base)
-    if found.sha256 != own.sha256:
+    if _hash(found.path, own.beside) != own.sha256:
         raise OwnModelError(f"{found.base} has changed since the run began; measure it in a new run.")
     candidate = source.choose(found, own.attribute, has_inputs=bool(own.inputs))
     seed_everything(request.seed)
     return _called(candidate, found, own, request)
+
+
+def _hash(path: Path, files: tuple[str, ...]) -> str | None:
+    try:
+        return beside.sha256(path, files)
+    except OSError:  # one is gone
+        return None
 
 
 def _called(candidate: source.Candidate, found: source.Source, own: OwnModel, request: BuildRequest) -> Built:

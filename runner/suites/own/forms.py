@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from runner.suites.own import inputs
+from runner.suites.own import beside, inputs
 from runner.suites.own.errors import OwnModelError, described
 from runner.suites.random_weights import weights_asked
 from runner.suites.seeding import seed_everything
@@ -191,9 +191,15 @@ FORMS: dict[OwnForm, Callable[[OwnModel, BuildRequest], Form]] = {
 }
 
 
-def sha256(form: OwnForm, place: str) -> str:
+def weights_beside(form: OwnForm, place: str, weights: str) -> tuple[str, ...]:
+    """Return the files of weights in the folder of a configuration, where they are read."""
+    if form != "transformers" or weights != "pretrained":
+        return ()
+    return tuple(sorted(each.name for each in Path(place).parent.iterdir() if each.suffix in (".safetensors", ".bin")))
+
+
+def sha256(form: OwnForm, place: str, files: tuple[str, ...]) -> str:
     """Return the hash of a source that is no Python."""
     if form == "torchvision":
         return hashlib.sha256(place.encode()).hexdigest()
-    with Path(place).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return beside.sha256(Path(place), files)

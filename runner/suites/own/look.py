@@ -23,13 +23,12 @@ _KILLED = -9
 
 
 def look(
-    words: Sequence[str], asked: Asked, *, python: str = sys.executable, variables: Mapping[str, str], timeout_s: float
+    asked: Sequence[Asked], *, python: str = sys.executable, variables: Mapping[str, str], timeout_s: float
 ) -> tuple[OwnFound, ...]:
     """Return the models, each once.
 
     Args:
-        words: as typed.
-        asked: what else is to be known of each.
+        asked: what is to be known of each.
         python: the interpreter that measures them.
         variables: the environment of that interpreter.
         timeout_s: of each.
@@ -38,12 +37,12 @@ def look(
         UsageError: one cannot be used; one sentence says why.
     """
     try:
-        for word in words:
-            read(word)  # what is not there needs no process
+        for each in asked:
+            if each.pickled is None:
+                read(each.word)  # what is not there needs no process
     except OwnModelError as error:
         raise UsageError(str(error)) from None
-    each = [asked] if asked.pickled else [msgspec.structs.replace(asked, word=word) for word in words]
-    found = [_one(one, python, variables, timeout_s) for one in each]
+    found = [_one(each, python, variables, timeout_s) for each in asked]
     return tuple({one.model.name: one for one in found}.values())
 
 

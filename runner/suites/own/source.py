@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import importlib
 import importlib.util
 import inspect
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runner.suites.own.beside import imported
 from runner.suites.own.errors import OwnModelError, described, of_syntax
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 INPUTS, LOSS, STEP = "example_inputs", "loss", "train_step"
 _HOOKS = (INPUTS, LOSS, STEP)
-_NOT_THEIRS = ("site-packages", "dist-packages")
 _BROUGHT: dict[str, list[str]] = {}
 """By place, the modules of the user's own files that its import has brought along: they are imported anew with it."""
 
@@ -35,9 +34,9 @@ class Source:
     """What its top level defines."""
     base: str
     """Its name in sentences."""
-    sha256: str
-    """Of its text and that of the files beside it that it imports."""
+    path: Path
     files: tuple[str, ...]
+    """The file, and those of its folder that its import has imported."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +61,10 @@ def load(form: OwnForm, place: str, base: str) -> Source:
     module = _of_file(Path(place)) if form == "file" else _of_module(place)
     path = Path(module.__file__ or "")
     _refuse_twice(path)
-    brought = _brought(path, before)
+    brought = imported(path, before)
     _BROUGHT[place] = list(brought)
     files = sorted({path.resolve(), *brought.values()})
-    return Source(names=vars(module), base=base, sha256=_sha256(path, files), files=tuple(map(str, files)))
+    return Source(names=vars(module), base=base, path=path, files=tuple(map(str, files)))
 
 
 def _of_file(path: Path) -> types.ModuleType:
@@ -140,28 +139,6 @@ def _refuse_twice(path: Path) -> None:
             raise OwnModelError(
                 f"{path.name} defines the class {name} {len(places)} times (lines {listed}); rename one."
             )
-
-
-def _brought(path: Path, before: frozenset[str]) -> dict[str, Path]:
-    """Return the modules that an import has brought along from the folder of the source, with their files."""
-    root = path.resolve().parent
-    found = {}
-    for name in sorted(set(sys.modules) - before):
-        place = getattr(sys.modules[name], "__file__", None)
-        if place and place.endswith(".py"):
-            file = Path(place).resolve()
-            if file.is_relative_to(root) and not set(_NOT_THEIRS) & set(file.parts):
-                found[name] = file
-    return found
-
-
-def _sha256(path: Path, files: list[Path]) -> str:
-    """Return the hash of the file; with files beside it, that of all their names and hashes."""
-    if len(files) == 1:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    root = path.resolve().parent
-    lines = [f"{file.relative_to(root)} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in files]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def choose(source: Source, attribute: str | None, *, has_inputs: bool) -> Candidate:

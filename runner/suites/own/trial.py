@@ -9,12 +9,17 @@ import contextlib
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from runner.messages import OwnModel
+from runner.suites.own import beside
 from runner.suites.own.errors import OwnModelError, described
 from runner.suites.own.reference import Hooks, Reference, read, tag_of
+
+if TYPE_CHECKING:
+    from runner.suites.own.source import Source
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,12 +46,32 @@ def main(words: list[str]) -> None:
     """Answer the question of the first word in the file of the second."""
     asked, out = msgspec.json.decode(words[0], type=Asked), Path(words[1])
     sys.dont_write_bytecode = True
-    try:
-        own = asked.pickled or _own(read(asked.word), asked)
-        _tell(out, Told(own=own))
-        _tell(out, Told(own=own, hooks=_tried(own, asked)))
-    except OwnModelError as error:
-        _tell(out, Told(error=str(error)))
+    with beside.watched() as reads:
+        try:
+            _answer(asked, out, reads)
+        except OwnModelError as error:
+            _tell(out, Told(error=str(error)))
+
+
+def _answer(asked: Asked, out: Path, reads: beside.Reads) -> None:
+    """Say which model it is, then whether it runs; what it reads on the way is part of its hash."""
+    if asked.pickled is not None:
+        _tell(out, Told(own=asked.pickled))
+        _tell(out, Told(own=asked.pickled, hooks=_tried(asked.pickled, asked)))
+        return
+    reference = read(asked.word)
+    attribute, found = _found(reference, asked)
+    own = _own(reference, attribute, found, asked, reads)
+    _tell(out, Told(own=own))
+    hooks = _tried(own, asked)
+    own = _own(reference, attribute, found, asked, reads)
+    tag = tag_of(own.sha256, asked.inputs)
+    if reference.tag not in (None, tag):
+        raise OwnModelError(
+            f"{own.title} has changed: its hash was {reference.tag} and is {tag} now; leave out @{reference.tag} to "
+            "measure what it is now."
+        )
+    _tell(out, Told(own=own, hooks=hooks))
 
 
 def _tell(out: Path, told: Told) -> None:
@@ -55,36 +80,43 @@ def _tell(out: Path, told: Told) -> None:
     part.replace(out)
 
 
-def _own(reference: Reference, asked: Asked) -> OwnModel:
-    """Return the model that a reference names, with the hash of its source."""
-    from runner.suites.own import forms, inputs, source
+def _found(reference: Reference, asked: Asked) -> tuple[str | None, Source | None]:
+    """Import what a reference names, where it is Python; return the name of the model in it, and what it holds."""
+    from runner.suites.own import inputs, source
     from runner.suites.seeding import seed_everything
 
     for text in asked.inputs:
         inputs.typed(text)
-    attribute = reference.attribute
-    if reference.form in ("file", "module"):
-        seed_everything(asked.seed)
-        found = source.load(reference.form, reference.place, reference.base)
-        attribute = source.choose(found, attribute, has_inputs=bool(asked.inputs)).name
-        sha256 = found.sha256
+    if reference.form not in ("file", "module"):
+        return reference.attribute, None
+    seed_everything(asked.seed)
+    found = source.load(reference.form, reference.place, reference.base)
+    return source.choose(found, reference.attribute, has_inputs=bool(asked.inputs)).name, found
+
+
+def _own(
+    reference: Reference, attribute: str | None, found: Source | None, asked: Asked, reads: beside.Reads
+) -> OwnModel:
+    """Return the model, with the hash of its source and of the files beside it that it has read so far."""
+    from runner.suites.own import forms
+
+    if found is not None:
+        files = reads.beside(found.path, beside.declared(found.names))
+        sha256 = beside.sha256(found.path, files)
     else:
-        sha256 = forms.sha256(reference.form, reference.place)
-    tag = tag_of(sha256, asked.inputs)
+        files = forms.weights_beside(reference.form, reference.place, asked.weights)
+        sha256 = forms.sha256(reference.form, reference.place, files)
     named = reference.named(attribute)
-    if reference.tag not in (None, tag):
-        raise OwnModelError(
-            f"{named} has changed: its hash was {reference.tag} and is {tag} now; leave out @{reference.tag} to "
-            "measure what it is now."
-        )
     plain = reference.form == "torchvision" and not asked.inputs
     return OwnModel(
-        name=named if plain else f"{named}@{tag}",
+        name=named if plain else f"{named}@{tag_of(sha256, asked.inputs)}",
         form=reference.form,
         place=reference.place,
+        file=str(found.path.resolve()) if found is not None and reference.form == "module" else None,
         attribute=attribute,
         sha256=sha256,
         inputs=asked.inputs,
+        beside=files,
     )
 
 
