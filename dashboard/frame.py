@@ -13,6 +13,7 @@ from dashboard.words import ago, count, escape, shortened, when
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from dashboard.view import View
 
@@ -40,13 +41,13 @@ def head(title: str, view: View, answers: Sequence[str], results: int, *, baseli
     if listed:
         with st.container(key="answers"):
             st.markdown("\n".join(listed))
-    origin(_origin(view, results, baseline=baseline))
+    with origin():
+        st.caption(" · ".join(_origin(view, results, baseline=baseline)))
 
 
-def origin(parts: Sequence[str]) -> None:
-    """Draw where the numbers come from; slides end with it."""
-    with st.container(key="origin"):
-        st.caption(" · ".join(parts))
+def origin() -> AbstractContextManager[object]:
+    """Return the place of the line that says where the numbers come from; slides end with it."""
+    return st.container(key="origin")
 
 
 def name(title: str, view: View, run_id: str | None = None) -> None:

@@ -52,6 +52,7 @@ OURS = {
         "earlier",
         "finding.word",
         "mine",
+        "programs.words(row)",
         "said.get(finding.subject, OPEN).entries",
         "standing.entries",
         "verdicts",

@@ -9,9 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import data, reports, tables, verdicts
-from dashboard.rows import each
-from dashboard.screens.compare import board, sides, sources
-from dashboard.screens.compare.panel import programs, structure
+from dashboard.screens.compare import board, programs, sides, sources
 from dashboard.tables import Column
 from dashboard.words import count, escape, interval
 from store.report.table import Report
@@ -62,7 +60,7 @@ def show(view: View, found: Review) -> None:
     _not_comparable(view, found)
     _listed(view, found, "still failing", "Failed in A and in B", found.still)
     _listed(view, found, "new in the plan", "Tried in B only", found.added)
-    _programs(view, found)
+    programs.show(view, found, lambda frame: _filtered(view, frame))
     if found.across_runs:
         _dropped(view, found)
         _settings(view, found)
@@ -194,30 +192,6 @@ def _listed(view: View, found: Review, word: str, title: str, every: Sequence[Fi
             alt=title,
             file_name=view.file_name(word.replace(" ", "-")),
             sql=sources.statements(view, found),
-        )
-
-
-def _programs(view: View, found: Review) -> None:
-    """Draw in what the compiled programs differ."""
-    wanted = structure(found)
-    frame = _filtered(view, data.rows(view.snapshot, "structure", view.selection.unfiltered(), **wanted))
-    if frame.empty:
-        return
-    with st.expander(f"Programs that differ ({len(frame)})", key="part-programs", on_change="rerun") as part:
-        if not part.open:
-            return
-        told = frame.assign(difference=[programs(row).replace("\\", "") for row in each(frame)])
-        columns = {name: board.COLUMNS[name] for name in ("model", "test", "variant", "suite")} | {
-            "difference": Column("A → B", help="Graphs, operations and fusions, by kind of program."),
-            "changed_n": Column("Other fingerprints", "number", help="Programs of B that A has not."),
-        }
-        tables.show(
-            told,
-            columns,
-            key="programs",
-            alt="Compiled programs that differ",
-            file_name=view.file_name("programs"),
-            sql=data.statement("structure", view.selection.unfiltered(), **wanted),
         )
 
 

@@ -71,7 +71,8 @@ def _head(view: View, found: Review, findings: Sequence[Finding]) -> None:
     if lines:
         with st.container(key="answers"):
             st.markdown("\n".join(f"- {line}" for line in lines))
-    frame.origin(_origin(view, found))
+    with frame.origin():
+        st.caption(" · ".join(_origin(view, found)))
 
 
 def _said(word: str, number: int, sure: int) -> str:

@@ -9,8 +9,8 @@ import streamlit as st
 
 from dashboard import data, links, triage, verdicts
 from dashboard.rows import each
-from dashboard.screens.compare import confirm, history
-from dashboard.words import count, escape, interval, listed, missing, ratio, seconds, when
+from dashboard.screens.compare import confirm, history, programs, sources
+from dashboard.words import count, escape, interval, listed, ratio, seconds, when
 from store.state.reviews import OPEN, STATES, Standing, State, Subject
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from store.review import Finding, Review
     from store.state.reviews import Entry
 
-_OPS = 8
 _NOTE = "What you found out"
 _SAVED = "_saved_of"
 """Of a session: token of a finding → how often it has saved what it says of it."""
@@ -77,14 +76,15 @@ def _why(view: View, found: Review, finding: Finding) -> None:
     if not finding.experiment_id:
         return
     said = [*_numbers(finding), *_ops(found, finding)]
-    differing = data.rows(view.snapshot, "structure", view.selection.unfiltered(), **structure(found))
+    differing = data.rows(view.snapshot, "structure", view.selection.unfiltered(), **sources.structure(found))
     mine = differing[
         (differing["experiment_id"] == finding.experiment_id)
         & (differing["environment"].fillna("default") == finding.environment)
     ]
-    said += [programs(row) for row in each(mine)]
+    said += [programs.words(row) for row in each(mine)]
     if said:
         st.markdown("**What else differs there**\n" + "\n".join(f"- {text}" for text in said))
+        programs.offer(view, found, list(each(mine)))
     elif finding.group == "speed":
         st.caption("Graphs, breaks, fallback ops and compiled programs are the same there, as far as both sides tell.")
 
@@ -107,30 +107,6 @@ def _ops(found: Review, finding: Finding) -> list[str]:
         for each in found.findings
         if finding.model in each.models and (each.test, each.variant) == (finding.test, finding.variant)
     ]
-
-
-def structure(found: Review) -> dict[str, str | None]:
-    """Return what the query `structure` takes: two runs, and the environments or backends that are compared."""
-    wanted: dict[str, str | None] = {}
-    for name, side in (("a", found.old), ("b", found.new)):
-        wanted |= {name: side.run_id, f"environment_{name}": side.environment, f"variant_{name}": side.variant}
-    return wanted
-
-
-def programs(row: object) -> str:
-    """Return how the programs of one kind differ, as markdown."""
-    parts = []
-    for name in ("graphs", "ops", "fusions"):
-        before, after = getattr(row, f"{name}_a"), getattr(row, f"{name}_b")
-        if not missing(before) and not missing(after) and before != after:
-            parts.append(f"{name} {before:,.0f} → {after:,.0f}")
-    changes = list(getattr(row, "op_changes"))  # noqa: B009 - the columns are known to the SQL only
-    ops = [f"{change['op']} {change['ops_a']:+,d} → {change['ops_b']:,d}".replace("+", "") for change in changes[:_OPS]]
-    if ops:
-        parts.append(f"ops: {', '.join(ops)}" + (f" and {len(changes) - _OPS} more" if len(changes) > _OPS else ""))
-    if not parts:
-        parts.append(f"{getattr(row, 'changed_n')} with another fingerprint")  # noqa: B009
-    return f"{escape(getattr(row, 'kind'))}: {escape('; '.join(parts))}"  # noqa: B009
 
 
 def _ways(view: View, found: Review, finding: Finding) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dashboard import data, literals
-from dashboard.screens.compare.panel import structure
 from store.compare.cells import ALIKE
 from store.query import named
 
@@ -30,6 +29,14 @@ def statements(view: View, found: Review) -> dict[str, str]:
         made[f"Outcomes on {accelerator}"] = _written("weekly_results", **of)
         made[f"Fallback ops on {accelerator}"] = _written("weekly_fallbacks", **of)
     return made
+
+
+def structure(found: Review) -> dict[str, str | None]:
+    """Return what the query `structure` takes: two runs, and the environments or backends that are compared."""
+    wanted: dict[str, str | None] = {}
+    for name, side in (("a", found.old), ("b", found.new)):
+        wanted |= {name: side.run_id, f"environment_{name}": side.environment, f"variant_{name}": side.variant}
+    return wanted
 
 
 def _accelerators(found: Review) -> list[str]:

@@ -1,0 +1,136 @@
+"""Compiled programs that differ: which, in what, and the texts of two of them side by side."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import artifacts, data, snapshot, tables
+from dashboard.charts import instructions
+from dashboard.rows import each
+from dashboard.screens.compare import board, sources
+from dashboard.tables import Column
+from dashboard.viewers import differences
+from dashboard.words import count, escape, missing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dashboard.view import View
+    from store.review import Review
+
+_OPS = 8
+_TEXTS = (".txt", ".py", ".mlir", ".hlo", ".cpp", ".ll", ".code")
+_DIGITS = re.compile(r"\d+")
+
+
+def show(view: View, found: Review, passes: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
+    """Draw in what the compiled programs differ; a selected row opens both sides."""
+    wanted = sources.structure(found)
+    frame = passes(data.rows(view.snapshot, "structure", view.selection.unfiltered(), **wanted))
+    if frame.empty:
+        return
+    with st.expander(f"Programs that differ ({len(frame)})", key="part-programs", on_change="rerun") as part:
+        if not part.open:
+            return
+        told = frame.assign(difference=[words(row).replace("\\", "") for row in each(frame)])
+        columns = {name: board.COLUMNS[name] for name in ("model", "test", "variant", "suite")} | {
+            "difference": Column("A → B", help="Graphs, operations and fusions, by kind of program."),
+            "changed_n": Column("Other fingerprints", "number", help="Programs of B that A has not."),
+        }
+        picked = tables.show(
+            told,
+            columns,
+            key="programs",
+            alt="Compiled programs that differ; select one to see both sides",
+            file_name=view.file_name("programs"),
+            sql=data.statement("structure", view.selection.unfiltered(), **wanted),
+            on_select="rerun",
+        )
+        if picked is not None and picked < len(frame):
+            _abreast(view, found, list(each(frame))[picked], "table")
+
+
+def offer(view: View, found: Review, rows: Sequence[Any]) -> None:
+    """Draw both sides of the programs of one finding, opened by a click."""
+    for row in rows:
+        with st.expander(
+            f"{escape(row.kind)}: A and B side by side", key=f"abreast-{row.kind}", on_change="rerun"
+        ) as part:
+            if part.open:
+                _abreast(view, found, row, "finding")
+
+
+def words(row: object) -> str:
+    """Return how the programs of one kind differ, as markdown."""
+    parts = []
+    for name in ("graphs", "ops", "fusions"):
+        before, after = getattr(row, f"{name}_a"), getattr(row, f"{name}_b")
+        if not missing(before) and not missing(after) and before != after:
+            parts.append(f"{name} {before:,.0f} → {after:,.0f}")
+    changes = list(getattr(row, "op_changes"))  # noqa: B009 - the columns are known to the SQL only
+    ops = [f"{change['op']} {change['ops_a']:+,d} → {change['ops_b']:,d}".replace("+", "") for change in changes[:_OPS]]
+    if ops:
+        parts.append(f"ops: {', '.join(ops)}" + (f" and {len(changes) - _OPS} more" if len(changes) > _OPS else ""))
+    if not parts:
+        parts.append(f"{getattr(row, 'changed_n')} with another fingerprint")  # noqa: B009
+    return f"{escape(getattr(row, 'kind'))}: {escape('; '.join(parts))}"  # noqa: B009
+
+
+def _abreast(view: View, found: Review, row: Any, key: str) -> None:
+    """Draw which instructions are more or fewer, then the texts that both sides left."""
+    changes = list(row.op_changes)
+    if changes:
+        frame = pd.DataFrame(changes[: instructions.MOST])
+        frame["difference"] = frame["ops_b"] - frame["ops_a"]
+        frame["label"] = [f"{a:,} → {b:,}" for a, b in zip(frame["ops_a"], frame["ops_b"], strict=True)]
+        st.altair_chart(instructions.bars(frame), key=f"{key}-ops", alt=f"Instructions of {row.model} in A and B")
+        if len(changes) > len(frame):
+            st.caption(f"The {len(frame)} that differ most of {count(len(changes), 'instruction')}.")
+    of = {f"of_{name}": getattr(row, name) for name in ("suite", "model", "test", "accelerator", "variant")}
+    listed = data.rows(view.snapshot, "program_files", view.selection.unfiltered(), **sources.structure(found), **of)
+    pairs = _pairs(listed)
+    if not pairs:
+        st.caption(
+            "Not both runs have texts of these programs. `--dump-hlo`, `--save-ir` and `--dump-inductor` write them."
+        )
+        return
+    name = st.selectbox("Program", list(pairs), key=f"{key}-program")
+    _texts(view, pairs[str(name)])
+
+
+def _pairs(listed: pd.DataFrame) -> dict[str, tuple[Any, Any]]:
+    """Return the texts of A and B that belong together, by name: numbers in names of files are the compiler's."""
+    sides: dict[str, dict[str, list[Any]]] = {"a": {}, "b": {}}
+    seen: set[tuple[str, str]] = set()
+    for row in each(listed):
+        if Path(row.file).suffix in _TEXTS and (row.side, row.file) not in seen:
+            seen.add((row.side, row.file))
+            sides[row.side].setdefault(_DIGITS.sub("#", row.file), []).append(row)
+    return {
+        f"{b.kind} · {b.file}": (a, b)
+        for name, of_b in sides["b"].items()
+        for a, b in zip(sides["a"].get(name, []), of_b, strict=False)
+    }
+
+
+def _texts(view: View, pair: tuple[Any, Any]) -> None:
+    con = snapshot.connection(view.snapshot)
+    try:
+        places = [artifacts.locate(con, str(row.record_id), str(row.path)) for row in pair]
+    except artifacts.NotServed as error:
+        st.warning(f"{escape(error)}.", icon=":material/folder_off:")
+        return
+    (a, more_a), (b, more_b) = (differences.lines(place) for place in places)
+    found = differences.blocks(a, b)
+    differing = [block for block in found if not block.same]
+    of_a, of_b = sum(len(block.a) for block in differing), sum(len(block.b) for block in differing)
+    changed = f"{count(of_a, 'line')} of A became {of_b:,} of B"
+    said = changed if differing else "The texts are the same but for the numbers in names"
+    cut = f" Only the first {differences.MOST_LINES:,} lines are compared." if more_a or more_b else ""
+    st.caption(f"{said}; A on the left, B on the right.{cut}")
+    st.html(differences.as_html(found))
