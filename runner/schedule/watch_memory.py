@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 LEAST_AVAILABLE = 0.03
 """Share of the machine's memory that has to stay available; below it the kernel would choose whom to kill."""
+LEAST_HELD = LEAST_AVAILABLE
+"""Share of it that a process tree has to hold to be ended for that: a smaller one is not what fills the machine."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _UNITS = ((30, "GiB"), (20, "MiB"), (10, "KiB"))
 
@@ -35,20 +37,20 @@ class MemoryWatch:
 
     limit_bytes: int | None = None
     least_available: float = LEAST_AVAILABLE
+    least_held: float = LEAST_HELD
 
     def check(self, pid: int) -> None:
-        """Raise `MemoryExceeded` where the tree of `pid`, or all processes of the machine together, hold too much."""
+        """Raise `MemoryExceeded` where the tree of `pid`, or it and all other processes together, hold too much."""
         available, total = machine_memory()
-        if available < self.least_available * total:
+        if available < self.least_available * total and (held := tree_bytes(pid)) >= self.least_held * total:
             raise MachineFull(
                 f"only {said(available)} of the machine's {said(total)} memory were left while its processes "
-                f"held {said(tree_bytes(pid))}; it was killed before the kernel would have killed something"
+                f"held {said(held)}; it was killed before the kernel would have killed something"
             )
         # Resident pages count shared ones for each process: an upper bound that costs little to read.
         if self.limit_bytes is None or sum(map(_resident_bytes, tree(pid))) <= self.limit_bytes:
             return
-        held = tree_bytes(pid)
-        if held > self.limit_bytes:
+        if (held := tree_bytes(pid)) > self.limit_bytes:
             raise MemoryExceeded(
                 f"its processes held {said(held)} of memory, more than --memory-limit {said(self.limit_bytes)}; "
                 "they were killed"

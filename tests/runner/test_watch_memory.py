@@ -74,7 +74,12 @@ def test_pages_shared_with_others_count_once():
 def test_a_machine_that_runs_out_of_memory_ends_the_measured_process_first(parent):
     """The kernel might kill the scheduler or somebody else."""
     with pytest.raises(MemoryExceeded, match=r"only .* of the machine's .* memory were left while its processes held"):
-        MemoryWatch(None, least_available=1.0).check(parent)
+        MemoryWatch(None, least_available=1.0, least_held=0.0).check(parent)
+
+
+def test_a_process_that_holds_little_is_not_blamed_for_what_others_hold(parent):
+    """A model of 150 MiB was recorded as out of memory, because other programs had filled 24 GiB."""
+    MemoryWatch(None, least_available=1.0).check(parent)
 
 
 def test_the_machines_memory_is_known():
