@@ -27,6 +27,8 @@ RUN = "run"
 _EXIT_USAGE = 2
 _EXIT_INTERRUPTED = 130
 _HEIGHT_PX = 640
+_WIDTH_IN = 9.0
+"""Of the chart in a notebook, which is as high as its rows need."""
 _TERMINAL = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 """Variables by which a notebook says that it shows colours: no line is written over another one there."""
 
@@ -69,15 +71,16 @@ class Result:
         """Return the tables and the chart for a notebook, in a frame of their own, so that no style leaks."""
         from store.errors import StoreError
         from store.report.html import Figure, html_page
+        from store.report.peer_plot import Size
         from store.report.ratio_plot import plot_ratios
 
         figures = []
         picture = self._report.picture
         with contextlib.suppress(StoreError):  # without matplotlib, or without a speedup, there is no chart
             if picture is not None:
-                svg = plot_ratios(picture, self._report.title, "svg").decode()
+                svg = plot_ratios(picture, "", "svg", Size(_WIDTH_IN, 0)).decode()
                 figures = [Figure("Speedup", picture.axis, svg[svg.index("<svg") :], wide=True)]
-        page = html_page(self._report, figures)
+        page = html_page(self._report, figures, first=1)
         style = f"width:100%;height:{_HEIGHT_PX}px;border:0"
         return f'<iframe sandbox style="{style}" srcdoc="{escape(page)}"></iframe>'
 

@@ -34,3 +34,18 @@ def test_overview_counts_them_apart_and_lists_what_is_wrong(monkeypatch, verifie
     ]
     counts = tables(at)[0].set_index("series").loc["inductor"]
     assert (counts["ran"], counts["verified"], counts["note"].split(", ")[-1]) == ("0/3", "1/3", "3 verified only")
+
+
+def test_a_first_look_is_no_longer_unverified_once_a_later_run_has_verified_it(monkeypatch, factory, tmp_path):
+    """The run that only verifies is not shown in its place."""
+    from store.ingest import ingest
+
+    later = {"run_id": "check", "timestamp": factory.RUN_START + 9, "status": "verify_only", "per_iter": ()}
+    for run, how in (("look", {"run_id": "look"}), ("check", later | {"verification_code": "PASS"})):
+        records = [factory.make_record(backend=backend, **how) for backend in ("inductor", "eager")]
+        factory.write_run(tmp_path / "runs" / run, records)
+        ingest([tmp_path / "runs"], tmp_path / "store")
+        at = open_page(monkeypatch, tmp_path / "store", "model", model=["resnet18"])
+        assert not at.exception
+        assert ("not verified" in text(at)) == (run == "look")
+        assert set(tables(at)[0]["verification_code"]) == {"VERIFIER_SKIPPED" if run == "look" else "PASS"}
