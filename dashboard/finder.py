@@ -87,7 +87,7 @@ def naming() -> None:
             said = escape(f"{saved.name} ({saved.page or 'overview'}, {saved.who or 'somebody'})")
             st.markdown(said, width="stretch")
             if st.button("Remove", key=f"view-remove-{number}", type="tertiary"):
-                _act(lambda name=saved.name: views.remove(settings.state_path(), name), f"Removed {saved.name}.")  # type: ignore[misc]
+                _act(lambda name=saved.name: views.remove(settings.state_path(), name), f"Removed {saved.name}.")
                 st.rerun(scope="fragment")
 
 

@@ -35,7 +35,7 @@ def titles() -> dict[str, str]:
 def current() -> str:
     """Return the URL path of the page that is shown, as `titles` has it."""
     here = st.session_state[_HERE]
-    return next(path for path, page in st.session_state[_PAGES].items() if page.url_path == here)
+    return next(str(path) for path, page in st.session_state[_PAGES].items() if page.url_path == here)
 
 
 def arrive(current: Any) -> None:
