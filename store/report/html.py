@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 _BAD = {"slower", "failing", "crashed", "timeout", "oom"}
 _GOOD = {"faster", "gone"}
 _PROSE = 40
+_MANY = 9
+"""Columns of a table beyond which it is set smaller, to fit into the page."""
+_COMMANDS = ("reproduce",)
+"""Titles of columns of commands, which a click opens: they are longer than all else in a row."""
 """Longer texts are broken into lines."""
 _COMMITS = "https://github.com/"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -31,13 +35,14 @@ class Figure(NamedTuple):
     wide: bool = False
 
 
-def html_page(report: Report, figures: Sequence[Figure] = (), first: int = 0) -> str:
+def html_page(report: Report, figures: Sequence[Figure] = (), first: int = 0, verdict: str = "") -> str:
     """Return the whole page; names and messages are text, never HTML.
 
     Args:
         report: what it says.
         figures: its charts.
         first: how many of its tables stand before the charts.
+        verdict: what it comes to in one sentence, above all others.
     """
     parts = [
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(report.title)}</title>',
@@ -45,6 +50,8 @@ def html_page(report: Report, figures: Sequence[Figure] = (), first: int = 0) ->
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<style>\n{_style()}</style>\n</head>\n<body>\n<h1>{escape(report.title)}</h1>",
     ]
+    if verdict:
+        parts.append(f'<p class="verdict">{escape(verdict)}</p>')
     if report.alarms:
         parts.append(f'<ul class="alarms">\n{_items(report.alarms)}\n</ul>')
     if report.answer:
@@ -86,7 +93,8 @@ def _section(table: Table) -> str:
         f"<tr>{''.join(_cell(cell, column) for cell, column in zip(row, table.columns, strict=True))}</tr>"
         for row in table.rows
     )
-    grid = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
+    dense = ' class="dense"' if len(table.columns) > _MANY else ""
+    grid = f"<table{dense}>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
     return f'<section>\n<h2>{escape(table.title)}</h2>\n<div class="scroll" tabindex="0">\n{grid}\n</div>\n</section>'
 
 
@@ -100,6 +108,9 @@ def _cell(cell: Cell, column: Column) -> str:
     text = escape(shown(cell, column))
     if column.link and text.startswith(("https://", "http://")):
         text = f'<a href="{text}" rel="noreferrer">{text.removeprefix(_COMMITS) if _COMMITS in text else "open"}</a>'
+    if column.title in _COMMANDS and text:
+        text = f"<details><summary>command</summary><code>{text}</code></details>"
+        return f'<td class="name">{text}</td>'
     kind = "number" if column.numeric else "prose" if len(text) > _PROSE else "name"
     tone = "bad" if cell in _BAD else "good" if cell in _GOOD else ""
     return f"""<td class="{kind}">{f'<span class="{tone}">{text}</span>' if tone else text}</td>"""

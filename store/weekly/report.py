@@ -44,10 +44,12 @@ class Weekly(msgspec.Struct, frozen=True):
     figures: tuple[Figure, ...]
     first: int
     """How many of the report's tables stand before the charts."""
+    verdict: str
+    """What it comes to, in one sentence."""
 
     def render(self, form: str) -> str:
         """Return it in one of the formats of reports; HTML has the charts."""
-        return html_page(self.report, self.figures, self.first) if form == "html" else render(self.report, form)
+        return _page(self) if form == "html" else render(self.report, form)
 
 
 def weekly_report(
@@ -100,7 +102,21 @@ def weekly_report(
         ),
         notes=_notes(found, moved),
     )
-    return Weekly(report, figures(con, found, moved, baseline), first=len(sides))
+    return Weekly(report, figures(con, found, moved, baseline), len(sides), _verdict(flipped, moved))
+
+
+def _page(found: Weekly) -> str:
+    return html_page(found.report, found.figures, found.first, found.verdict)
+
+
+def _verdict(flipped: Flips, moved: Speed) -> str:
+    """Say what got worse and what got better, in one sentence."""
+    slower, faster = (moved.count(word, CONFIRMED) for word in ("slower", "faster"))
+    maybe = moved.count("slower", SUSPECTED)
+    bad = [(len(flipped.failing), "newly failing"), (slower, "slower"), (maybe, "suspected to be slower")]
+    good = [(len(flipped.passing), "newly passing"), (faster, "faster")]
+    worse, better = (", ".join(f"{n} {word}" for n, word in part if n) for part in (bad, good))
+    return f"{worse or 'Nothing got worse'}; {better or 'nothing got better'}."
 
 
 def _telling(sides: Sequence[Sides], pages: Pages, *tables: Table) -> tuple[Table, ...]:

@@ -13,6 +13,8 @@ WIDTH, WIDE = 600, 1240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 150, 12, 30
 _HEIGHT = 250
 _ROW = 24
+_MOST_TICKS = 8
+"""Of a logarithmic axis: more would run into one another."""
 _LABEL_GAP = 14
 _NAMES = 380
 """Room for names left of the intervals."""
@@ -120,9 +122,12 @@ def _scale(low: float, high: float, start: float, end: float, *, log: bool) -> C
 def _ticks(low: float, high: float, *, log: bool, whole: bool = False) -> list[float]:
     """Return round numbers within the range; on a logarithmic axis ratios and their inverses' neighbours."""
     if log:
-        wide = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        dense = [step * 10.0**power for power in powers for step in (1, 2, 5)]
         fine = (0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 1.75)
-        found = [tick for tick in wide if low <= tick <= high]
+        sets = [dense, *([10.0**power for power in powers if power % apart == 0] for apart in (1, 2, 4))]
+        inside = [[tick for tick in ticks if low <= tick <= high] for ticks in sets]
+        found = next((ticks for ticks in inside if len(ticks) <= _MOST_TICKS), inside[-1])
         return found if len(found) > 3 else [tick for tick in fine if low <= tick <= high] or [1.0]  # noqa: PLR2004
     rough = (high - low) / 4
     power = 10.0 ** math.floor(math.log10(rough))

@@ -47,3 +47,19 @@ def test_no_label_of_a_chart_leaves_its_picture(browser, review):
     )
     assert outside == []
     page.close()
+
+
+def test_no_column_is_cut_and_a_command_is_opened_by_a_click(browser, review):
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(review.as_uri())
+    assert "newly failing" in page.locator("p.verdict").inner_text()
+    cut = page.evaluate(
+        """[...document.querySelectorAll('.scroll')].filter(part => part.scrollWidth > part.clientWidth + 1)
+            .map(part => part.parentElement.querySelector('h2').textContent)"""
+    )
+    assert cut == []
+    command = page.locator("details code").first
+    assert not command.is_visible()
+    page.locator("details summary").first.click()
+    assert command.is_visible()
+    page.close()
