@@ -1,6 +1,7 @@
 """A model of one's own beside `torch.utils.benchmark`: time to the first answer, and whether the latencies agree.
 
-Both measure the same module in eager mode, in turns, each time in a new interpreter.
+Both measure the same module in eager mode, in turns, each time in a new interpreter; with one thread and at the same
+priority, so that what else runs disturbs both alike.
 `python tests/performance/own_model.py`
 """
 
@@ -34,7 +35,7 @@ from mymodel import MyNet
 net = MyNet().eval()
 rows = net.example_inputs()
 with torch.no_grad():
-    timer = benchmark.Timer("net(rows)", globals={"net": net, "rows": rows}, num_threads=torch.get_num_threads())
+    timer = benchmark.Timer("net(rows)", globals={"net": net, "rows": rows}, num_threads=1)
     print(timer.blocked_autorange(min_run_time=1).median)
 """
 
@@ -43,6 +44,7 @@ def ours(folder: Path) -> tuple[float, float, float]:
     """Return the latency, the seconds until the first number was said, and until the end."""
     home = folder / f"home-{time.monotonic_ns()}"
     command = [sys.executable, "-m", "xlabench", "run", "mymodel.py", "--backend", "eager", "--quick", "--no-verify"]
+    command += ["--threads", "1", "--own-priority"]
     began = time.perf_counter()
     process = subprocess.Popen(
         [*command, "--iterations-per-run", "20", "--home", str(home)],
