@@ -25,19 +25,19 @@ TABLE: Mapping[str, Advice] = {
         "raise --repeat to at least {wanted}",
     ),
     "not_stable": Advice(
-        "medians that are not known as well as asked for",
+        "medians less precise than requested",
         "after {spent_s:.0f} s and {n} steady blocks the interval of the median is {reached}, not ±{target:.2%}",
         "raise --time-budget or --iterations-per-run, or let nothing else run on the machine",
     ),
     "wide_spread": Advice(
-        "steady blocks that differ much",
+        "widely spread steady blocks",
         "the middle half of the steady blocks spreads over {spread:.0%} of the median",
         "let nothing else run on the machine, or raise --repeat",
     ),
     "far_off": Advice(
-        "single blocks far off",
+        "outlier blocks",
         "{far} of {n} steady blocks lie {off:.0%} or more off the median",
-        "something interfered: look at the samples, and measure again",
+        "something interfered: inspect the samples and measure again",
     ),
     "short_block": Advice(
         "blocks too short for the clock",
@@ -50,32 +50,32 @@ TABLE: Mapping[str, Advice] = {
         "compare larger inputs of the operator: this one gets no verdict",
     ),
     "still_falls_back": Advice(
-        "ops that fall back although they were replaced",
-        "{ops} still ran on the host, although replaced",
-        "claim no payoff: other overloads of the op are called; name those that the counters name",
+        "ops that still fall back after their replacement",
+        "{ops} still ran on the host after their replacement",
+        "do not claim a payoff: the model calls other overloads of the op; pass the names that the counters show",
     ),
     "busy_machine": Advice(
         "other programs were busy",
         "other processes used {share:.0%} of the CPUs' time",
-        "end what else runs on the machine, and measure again",
+        "stop the other programs on the machine and measure again",
     ),
     "disturbed": Advice(
         "results that other programs disturbed",
         "refused: {why}",
-        "take no number from it; `xlabench doctor` names what keeps the machine busy",
+        "do not use its numbers; `xlabench doctor` names the programs that keep the machine busy",
     ),
     "disturbed_turns": Advice(
         "some turns that other programs disturbed",
         "{disturbed} of {n} turns were disturbed by other programs",
-        "they are left out of every statistic; end what else runs to lose none",
+        "no statistic includes them; stop the other programs to lose none",
     ),
     "steal": Advice(
         "the hypervisor took CPU time away",
         "other virtual machines took {share:.1%} of the CPUs' time",
-        "measure on a host of your own, or at a quieter hour",
+        "measure on a dedicated host, or at a quieter hour",
     ),
     "throttled": Advice(
-        "the CPU slowed itself down",
+        "CPU throttling",
         "the CPU slowed down {events} times for heat",
         "improve the cooling, cap the clock, or turn turbo off",
     ),
@@ -92,7 +92,7 @@ TABLE: Mapping[str, Advice] = {
     "shared_accelerator": Advice(
         "others used the accelerator",
         "{n} other processes were on the accelerator",
-        "end them, or choose a free device with --device-index",
+        "stop them, or choose a free device with --device-index",
     ),
     "vacuous_check": Advice(
         "a PASS that proves nothing",
@@ -102,7 +102,7 @@ TABLE: Mapping[str, Advice] = {
     "not_finite": Advice(
         "numbers that are not finite",
         "not finite, written as null: {places}",
-        "look into the log of the experiment's process",
+        "read the log of the experiment's process",
     ),
 }
 """By code. A code is for ever: records name it, and it marks the row of its result."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def newest_snapshot(store_dir: Path) -> Path:
-    """Return the newest snapshot, or raise `NoSnapshot` with the command that makes one."""
+    """Return the newest snapshot, or raise `NoSnapshot` with the command that writes one."""
     found = current_snapshot(store_dir)
     if found is None:
         raise NoSnapshot(f"There is no index in {store_dir}. Measure with `xlabench run`, or `xlabench ingest PATH`.")
@@ -94,7 +94,7 @@ def start_of_run(con: Connection, run_id: str) -> datetime:
     """
     found = con.execute("SELECT run_started FROM runs WHERE run_id = $run", {"run": run_id}).fetchall()
     if not found:
-        raise UsageError(f"The store has no run {run_id!r}. Page Runs of `xlabench serve` lists those there are.")
+        raise UsageError(f"The store has no run {run_id!r}. Page Runs of `xlabench serve` lists the existing ones.")
     started: datetime = found[0][0]
     return started
 

@@ -26,7 +26,7 @@ class TooLarge(OSError):
     """A file that stands for more than can have been put into it."""
 
     def __init__(self, most: int) -> None:
-        super().__init__(f"it unpacks to more than {most:,} bytes, which no file of its size stands for")
+        super().__init__(f"it unpacks to more than {most:,} bytes, which is more than a file of its size can hold")
 
 
 DAMAGED = (EOFError, OSError, zlib.error)

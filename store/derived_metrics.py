@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from store.metric import Metric, count, milliseconds, ratio, seconds, share, size
 
-_ONE_PROCESS = "no value of a single process"
+_ONE_PROCESS = "no value with a single process"
 _NO_PROFILE = "no value without a profile"
 
 
@@ -63,7 +63,7 @@ _FALLBACK = (
     ),
     count("steady_ops_n", "Ops, steady", "Fallback ops that are called in steady iterations.", "lower"),
     count("no_lowering_n", "No lowering", "Ops that XLA has no lowering for.", "lower"),
-    count("opt_in_lowering_n", "Opt-in lowering", "Ops whose lowering is off unless it is asked for.", "lower"),
+    count("opt_in_lowering_n", "Opt-in lowering", "Ops whose lowering is off by default.", "lower"),
     count("host_read_n", "Host reads", "Ops that bring a value to the host; nothing to lower.", "lower"),
 )
 
@@ -75,7 +75,7 @@ _PAYOFF = (
         "Payoff",
         "Latency with a fallback op over the latency without it, in turns in one run: above 1, lowering pays. Of each "
         "process the median over its rounds; the geometric mean of the processes.",
-        failure="no value, and the reason beside it: the op was not called, still falls back, or the answer is not "
+        failure="no value, with the reason next to it: the op was not called, still falls back, or the answer is not "
         "verified",
         threshold=0.05,
     ),
@@ -116,13 +116,13 @@ _STRUCTURE = (
     *_sides("fusions", "Fusions", "Fusions of the programs"),
     *_sides("flops", "FLOP", "Floating-point operations of the programs"),
     *_sides("bytes_accessed", "Bytes accessed", "Bytes that the programs read and write", "bytes"),
-    count("changed_n", "Programs changed", "Programs of run B whose fingerprint run A has not."),
+    count("changed_n", "Programs changed", "Programs of run B whose fingerprint does not occur in run A."),
 )
 
 _SERIES = (
     seconds("warm_up_s", "Warm-up", "Time of the first five iterations, in whole blocks, the first one included."),
-    count("epoch", "Epoch", "Marks of people before the result; latencies of two epochs are not compared."),
-    count("streak_n", "In a row", "Newest answers of a series that say the same."),
+    count("epoch", "Epoch", "Breaks that users marked before the result; latencies of two epochs are not compared."),
+    count("streak_n", "In a row", "Newest outcomes of a series that are the same."),
     count("seen_n", "Runs with it", "Runs of the label that had the configuration."),
     count("missing_n", "Runs without it", "Runs of the label since the last one that had the configuration.", "lower"),
     count("runs_n", "Runs", "Runs behind the row."),

@@ -42,11 +42,11 @@ def parse(text: bytes) -> Read:
     except UnicodeDecodeError as error:
         raise NotJson(f"not UTF-8: {error.reason} at byte {error.start}") from None
     except RecursionError:
-        raise NotJson("not JSON that can be read: nested too deep") from None
+        raise NotJson("unreadable JSON: nested too deep") from None
     except json.JSONDecodeError as error:
         raise NotJson(f"not JSON: {error.msg} (byte {error.pos})") from None
     except ValueError:
-        raise NotJson("not JSON that can be read: an integer has thousands of digits") from None
+        raise NotJson("unreadable JSON: an integer has thousands of digits") from None
     return Read(value, len(seen))
 
 
@@ -59,6 +59,6 @@ def require_writable(value: Any) -> None:
     try:
         msgspec.json.encode(value)
     except UnicodeEncodeError:
-        raise NotJson("not JSON that can be written again: a text holds half of a surrogate pair") from None
+        raise NotJson("JSON that cannot be written back: a text holds half of a surrogate pair") from None
     except RecursionError:
-        raise NotJson("not JSON that can be read: nested too deep") from None
+        raise NotJson("unreadable JSON: nested too deep") from None

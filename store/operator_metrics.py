@@ -22,8 +22,7 @@ OPERATORS = (
     milliseconds(
         "floor_s",
         "Empty sync",
-        "What a call costs with nothing to compute, cutting the graph and waiting included: the floor of what can be "
-        "measured.",
+        "Time of an empty call, cutting the graph and waiting included: the smallest time that can be measured.",
         failure="no value where it was not measured",
     ),
     milliseconds(
@@ -86,7 +85,7 @@ OPERATORS = (
         "model_share",
         "Share of the model",
         "Calls x time over the latency of the model under the same backend. A compiler fuses operators, so these "
-        "shares add up to more than the model takes.",
+        "shares can add up to more than 100 %.",
         "no value where the model did not run there",
     ),
 )

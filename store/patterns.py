@@ -35,7 +35,7 @@ def compiled(text: str) -> Pattern:
     except (re2.error, UnicodeEncodeError) as error:
         said = error.args[0].decode("utf-8", "replace") if isinstance(error, re2.error) else "it is not UTF-8"
         raise BadPattern(
-            f"{text!r} is no regular expression: {said}. The syntax is RE2's: no lookaround, no back-reference."
+            f"{text!r} is not a regular expression: {said}. The syntax is RE2's: no lookaround, no back-reference."
         ) from None
     return found
 

@@ -90,9 +90,7 @@ def _damage_said(*further: type[duckdb.Error]) -> Iterator[None]:
 def _refuse_old(con: Connection) -> None:
     applied = {str(name) for (name,) in con.execute("SELECT name FROM migrations").fetchall()}
     if migration_names() - applied or not has_our_views(con):
-        raise StorageError(
-            "Another version of xlabench wrote the index. Run `xlabench ingest` once: it brings it to this version."
-        )
+        raise StorageError("Another version of xlabench wrote the index. Run `xlabench ingest` once to migrate it.")
 
 
 def select(con: Connection, sql: str, params: Mapping[str, Any] | None = None) -> pd.DataFrame:

@@ -52,7 +52,7 @@ def read_run_file(folder: str | os.PathLike[str]) -> RunFile:
     except FileNotFoundError:
         raise RunFileError(f"{path} does not exist. Name a folder that `xlabench run` made.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RunFileError(f"{path} cannot be read: {error}. Restore it, or start a new run.") from None
+        raise RunFileError(f"{path} cannot be read: {error}. Restore the file, or start a new run.") from None
 
 
 def record_files(path: str | os.PathLike[str]) -> list[Path]:

@@ -63,7 +63,7 @@ class ResultsWriter:
             os.fsync(self._handle)
             raise WriteFailed(
                 f"A record could not be written to {self.path}: {error}. "
-                "The file was cut back to its last whole line. Make room on the disk, then resume the run."
+                "The file was cut back to its last whole line. Free disk space, then resume the run."
             ) from error
 
     def close(self) -> None:

@@ -73,7 +73,7 @@ def test_only_the_ordinary_run_is_a_result_and_both_give_floors(home: Path) -> N
 @pytest.mark.slow
 def test_the_report_states_the_runs_own_false_alarms(home: Path) -> None:
     text = " ".join(xlabench("report", "--home", home, "--backends", "eager").stdout.split())
-    assert "of 1 hidden twin of run" in text
+    assert "of 1 A/A control of run" in text
     assert "would have been called different (95 % bounds of the rate: " in text
 
 

@@ -138,7 +138,7 @@ def test_one_environment_on_two_days_is_not_reproducible_and_not_measured(
     words = ("--confirm", "--env", f"old={sys.executable}", "--fail-on", "regression")
     found = answer("--home", home, "first", "second", *words)
     assert found["title"] == "first → second: 1 suspected: 0 confirmed, 1 not confirmed (not reproducible 1)"
-    assert "nothing differs but the day" in found["rows"][0]["reason"]
+    assert "only the day differs" in found["rows"][0]["reason"]
     assert confirming(home) == before
 
 

@@ -47,7 +47,7 @@ def test_a_mark_can_be_listed_and_taken_back(home, capsys):
     ("words", "sentence"),
     [
         (("add", "x", "--run", "none"), "The store has no run 'none'."),
-        (("add", "x", "--at", "soon"), "'soon' is no time."),
+        (("add", "x", "--at", "soon"), "'soon' is not a time."),
         (("remove", "7"), "There is no mark 7."),
     ],
 )

@@ -57,7 +57,7 @@ def test_what_takes_too_long_could_not_run_and_is_no_repro(review, review_store,
     done = xlabench("repro", "--signature", found.fault_id, "--time-limit", "0.1", *review, code=3)
     assert "could not run after" in done.stdout
     [draft] = (tmp_path / "repros").glob("*.md")
-    assert "There is no script that shows the fault" in draft.read_text()
+    assert "No script shows the fault" in draft.read_text()
     assert [path.suffixes for path in (tmp_path / "repros").glob("*.py")] == [[".attempt", ".py"]]
 
 

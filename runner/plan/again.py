@@ -50,7 +50,7 @@ def side_by_side(cells: Sequence[tuple[PlanEntry, PlanEntry]]) -> Plan:
 def confirming(settings: dict[str, Any], processes: int | None = None) -> Settings:
     """Return the settings of a confirmation, from those of the run that it confirms.
 
-    Enough blocks, rounds and processes, interleaved; nothing beside the timing; and no hidden twins, whose pairs would
+    Enough blocks, rounds and processes, interleaved; nothing beside the timing; and no A/A controls, whose pairs would
     change the floors by which the same command chooses the cells when it is repeated.
 
     Args:

@@ -1,4 +1,4 @@
-"""How often a run's own rule would have called equal things different: its hidden twins, judged as everything else."""
+"""How often a run's own rule would have called equal things different: its A/A controls, judged as everything else."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class FalseAlarms(msgspec.Struct, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """Say it in one line."""
         if not self.twins:
-            return f"Run {self.run_id} has no hidden twins: its own rate of false alarms is unknown."
-        twins = "1 hidden twin" if self.twins == 1 else f"{self.twins} hidden twins"
+            return f"Run {self.run_id} has no A/A controls, so its own rate of false alarms is unknown."
+        twins = "1 A/A control" if self.twins == 1 else f"{self.twins} A/A controls"
         return (
             f"{self.called} of {twins} of run {self.run_id} would have been called different "
             f"(95 % bounds of the rate: {self.low:.0%} to {self.high:.0%})."
@@ -38,7 +38,7 @@ class FalseAlarms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def false_alarms(con: Connection, run_id: str) -> FalseAlarms:
-    """Judge the hidden twins of a run against their originals, with floors of other runs.
+    """Judge the A/A controls of a run against their originals, with floors of other runs.
 
     They are judged among themselves: fewer cells adjust p less, so that the rate is rather too high than too low.
     The level of the intervals is that of the run's own verdicts.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Which = Literal["suspected", "all"]
 NOT_REPRODUCIBLE = "not reproducible"
 SAME_ENVIRONMENT = (
-    "both sides are the same environment, so nothing differs but the day; to learn which of the two days was the odd "
+    "both sides are the same environment, so only the day differs; to find out which of the two days was the unusual "
     "one, measure again with `xlabench run`"
 )
 _OTHER_WAY = "; not in the direction that was suspected"
@@ -32,9 +32,12 @@ _COLUMNS = (
     Column(title="test"),
     Column(title="variant"),
     Column(title="environment"),
-    Column(title="suspected", definition="The verdict before; `ambiguous` where that was measured again, too."),
+    Column(
+        title="suspected",
+        definition="The verdict before this confirmation; `ambiguous` cells were measured again as well.",
+    ),
     Column(title="old / new before", digits=3, numeric=True),
-    Column(title="verdict", definition="After measuring both sides again."),
+    Column(title="verdict", definition="The verdict after both sides were measured again."),
     Column(title="confirmed"),
     *EVIDENCE,
 )
@@ -135,13 +138,15 @@ def _row(each: Confirmation) -> tuple[Value, ...]:
 def _notes(found: Comparison, cells: Sequence[Confirmation], again: Comparison | None) -> tuple[str, ...]:
     notes = []
     if again is not None:
-        notes.append(f"Both sides were measured again in run {again.new.run_id}, which is no result of its own.")
+        notes.append(
+            f"Both sides were measured again in run {again.new.run_id}, which does not count as a result of its own."
+        )
         if not again.interleaved:
-            notes.append("Some sides did not take turns there either: theirs are not confirmed.")
+            notes.append("Some sides were not interleaved there either, so their differences are not confirmed.")
         if any(cell.floor.pairs == 0 for cell in again.cells):
-            notes.append("A floor on 0 A/A pairs is the default one: nobody has measured this machine against itself.")
+            notes.append("A floor from 0 A/A pairs is the default: this machine has not been calibrated.")
     if before := sum(cell.verdict.confirmed for cell in found.cells):
-        notes.append(f"{before} differences were confirmed before; they stand in the comparison without --confirm.")
+        notes.append(f"{before} differences were confirmed before; `xlabench compare` without --confirm lists them.")
     if cells and (ambiguous := len(found.of("ambiguous")) - sum(c.before.verdict.word == "ambiguous" for c in cells)):
-        notes.append(f"{ambiguous} ambiguous cells were left alone; --confirm all measures them again, too.")
+        notes.append(f"{ambiguous} ambiguous cells were not measured again; --confirm all includes them.")
     return tuple(notes)

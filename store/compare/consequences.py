@@ -24,7 +24,7 @@ _SPLIT = (
     Column(title="environment"),
     Column(title="speedup old", digits=3, numeric=True, definition="Baseline time / time on the old side."),
     Column(title="speedup new", digits=3, numeric=True, definition="The same on the new side."),
-    Column(title="new / old", digits=3, numeric=True, definition="Product of the next two."),
+    Column(title="new / old", digits=3, numeric=True, definition="Product of the next two columns."),
     Column(title="by the backend", digits=3, numeric=True, definition="Its old time / its new time."),
     Column(title="by the baseline", digits=3, numeric=True, definition="The baseline's new time / its old time."),
 )
@@ -32,8 +32,13 @@ _BREAK_EVEN = (
     *_NAMES,
     Column(title="wait old", unit="s", numeric=True, definition="Time to the steady state beyond steady iterations."),
     Column(title="wait new", unit="s", numeric=True, definition="The same of the new side."),
-    Column(title="ahead", definition="From when on the new side has done the whole work earlier."),
-    Column(title="iterations", digits=0, numeric=True, definition="After so many, where it is not ahead at once."),
+    Column(title="ahead", definition="Time from which the new side has done the whole work earlier."),
+    Column(
+        title="iterations",
+        digits=0,
+        numeric=True,
+        definition="Iterations until the new side is ahead, where it is not ahead from the start.",
+    ),
 )
 
 

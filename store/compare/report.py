@@ -108,8 +108,10 @@ def _notes(found: Comparison) -> tuple[str, ...]:
     if found.renamed:
         notes.append(found.renamed)
     if not found.interleaved:
-        notes.append("Where sides did not take turns, faster and slower are suspected; --confirm measures both again.")
+        notes.append(
+            "Faster and slower are only suspected where the sides were not interleaved; --confirm measures both again."
+        )
     if any(cell.floor.pairs == 0 for cell in found.cells):
-        notes.append("A floor on 0 A/A pairs is the default one: nobody has measured this machine against itself.")
+        notes.append("A floor from 0 A/A pairs is the default: this machine has not been calibrated.")
     notes += [each.sentence() for each in found.false_alarms]
     return tuple(notes)

@@ -58,7 +58,7 @@ def said(
     if saved := _saved(old, new, spent, seconds):
         lines.append(saved)
     level = 100 * level_of(looks)
-    lines.append(f"Verdicts may be asked for {looks} times, so all intervals of this run are {level:.3g} % ones.")
+    lines.append(f"Verdicts may be computed {looks} times, so all intervals of this run are {level:.3g} % ones.")
     return "\n".join(lines)
 
 
@@ -78,13 +78,13 @@ def _left(cells: Iterable[RunCell], spent: Spent, most: int) -> str:
     for cell in cells:
         reason = state(cell, most)
         if reason == "measured enough":
-            reasons[f"still so with {most} processes, the most that are tried"] += 1
+            reasons[f"still ambiguous with {most} processes, the limit"] += 1
         elif reason == "out of reach":
             reasons[f"more than {most} processes would be needed"] += 1
         elif reason == "reachable" and cell.pair in spent.unpaid:
             reasons[f"the time budget of {spent.budget_s:g} s does not suffice"] += 1
         elif reason == "reachable":
-            reasons["the last look at the verdicts is over"] += 1
+            reasons["the last allowed look at the verdicts was used"] += 1
     if not reasons:
         return ""
     why = "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common())

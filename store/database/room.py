@@ -28,7 +28,7 @@ def require(folder: Path, bytes_n: int) -> None:
     if free < bytes_n + RESERVE_BYTES:
         raise NoRoom(
             f"The disk of {folder} has {free / 2**20:,.0f} MiB free and the index needs "
-            f"{(bytes_n + RESERVE_BYTES) / 2**20:,.0f} MiB. Free some, then ingest again; nothing is lost."
+            f"{(bytes_n + RESERVE_BYTES) / 2**20:,.0f} MiB. Free some space, then ingest again; nothing is lost."
         )
 
 
@@ -41,16 +41,11 @@ def full_disk_said(folder: Path) -> Iterator[None]:
         if error.errno != errno.ENOSPC:
             raise
         raise _full(folder) from error
-    except duckdb.Error as error:  # an IOException, or a TransactionException where it is a commit
-        if not says_full(error):
+    except duckdb.IOException as error:
+        if "No space left" not in str(error):
             raise
         raise _full(folder) from error
 
 
-def says_full(error: duckdb.Error) -> bool:
-    """Tell an error of a disk that is full from all others."""
-    return "No space left" in str(error)
-
-
 def _full(folder: Path) -> NoRoom:
-    return NoRoom(f"The disk of {folder} is full. Free some, then ingest again; nothing is lost.")
+    return NoRoom(f"The disk of {folder} is full. Free some space, then ingest again; nothing is lost.")

@@ -25,7 +25,7 @@ def export(con: Connection, runs: Sequence[str], target: Target) -> Exported:
             assert target.file is not None  # noqa: S101 (one of the two is there)
             target.file.write(row["record"].encode() + b"\n")
             written += 1
-        return Exported(written, ("The plans of the runs are left out: they go with --output DIR.",))
+        return Exported(written, ("The plans of the runs are left out; --output DIR includes them.",))
     for run, of_run in itertools.groupby(found, itemgetter("run_id")):
         folder = target.folder / folder_name(run)
         folder.mkdir(parents=True, exist_ok=True)

@@ -90,10 +90,13 @@ def _is_numbers(value: Any) -> bool:
 
 
 def _notes(left: Counter[str], alike_n: int) -> tuple[str, ...]:
-    notes = [f"{count} records of {name} are left out: the peer's tools stop at it." for name, count in left.items()]
+    notes = [
+        f"{count} records of {name} are left out, because the peer's tools stop at them."
+        for name, count in left.items()
+    ]
     if alike_n:
         notes.append(
-            f"{alike_n} records differ from others in what the format has no place for (variant, dtype, environment): "
+            f"{alike_n} records differ from others only in fields that the format lacks (variant, dtype, environment): "
             "the peer's tools take the last of each."
         )
     return tuple(notes)

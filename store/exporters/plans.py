@@ -68,4 +68,4 @@ def told(gone: Sequence[str]) -> tuple[str, ...]:
     """Say whose plan was made of the index."""
     if not gone:
         return ()
-    return (f"The run.json of {', '.join(gone)} is gone; what the index keeps of it was written.",)
+    return (f"The run.json of {', '.join(gone)} is missing; the plan was written from the index.",)

@@ -61,7 +61,9 @@ def check(folder: Path) -> None:
     """
     known = {*BY_RUN, "samples", "speedups"}
     if folder.exists() and (not folder.is_dir() or {path.name for path in folder.iterdir()} - known):
-        raise UsageError(f"{folder} holds other files than an export of tables. Name a new folder, or that of one.")
+        raise UsageError(
+            f"{folder} holds files that are not an export of tables. Name a new folder, or that of an earlier export."
+        )
 
 
 def _write(con: Connection, text: str, bound: Mapping[str, Any], path: Path) -> int:

@@ -47,7 +47,7 @@ def guarded(
     except BadObject as error:
         found = [Unreadable(line_number, byte_offset, str(error))]
     except Exception as error:  # noqa: BLE001 (whatever it is, the object is of no form that is known)
-        found = [Unreadable(line_number, byte_offset, f"of a form that is not known here: {error!r}")]
+        found = [Unreadable(line_number, byte_offset, f"not in a known form: {error!r}")]
     yield from found
 
 

@@ -95,8 +95,8 @@ def _told(path: Path, header: list[str]) -> _Told:
     if variant is None or test is None:
         lacking = " and ".join(word for word, known in (("backend", variant), ("test", test)) if known is None)
         raise BadRow(
-            f"its name does not say the {lacking} as BACKEND_SUITE_DTYPE_MODE_DEVICE_KIND.csv does. "
-            "Say so: xlabench ingest --fact backend=NAME --fact test=eval FILE"
+            f"its name does not contain the {lacking} as BACKEND_SUITE_DTYPE_MODE_DEVICE_KIND.csv does. "
+            "Pass it: xlabench ingest --fact backend=NAME --fact test=eval FILE"
         )
     return _Told(
         variant=variant,
@@ -111,7 +111,7 @@ def _told(path: Path, header: list[str]) -> _Told:
 def _cells(header: list[str], line: bytes) -> dict[str, str]:
     cells = _split(line)
     if len(cells) > len(header):
-        raise BadRow(f"{len(cells)} cells under {len(header)} headings")
+        raise BadRow(f"{len(cells)} cells for {len(header)} headings")
     if len(cells) < len(_HEAD) or not cells[1]:
         raise BadRow("no model name")
     return dict(zip(header, cells, strict=False))

@@ -124,7 +124,7 @@ def _record(
     kinds = ["first", *["warmup"] * (len(warm) - 1)][: len(warm)] + ["steady"] * len(timed)
     wanted = setup.run_options.get("iteration")
     means = len(timed) == 1 and isinstance(wanted, int) and wanted > 1
-    note = [f"its one time is the mean of {wanted} iterations that PARAM did not time apart"] if means else []
+    note = [f"its only time is the mean of {wanted} iterations, which PARAM did not time one by one"] if means else []
     environment = {"torch": setup.sys_info.get("pytorch_version"), "host": setup.sys_info.get("hostname")}
     made = frame(origin, series, ordinal=ordinal, environment=environment, warnings=note)
     made |= {"status": "ok", "repeat": len(kinds), "iterations_per_run": 1}

@@ -39,11 +39,11 @@ class Parquet:
             # One value of many rows is held once.
             opened = pq.ParquetFile(file, read_dictionary=[COLUMN] if ours else None)
         except (pa.ArrowException, OSError) as error:
-            yield Unreadable(1, 0, f"not Parquet, or not whole: {error}")
+            yield Unreadable(1, 0, f"not Parquet, or incomplete: {error}")
             return
         if not ours:
             yield Unreadable(
-                1, 0, "no column `record`: not one of ours. Export with `xlabench export --format parquet`."
+                1, 0, "no column `record`: not written by xlabench. Export with `xlabench export --format parquet`."
             )
             return
         number = given = 0
@@ -64,5 +64,5 @@ def _row(number: int, line: object) -> Imported | Unreadable:
     except (msgspec.DecodeError, RecursionError) as error:
         return Unreadable(number + 1, number, f"not JSON: {error}")
     if not isinstance(value, dict):
-        return Unreadable(number + 1, number, "`record` is no JSON object")
+        return Unreadable(number + 1, number, "`record` is not a JSON object")
     return Imported(number + 1, number, value)

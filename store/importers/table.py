@@ -100,7 +100,7 @@ def _check(table: Table) -> None:
         raise ValueError(f"test is {table.test!r}, not eval or train")
     wrong = [model for model, values in table.speedup.items() if len(values) != len(table.columns)]
     if wrong:
-        raise ValueError(f"{wrong[0]} has not one value for each of {', '.join(table.columns)}")
+        raise ValueError(f"{wrong[0]} does not have one value for each of {', '.join(table.columns)}")
 
 
 def _of_csv(data: bytes, path: Path, facts: Facts) -> Table:

@@ -271,7 +271,7 @@ def _parse(line: bytes) -> tuple[dict[str, Any], list[str]]:
     try:
         value = msgspec.json.decode(line)
     except RecursionError:
-        raise BadLine("not JSON that can be read: nested too deep") from None
+        raise BadLine("unreadable JSON: nested too deep") from None
     except msgspec.DecodeError as error:
         value, notes = _parse_python(line, str(error))
     if not isinstance(value, dict):
@@ -308,7 +308,7 @@ def _convert_newer(raw: dict[str, Any], version: int) -> tuple[ReadRecord, dict[
             msgspec.convert({**_skeleton(raw), name: raw[name]} if name in raw else _skeleton(raw), ReadRecord)
         except msgspec.ValidationError:
             del known[name]
-            left_out.append(f"{name} of schema version {version} is not known here and was left out")
+            left_out.append(f"{name} of schema version {version} is unknown to this version and was left out")
     return msgspec.convert(known, ReadRecord), known, left_out
 
 

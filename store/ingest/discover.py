@@ -49,7 +49,7 @@ def discover(paths: Iterable[Path]) -> list[Source]:
         if path.is_dir():
             found.update(_of_folder(path.resolve(), _DEPTH))
         elif not path.is_file():  # a pipe would have us wait for who writes to it
-            raise NoSuchSource(f"{path} is no file. Name a run folder, a JSONL file or a folder of runs.")
+            raise NoSuchSource(f"{path} is not a file. Name a run folder, a JSONL file or a folder of runs.")
         else:
             found.update(map(_of_file, _with_rotated(path.resolve())))
     return sorted(found, key=lambda source: (source.kind != RUN, source.path))
@@ -64,7 +64,7 @@ def refuse_empty(paths: Iterable[Path]) -> None:
     for path in chain.from_iterable(map(_expanded, paths)):
         if path.is_dir() and not any(True for _ in _of_folder(path.resolve(), _DEPTH)):
             raise NoSuchSource(
-                f"{path} holds no {RUN_FILE}, no JSONL and no file of another tool, nor do the folders in it. "
+                f"{path} holds no {RUN_FILE}, no JSONL and no file of another tool, and neither do the folders in it. "
                 "Name a run folder, a result file or a folder of runs."
             )
 

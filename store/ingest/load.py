@@ -265,7 +265,7 @@ def _drop_conflicts(con: Connection) -> list[Rejected]:
     found = con.execute(sql("claims")).fetchall()
     taken = [row for row in found if _content(row[4]) != _content(row[5])]
     con.execute("INSERT INTO dropped SELECT unnest($lines::BIGINT[])", {"lines": [row[0] for row in taken]})
-    reason = "its record_id is taken by a record of other content"
+    reason = "another record with other content has the same record_id"
     return [rejection(path, number, offset, reason, record.encode()) for _, path, number, offset, record, _ in taken]
 
 

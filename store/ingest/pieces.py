@@ -111,7 +111,7 @@ def _nameless(source: Source, unread: list[Rejected]) -> bool:
     written = name.encode("utf-8", "backslashreplace").decode()
     if written == name:
         return False
-    unread.append(rejection(written, 1, 0, "its name is not UTF-8: rename it", b""))
+    unread.append(rejection(written, 1, 0, "its name is not UTF-8: rename the file", b""))
     return True
 
 

@@ -149,7 +149,7 @@ def _each(path: str, entries: Iterable[tuple[int, int, bytes]], ordinals: Ordina
         except BadLine as error:
             bad.append(rejection(path, number, offset, str(error), data))
         except Exception as error:  # noqa: BLE001 (whatever a line does to us, the others are read)
-            bad.append(rejection(path, number, offset, f"of a form that is not known here: {error!r}", data))
+            bad.append(rejection(path, number, offset, f"not in a known form: {error!r}", data))
     return Portion(pa.Table.from_pylist(good, schema=SCHEMA), bad, plain=False)
 
 

@@ -66,7 +66,7 @@ def _settled(compared: Compared, runs: Mapping[str, RunFacts], standing: Mapping
         if found is not None and found.word == "slower" and found.certainty == CONFIRMED:
             yield _slower(found, told.subject, *sides)
         elif found is not None and found.word == "slower" and found.certainty == NOT_CONFIRMED:
-            yield _recovered(found, told, sides[1], "not confirmed: both sides were measured again, in turns")
+            yield _recovered(found, told, sides[1], "not confirmed: both sides were measured again, interleaved")
 
 
 def _of_run(
@@ -118,7 +118,7 @@ def _back(compared: Compared, told: Notice, sides: tuple[RunFacts, RunFacts], ne
         then = compared(sides[1].run_id, new.run_id).get(_series(told))
         if then is None or then.word != "faster":
             return None
-        return _recovered(before, told, new, "faster than it was then, and no longer clearly slower than before")
+        return _recovered(before, told, new, "faster than at that time, and no longer clearly slower than before")
     return _recovered(before, told, new, f"{before.word} as before" if before.word == "same" else "faster than before")
 
 
@@ -143,7 +143,7 @@ def _recovered(found: Judged, slower: Notice, new: RunFacts, how: str) -> Notice
         kind="recovered",
         subject=slower.subject,
         title=f"Recovered: {_what(found)}, {how}",
-        text=f"It was told as: {slower.title}\n{_evidence(found)}\nNow: {new.text()}",
+        text=f"The notice was: {slower.title}\n{_evidence(found)}\nNow: {new.text()}",
         page=compare_page(str(slower.base_run_id), new.run_id),
         run_id=new.run_id,
         base_run_id=slower.base_run_id,
@@ -177,5 +177,5 @@ def _text(found: Judged, old: RunFacts, new: RunFacts) -> str:
     return (
         f"{_evidence(found)}\nBefore: {old.text()}\nNow: {new.text()}\n"
         f"Look: xlabench compare {old.run_id} {new.run_id}"
-        + ("" if found.certainty == CONFIRMED else "; --confirm measures both sides again, in turns")
+        + ("" if found.certainty == CONFIRMED else "; --confirm measures both sides again, interleaved")
     )

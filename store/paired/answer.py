@@ -120,7 +120,7 @@ def _none_faster(compared: Sequence[Judged], baseline: str) -> str:
     if word == "same":
         return f"none is faster than {baseline}: {shown}, the same within the noise floor{_doubts(best)}"
     if word == "ambiguous":
-        apart = f"{best.variant} is not told apart from {baseline}"
+        apart = f"{best.variant} cannot be told apart from {baseline}"
         return f"no answer: {apart}: {difference(best)}{_doubts(best)}{_needed(best)}"
     return f"{shown}, without a verdict{_doubts(best)}"
 
@@ -151,7 +151,7 @@ def _worth(result: Judged) -> str:
     if verdict.processes < CONFIRMING_PROCESSES:
         why = f"{verdict.processes} of {CONFIRMING_PROCESSES} processes"
     else:
-        why = "the sides did not take turns"
+        why = "the sides were not interleaved"
     return f"suspected ({why}){_doubts(result)}"
 
 

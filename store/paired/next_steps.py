@@ -47,7 +47,7 @@ def _step(rows: Sequence[Mapping[Any, Any]]) -> Step:
     row, backends = rows[0], list(dict.fromkeys(str(each["backend"]) for each in rows))
     name, amount = f"{row['model'].partition('@')[0]} {row['test']}", row["amount"]
     if row["kind"] == "fallback":
-        what = f"{name} calls {row['what']} outside of XLA, {amount:g} times per iteration; what lowering it would pay"
+        what = f"{name} runs {row['what']} outside of XLA, {amount:g} times per iteration; what lowering it would pay"
         return Step(what, _command(row, (), f"--without-fallback={row['what']}"))
     under = f"under {', '.join(backends)}"
     if row["kind"] == "graph_break":

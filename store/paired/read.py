@@ -28,23 +28,23 @@ MIN_MODELS = 2
 """Models of a geometric mean."""
 _SMALL = 0.1
 _MEANINGS = {
-    "confirmed": (f"{CONFIRMING_PROCESSES} or more processes of each side took turns and agree", None),
+    "confirmed": (f"{CONFIRMING_PROCESSES} or more interleaved processes of each side agree", None),
     "suspected": (
-        f"fewer than {CONFIRMING_PROCESSES} processes of each side show it, or the sides did not take turns",
+        f"fewer than {CONFIRMING_PROCESSES} processes of each side show it, or the sides were not interleaved",
         f"--processes {CONFIRMING_PROCESSES}, or `xlabench compare A B --confirm`",
     ),
     "same": ("the difference lies within the machine's noise floor", None),
     "ambiguous": (
-        "not told apart from the baseline: processes differ as much, or the machine's noise is as large",
+        "cannot be told apart from the baseline: processes differ as much, or the machine's noise is as large",
         "raise --processes, or pass --until-verdict",
     ),
-    "no verdict": ("what a verdict needs is not known of both sides", None),
-    "unverified": ("nobody has compared the answer with eager's", "measure with --verify"),
-    "wrong answer": ("the answer differs from eager's, so there is no speedup", "look at the tensor that failed"),
-    "eager failed": ("eager itself failed in the check, so the answer is unverified", "look at the record's log"),
-    "check failed": ("the check of the answer failed, so the answer is unverified", "look at the record's log"),
-    "eager varies": ("two runs of eager differ, so no answer can be checked", None),
-    "disturbed": ("other programs had the CPUs in too many of its turns, so there is no number", AGAIN),
+    "no verdict": ("one side lacks what a verdict needs", None),
+    "unverified": ("the answer was not compared with eager's", "measure with --verify"),
+    "wrong answer": ("the answer differs from eager's, so there is no speedup", "inspect the tensor that failed"),
+    "eager failed": ("eager itself failed in the check, so the answer is unverified", "read the record's log"),
+    "check failed": ("the check of the answer failed, so the answer is unverified", "read the record's log"),
+    "eager varies": ("two runs of eager differ, so the answer cannot be checked", None),
+    "disturbed": ("other programs used the CPUs in too many of its turns, so there is no number", AGAIN),
     "no baseline": ("the baseline has no number", None),
 }
 """Mark → what it means, and what to do about it; those of findings are in `store.advice`."""

@@ -52,7 +52,7 @@ def fallbacks_report(con: Connection, filters: Filters = ALL) -> Report:
 def _answer(rows: Iterable[Row], ran: int) -> str:
     lower = [row for row in rows if row["klass"] != "host_read" and row["steady_models_n"]]
     if not lower:
-        return f"None of the {ran} results that ran called an op in steady iterations that can be lowered."
+        return f"None of the {ran} results that ran calls an op in steady iterations that could be lowered."
     first = lower[0]
     models = first["steady_models_n"]
     return f"{first['op']} is the op to lower first, of {len(lower)}: {_cost(first)}; models that call it: {models}."

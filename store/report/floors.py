@@ -14,8 +14,12 @@ if TYPE_CHECKING:
 _NAMES = ("suite", "model", "test", "variant")
 _COLUMNS = (
     *(Column(title=title) for title in _NAMES),
-    Column(title="floor", unit="%", digits=1, numeric=True, definition="95 % of identical pairs lie within it."),
-    Column(title="A/A pairs", numeric=True, definition="Pairs of processes behind it, of all runs of this machine."),
+    Column(title="floor", unit="%", digits=1, numeric=True, definition="95 % of identical pairs differ by less."),
+    Column(
+        title="A/A pairs",
+        numeric=True,
+        definition="Pairs of processes behind the floor, from all runs of this machine.",
+    ),
     Column(title="source"),
 )
 

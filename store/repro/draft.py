@@ -101,7 +101,7 @@ def _call_sites(fault: Fault) -> list[str]:
     sites = sorted({op["call_site"] for op in ops if op.get("call_site")})
     calls = sum(op.get("calls_per_iteration") or 0.0 for op in ops)
     said = [f"`{fault.model}` makes {calls:g} calls of it per steady iteration."] if calls else []
-    return said + [f"Asked for at {_quoted(sites)}." for _ in sites[:1]]
+    return said + [f"Called at {_quoted(sites)}." for _ in sites[:1]]
 
 
 def _verification(fault: Fault) -> list[str]:
@@ -117,13 +117,16 @@ def _verification(fault: Fault) -> list[str]:
 def _reproduce(fault: Fault, proof: Proof | None) -> list[str]:
     again = ["The measurement itself:", fenced(str(fault.record.get("reproduce") or "not known"), "bash")]
     if proof is None:
-        return [f"No script was run for this draft. `xlabench repro --signature {fault.fault_id}` makes one.", *again]
+        return [
+            f"No script has been run for this draft. `xlabench repro --signature {fault.fault_id}` writes one.",
+            *again,
+        ]
     end = ["It printed:", fenced(proof.output.strip() or "(nothing)")]
     if proof.outcome == "shown":
         said = f"This script, {proof.what}, was run once in a process of its own and shows the fault."
         return [said, fenced(proof.script, "python"), *end, *again]
     became = {"not shown": "ran and did not show it", "could not run": "could not run"}[proof.outcome]
-    said = f"**There is no script that shows the fault.** The last one tried, {proof.what}, {became}."
+    said = f"**No script shows the fault.** The last one tried, {proof.what}, {became}."
     return [said, *end, *again]
 
 

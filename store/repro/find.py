@@ -46,9 +46,9 @@ def faults(
     ]
     found = [fault for fault in bare if fault_id in (None, fault.fault_id)]
     if not found and fault_id:
-        raise UsageError(f"There is no fault {fault_id!r}. `xlabench repro` lists those there are.")
+        raise UsageError(f"There is no fault {fault_id!r}. `xlabench repro` lists the existing ones.")
     if not found and op:
-        raise UsageError(f"No result has the fallback op {op!r}. `xlabench repro` lists those there are.")
+        raise UsageError(f"No result has the fallback op {op!r}. `xlabench repro` lists the existing ones.")
     return _with_records(con, found)
 
 
@@ -77,13 +77,13 @@ def _folder(path: str | None) -> str | None:
 def _result_of(con: Connection, record: str) -> str:
     rows = fetch(con, named("fault_result"), {"record": record})
     if not rows:
-        raise UsageError(f"The store has no record {record!r}. Page Runs of `xlabench serve` names those there are.")
+        raise UsageError(f"The store has no record {record!r}. Page Runs of `xlabench serve` lists the existing ones.")
     return str(rows[0]["record_id"])
 
 
 def _check_run(con: Connection, run: str | None) -> None:
     if run and not fetch(con, "SELECT run_id FROM runs WHERE run_id = $run", {"run": run}):
-        raise UsageError(f"The store has no run {run!r}. Page Runs of `xlabench serve` lists those there are.")
+        raise UsageError(f"The store has no run {run!r}. Page Runs of `xlabench serve` lists the existing ones.")
 
 
 def lines(found: Iterable[Fault]) -> Iterator[tuple[str, ...]]:

@@ -47,7 +47,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
     except sqlite3.OperationalError as error:
         raise StateError(f"{path} cannot be opened: {error}. Check its rights and who else uses it.") from None
     except sqlite3.DatabaseError as error:
-        raise StateError(f"{path} cannot be used: {error}. Put a backup in its place, or remove it.") from None
+        raise StateError(f"{path} cannot be used: {error}. Replace it with a backup, or remove it.") from None
 
 
 def _close_to_others(path: Path) -> None:
@@ -73,8 +73,8 @@ def check(path: Path) -> None:
     if found != ["ok"]:
         said = " ".join("; ".join(found).split())[:300]
         raise StateError(
-            f"{path} is damaged ({said}). Stop what uses it and put the newest whole copy of {path.parent / BACKUPS} "
-            "in its place."
+            f"{path} is damaged ({said}). Stop the programs that use it and "
+            f"put the newest intact copy of {path.parent / BACKUPS} in its place."
         )
 
 
@@ -112,11 +112,11 @@ def backup(path: Path, target: Path) -> None:
         StateError: there is nothing to copy, the target exists, or it cannot be written.
     """
     if not path.is_file():
-        raise StateError(f"There is no {path}: nobody has typed anything that would need a backup.")
+        raise StateError(f"There is no {path}: there is nothing to back up yet.")
     if target.exists():
         raise StateError(f"{target} exists. Name a new file.")
     if not target.parent.is_dir():
-        raise StateError(f"There is no folder {target.parent}. Make it, or name a file in another one.")
+        raise StateError(f"There is no folder {target.parent}. Create it, or name a file in another folder.")
     try:
         with closing(sqlite3.connect(path, timeout=_BUSY_S)) as source, closing(sqlite3.connect(target)) as copy:
             source.backup(copy)
@@ -152,7 +152,7 @@ def _refuse_network(path: Path) -> None:
     kind = file_system(path.resolve().parent)
     if kind in _NETWORK:
         raise StateError(
-            f"{path} lies on a network file system ({kind}), where SQLite's locks do not hold. "
+            f"{path} is on a network file system ({kind}), where SQLite's locks do not hold. "
             "Name a home on a local disk (--home)."
         )
 

@@ -68,7 +68,7 @@ def remove(state: Path, mark_id: int) -> Mark:
             with opened(state) as con:
                 con.execute("DELETE FROM marks WHERE mark_id = ?", (mark_id,))
             return mark
-    raise StateError(f"There is no mark {mark_id}. `xlabench mark list` shows those there are.")
+    raise StateError(f"There is no mark {mark_id}. `xlabench mark list` shows the existing ones.")
 
 
 def listed(state: Path) -> list[Mark]:
@@ -97,5 +97,5 @@ def moment(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise UsageError(f"{text!r} is no time. Write it as 2026-11-21 or 2026-11-21T14:00 (UTC).") from None
+        raise UsageError(f"{text!r} is not a time. Write it as 2026-11-21 or 2026-11-21T14:00 (UTC).") from None
     return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found

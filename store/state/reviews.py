@@ -131,13 +131,13 @@ def _after(before: Standing, entry: Entry) -> Standing:
 
 def _row(entry: Entry) -> tuple[str | int | None, ...]:
     if entry.state is None and entry.assignee is None and not entry.note:
-        raise UsageError("Nothing was said. Write a note, choose a state or name an assignee.")
+        raise UsageError("The entry is empty. Write a note, choose a state or name an assignee.")
     if not entry.who.strip():
-        raise UsageError("A name is missing. Say who you are, so that others can ask.")
+        raise UsageError("A name is missing. Enter yours, so that others can ask you.")
     if entry.state is not None and entry.state not in STATES:
-        raise UsageError(f"{entry.state!r} is no state. Use one of {', '.join(STATES)}.")
+        raise UsageError(f"{entry.state!r} is not a state. Use one of {', '.join(STATES)}.")
     if entry.state == "filed" and not entry.reference:
-        raise UsageError("A filed finding needs its reference. Name the report, as #123 or its address.")
+        raise UsageError("A filed finding needs a reference: enter the report, as #123 or its address.")
     if len(entry.note or "") > LONGEST_NOTE:
         raise UsageError(f"A note has at most {LONGEST_NOTE} characters. Shorten it, or link to a longer text.")
     if max(len(text or "") for text in (entry.who, entry.assignee, entry.reference)) > LONGEST_NAME:

@@ -34,7 +34,7 @@ def default_floor() -> Floor:
 
 
 def floor_of(log_ratios: ArrayLike) -> Floor:
-    """Return the floor of A/A log-ratios (their expectation is 0): 95 % of identical pairs lie within it.
+    """Return the floor of A/A log-ratios (their expectation is 0): 95 % of identical pairs differ by less.
 
     With few pairs the default's variance is mixed in by its degrees of freedom, so one lucky pair promises nothing.
     """

@@ -9,7 +9,7 @@ from store.stats.geomean import MIN_INTERVAL_N
 from store.stats.verdicts import Verdict, Word
 
 MOVED = ("faster", "slower")
-_TURNS = "suspected: the runs did not take turns"
+_TURNS = "suspected: the runs were not interleaved"
 
 
 def judge_mean(change: float | None, low: float | None, high: float | None, n: int, floor: float) -> Verdict:

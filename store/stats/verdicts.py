@@ -118,7 +118,7 @@ def _word(low: float, high: float, effect: float, q: float, floor: float, rate: 
 
 def _why_suspected(processes: int, *, interleaved: bool) -> str:
     if not interleaved:
-        return "the sides did not take turns; measure both interleaved to confirm it"
+        return "the sides were not interleaved; measure both again in one run to confirm it"
     return f"{processes} of the {CONFIRMING_PROCESSES} processes that a confirmation rests on"
 
 

@@ -40,7 +40,7 @@ def passing_table(sides: Sides) -> Table:
         cells = (_cell(sides, test, extra, key) for test in tests)
         body.append((*key, *cells))
     columns = [Column(title=title) for title in (*extra, "variant")]
-    definition = "Experiments that ran to the end with no wrong answer, of those planned; last: of the run before."
+    definition = "Planned experiments that finished without a wrong answer; last: in the previous run."
     columns += [Column(title=test, definition=definition) for test in tests]
     return Table(title=f"Passing on {_place(sides)}", columns=tuple(columns), rows=tuple(body))
 
@@ -83,7 +83,7 @@ def rates_table(lanes: Iterable[Sides]) -> Table:
     texts = [Column(title=title) for title in ("accelerator", "test", "variant")]
     columns = [Column(title=_title(name), numeric=name != "verified") for name in counts]
     rows = [(*key, *_counts(found[key], classes)) for key in keys]
-    return Table(title="What became of the plan", columns=(*texts, *columns), rows=tuple(rows))
+    return Table(title="Outcome of the plan", columns=(*texts, *columns), rows=tuple(rows))
 
 
 def _title(name: str) -> str:

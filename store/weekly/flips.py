@@ -163,7 +163,7 @@ def _table(title: str, flips: Sequence[Flip], columns: Sequence[str | Column], c
 def gone_because(flip: Flip) -> str:
     """Return why an experiment is no longer tried."""
     if flip.now is None:
-        return "not in the plan any more"
+        return "no longer in the plan"
     return f"{flip.now['status'].replace('_', ' ')}: {flip.now['reason']}"
 
 
@@ -179,7 +179,7 @@ def _causes(failing: Sequence[Flip]) -> Table:
         by_cause.setdefault(row["error_signature"] or cause(row), []).append(f"{row['model']} {row['test']}")
     shared = sorted(by_cause.items(), key=lambda item: (-len(item[1]), item[0]))
     columns = (
-        Column(title="cause, without names and numbers"),
+        Column(title="cause, with names and numbers removed"),
         Column(title="n", numeric=True),
         Column(title="results"),
     )

@@ -108,7 +108,9 @@ def between(con: Connection, old: str, new: str) -> tuple[Lane, ...]:
         lane = _lane(now, places, None, old)
         last = lane.last or elsewhere.get(now.key[0])
         found.append(
-            msgspec.structs.replace(lane, last=last, note="" if last else f"Run {old} measured nothing there.")
+            msgspec.structs.replace(
+                lane, last=last, note="" if last else f"Run {old} measured nothing on this machine."
+            )
         )
     if not found:
         raise UsageError(f"Run {new} measured nothing that can be compared. Name a run with results.")
@@ -185,7 +187,7 @@ def _lane(now: _Place, places: Sequence[_Place], moment: datetime | None, run: s
     alike = [each.run for each in _whole(before, now.planned_n) if each.run.label == now.run.label]
     if run is not None:
         last = next((each.run for each in before if each.run.run_id == run), None)
-        note = "" if last else f"Run {run} is no earlier run on this machine, so nothing is compared."
+        note = "" if last else f"Run {run} is not an earlier run on this machine, so nothing is compared."
     else:
         last, note = _at_or_before(alike, moment or now.run.started - WEEK + _SLACK)
     return Lane(
@@ -207,4 +209,4 @@ def _at_or_before(runs: Sequence[RunRef], moment: datetime) -> tuple[RunRef | No
     old_enough = [run for run in runs if run.started <= moment]
     if old_enough:
         return old_enough[0], ""
-    return runs[-1], f"No run is as old as {moment:%Y-%m-%d %H:%M} UTC; the oldest later one is compared with."
+    return runs[-1], f"No run is as old as {moment:%Y-%m-%d %H:%M} UTC; the oldest later run is used."

@@ -25,7 +25,7 @@ class Pages(msgspec.Struct, frozen=True):
             UsageError: it is no http address.
         """
         if self.address is not None and not self.address.startswith(("http://", "https://")):
-            raise UsageError(f"{self.address} is no address of a dashboard. Pass it as http://HOST:PORT.")
+            raise UsageError(f"{self.address} is not the address of a dashboard. Pass it as http://HOST:PORT.")
 
     def of(self, run: str, model: Any, test: Any) -> str | None:
         """Return the page of a model in a run."""

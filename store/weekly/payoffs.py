@@ -38,7 +38,7 @@ def said(rows: Iterable[Row]) -> list[str]:
     """Return the largest proven gains as sentences; nothing where none is proven."""
     proven = [row for row in rows if row["gain"] == 1]
     more = len(proven) - _MOST
-    rest = [f"{more} more proven payoffs stand in the table."] if more > 0 else []
+    rest = [f"{more} more proven payoffs are in the table."] if more > 0 else []
     return [f"Measured: {sentence(row)}." for row in proven[:_MOST]] + rest
 
 

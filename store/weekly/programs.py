@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 _FALLBACKS = (
     *(Column(title=title) for title in ("change", "op", "class", "accelerator", "test", "variant")),
-    Column(title="models now", numeric=True, definition="Models that call it, of those that passed both times."),
-    Column(title="models last", numeric=True, definition="The same of the run before."),
-    Column(title="of", numeric=True, definition="Models that passed both times with this variant and test."),
+    Column(title="models now", numeric=True, definition="Models that call it, among those that passed in both runs."),
+    Column(title="models last", numeric=True, definition="The same in the previous run."),
+    Column(title="of", numeric=True, definition="Models that passed in both runs with this variant and test."),
     Column(title="newly in"),
     Column(title="no longer in"),
 )
@@ -33,8 +33,8 @@ _STRUCTURE = (
 )
 _PROGRAMS = (
     *(Column(title=title) for title in ("accelerator", "test", "variant", "programs")),
-    Column(title="results", numeric=True, definition="Results whose programs both runs know and that differ."),
-    Column(title="of", numeric=True, definition="Results that passed both times."),
+    Column(title="results", numeric=True, definition="Results whose programs are known in both runs and differ."),
+    Column(title="of", numeric=True, definition="Results that passed in both runs."),
 )
 
 
@@ -51,7 +51,7 @@ class FallbackChange(msgspec.Struct, frozen=True, kw_only=True):
     now: frozenset[str]
     last: frozenset[str]
     of: int
-    """Models that passed both times with this variant and test."""
+    """Models that passed in both runs with this variant and test."""
 
 
 def fallback_changes(con: Connection, lanes: Iterable[Sides]) -> list[FallbackChange]:

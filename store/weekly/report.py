@@ -160,7 +160,7 @@ def _flipped(flipped: Flips) -> list[str]:
     sure = [flip for flip in flipped.failing if flip.counts == flips.COUNTS]
     failing = f"Newly failing, also when retried: {len(sure)}{_named(sure)}"
     if rest := len(flipped.failing) - len(sure):
-        failing += f"; {rest} more were not retried and do not count yet"
+        failing += f"; {rest} more were not retried and are not counted yet"
     passing = f"Newly passing: {len(flipped.passing)}{_named(flipped.passing)}."
     sentences = [f"{failing}.", passing]
     if flipped.flaky:
@@ -168,7 +168,7 @@ def _flipped(flipped: Flips) -> list[str]:
     if flipped.gone or flipped.added:
         sentences.append(
             f"No longer tried: {len(flipped.gone)}. New in the plan: {len(flipped.added)}. "
-            "Neither is among the newly failing or passing."
+            "Neither counts as newly failing or passing."
         )
     return sentences
 
@@ -190,7 +190,7 @@ def _moved(moved: Speed) -> list[str]:
             numbers.append(f"{denied} {NOT_CONFIRMED} when measured again")
         said.append(f"{word.capitalize()}: {', '.join(numbers)}.")
     rest = ", ".join(f"{moved.unmoved(word)} {word}" for word in ("same", "ambiguous", "not comparable"))
-    return [f"{' '.join(said)} Of {moved.cells_n} experiments that both runs have; the others: {rest}."]
+    return [f"{' '.join(said)} Of {moved.cells_n} experiments in both runs; the others: {rest}."]
 
 
 def _programs(changed: Sequence[Table]) -> str:
@@ -212,12 +212,12 @@ def _alarms(moved: Speed) -> list[str]:
 
 def _notes(found: Sequence[Lane], moved: Speed) -> tuple[str, ...]:
     notes = [
-        "Passing: ran to the end, with no wrong answer where it was verified; of all that was planned there.",
-        "A new failure counts once its automatic retry in the same run failed, too (--retry-new-failures).",
-        "Slower and faster between runs of different days are suspected; `xlabench compare --confirm` measures again.",
+        "Passing: finished, and without a wrong answer where it was verified; of all planned experiments.",
+        "A new failure counts when its automatic retry in the same run failed as well (--retry-new-failures).",
+        "Slower and faster between different days are only suspected; `xlabench compare --confirm` measures again.",
     ]
     if any(cell.floor.pairs == 0 for each in moved.comparisons for cell in each.cells):
-        notes.append("A floor on 0 A/A pairs is the default one: nobody has measured this machine against itself.")
+        notes.append("A floor from 0 A/A pairs is the default: this machine has not been calibrated.")
     if any(lane.last is None for lane in found):
-        notes.append("Without an earlier run nothing is new or gone; `?` stands for what it would have shown.")
+        notes.append("Without an earlier run nothing is new or gone; `?` marks what a comparison would show.")
     return tuple(notes)

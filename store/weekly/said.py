@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = (
     *(Column(title=title) for title in ("finding", "state", "filed as", "assignee", "note")),
-    Column(title="by", definition="Who spoke last; unverified where no login gave the name."),
+    Column(title="by", definition="Who wrote last; unverified where no login confirmed the name."),
     Column(title="when"),
 )
 
@@ -23,7 +23,7 @@ _COLUMNS = (
 def said_table(entries: Iterable[Entry], runs: Collection[str]) -> Table:
     """Return one row per finding of these runs that somebody spoke of."""
     found = standings(entry for entry in entries if entry.subject.run_id in runs)
-    return Table(title="What was said of it", columns=_COLUMNS, rows=tuple(map(_row, found.values())))
+    return Table(title="Review notes", columns=_COLUMNS, rows=tuple(map(_row, found.values())))
 
 
 def _row(found: Standing) -> tuple[Cell, ...]:

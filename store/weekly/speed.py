@@ -29,7 +29,9 @@ CONFIRMED, SUSPECTED, NOT_CONFIRMED = "confirmed", "suspected", "not confirmed"
 _ORDER = (CONFIRMED, SUSPECTED, NOT_CONFIRMED)
 _COLUMNS = (
     Column(title="verdict"),
-    Column(title="certainty", definition="Confirmed: both sides were measured again, in turns. Else suspected."),
+    Column(
+        title="certainty", definition="Confirmed: both sides were measured again, interleaved. Otherwise suspected."
+    ),
     *(Column(title=title) for title in ("accelerator", "suite", "model", "test", "variant")),
     *EVIDENCE,
     Column(title="confirming run"),

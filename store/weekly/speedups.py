@@ -19,14 +19,20 @@ if TYPE_CHECKING:
 
 _COLUMNS = (
     *(Column(title=title) for title in ("accelerator", "test", "variant")),
-    Column(title="n", numeric=True, definition="Results with a speedup both times: both means are over these."),
-    Column(title="last", unit="x", digits=3, numeric=True, definition="Geometric mean of the run before."),
+    Column(title="n", numeric=True, definition="Results with a speedup in both runs: both means are over these."),
+    Column(title="last", unit="x", digits=3, numeric=True, definition="Geometric mean of the previous run."),
     Column(title="now", unit="x", digits=3, numeric=True, definition="Geometric mean of this run."),
     Column(title="now / last", digits=3, numeric=True, definition="Geometric mean of the changes: above 1 is better."),
     Column(title="low", digits=3, numeric=True, definition="Lower end of its 95 % interval over models, from 3 on."),
     Column(title="high", digits=3, numeric=True, definition="Upper end of its 95 % interval over models, from 3 on."),
-    Column(title="only now", numeric=True, definition="Results with a speedup now only: in none of these numbers."),
-    Column(title="only last", numeric=True, definition="Results with a speedup last time only: in none either."),
+    Column(
+        title="only now", numeric=True, definition="Results with a speedup only in this run: no mean includes them."
+    ),
+    Column(
+        title="only last",
+        numeric=True,
+        definition="Results with a speedup only in the previous run: no mean includes them.",
+    ),
 )
 
 

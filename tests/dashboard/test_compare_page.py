@@ -444,4 +444,4 @@ def test_the_report_is_that_of_the_command_with_what_was_said(opened, weeks, tmp
         for form in ("markdown", "html"):
             written = made(con, tmp_path / "state.sqlite", (NOW, LAST), "inductor", form)
             assert written == expected.render(form).encode()
-            assert b"What was said of it" in written
+            assert b"Review notes" in written

@@ -70,7 +70,7 @@ def test_what_is_downloaded_is_the_draft_that_lies_in_the_home(monkeypatch, revi
     monkeypatch.setenv(settings.STATE_VARIABLE, str(tmp_path / "state.sqlite"))
     snapshot = str(query.current_snapshot(review_store))
     made = drafts._maker(snapshot, {"op": "nonzero"})
-    assert b"No script was run for this draft" in made()
+    assert b"No script has been run for this draft" in made()
     with query.connect(snapshot) as con:
         [fault] = faults(con, op="nonzero")
     proof = Proof(

@@ -166,8 +166,8 @@ def test_files_that_cannot_be_opened_are_named_and_the_others_are_read(tmp_path)
     os.mkfifo(tmp_path / "pipe.jsonl")
     report = ingest([tmp_path], tmp_path / "store")
     assert (report.records_n, report.exit_code) == (1, 3)
-    assert [line.reason for line in report.rejected] == ["its name is not UTF-8: rename it"]
-    with pytest.raises(NoSuchSource, match="is no file"):
+    assert [line.reason for line in report.rejected] == ["its name is not UTF-8: rename the file"]
+    with pytest.raises(NoSuchSource, match="is not a file"):
         ingest([tmp_path / "pipe.jsonl"], tmp_path / "store")
     tell("files that cannot be opened, or are none", 4, "named or left out; the others are read")
 

@@ -32,7 +32,7 @@ def test_a_replaced_op_that_fell_back_all_the_same_is_told():
         ],
     )
     (found,) = findings.of_report(made)
-    assert (found.code, found.text) == ("still_falls_back", "nonzero still ran on the host, although replaced")
+    assert (found.code, found.text) == ("still_falls_back", "nonzero still ran on the host after their replacement")
 
 
 def test_few_steady_blocks_are_told():

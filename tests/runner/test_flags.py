@@ -23,8 +23,8 @@ def request(*words):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--filter", "("], "is no regular expression"),
-        (["--exclude", "*a"], "is no regular expression"),
+        (["--filter", "("], "is not a regular expression"),
+        (["--exclude", "*a"], "is not a regular expression"),
         (["--repeat", "ten"], "'ten' is not a whole number of at least 1"),
         (["--repeat", "0"], "not a whole number"),
         (["--processes", "0"], "not a whole number"),

@@ -69,7 +69,7 @@ def test_sides_that_took_no_turns_make_a_suspicion(stored):
         for replica in range(3)
         for backend, seconds in (("inductor", 0.01), ("eager", 0.005))
     ]
-    assert "suspected (the sides did not take turns), unverified." in answers(stored(records))[0]
+    assert "suspected (the sides were not interleaved), unverified." in answers(stored(records))[0]
 
 
 def test_what_is_not_told_apart_is_no_answer(stored):
@@ -86,7 +86,7 @@ def test_what_is_not_told_apart_is_no_answer(stored):
     ]
     con = stored([*processes(), *wild])
     [sentence] = answers(con)
-    assert sentence.startswith("resnet18 eval: no answer: eager is not told apart from inductor: 1.")
+    assert sentence.startswith("resnet18 eval: no answer: eager cannot be told apart from inductor: 1.")
     assert marks(con)["eager"] == "ambiguous"
 
 
@@ -226,7 +226,7 @@ def test_findings_mark_their_row_and_every_number_that_rests_on_them(stored):
     assert marks(con) == {"inductor": "baseline, wide spread", "eager": "suspected, far off; baseline: wide spread"}
     assert answers(con)[0].endswith("suspected (1 of 3 processes), far off; baseline: wide spread.")
     legend = {row[0]: row[3] for row in paired_report(con).people[-1].rows}
-    assert legend["far off"] == "something interfered: look at the samples, and measure again"
+    assert legend["far off"] == "something interfered: inspect the samples and measure again"
     assert legend["no row"].startswith("set it to `performance`")
     assert "unverified" not in legend
 

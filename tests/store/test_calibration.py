@@ -157,7 +157,7 @@ def test_equal_twins_are_no_false_alarm(opened):
     found = false_alarms(opened(with_twins([1.0, 1.001, 0.999])), "run-1")
     assert (found.twins, found.called, found.low) == (3, 0, 0.0)
     assert found.high == pytest.approx(0.7076, abs=1e-4)
-    assert found.sentence().startswith("0 of 3 hidden twins of run run-1 would have been called different (95 % bounds")
+    assert found.sentence().startswith("0 of 3 A/A controls of run run-1 would have been called different (95 % bounds")
 
 
 def test_a_twin_far_off_is_a_false_alarm(opened):
@@ -186,10 +186,10 @@ def test_a_run_without_twins_does_not_know_its_rate(opened):
 
 def test_reports_and_comparisons_state_the_rate_of_their_run(opened):
     con = opened(with_twins([1.0, 1.0]), with_twins([1.5], run_id="run-2", timestamp=1.8e9))
-    assert "0 of 2 hidden twins of run run-1" in render(paired_report(con, query.Filters(run=("run-1",))), "text")
+    assert "0 of 2 A/A controls of run run-1" in render(paired_report(con, query.Filters(run=("run-1",))), "text")
     text = render(comparison_report(compare(con, resolve(con, "run-1"), resolve(con, "run-2"))), "text")
-    assert "0 of 2 hidden twins of run run-1" in text
-    assert "1 of 1 hidden twin of run run-2" in text
+    assert "0 of 2 A/A controls of run run-1" in text
+    assert "1 of 1 A/A control of run run-2" in text
 
 
 def test_a_calibration_is_told_by_its_floors(opened):

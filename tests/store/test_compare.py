@@ -130,7 +130,7 @@ def test_runs_of_different_days_are_suspected_at_most(opened):
     [cell] = sides(con, "run-a", "latest").cells
     assert cell.verdict.word == "faster"
     assert not cell.verdict.confirmed
-    assert "did not take turns" in cell.verdict.reason
+    assert "were not interleaved" in cell.verdict.reason
 
 
 @pytest.mark.parametrize("rounds", [(6, 10), (10, 6)])
@@ -184,7 +184,7 @@ def test_the_report_says_the_answer_first_and_that_the_floor_is_a_default(opened
     con = opened([*replicas(environment=make_environment(name="a")), *replicas(environment=make_environment(name="b"))])
     text = render(comparison_report(sides(con, "a", "b")), "text")
     assert text.startswith("a → b: 1 same")
-    assert "A floor on 0 A/A pairs is the default one" in text
+    assert "A floor from 0 A/A pairs is the default" in text
 
 
 def test_days_that_lie_far_apart_in_the_history_widen_the_interval(opened):

@@ -119,8 +119,8 @@ def test_equal_environments_are_said_to_be_not_reproducible(suspected):
     _, found = suspected
     text = told(found, to_confirm(found, "suspected"), None, "text")
     assert text.startswith("a → b: 1 suspected: 0 confirmed, 1 not confirmed (not reproducible 1)")
-    assert "nothing differs but the day" in text
-    assert "1 ambiguous cells were left alone" in text
+    assert "only the day differs" in text
+    assert "1 ambiguous cells were not measured again" in text
 
 
 @pytest.mark.parametrize("form", ["text", "csv", "json", "markdown"])

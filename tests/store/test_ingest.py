@@ -97,7 +97,7 @@ BAD_LINES = {
     json.dumps(peer_record(timestamp=1e300)).encode(): "out of range",
     json.dumps(peer_record(batch_size=2**70)).encode(): "batch_size",
     json.dumps(peer_record() | {"record_id": "x"}).encode(): "record_id without run",
-    b"[" * 100_000: "not JSON",
+    b"[" * 100_000: "unreadable JSON",
 }
 
 
@@ -185,7 +185,7 @@ def test_another_record_under_a_taken_record_id_is_rejected(tmp_path):
     write_lines(tmp_path / "a.jsonl", [make_record(), make_record(per_iter=[0.5] * 8)])
     report = ingest([tmp_path / "a.jsonl"], tmp_path / "store")
     assert report.records_n == 1
-    assert "taken by a record of other content" in report.rejected[0].reason
+    assert "another record with other content" in report.rejected[0].reason
 
 
 def test_run_json_is_read_again_when_it_changes(tmp_path):
@@ -227,7 +227,7 @@ def test_a_newer_schema_is_read_as_far_as_it_is_known(tmp_path):
     assert ingest([tmp_path / "a.jsonl"], tmp_path / "store").exit_code == 0
     [(status, ran, reason, warnings)] = rows(tmp_path / "store", "SELECT status, ran, reason, warnings FROM results")
     assert (status, ran, reason) == ("evicted", False, "no room")
-    assert warnings == ["fallback_ops of schema version 2 is not known here and was left out"]
+    assert warnings == ["fallback_ops of schema version 2 is unknown to this version and was left out"]
 
 
 def test_the_same_change_in_this_schema_is_an_error(tmp_path):

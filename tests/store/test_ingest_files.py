@@ -33,7 +33,7 @@ def models(store_dir):
         (b'{"model": "\x00"}', "not JSON"),
         (b"\x00\x00\x00", "not JSON"),
         (GOOD[0].strip()[:-1] + b', "later": "\xff"}', "not UTF-8"),
-        (GOOD[0].strip()[:-1] + b', "later": "\\ud800"}', "not JSON"),
+        (GOOD[0].strip()[:-1] + b', "later": "\\ud800"}', "JSON that cannot be written back"),
         (GOOD[0].strip() * 2, "not JSON"),
         (GOOD[0].replace(b'"replica":0', b'"replica":"0"').strip(), "replica"),
         (GOOD[0].replace(b'"replica":0', b'"replica":99999999999').strip(), "replica"),

@@ -1,4 +1,4 @@
-"""What became of the plan, class by class, and memory beside eager's."""
+"""Outcome of the plan, class by class, and memory beside eager's."""
 
 import pytest
 

@@ -207,7 +207,7 @@ def test_several_accelerators_are_never_mixed(tmp_path):
 
 def test_a_broken_expression_is_a_usage_error(generated):
     for options in (PeerOptions(include=("(",)), PeerOptions(exclude=("[",)), PeerOptions(accelerator="(")):
-        with pytest.raises(UsageError, match="no regular expression"):
+        with pytest.raises(UsageError, match="not a regular expression"):
             csv_of(generated, options)
 
 

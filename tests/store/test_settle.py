@@ -155,7 +155,7 @@ def test_it_says_what_was_settled_what_is_left_and_what_was_saved():
             "Measuring every cell as often, by 6 processes, would have taken 12 further processes and about 120 s: "
             "saved about 80 s (67%)."
         ),
-        "Verdicts may be asked for 3 times, so all intervals of this run are 98.3 % ones.",
+        "Verdicts may be computed 3 times, so all intervals of this run are 98.3 % ones.",
     ]
 
 
@@ -170,8 +170,8 @@ def test_every_reason_for_what_is_left_is_named():
     [left] = [line for line in report(cells, cells, unpaid=[each.pair for each in cells[2:4]]) if "Left" in line]
     assert left == (
         "Left: 5 ambiguous (2: the time budget of 60 s does not suffice; "
-        "1: still so with 12 processes, the most that are tried; "
-        "1: more than 12 processes would be needed; 1: the last look at the verdicts is over)."
+        "1: still ambiguous with 12 processes, the limit; "
+        "1: more than 12 processes would be needed; 1: the last allowed look at the verdicts was used)."
     )
 
 

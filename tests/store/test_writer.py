@@ -94,7 +94,7 @@ def test_a_full_disk_leaves_whole_lines_and_says_what_to_do(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)], check=True, capture_output=True, text=True, timeout=60
     )
-    assert "Make room on the disk" in done.stdout
+    assert "Free disk space" in done.stdout
     names = [msgspec.json.decode(line)["model"]["model_name"] for line in path.read_bytes().splitlines()]
     assert names == ["resnet18", "third"]
     assert WriteFailed.exit_code == 3

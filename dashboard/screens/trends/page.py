@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -82,8 +81,8 @@ def _said(
 
 def _moves(
     view: View, part: pd.DataFrame, keys: tuple[str, ...], wanted: tuple[str, ...]
-) -> list[tuple[tuple[float, str], str]]:
-    """Return a sentence for each series with a mean of two runs, and its place: the one that moved most is first.
+) -> list[tuple[tuple[bool, str], str]]:
+    """Return a sentence for each series with a mean of two runs, and its place: XLA first, the reference last.
 
     Both means are over the models that have a speedup in the first run and in the shown one: a mean over others moves
     without any of them.
@@ -95,7 +94,7 @@ def _moves(
         first = next(each(rows.sort_values("run_started").iloc[[0]]))
         change = None if first.run_id == view.selection.run_id else changes(first.run_id).get(key_of(first))
         if change is not None:
-            place = (-abs(math.log(change.after / change.before)), str(name))
+            place = (first.backend == "eager", "" if first.backend.startswith("openxla") else str(name))
             found.append((place, _moved(str(name), change, view.selection.baseline, keys, first.run_started)))
     return found
 

@@ -103,5 +103,5 @@ def test_a_pattern_of_a_request_is_taken_where_its_time_is_bounded():
 def test_what_is_no_pattern_of_that_syntax_is_said(pattern):
     from store import patterns
 
-    with pytest.raises(patterns.BadPattern, match="is no regular expression"):
+    with pytest.raises(patterns.BadPattern, match="is not a regular expression"):
         patterns.compiled(pattern)

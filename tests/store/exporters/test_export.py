@@ -23,7 +23,7 @@ def lines(path):
 
 
 def test_peer_leaves_out_what_its_tools_stop_at(stored, tmp_path):
-    """Other backends, hidden twins, further replicas, dict-valued metrics and empty lists."""
+    """Other backends, A/A controls, further replicas, dict-valued metrics and empty lists."""
     first = make_record(metrics={"dynamo_counters": [{"stats": {}}], "accuracy": [], "note": "text", "odd": True})
     records = [
         first,
@@ -38,12 +38,12 @@ def test_peer_leaves_out_what_its_tools_stop_at(stored, tmp_path):
     assert set(found) == {"resnet18", "dcgan", "vgg16"}
     assert all(isinstance(value, list) and value for value in found["resnet18"]["metrics"].values())
     assert (found["dcgan"]["metrics"]["error"], found["vgg16"]["metrics"]) == ("no memory", {})
-    assert done.notes == ("1 records of aot_eager are left out: the peer's tools stop at it.",)
+    assert done.notes == ("1 records of aot_eager are left out, because the peer's tools stop at them.",)
 
 
 def test_peer_says_what_it_cannot_tell_apart(stored, tmp_path):
     done = export(stored([make_record(), make_record(cudagraphs=True)]), "peer", output=tmp_path / "peer.jsonl")
-    assert done.notes[0].startswith("1 records differ from others in what the format has no place for")
+    assert done.notes[0].startswith("1 records differ from others only in fields that the format lacks")
 
 
 def test_a_time_that_is_null_is_an_error_to_the_peer():

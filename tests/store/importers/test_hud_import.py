@@ -162,7 +162,7 @@ def test_a_file_that_says_too_little_is_refused_with_what_to_say(tmp_path):
     path = path.rename(path.with_name("mine.csv"))
     (only,) = read(path)
     assert isinstance(only, Unreadable)
-    assert "does not say the backend and test" in only.reason
+    assert "does not contain the backend and test" in only.reason
     assert "--fact backend=NAME" in only.reason
 
 

@@ -110,7 +110,7 @@ def test_what_measuring_again_denies_is_told_as_recovered(looked):
     _unmoved(looked.home / "runs" / "denial-03" / "results.jsonl")
     [(kind, title)] = looked.look(STARTED[NOW] + 2 * DAY)
     assert kind == "recovered"
-    assert title == f"Recovered: {SLOWER}, not confirmed: both sides were measured again, in turns"
+    assert title == f"Recovered: {SLOWER}, not confirmed: both sides were measured again, interleaved"
     assert looked.look(STARTED[NOW] + 2 * DAY) == []
 
 
@@ -125,7 +125,7 @@ def test_what_is_well_again_is_told_once_and_may_fail_anew(looked):
     recovered = looked.look(STARTED[NOW] + DAY + 3600)
     assert {kind for kind, _ in recovered} == {"recovered"}
     assert sorted(title for _, title in recovered) == [
-        f"Recovered: {SLOWER}, faster than it was then, and no longer clearly slower than before",
+        f"Recovered: {SLOWER}, faster than at that time, and no longer clearly slower than before",
         "Recovered: torchbench/dcgan eval openxla+lazytensor on Example CPU passes again",
         "Recovered: torchbench/resnet50 eval openxla+dynamo on Example CPU passes again",
     ]

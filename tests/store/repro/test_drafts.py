@@ -75,7 +75,7 @@ def test_one_that_does_not_is_never_presented(nonzero, tmp_path, outcome, words)
     place, script = write(tmp_path, nonzero, proof(outcome))
     text = place.read_text()
     assert words in text
-    assert "There is no script that shows the fault" in text
+    assert "No script shows the fault" in text
     assert "print('SHOWN: it')" not in text
     assert script.name.endswith(".attempt.py")
 
@@ -114,7 +114,7 @@ def test_no_line_of_a_text_ends_its_block():
 
 
 def test_asking_without_running_gives_what_lies_in_the_folder(con, nonzero, tmp_path):
-    assert "No script was run for this draft" in drafts(con, tmp_path, op="nonzero")
+    assert "No script has been run for this draft" in drafts(con, tmp_path, op="nonzero")
     write(tmp_path, nonzero, proof())
     assert "print('SHOWN: it')" in drafts(con, tmp_path, op="nonzero")
     both = drafts(con, tmp_path, record=nonzero.record_id)

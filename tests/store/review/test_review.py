@@ -167,8 +167,8 @@ def test_the_weekly_report_has_what_was_said(con, weeks):
     entry = {"subject": finding.subject, "what": finding.what, "who": "ann", "verified": False, "created_at": at}
     said = [Entry(**entry, state="filed", reference="#7"), Entry(**entry, note="a | <b>driver</b>")]
     made = weekly_report(con, [NOW], LAST, said=said)
-    [table] = [table for table in made.report.tables if table.title == "What was said of it"]
+    [table] = [table for table in made.report.tables if table.title == "Review notes"]
     [row] = table.rows
     assert row == (finding.what, "filed", "#7", None, "a | <b>driver</b>", "ann (unverified)", "2026-11-21 14:00 UTC")
     assert "<b>driver" not in made.render("html")
-    assert "What was said of it" not in render(weekly_report(con, [NOW], LAST).report, "markdown")
+    assert "Review notes" not in render(weekly_report(con, [NOW], LAST).report, "markdown")

@@ -83,10 +83,10 @@ def test_only_the_runs_that_are_asked_for_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ({}, "Nothing was said"),
+        ({}, "The entry is empty"),
         ({"note": "x", "who": "  "}, "name is missing"),
-        ({"state": "filed"}, "needs its reference"),
-        ({"state": "gone"}, "is no state"),
+        ({"state": "filed"}, "needs a reference"),
+        ({"state": "gone"}, "is not a state"),
         ({"note": "x" * 4001}, "at most 4000"),
         ({"assignee": "x" * 201}, "at most 200"),
     ],

@@ -105,7 +105,7 @@ def test_a_copy_is_whole_while_another_writes(tmp_path):
 
 
 def test_without_anything_typed_there_is_nothing_to_copy(tmp_path):
-    with pytest.raises(StateError, match="nobody has typed anything"):
+    with pytest.raises(StateError, match="nothing to back up yet"):
         backup(tmp_path / "state.sqlite", tmp_path / "copy.sqlite")
     assert list(tmp_path.iterdir()) == []
 
@@ -134,7 +134,7 @@ def test_a_time_without_a_zone_is_utc(text, expected):
 
 
 def test_what_is_no_time_is_told(tmp_path):
-    with pytest.raises(UsageError, match="'yesterday' is no time"):
+    with pytest.raises(UsageError, match="'yesterday' is not a time"):
         marks.moment("yesterday")
 
 

@@ -86,7 +86,7 @@ def test_a_new_failure_counts_when_its_retry_failed_too(told):
     ]
     assert told["answer"][1] == (
         "Newly failing, also when retried: 2 (resnet50 eval openxla+dynamo, resnet50 train openxla+dynamo); "
-        "2 more were not retried and do not count yet."
+        "2 more were not retried and are not counted yet."
     )
 
 
@@ -131,7 +131,7 @@ def test_what_failed_before_last_time_is_not_told_again(con):
 def test_what_is_no_longer_planned_is_told_and_no_failure(told):
     [row] = table(told, "No longer tried")
     assert (row["model"], row["test"], row["variant"]) == ("vgg16", "train", "openxla+lazytensor")
-    assert row["because"] == "not in the plan any more"
+    assert row["because"] == "no longer in the plan"
 
 
 def test_runs_of_two_days_are_suspected_at_most(told):
@@ -224,7 +224,7 @@ def test_rows_link_to_the_dashboard_where_one_is_named(con, told):
 
 
 def test_the_reports_own_false_alarms_are_told(told, con):
-    assert f"False alarms: Run {NOW} has no hidden twins: its own rate of false alarms is unknown." in told["answer"]
+    assert f"False alarms: Run {NOW} has no A/A controls, so its own rate of false alarms is unknown." in told["answer"]
 
 
 def test_a_week_is_the_default_and_the_oldest_run_its_substitute(con):
