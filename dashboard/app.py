@@ -29,6 +29,7 @@ def main() -> None:
         st.error(error_text(viewing.reason), icon=":material/lock:")
         login.way_out()
         return
+    login.recall()
     views: list[View] = []
     refused: list[str] = []
     pages = {spec.url_path: _page(spec, views, refused) for spec in PAGES}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, doubts, filters, links
+from dashboard import data, doubts, filters, finder, links
 from dashboard.selection import FILTER_WORDS
 from dashboard.words import ago, count, escape, shortened, when
 
@@ -60,7 +60,8 @@ def name(title: str, view: View, run_id: str | None = None) -> None:
     """
     with st.container(horizontal=True, vertical_alignment="bottom", key="head"):
         st.title(title, anchor=False)
-        _link(view)
+        finder.button(view)
+        _share(view)
     selection = replace(view.selection, run_id=run_id or view.selection.run_id)
     _chips(view)
     doubt = doubts.of_view(data.rows(view.snapshot, "doubts", selection)).line
@@ -82,13 +83,19 @@ def _chips(view: View) -> None:
             st.button(label, icon=":material/close:", key=f"chip-{name}", on_click=filters.drop, args=(name,))
 
 
-def _link(view: View) -> None:
-    """Offer the address of the view, to copy, and its deck."""
-    with st.popover("Share", icon=":material/link:", type="tertiary", key="link", width="content"):
+@st.fragment
+def _share(view: View) -> None:
+    """Offer the address of the view, to copy, its deck, and a name for it."""
+    with st.popover(
+        "Share", icon=":material/link:", type="tertiary", key="link", width="content", on_change="rerun"
+    ) as part:
+        if not part.open:
+            return
         st.caption("It opens this view, of this run, also when newer ones have come.")
         st.code(links.here(view), language=None, wrap_lines=True)
         st.caption("Its sentences and charts as slides, in one HTML file:")
         st.html('<button class="xl-deck" type="button">Save the deck</button>')
+        finder.naming()
 
 
 def _origin(view: View, results: int, *, baseline: bool) -> list[str]:

@@ -27,6 +27,17 @@ def offer(pages: Mapping[str, Any]) -> None:
     st.session_state[_PAGES] = dict(pages)
 
 
+def titles() -> dict[str, str]:
+    """Return the title of each page by its URL path."""
+    return {path: str(page.title) for path, page in st.session_state[_PAGES].items()}
+
+
+def current() -> str:
+    """Return the URL path of the page that is shown, as `titles` has it."""
+    here = st.session_state[_HERE]
+    return next(str(path) for path, page in st.session_state[_PAGES].items() if page.url_path == here)
+
+
 def arrive(current: Any) -> None:
     """Finish a jump: switch to its page, then put its parameters into URL and widgets, before any widget is drawn.
 

@@ -8,23 +8,34 @@ from __future__ import annotations
 import json
 import os
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import streamlit as st
 from streamlit import auth_util
 
 from dashboard.settings import LOGIN_VARIABLE
 from dashboard.words import escape
+from store.state.reviews import LONGEST_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NAME = "reviewer"
 """Where a session keeps the name that somebody typed."""
+COOKIE = "xlabench_name"
+"""Where the browser keeps it."""
 
 
 def configured() -> bool:
     """Tell whether readers have to sign in."""
     return bool(os.environ.get(LOGIN_VARIABLE) or auth_util.get_secrets_auth_section())
+
+
+def recall() -> None:
+    """Take the name that this browser typed an earlier time (`page.js` keeps it); to be called before any box of it."""
+    kept = unquote(st.context.cookies.get(COOKIE, ""))[:LONGEST_NAME]
+    if NAME not in st.session_state and kept.isprintable() and kept.strip():
+        st.session_state[NAME] = kept.strip()
 
 
 def known() -> tuple[str, bool]:

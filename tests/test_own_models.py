@@ -19,6 +19,7 @@ from runner.suites.own import trial
 from tests import warm
 
 BACKENDS = ["eager", "inductor", "openxla+dynamo", "openxla+lazytensor"]
+COLUMNS = ["ms", "n", "speedup", "95", "%", "marks"]
 FAST = ("--processes", "1", "--repeat", "2", "--home", "home")
 LINEAR = """
 import torch
@@ -130,11 +131,15 @@ def test_the_example_of_the_readme_as_typed(tmp_path):
     """Its file and its command in an empty folder end with the table of all four backends, verified."""
     text = (warm.ROOT / "README.md").read_text()
     [source] = re.findall(r"in `mymodel.py`:\n\n```python\n(.*?)```", text, re.DOTALL)
-    [words] = re.findall(r"\$ xlabench (run mymodel.py.*)", text)
+    [words, quick] = re.findall(r"\$ xlabench (run mymodel.py.*)", text)
+    assert quick == f"{words} --quick"
     write(tmp_path, "mymodel.py", source)
     table = typed(tmp_path, *shlex.split(words), *FAST).stdout.partition("Speedups")[2]
-    assert {name for name in BACKENDS if re.search(rf"^ +{re.escape(name)} +\d", table, re.MULTILINE)} == set(BACKENDS)
     assert {record["verification_code"] for record in records(tmp_path)} == {"PASS"}
+    [shown] = re.findall(r"run mymodel.py --quick\n…\n(.*?)\n…", text, re.DOTALL)
+    for part in (shown, table):
+        assert re.findall(r"\S+", part.partition("mymodel.py")[0].rpartition("backend ")[2]) == COLUMNS
+        assert set(re.findall(r"^ +(\S+) +\d", part, re.MULTILINE)) >= set(BACKENDS)
 
 
 BAD = {

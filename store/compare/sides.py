@@ -12,7 +12,12 @@ from store.query import fetch, named
 if TYPE_CHECKING:
     from store.query import Connection
 
-_RUNS = "SELECT run_id, run_label, run_started FROM runs ORDER BY run_started DESC, run_id"
+_RUNS = """
+SELECT run_id, run_label, run_started
+FROM runs
+ORDER BY verify_only_n > 0 AND verify_only_n = planned_n, run_started DESC, run_id
+"""
+"""What only verifies has nothing to compare, so it is neither `latest` nor `previous` where another run is."""
 _CONFIRMATIONS = "SELECT DISTINCT run_id, run_label, run_started FROM records WHERE purpose = 'confirmation'"
 """They are no results, so neither `latest` nor `previous`; but they can be named."""
 _AXES = """

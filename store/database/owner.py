@@ -111,6 +111,8 @@ def _migrate(con: Connection, store_dir: Path) -> None:
     try:
         migrate(con)
     except duckdb.Error as error:
+        if room.says_full(error):
+            raise
         raise StorageError(
             f"The index in {store_dir} cannot be migrated to this version ({str(error).splitlines()[0]}). "
             "Run `xlabench ingest --rebuild`: the run folders hold everything, and the index is rebuilt from them."

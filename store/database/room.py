@@ -41,10 +41,15 @@ def full_disk_said(folder: Path) -> Iterator[None]:
         if error.errno != errno.ENOSPC:
             raise
         raise _full(folder) from error
-    except duckdb.IOException as error:
-        if "No space left" not in str(error):
+    except duckdb.Error as error:  # an IOException, or a TransactionException where it is a commit
+        if not says_full(error):
             raise
         raise _full(folder) from error
+
+
+def says_full(error: duckdb.Error) -> bool:
+    """Tell an error of a disk that is full from all others."""
+    return "No space left" in str(error)
 
 
 def _full(folder: Path) -> NoRoom:

@@ -30,7 +30,7 @@ SMALL = 'mount -t tmpfs -o size=200k tmpfs "$1" && shift && exec "$@"'
 def on_a_small_disk(folder, *words):
     """Run a command in a mount namespace in which a folder is a disk of 200 kB."""
     command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", SMALL, "sh", str(folder), *words]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400, check=False)
 
 
 @pytest.mark.parametrize("kilobytes", first_of([190, 0, 100, 150, 180, 195, 199]))

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from store import query
+from store.compare import resolve
 from store.errors import UsageError
 from store.paired import paired_report
 from store.report import render
@@ -168,8 +169,10 @@ def test_an_answer_that_a_later_run_verifies_counts_as_that_run_found_it(stored)
     later = {"run_id": "run-2", "timestamp": RUN_START + 9, "status": "verify_only"}
     checks = [make_record(verification_code="PASS", **later)]
     checks.append(make_record(backend="eager", verification_code="FAIL", **later))
-    report = paired_report(stored([*looks, *checks]))
+    con = stored([*looks, *checks])
+    report = paired_report(con)
     assert "run run-1" in report.title
+    assert resolve(con, "latest").run_id == "run-1"
     [inductor, eager] = report.people[0].rows
     assert inductor[6] == "baseline"
     assert (eager[4], eager[6]) == (None, "wrong answer")

@@ -18,22 +18,25 @@ if TYPE_CHECKING:
     from dashboard.view import View
 
 CHARTS = ("Models", "First blocks", "Break-even")
+_EARNED = 2
+"""Sentences that say when compiling pays and that stand before all others."""
+_TIMES = ("first_iteration_s", "time_to_steady_s")
+"""Differences to a steady iteration, which noise can make negative."""
 
 
 def show(view: View) -> None:
     """Draw the page."""
     rows = with_series(data.results(view.snapshot, view.selection))
     chosen = metric_of(_value("measure"))
-    asks_break_even = _value("chart") == CHARTS[2]
-    said = [*medians.sentences(view, chosen)]
-    earned = break_even.sentences(view)
-    frame.head(
-        "Compile time", view, [*earned, *said] if asks_break_even else _mixed(said, earned), len(rows), baseline=True
-    )
+    said, earned = medians.sentences(view, chosen), break_even.sentences(view)
+    few = len(earned) if _value("chart") == CHARTS[2] else _EARNED
+    frame.head("Compile time", view, [*earned[:few], *said, *earned[few:]], len(rows), baseline=True)
     if rows.empty:
         empty.no_rows(view.selection, "results")
         return
     medians.show(view)
+    if bool((rows[[*_TIMES]] < 0).any(axis=None)):
+        st.caption("A time below 0 is noise: what it is beyond took as long as a steady iteration does.")
     parts = dots.parts(rows, chosen)
     chart, charted = _controls(list(parts))
     if chart == CHARTS[1]:
@@ -53,11 +56,6 @@ def _controls(parts: Sequence[tuple[str, ...]]) -> tuple[str, list[tuple[str, ..
             return chart, []
         choosing.segments("Measure", list(MEASURES), "measure")
         return chart, choosing.charts_of(answers.SUITES, parts) if parts else []
-
-
-def _mixed(said: list[str], earned: list[str]) -> list[str]:
-    """Put what answers first: a sentence of each kind, then the rest."""
-    return [*said[:1], *earned[:2], *said[1:], *earned[2:]]
 
 
 def _value(key: str) -> str | None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from dashboard.view import View
 
 RATES = {"Ran": ("ran_n", "planned_n"), "Verified": ("verified_n", "answered_n")}
+_WIDTHS = (5, 3, 3)
+"""Of the three panels; what is said above each stands in a row of its own, so that all begin at one height."""
 _CLICK = "Click two points to compare their runs."
 
 
@@ -36,15 +38,17 @@ def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], wanted: tuple[st
     baseline = view.selection.baseline
     events = events_of(marks, part)
     means = answers.compared(part[part["geomean"].notna()], baseline)
-    left, middle, right = st.columns([5, 3, 3])
-    with left:
+    heads, panels = (st.columns(_WIDTHS, vertical_alignment=place) for place in ("center", "top"))
+    heads[0].caption(f"Speedup over {escape(baseline)}")
+    heads[2].caption("Models behind the means")
+    with panels[0]:
         if len(means):
             title = f"Speedup over {baseline} (log scale)"
             lines = history.lines(_means(means), title, events=events, kind="ratio")
             clicked(view, lines, "means", "Geometric means")
         else:
             st.info("No speedup: only the baseline was measured, or nothing can be paired.")
-    with middle:
+    with heads[1]:
         choosing.notice_unknown("Rate", list(RATES), "rate")
         rate = st.segmented_control(
             "Rate",
@@ -55,8 +59,9 @@ def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], wanted: tuple[st
             bind="query-params",
             label_visibility="collapsed",
         )
+    with panels[1]:
         _rate(view, part, rate or "Ran", events, named=set(means["series"]))
-    with right:
+    with panels[2]:
         _models(view, means, events)
     of = replace(view.selection, test=(keys[0],), accelerator=(keys[1],), suite=(keys[2],))
     _table(view, part, data.statement("trend_geomeans", of, **bound(view, wanted)))
@@ -132,7 +137,6 @@ def _models(view: View, means: pd.DataFrame, events: pd.DataFrame) -> None:
     """Draw over how many models the means are: a mean also moves when its models do."""
     if means.empty:
         return
-    st.caption("Models behind the means")
     points = history.points(means, means["n"].astype(float), [count(int(n), "model") for n in means["n"]])
     lines = history.lines(points, "Models", events=events, kind="whole", legend=False)
     clicked(view, lines, "models", "Models behind the means")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -81,8 +82,8 @@ def _said(
 
 def _moves(
     view: View, part: pd.DataFrame, keys: tuple[str, ...], wanted: tuple[str, ...]
-) -> list[tuple[tuple[bool, str], str]]:
-    """Return a sentence for each series with a mean of two runs, and its place: XLA first, the reference last.
+) -> list[tuple[tuple[float, str], str]]:
+    """Return a sentence for each series with a mean of two runs, and its place: the one that moved most is first.
 
     Both means are over the models that have a speedup in the first run and in the shown one: a mean over others moves
     without any of them.
@@ -94,7 +95,7 @@ def _moves(
         first = next(each(rows.sort_values("run_started").iloc[[0]]))
         change = None if first.run_id == view.selection.run_id else changes(first.run_id).get(key_of(first))
         if change is not None:
-            place = (first.backend == "eager", "" if first.backend.startswith("openxla") else str(name))
+            place = (-abs(math.log(change.after / change.before)), str(name))
             found.append((place, _moved(str(name), change, view.selection.baseline, keys, first.run_started)))
     return found
 

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from runner.home.roles import Access, Person
-from runner.jobs import check, folder
+from runner.jobs import again, check, folder
 from runner.jobs.command import words
 from runner.jobs.desk import Desk, Refused
 from runner.jobs.local import Local
@@ -23,8 +23,10 @@ from runner.jobs.wish import Wish
 from runner.jobs.work import run_name
 from runner.jobs.worker import Worker
 from runner.schedule import devices
+from store.run_file import read_run_file
 from tests.runner.jobs.fake_executor import Fake, World
 from tests.runner.jobs.hostile import CONFIRMING, EVIL, SEARCHED, confirming, fields, of_python, rows
+from tests.store.factory import make_record, write_run
 from xlabench import jobs_text
 
 BYTES = 1 << 20
@@ -145,6 +147,17 @@ def test_no_job_names_a_source_to_be_executed(desk, way):
     assert world.begun == []
     assert (desk.job(1).state, desk.actions(1)[-1].action) == ("failed", "refused start")
     assert said == [f"job 1 {desk.job(1).message}"]
+
+
+def test_a_record_leads_to_no_source_where_a_page_measures_it_again(desk, tmp_path):
+    """Whoever's run was imported, and whatever file its records name."""
+    write_run(tmp_path / "run", [make_record(suite="own", model="evil.py:Net@00000000")])
+    file = read_run_file(tmp_path / "run")
+    entries = again.planned(file, [(entry.experiment_id, entry.environment) for entry in file.plan])
+    assert len(entries) == 1
+    with pytest.raises(Refused, match="its source is known only to the command"):
+        desk.submit(Wish(request=again.rerun(file, entries), label="again"))
+    assert [each.action for each in desk.actions()] == ["refused submit"]
 
 
 def test_a_listed_source_is_for_those_who_are_listed_and_no_name_counts_without_a_login(desk):

@@ -1,0 +1,66 @@
+"""Views of the dashboard that people saved under a name: a page and the parameters of its address."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from store.errors import UsageError
+from store.state.database import opened
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LONGEST_NAME = 60
+LONGEST_QUERY = 8000
+MOST = 500
+
+
+class SavedView(msgspec.Struct, frozen=True, kw_only=True):
+    """A view and who saved it; a name has one view, the newest."""
+
+    name: str
+    page: str
+    """URL path of the page; empty for Overview."""
+    query: str
+    who: str
+    created_at: str
+    """UTC."""
+
+
+_FIELDS = SavedView.__struct_fields__
+
+
+def save(state: Path, view: SavedView) -> None:
+    """Write a view, in place of an earlier one of its name.
+
+    Raises:
+        UsageError: it has no name, one that is too long, or there are too many views.
+    """
+    if not view.name.strip():
+        raise UsageError("Enter a name for the view.")
+    if len(view.name) > LONGEST_NAME or len(view.query) > LONGEST_QUERY:
+        raise UsageError(f"A name has at most {LONGEST_NAME} characters, and a view's address {LONGEST_QUERY}.")
+    known = {each.name for each in listed(state)}
+    if len(known | {view.name}) > MOST:
+        raise UsageError(f"There are {MOST} saved views. Remove some first.")
+    names = ", ".join(_FIELDS)
+    places = ", ".join(f":{name}" for name in _FIELDS)
+    with opened(state) as con:
+        con.execute(f"INSERT OR REPLACE INTO views ({names}) VALUES ({places})", msgspec.structs.asdict(view))  # noqa: S608 (our names)
+
+
+def remove(state: Path, name: str) -> None:
+    """Remove the view of a name, if there is one."""
+    with opened(state) as con:
+        con.execute("DELETE FROM views WHERE name = ?", (name,))
+
+
+def listed(state: Path) -> list[SavedView]:
+    """Return all views by name; none where nobody saved any."""
+    if not state.is_file():
+        return []
+    with opened(state) as con:
+        rows = con.execute(f"SELECT {', '.join(_FIELDS)} FROM views ORDER BY name").fetchall()  # noqa: S608 (our names)
+    return [SavedView(**dict(zip(_FIELDS, row, strict=True))) for row in rows]
