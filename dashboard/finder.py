@@ -92,7 +92,7 @@ def naming() -> None:
 
 
 def _named(name: str) -> SavedView:
-    query = urlencode({key: st.query_params.get_all(key) for key in st.query_params}, doseq=True)
+    query = urlencode(links.own(), doseq=True)
     who, _ = login.known()
     return SavedView(name=name.strip(), page=links.current(), query=query, who=who, created_at=str(marks.now()))
 

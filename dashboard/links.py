@@ -94,10 +94,14 @@ def href(view: View, page: str, **params: object) -> str:
     return f"{page or './'}?{urlencode(parameters(view.selection, **params), doseq=True)}"
 
 
+def own() -> dict[str, list[str]]:
+    """Return the parameters of the address as it stands."""
+    return {name: st.query_params.get_all(name) for name in st.query_params}
+
+
 def here(view: View) -> str:
     """Return the address of the page as it is shown, to be sent to others; it names the run, newest or not."""
-    own = {name: st.query_params.get_all(name) for name in st.query_params}
-    kept = own | parameters(view.selection)
+    kept = own() | parameters(view.selection)
     page = str(st.context.url or "").partition("?")[0]
     return f"{page}?{urlencode(kept, doseq=True)}"
 

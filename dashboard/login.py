@@ -33,9 +33,12 @@ def configured() -> bool:
 
 def recall() -> None:
     """Take the name that this browser typed an earlier time (`page.js` keeps it); to be called before any box of it."""
-    kept = unquote(st.context.cookies.get(COOKIE, ""))[:LONGEST_NAME]
-    if NAME not in st.session_state and kept.isprintable() and kept.strip():
-        st.session_state[NAME] = kept.strip()
+    cookie: object = st.context.cookies.get(COOKIE)
+    if NAME in st.session_state or not isinstance(cookie, str):
+        return
+    name = unquote(cookie)[:LONGEST_NAME].strip()
+    if name and name.isprintable():
+        st.session_state[NAME] = name
 
 
 def known() -> tuple[str, bool]:

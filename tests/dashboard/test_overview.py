@@ -309,7 +309,8 @@ def test_a_run_without_the_baseline_offers_another_one(monkeypatch, factory, tmp
 
 
 def test_link_names_the_run_and_every_choice(monkeypatch, demo):
-    at = open_page(monkeypatch, demo, test=["eval"], baseline=["eager"], only=["no graph breaks"], rule=["HUD"])
+    view = {"test": ["eval"], "baseline": ["eager"], "only": ["no graph breaks"], "rule": ["HUD"]}
+    at = open_page(monkeypatch, demo, unfolded=("link",), **view)
     [link] = [code.value for code in at.code if code.value.startswith("?") or "://" in code.value]
     assert "run=22222222-bbbb" in link
     assert "test=eval" in link

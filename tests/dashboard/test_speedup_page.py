@@ -8,7 +8,7 @@ import pytest
 from dashboard.screens.choosing import EVERY
 from dashboard.words import ratio
 from store import query
-from tests.dashboard.opened import open_page, tables, text
+from tests.dashboard.opened import open_page, seen, tables, text
 
 
 def con_of(store):
@@ -22,6 +22,15 @@ def test_speedup_puts_milliseconds_and_throughput_beside_each_ratio(monkeypatch,
     assert row["latency_s"] == pytest.approx(16.0, rel=0.05)
     assert row["steady_n"] == row["baseline_steady_n"] == 10
     assert row["throughput_per_s"] == pytest.approx(row["batch_size"] / row["latency_s"] * 1000)
+
+
+def test_a_row_has_the_latencies_of_the_last_runs_of_its_series(demo):
+    table = tables(seen(demo, "speedup"))[0]
+    known = table[table["trend"].notna()]
+    assert (known["trend"].map(len) > 1).all()
+    ran = known[known["latency_s"].notna()]
+    assert [line[-1] for line in ran["trend"]] == pytest.approx([ms / 1000 for ms in ran["latency_s"]])
+    assert len(ran) > 10
 
 
 def test_a_missing_speedup_is_empty_and_has_its_reason(monkeypatch, demo):

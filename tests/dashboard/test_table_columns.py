@@ -19,10 +19,10 @@ from store import query
 
 VIEW = SimpleNamespace(baseline_text="inductor")
 TABLES = {
-    "speedups": (speedup._columns(VIEW), {"interval"}),
-    "sides": (sides._columns(VIEW), {"interval", "why"}),
+    "speedups": (speedup._columns(VIEW), {"interval", "trend"}),
+    "sides": (sides._columns(VIEW), {"interval", "why", "doubt"}),
     "results": (compile_time._columns(), {"why"}),
-    "experiments": (experiments._columns(), set()),
+    "experiments": (experiments._columns(), {"doubt"}),
 }
 """Query → columns of its table, and those that the page makes itself."""
 

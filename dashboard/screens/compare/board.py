@@ -100,8 +100,9 @@ def draw(view: View, found: Review, findings: Sequence[Finding], said: Standings
 def _columns(frame: pd.DataFrame) -> dict[str, Column]:
     """Return the columns that say anything; beside notes there is no room for the reason, which the finding has."""
     told = {name: column for name, column in COLUMNS.items() if frame[name].nunique() > (name in _WHERE)}
-    if "note" in told:
-        told["why"] = replace(COLUMNS["why"], hidden=True)
+    if "note" not in told:
+        return told
+    told["why"] = replace(COLUMNS["why"], hidden=True)
     return tables.without_constant(told, frame, ("certainty", "test"))
 
 

@@ -44,12 +44,12 @@ def show(view: View) -> None:
     findings = board.filtered(view, found.findings)
     _head(view, found, findings)
     more.versions(found)
-    confirm.bar(view, found, findings)
     said = reviews.standings(triage.entries())
     if findings:
         _findings(view, found, findings, said)
     elif view.selection.active() and more.nothing(view, found):
         empty.no_rows(view.selection, "experiments")
+    confirm.bar(view, found, findings)
     more.show(view, found)
     export.show(view, found)
 

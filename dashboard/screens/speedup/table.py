@@ -9,6 +9,7 @@ import streamlit as st
 from dashboard import again, data
 from dashboard.rows import each
 from dashboard.screens import opening
+from dashboard.screens.overview.cells import last_runs
 from dashboard.tables import Column, measured
 from dashboard.words import STATUS_WORDS, interval, missing
 from store.metrics import metric
@@ -26,7 +27,7 @@ def show(view: View, rows: pd.DataFrame) -> None:
     """Draw the table."""
     st.subheader("All results", anchor=False)
     notes: list[Any] = [_note(row) or None for row in each(rows)]
-    listed = rows.assign(
+    listed = _with_history(view, rows).assign(
         status=[STATUS_WORDS.get(status, status) for status in rows["status"]],
         interval=[interval(row.speedup_low, row.speedup_high) for row in each(rows)],
         speedup_reason=notes,
@@ -42,6 +43,14 @@ def show(view: View, rows: pd.DataFrame) -> None:
         told_once=("dtype", "accelerator", "suite", "speedup_reason"),
     )
     again.offer(view, again.of_rows(rows), key="speedup")
+
+
+def _with_history(view: View, rows: pd.DataFrame) -> pd.DataFrame:
+    """Add the latencies of the last runs of the series, where there are several."""
+    known = data.rows(view.snapshot, "latency_history", view.selection, runs=last_runs(view)["runs"])
+    lines = {(row.experiment_id, row.environment): list(row.trend) for row in each(known)}
+    found: list[Any] = [lines.get((row.experiment_id, row.environment)) for row in each(rows)]
+    return rows.assign(trend=found) if any(found) else rows
 
 
 def _note(row: Any) -> str:
@@ -65,6 +74,7 @@ def _columns(view: View) -> dict[str, Column]:
         "steady_n": Column("n", "number", help=metric("steady_n").definition),
         "baseline_latency_s": measured("baseline_latency_s", "Baseline", f"Baseline: {view.baseline_text}."),
         "baseline_steady_n": Column("n, baseline", "number", help=metric("baseline_steady_n").definition, hidden=True),
+        "trend": Column("Last runs", "line", help="Latency in the last runs of the series, the oldest first."),
         "throughput_per_s": Column("Samples/s", "decimal", help=metric("throughput_per_s").definition),
         "batch_size": Column("Batch size", "number", help=metric("batch_size").definition, hidden=True),
         "status": Column("Status", hidden=True),
