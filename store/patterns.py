@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+MOST_BYTES = 1 << 20
+"""What a compiled pattern may take: its time is its size times that of the text, milliseconds for a name."""
+
 
 class BadPattern(ValueError):
     """A text that is no regular expression; the message says why and what to do."""
@@ -29,7 +32,7 @@ def compiled(text: str) -> Pattern:
     import re2  # noqa: PLC0415 - only where somebody filters; measuring environments may lack it
 
     options = re2.Options()
-    options.case_sensitive, options.log_errors = False, False
+    options.case_sensitive, options.log_errors, options.max_mem = False, False, MOST_BYTES
     try:
         found: Pattern = re2.compile(text, options)
     except (re2.error, UnicodeEncodeError) as error:

@@ -22,7 +22,7 @@ This table says what `make faults` does to xlabench, and what became of it. A te
 under `tests/faults`. `make test` runs a short form of each. *Lost* and *doubled* count records or jobs, *orphaned*
 counts processes, and *leaked* counts folders and files that stay behind. What is drawn is drawn with a fixed seed.
 
-`make faults` wrote it on {date}, on {machine}. The load average was {load:.0f}.
+The parts of `make faults` ended on {date}, on {machine}. The load average was {load:.0f}.
 
 """
 

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from store.ingest.discover import Source
 
 
+MOST_REJECTED = 100_000
+"""Lines of a file of another tool: each costs memory, and a small packed file has any number of them."""
+
+
 class Piece(msgspec.Struct, kw_only=True):
     """Rows of one file and the watermark behind them."""
 
@@ -214,11 +218,14 @@ def _of_import(source: Source, file: BinaryIO, stat: os.stat_result, known: Know
 
 def _guarded(found: Iterator[Imported | Unreadable]) -> Iterator[Imported | Unreadable]:
     """Give what an importer gives; a file that it stumbles over ends there, and the other files go on."""
-    line_number = 1
+    line_number, bad_n = 1, 0
     try:
         for each in found:
             yield each
-            line_number = each.line_number
+            line_number, bad_n = each.line_number, bad_n + isinstance(each, Unreadable)
+            if bad_n == MOST_REJECTED:
+                yield Unreadable(line_number + 1, 0, f"not read from here on: {bad_n:,} lines before it were rejected")
+                return
     except DAMAGED as error:
         yield Unreadable(line_number, 0, f"cannot be unpacked: {error}")
     except Exception as error:  # noqa: BLE001 (what a damaged file does to the library that reads it has no bounds)

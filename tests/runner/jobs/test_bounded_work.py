@@ -94,6 +94,17 @@ def test_no_pattern_takes_long(pattern):
     tell("patterns that take Python's own engine years", 1, "linear time")
 
 
+def test_a_short_pattern_that_stands_for_a_huge_one_is_refused():
+    """It took 59 ms for each name, a minute for those of a suite."""
+    from store import patterns
+
+    with pytest.raises(patterns.BadPattern, match="pattern too large"):
+        patterns.compiled(f"(({'.?' * 26}){{1000}}|x)*y")
+    assert patterns.any_of([f"some_model_{number}_of_a_long_list" for number in range(1500)]).search(
+        "some_model_7_of_a_long_list"
+    )
+
+
 def test_a_pattern_of_a_request_is_taken_where_its_time_is_bounded():
     request = RunRequest(selection=Selection(suite_name=("dummy",), filter=("(dummy_.*)*", ".?" * 24)))
     assert check.read(encode(request), 1 << 20, ()) == request
