@@ -23,6 +23,7 @@ under `tests/faults`. `make test` runs a short form of each. *Lost* and *doubled
 counts processes, and *leaked* counts folders and files that stay behind. What is drawn is drawn with a fixed seed.
 
 The parts of `make faults` ended on {date}, on {machine}. The load average was {load:.0f}.
+A part that finds a fault runs again once that is mended; the table has its last run.
 
 """
 

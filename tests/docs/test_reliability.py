@@ -1,0 +1,45 @@
+"""docs/reliability.md, which `make faults` writes, shows what was asked for, and that nothing was lost."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.faults import hostile
+
+ROOT = Path(__file__).resolve().parents[2]
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in (ROOT / "docs" / "reliability.md").read_text().splitlines()
+    if line.startswith("| ")
+]
+ASKED = {
+    "kill -9 of an ingest": 30,
+    "kill -9 of a run": 12,
+    "kill -9 of `xlabench worker` at any moment of its start": 50,
+    "kill -9 of `xlabench serve` at any moment of its start": 50,
+    "hostile lines of a results.jsonl": 10_000,
+    **{f"hostile files: {kind}": 500 for kind in hostile.FILES},
+}
+"""By the beginning of a row: how often at least."""
+
+
+def test_nothing_is_lost_doubled_orphaned_or_leaked():
+    head, *rows = ROWS
+    assert head == ["fault", "tries", "lost", "doubled", "orphaned", "leaked", "message"]
+    assert len(rows) > 50
+    assert [row for row in rows if row[2:6] != ["0"] * 4 or int(row[1]) < 1 or not row[6]] == []
+
+
+@pytest.mark.parametrize("fault", ASKED)
+def test_each_was_tried_as_often_as_asked(fault):
+    tried = sum(int(row[1]) for row in ROWS[1:] if row[0] == fault or row[0].startswith(f"{fault},"))
+    assert tried >= ASKED[fault]
+
+
+def test_what_was_read_and_what_was_rejected_add_up():
+    rows = [row for row in ROWS if row[0].startswith("hostile ")]
+    assert len({row[0] for row in rows}) == 1 + len(hostile.FILES)
+    assert [row for row in rows if int(row[1]) != sum(map(int, re.findall(r"(\d+) [a-z]", row[6])))] == []
