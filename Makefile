@@ -27,7 +27,7 @@ TOLD_PYTEST = XLABENCH_FAULTS=$(TOLD) $(BIN)/python -m pytest
 .PHONY: help setup run smoke report serve test test-all test-fast lint format bench docs screenshots faults faults-jobs faults-others trust clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 setup: $(READY) ## make .venv with pinned dependencies (about 4 GB to download, 8 GB on disk)
 
@@ -83,11 +83,10 @@ faults: $(READY) ## bad files, damaged stores, bombs, clocks, and kills of every
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 --output-sync=line faults-jobs faults-others
 	@$(BIN)/python tools/reliability.py $(TOLD)
 
-faults-jobs: $(READY)
+faults-jobs: $(READY) ## of these, the kills of jobs alone
 	@XLABENCH_JOB_KILLS=50 XLABENCH_TRUE_WITHIN_S=10 $(TOLD_PYTEST) tests/faults/test_jobs.py $(PYTEST_ARGS)
 
-# Beside the kills of jobs, on the second core.
-faults-others: $(READY)
+faults-others: $(READY) ## of these, all others: beside the kills of jobs, on the second core
 	@XLABENCH_KILLS=200 $(TOLD_PYTEST) tests/faults/test_ingest_kill.py $(PYTEST_ARGS)
 	@XLABENCH_START_KILLS=50 $(TOLD_PYTEST) tests/faults/test_start_kills.py $(PYTEST_ARGS)
 	@$(TOLD_PYTEST) $(FAULTS) $(PYTEST_ARGS)
