@@ -11,7 +11,7 @@ from dashboard.words import error_text, escape
 from runner.errors import RunnerError
 from runner.home.roles import Access, Decision, Person, Right
 from runner.jobs.bounds import LONGEST_NAME
-from runner.jobs.desk import Desk
+from runner.jobs.queue import JobQueue
 from store.errors import StoreError
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ _FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip")
 NAMELESS = "Say who you are first: what is launched is kept with a name."
 
 
-def desk() -> Desk:
+def job_queue() -> JobQueue:
     """Return the queue of the home, as whoever looks at this page reaches it."""
     name, verified = login.known()
-    return Desk(settings.home(), Person(name, verified), access())
+    return JobQueue(settings.home(), Person(name, verified), access())
 
 
 def access() -> Access:
@@ -39,7 +39,7 @@ def access() -> Access:
 def listed(limit: int = 200) -> list[Job]:
     """Return the newest jobs; none, with a sentence on the page, where they cannot be read."""
     try:
-        return desk().listed(limit)
+        return job_queue().listed(limit)
     except StoreError as error:
         st.error(error_text(error), icon=":material/database_off:")
         return []
@@ -56,16 +56,16 @@ def may(right: Right) -> Decision:
 
     Without a login everybody views, so such a file has nothing to say about that.
     """
-    return decided(desk(), right)
+    return decided(job_queue(), right)
 
 
 def may_read(name: str) -> Decision:
     """Return whether somebody may view whom the login knows under a name: for what is no page."""
     reached = Access(loopback=settings.is_loopback(), login=True)
-    return decided(Desk(settings.home(), Person(name, verified=True), reached), "view")
+    return decided(JobQueue(settings.home(), Person(name, verified=True), reached), "view")
 
 
-def decided(by: Desk, right: Right) -> Decision:
+def decided(by: JobQueue, right: Right) -> Decision:
     """Return what a desk decides."""
     try:
         return by.may(right)

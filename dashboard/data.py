@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import excerpts, literals, snapshot
+from dashboard import literals, run_subsets, snapshot
 from dashboard.filters import Choices, run_text
 from dashboard.rows import each
 from dashboard.selection import FILTER_WORDS, Selection
@@ -155,10 +155,10 @@ def rows(shown: str, name: str, selection: Selection, **more: Any) -> pd.DataFra
     asked = selection.without(outside)
     text = sql(name, only=bool(selection.only))
     found = _rows(shown, text, _bound(text, asked, more), _excerpt(name, asked, more))
-    return picked(found, selection, outside)
+    return filtered_rows(found, selection, outside)
 
 
-def picked(found: pd.DataFrame, selection: Selection, names: Iterable[str]) -> pd.DataFrame:
+def filtered_rows(found: pd.DataFrame, selection: Selection, names: Iterable[str]) -> pd.DataFrame:
     """Return the rows that pass these filters of a selection."""
     wanted = {name: values for name in names if (values := getattr(selection, name))}
     for column, values in wanted.items():
@@ -177,13 +177,13 @@ def _rows(shown: str, text: str, bound: dict[str, Any], among: tuple[str, dict[s
         among: the excerpt that it is asked of, with its parameters; None for the snapshot.
     """
     if among is not None:
-        return excerpts.get(shown, *among).select(text, bound)
+        return run_subsets.get(shown, *among).select(text, bound)
     return query.select(snapshot.connection(shown), text, bound)
 
 
 def _excerpt(name: str, selection: Selection, more: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    excerpt = excerpts.of(name)
-    return None if excerpt is None else (excerpt, _bound(excerpts.text(excerpt), selection, more))
+    excerpt = run_subsets.of(name)
+    return None if excerpt is None else (excerpt, _bound(run_subsets.text(excerpt), selection, more))
 
 
 def statement(name: str, selection: Selection, **more: Any) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import picked
+from dashboard import pending_values
 from dashboard.selection import FILTER_WORDS, ONLY, RULES, Point, Rule, Selection
 from dashboard.words import escape, when
 
@@ -94,7 +94,7 @@ def drop(name: str) -> None:
 
 def choose_run(run_id: str, choices: Choices) -> None:
     """Set the run; to be called from a callback, before the widget exists."""
-    picked.leave("run", dict(choices.runs)[run_id])
+    pending_values.leave("run", dict(choices.runs)[run_id])
 
 
 def choose_baseline(backend: str) -> None:
@@ -189,7 +189,7 @@ def _run_box(label: str, key: str, choices: Choices, help_text: str) -> str | No
 
     The box would show a link's or a reader's own words for ever: it is drawn again with those of the list.
     """
-    picked.take(key)
+    pending_values.take(key)
     listed = dict(choices.runs[:RUNS_LISTED])
     if st.session_state.get(key) in listed:
         st.session_state[key] = listed[st.session_state[key]]
@@ -207,7 +207,7 @@ def _run_box(label: str, key: str, choices: Choices, help_text: str) -> str | No
         if worded is None:
             unknown, _ = st.session_state[_NOTICE]
             st.session_state[_NOTICE] = (tuple(dict.fromkeys((*unknown, (key, text)))), None)
-        picked.leave(key, worded or _RUN_BOXES[key][0])
+        pending_values.leave(key, worded or _RUN_BOXES[key][0])
         st.rerun()
     return text
 

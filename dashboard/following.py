@@ -13,7 +13,7 @@ from dashboard import access, jobs, launching, snapshot
 from dashboard.progress import progress
 from dashboard.settings import FOLLOW_EVERY_S
 from dashboard.words import escape, shortened
-from runner.jobs.desk import is_over
+from runner.jobs.queue import is_over
 
 if TYPE_CHECKING:
     from store.state.jobs import Job
@@ -24,7 +24,7 @@ _SEEN = "_jobs_seen_over"
 
 def show() -> None:
     """Say what came of the last action, then draw the jobs; looked at every second or two while one goes on."""
-    launching.told()
+    launching.show_last_action()
     wanted = launching.mine()
     if not wanted:
         return

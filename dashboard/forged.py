@@ -10,7 +10,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from dashboard import access
-from dashboard.routes.door import LOG
+from dashboard.routes.read_only import LOG
 from runner.jobs.plain import plain
 from store.errors import StoreError
 
@@ -53,4 +53,4 @@ def _keep(key: str) -> None:
     reason = _OFF if decision.allowed else decision.reason
     logging.getLogger(LOG).warning("refused a forged click on %s: %s", plain(key), plain(reason))
     with contextlib.suppress(StoreError):
-        access.desk().refuse(f"click {key}"[:100], None, reason)
+        access.job_queue().refuse(f"click {key}"[:100], None, reason)

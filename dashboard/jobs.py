@@ -64,7 +64,7 @@ def request(job: Job) -> Request | None:
         return None
 
 
-def asked(found: Request | None) -> str:
+def request_summary(found: Request | None) -> str:
     """Return a request in a few words."""
     if found is None:
         return "not readable"

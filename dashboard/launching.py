@@ -11,9 +11,9 @@ import streamlit as st
 from dashboard import access, links
 from dashboard.words import error_text, escape
 from runner.errors import RunnerError
-from runner.jobs.desk import is_over
+from runner.jobs.job_request import JobRequest
+from runner.jobs.queue import is_over
 from runner.jobs.request import encode
-from runner.jobs.wish import Wish
 from store.errors import StoreError
 
 if TYPE_CHECKING:
@@ -36,18 +36,18 @@ def submit(request: Request, label: str, why: str, key: str) -> None:
         why: for whoever reads the queue.
         key: made when the button was drawn, so that a second click on it, however fast, is the same job.
     """
-    wish = Wish(request=request, label=label, why=why, key=key)
-    _do("Queued", lambda: access.desk().submit(wish))
+    wish = JobRequest(request=request, label=label, why=why, key=key)
+    _do("Queued", lambda: access.job_queue().submit(wish))
 
 
 def cancel(job_id: int) -> None:
     """Cancel a job. For a callback."""
-    _do("Cancelled", lambda: access.desk().cancel(job_id))
+    _do("Cancelled", lambda: access.job_queue().cancel(job_id))
 
 
 def retry(job_id: int) -> None:
     """Queue a job again. For a callback."""
-    _do("Queued again", lambda: access.desk().retry(job_id))
+    _do("Queued again", lambda: access.job_queue().retry(job_id))
 
 
 def button(
@@ -107,7 +107,7 @@ def acted() -> bool:
     return bool(st.session_state.get(_SAID))
 
 
-def told() -> None:
+def show_last_action() -> None:
     """Say what came of the last action, once."""
     for done, text in st.session_state.pop(_SAID, ()):
         st.toast(escape(text), icon=":material/task_alt:" if done else ":material/block:")

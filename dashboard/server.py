@@ -193,15 +193,15 @@ def _run_streamlit(options: dict[str, Any]) -> None:
     from starlette.middleware import Middleware  # noqa: PLC0415 - as above
 
     from dashboard import forged  # noqa: PLC0415 - as above
-    from dashboard.routes import door, routes  # noqa: PLC0415 - as above
+    from dashboard.routes import read_only, routes  # noqa: PLC0415 - as above
 
     _trust_charts()
     _trust_own_pages()
     _drop_what_is_no_handshake()
-    _log(door.LOG)
+    _log(read_only.LOG)
     forged.keep()
     ours = routes(options["server.allowedHosts"], os.environ[BASE_VARIABLE])
-    st.App(APP, routes=ours, middleware=[Middleware(door.Door)], lifespan=_life).run(config=options)
+    st.App(APP, routes=ours, middleware=[Middleware(read_only.ReadOnlyMiddleware)], lifespan=_life).run(config=options)
 
 
 def _log(name: str) -> None:

@@ -18,7 +18,7 @@ from runner.doctor.imports import Imports, try_imports
 from runner.environments import proc
 from runner.environments.machine import Machine
 from runner.environments.others import Taken
-from runner.proof import kept
+from runner.proof import stored_proofs
 from runner.proof.judge import RULE
 from store.record import Environment, MachineState, Proof
 from xlabench import doctor, main
@@ -78,7 +78,7 @@ def begun(**told):
 
 
 UNABLE = replace(HERE, backends={"cpu": {"eager": "torch is not installed"}})
-FAILED = kept.Kept(
+FAILED = stored_proofs.StoredProof(
     proof=Proof(verdict="failed", reason="outputs came later", rule=RULE, taken_at=0.0),
     backend="inductor",
     accelerator="cpu",
@@ -254,7 +254,7 @@ def test_proofs_of_these_versions_on_this_machine_are_told(tmp_path):
     """What was proved elsewhere, with other versions or by an earlier rule is no proof of now."""
     machine = Machine(packages={}, accelerators=CPU_ONLY, compiler="g++", python_header=True)
     here = Environment(name="default", torch="2.9.1", machine_id="m")
-    versions = {name: getattr(here, name) for name in kept._VERSIONS}
+    versions = {name: getattr(here, name) for name in stored_proofs._VERSIONS}
     passed = Proof(verdict="passed", rule=RULE, taken_at=0.0)
     now = msgspec.structs.replace(FAILED, proof=passed, environment=versions)
     for name, planted in {
@@ -263,7 +263,7 @@ def test_proofs_of_these_versions_on_this_machine_are_told(tmp_path):
         "older": msgspec.structs.replace(now, environment=versions | {"torch": "2.8"}),
         "by an earlier rule": msgspec.structs.replace(now, proof=msgspec.structs.replace(passed, rule=0)),
     }.items():
-        kept.write(tmp_path / kept.FOLDER, name, planted)
+        stored_proofs.write(tmp_path / stored_proofs.FOLDER, name, planted)
     offer = facts._offer(machine, here, tmp_path)
     assert offer.proofs == (now,)
     assert ("proofs", "passed: inductor cpu eval") in screen.lines(replace(GOOD, offers=(offer,)))

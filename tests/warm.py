@@ -44,7 +44,7 @@ ROOMS = (
     "store.report",
     "store.weekly.report",
     "runner.dynamo.harness",
-    "runner.jobs.desk",
+    "runner.jobs.queue",
     "runner.schedule.execute",
 )
 PATIENCE_S = 400.0

@@ -228,13 +228,13 @@ def _entries(files: Files, names: Names, cells: Sequence[Cell]) -> list[tuple[Pl
     """Return the planned experiments of both sides of each cell, under the names of the confirming run."""
     import msgspec
 
-    from runner.plan import again
+    from runner.plan import side_by_side
 
     found = []
     for cell in cells:
         old, new = _named(cell, names)
-        before = again.planned(files.old, cell.old_experiment_id, cell.old_environment)
-        after = again.planned(files.new, cell.experiment_id, cell.environment)
+        before = side_by_side.planned(files.old, cell.old_experiment_id, cell.old_environment)
+        after = side_by_side.planned(files.new, cell.experiment_id, cell.environment)
         found.append(
             (msgspec.structs.replace(before, environment=old), msgspec.structs.replace(after, environment=new))
         )
@@ -250,16 +250,16 @@ def _measure(
 ) -> RunFolder:
     """Measure both sides in a run of its own; the same command goes on with it where it was interrupted."""
     from runner import flags
-    from runner.plan import again, plan_view
+    from runner.plan import plan_view, side_by_side
     from runner.schedule import run_folder
 
-    made = again.side_by_side(entries)
+    made = side_by_side.side_by_side(entries)
     used = {entry.environment for entry in made.entries}
     chosen = [each for name, each in interpreters.items() if name in used]
     identity = run_folder.RunIdentity(
         plan=made,
         environments=tuple(each.description for each in chosen),
-        settings=again.confirming(files.new.settings, parsed.processes),
+        settings=side_by_side.confirming(files.new.settings, parsed.processes),
         label=f"confirm {found.old.text} {found.new.text}",
         command=flags.command_line(parsed.words),
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from xlabench.command import EPILOG, EXIT_DONE, EXIT_FINDINGS, EXIT_USAGE, Parser, home_of, say, verb
 
 if TYPE_CHECKING:
-    from runner.jobs.desk import Desk
+    from runner.jobs.queue import JobQueue
     from runner.jobs.request import Request
     from store.state.jobs import Job
     from xlabench.command import Verbs
@@ -111,10 +111,10 @@ def add_job_flags(group: argparse._ActionsContainer) -> None:
 
 
 def _submit(parsed: argparse.Namespace) -> int:
-    from runner.jobs.wish import Wish
+    from runner.jobs.job_request import JobRequest
 
     request = _request(parsed)
-    wish = Wish(
+    wish = JobRequest(
         request=request,
         label=parsed.label or _label(request),
         why=parsed.why,
@@ -122,7 +122,7 @@ def _submit(parsed: argparse.Namespace) -> int:
         priority=parsed.priority,
         timeout_s=parsed.timeout,
     )
-    desk = desk_of(parsed)
+    desk = job_queue_of(parsed)
     job = desk.submit(wish)
     _print(parsed, desk, job)
     warn_without_worker(parsed, confirms=parsed.confirm is not None)
@@ -184,12 +184,12 @@ def _label(request: Request) -> str:
     return "smoke" if chosen.smoke else "+".join(suites) or "all"
 
 
-def desk_of(parsed: argparse.Namespace) -> Desk:
+def job_queue_of(parsed: argparse.Namespace) -> JobQueue:
     """Return the home's queue as the user reaches it."""
     from runner.home.roles import Person
-    from runner.jobs.desk import Desk
+    from runner.jobs.queue import JobQueue
 
-    return Desk(home_of(parsed), Person(getattr(parsed, "who", None) or getpass.getuser()))
+    return JobQueue(home_of(parsed), Person(getattr(parsed, "who", None) or getpass.getuser()))
 
 
 def warn_without_worker(parsed: argparse.Namespace, *, confirms: bool = False) -> None:
@@ -208,7 +208,7 @@ def warn_without_worker(parsed: argparse.Namespace, *, confirms: bool = False) -
 def _list(parsed: argparse.Namespace) -> int:
     from xlabench.jobs_text import table
 
-    desk = desk_of(parsed)
+    desk = job_queue_of(parsed)
     if parsed.limit < 1:
         return say(f"--limit {parsed.limit}: the limit must be at least 1.", EXIT_USAGE)
     found = desk.listed(parsed.limit)
@@ -218,7 +218,7 @@ def _list(parsed: argparse.Namespace) -> int:
 
 
 def _show(parsed: argparse.Namespace) -> int:
-    desk = desk_of(parsed)
+    desk = job_queue_of(parsed)
     job = desk.job(parsed.job_id)
     if job is None:
         return _none(parsed)
@@ -230,7 +230,7 @@ def _none(parsed: argparse.Namespace) -> int:
     return say(f"There is no job {parsed.job_id}. Run `xlabench jobs list` to see all jobs.", EXIT_USAGE)
 
 
-def _print(parsed: argparse.Namespace, desk: Desk, job: Job, *, whole: bool = False) -> None:
+def _print(parsed: argparse.Namespace, desk: JobQueue, job: Job, *, whole: bool = False) -> None:
     from xlabench.jobs_text import details, line
 
     if whole or parsed.format == "json":
@@ -241,13 +241,13 @@ def _print(parsed: argparse.Namespace, desk: Desk, job: Job, *, whole: bool = Fa
 
 
 def _cancel(parsed: argparse.Namespace) -> int:
-    desk = desk_of(parsed)
+    desk = job_queue_of(parsed)
     _print(parsed, desk, desk.cancel(parsed.job_id))
     return EXIT_DONE
 
 
 def _retry(parsed: argparse.Namespace) -> int:
-    desk = desk_of(parsed)
+    desk = job_queue_of(parsed)
     _print(parsed, desk, desk.retry(parsed.job_id))
     warn_without_worker(parsed)
     return EXIT_DONE
@@ -256,7 +256,7 @@ def _retry(parsed: argparse.Namespace) -> int:
 def _log(parsed: argparse.Namespace) -> int:
     from runner.jobs import folder
 
-    desk = desk_of(parsed)
+    desk = job_queue_of(parsed)
     job = desk.job(parsed.job_id)
     if job is None:
         return _none(parsed)
@@ -267,10 +267,10 @@ def _log(parsed: argparse.Namespace) -> int:
     return EXIT_DONE
 
 
-def _follow(desk: Desk, job_id: int) -> int:
+def _follow(desk: JobQueue, job_id: int) -> int:
     """Print the log as it grows, of each attempt in turn, until the job is over; Ctrl-C leaves the job running."""
     from runner.jobs import folder
-    from runner.jobs.desk import is_over
+    from runner.jobs.queue import is_over
     from xlabench.jobs_text import line
 
     said, attempt, offset = "", 0, 0

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from xlabench.asked import asked, asked_but_missing, operators_of
 from xlabench.command import (
     EXIT_DONE,
     EXIT_FINDINGS,
@@ -20,6 +19,7 @@ from xlabench.command import (
     state_of,
     store_of,
 )
+from xlabench.requested import operators_of, report_missing, requested_plan
 from xlabench.until_verdict import UntilVerdict
 
 if TYPE_CHECKING:
@@ -119,11 +119,11 @@ def measure(
     from runner.plan import interpreters, payoff, plan_view
     from runner.schedule import run_folder
 
-    request, found = asked(parsed)
+    request, found = requested_plan(parsed)
     made = interpreters.make_plan(request, found)
     if parsed.dry_run:
         plan_view.print_matrix(made, sys.stdout)
-    code = asked_but_missing(parsed, made.missing_suites, empty=not made.entries)
+    code = report_missing(parsed, made.missing_suites, empty=not made.entries)
     if parsed.dry_run or code == EXIT_USAGE:
         return code
     if not _wanted(parsed, sum(entry.runnable for entry in made.entries)):

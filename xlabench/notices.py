@@ -59,14 +59,14 @@ def look_command(home: Path, database: Path | None) -> list[str]:
 def _look(parsed: argparse.Namespace) -> int:
     import os
 
-    from runner.notices.look import Look
+    from runner.notices.scan import NoticeScan
     from runner.notices.watch import LEFT_TO_ANOTHER
 
     os.nice(19)  # somebody may be measuring
     home = home_of(parsed)
     home.mkdir(parents=True, exist_ok=True)
     store = store_of(parsed)
-    look = Look(home, lambda known, looked: _in_store(store, known, looked), say=_tell)
+    look = NoticeScan(home, lambda known, looked: _in_store(store, known, looked), say=_tell)
     if not look.look():
         _tell("Another process is already checking for notices in this home.")
         return LEFT_TO_ANOTHER
@@ -94,8 +94,8 @@ def _test(parsed: argparse.Namespace) -> int:
     from runner.errors import RunnerError
     from runner.home import settings_file
     from runner.home.notices import with_secrets
-    from runner.notices.look import channels_of
     from runner.notices.message import Message
+    from runner.notices.scan import channels_of
     from store.state.notices import Notice
 
     settings = with_secrets(settings_file.read(home_of(parsed)).notices)

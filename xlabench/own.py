@@ -160,7 +160,7 @@ def _found(
     import msgspec
 
     from runner.plan import interpreters
-    from runner.suites.own import look
+    from runner.suites.own import inspect_models
     from runner.suites.own.trial import Asked
 
     known: tuple[OwnFound, ...] | None = getattr(parsed, "own_found", None)
@@ -172,7 +172,7 @@ def _found(
             seed=getattr(parsed, "seed", None) or 1337,
         )
         each = [msgspec.structs.replace(usual, word=word, inputs=inputs) for word, inputs in typed]
-        known = look.look(
+        known = inspect_models.look(
             each if usual.pickled is None else [usual],
             python=python,
             variables={**os.environ, **interpreters.variables(python)},

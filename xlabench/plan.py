@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from xlabench.asked import asked, asked_but_missing
 from xlabench.command import verb
 from xlabench.own import add_own_flags
+from xlabench.requested import report_missing, requested_plan
 
 if TYPE_CHECKING:
     import argparse
@@ -44,7 +44,7 @@ def add(verbs: Verbs) -> None:
 def _plan(parsed: argparse.Namespace) -> int:
     from runner.plan import interpreters, plan_view
 
-    request, found = asked(parsed)
+    request, found = requested_plan(parsed)
     made = interpreters.make_plan(request, found)
     if parsed.format == "json":
         sys.stdout.write(plan_view.as_json(made).decode() + "\n")
@@ -52,4 +52,4 @@ def _plan(parsed: argparse.Namespace) -> int:
         sys.stdout.write(plan_view.as_yaml(made, request, {each.name: each.machine for each in found}))
     else:
         plan_view.print_matrix(made, sys.stdout)
-    return asked_but_missing(parsed, made.missing_suites, empty=not made.entries)
+    return report_missing(parsed, made.missing_suites, empty=not made.entries)

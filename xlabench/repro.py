@@ -126,7 +126,7 @@ def _own(fault: Fault, parsed: argparse.Namespace, python: str) -> OwnModel | No
 
     from runner.errors import UsageError
     from runner.plan.interpreters import variables
-    from runner.suites.own import look
+    from runner.suites.own import inspect_models
     from runner.suites.own.trial import Asked
 
     record = fault.record
@@ -139,7 +139,7 @@ def _own(fault: Fault, parsed: argparse.Namespace, python: str) -> OwnModel | No
         weights=record["experiment"].get("weights") or "random",
     )
     environment = {**os.environ, **variables(python)}
-    [found] = look.look([asked], python=python, variables=environment, timeout_s=parsed.time_limit)
+    [found] = inspect_models.look([asked], python=python, variables=environment, timeout_s=parsed.time_limit)
     if found.model.name != record["model"]["model_name"]:
         measured = record["model"]["model_name"]
         raise UsageError(f"--model {parsed.model}: it is {found.model.name}, and the record measured {measured}")

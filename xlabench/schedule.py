@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xlabench.command import EPILOG, EXIT_DONE, EXIT_FINDINGS, verb
-from xlabench.jobs import add_job_flags, desk_of, warn_without_worker
+from xlabench.jobs import add_job_flags, job_queue_of, warn_without_worker
 
 if TYPE_CHECKING:
     from runner.jobs.standing import Standing
@@ -86,16 +86,16 @@ def _add_add(parser: Parser) -> None:
 
 def _add(parsed: argparse.Namespace) -> int:
     from runner.jobs import from_flags, recurring
-    from runner.jobs.wish import Wish
+    from runner.jobs.job_request import JobRequest
     from xlabench.jobs_text import moment
 
-    wish = Wish(
+    wish = JobRequest(
         request=from_flags.request(parsed),
         label=parsed.schedule_name,
         priority=parsed.priority,
         timeout_s=parsed.timeout,
     )
-    desk = desk_of(parsed)
+    desk = job_queue_of(parsed)
     made = recurring.add(desk, parsed.cron, wish, 3600 * parsed.late_after)
     print(f"{made.name}: next at {moment(recurring.due_after(made.cron, desk.clock()))} UTC")
     warn_without_worker(parsed)
@@ -105,7 +105,7 @@ def _add(parsed: argparse.Namespace) -> int:
 def _remove(parsed: argparse.Namespace) -> int:
     from runner.jobs import recurring
 
-    recurring.remove(desk_of(parsed), parsed.schedule_name)
+    recurring.remove(job_queue_of(parsed), parsed.schedule_name)
     print(f"Removed: {parsed.schedule_name}")
     return EXIT_DONE
 
@@ -114,7 +114,7 @@ def _list(parsed: argparse.Namespace) -> int:
     from runner.jobs.standing import standings
     from xlabench.jobs_text import as_json
 
-    found = standings(desk_of(parsed))
+    found = standings(job_queue_of(parsed))
     if parsed.format == "json":
         sys.stdout.write(as_json(list(map(_data, found))))
     else:

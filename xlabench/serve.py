@@ -61,8 +61,8 @@ def _serve(parsed: argparse.Namespace) -> int:
 
 def _beside(parsed: argparse.Namespace) -> AbstractContextManager[object]:
     """Return what runs beside the dashboard."""
-    from xlabench.beside import WorkerBeside
+    from xlabench.dashboard_worker import DashboardWorker
 
     if parsed.no_worker:
         return contextlib.nullcontext()
-    return WorkerBeside(home_of(parsed).resolve(), parsed.database)
+    return DashboardWorker(home_of(parsed).resolve(), parsed.database)

@@ -44,7 +44,7 @@ class UntilVerdict:
 
     def report(self) -> str:
         """Say what it has brought, once the run is over and its records are in the store."""
-        from store.compare.saved import Spent, said
+        from store.compare.saved import Spent, saved_time_sentence
 
         settings = self.folder.settings
         spent = Spent(
@@ -54,7 +54,9 @@ class UntilVerdict:
             unpaid=frozenset(self._unpaid),
         )
         first, looks = settings.processes, settings.looks
-        return said(self._before, self._judge(), spent, self._process_seconds(), first=first, looks=looks)
+        return saved_time_sentence(
+            self._before, self._judge(), spent, self._process_seconds(), first=first, looks=looks
+        )
 
     def _time_left(self) -> float:
         spent = time.monotonic() - self._began if self._began is not None else 0.0
@@ -62,7 +64,7 @@ class UntilVerdict:
 
     def _look(self) -> bool:
         """Ask for verdicts and queue what follows from them; the last look is the report's."""
-        from store.compare.settle import extensions, most_processes, told
+        from store.compare.settle import extensions, most_processes, settle_sentence
 
         settings = self.folder.settings
         if self._looked >= settings.looks - 1:
@@ -75,7 +77,7 @@ class UntilVerdict:
         most = most_processes(settings.processes, settings.looks)
         chosen, unpaid = extensions(cells, most, self._process_seconds(), self._time_left())
         self._queue = list(chosen)
-        print(told(cells, chosen))
+        print(settle_sentence(cells, chosen))
         self._unpaid |= {cell.pair for cell in unpaid}
         return bool(chosen)
 

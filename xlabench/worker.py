@@ -138,7 +138,7 @@ def _executor(parsed: argparse.Namespace, home: Path) -> Executor:
         )
     from runner.jobs.cluster.executor import Ray
     from runner.jobs.cluster.ray_api import RayCluster
-    from store.remote import Place
+    from store.remote import SharedFolder
     from xlabench.arrivals import Arrivals
 
     cluster = RayCluster(parsed.address)
@@ -147,7 +147,7 @@ def _executor(parsed: argparse.Namespace, home: Path) -> Executor:
     return Ray(
         home=home,
         cluster=cluster,
-        shared=Place.of(parsed.shared),
+        shared=SharedFolder.of(parsed.shared),
         python=parsed.node_python,
         arrived=arrivals.tell,
         say=_tell,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import picked
+from dashboard import pending_values
 from dashboard.words import escape
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _sections(label: str, parts: Sequence[tuple[str, ...]], more: Sequence[str])
     return list(parts) if chosen in more else [texts.get(chosen, parts[0])]
 
 
-def asked(known: Collection[str], key: str, why_not: str) -> str | None:
+def requested_name(known: Collection[str], key: str, why_not: str) -> str | None:
     """Return which one of many the address or the box of `one_of` names; None for none, and for one that is unknown.
 
     Args:
@@ -71,7 +71,7 @@ def asked(known: Collection[str], key: str, why_not: str) -> str | None:
         key: of the box and of the URL parameter.
         why_not: why an unknown name is ignored, up to the name.
     """
-    picked.take(key)
+    pending_values.take(key)
     value = st.session_state[key] if key in st.session_state else st.query_params.get(key)
     if value and value not in known:
         st.warning(f"Ignored, because {why_not} “{escape(str(value)[:_LONGEST_SHOWN])}”.", icon=":material/link_off:")

@@ -23,7 +23,7 @@ from runner.environments.others import Others
 from runner.environments.state import Watch
 from runner.errors import UsageError
 from runner.plan import interpreters
-from runner.proof import kept
+from runner.proof import stored_proofs
 from runner.schedule import devices
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from runner.doctor.imports import Imports
     from runner.doctor.trial import Trial
     from runner.environments.machine import Machine
-    from runner.proof.kept import Kept
+    from runner.proof.stored_proofs import StoredProof
     from store.record import Accelerator, Environment, MachineState
 
 
@@ -44,7 +44,7 @@ class Offer:
     imports: Imports
     backends: Mapping[Accelerator, Mapping[str, str | None]]
     """By accelerator that is there: each backend with the reason why it cannot run, None where it can."""
-    proofs: tuple[Kept, ...] = ()
+    proofs: tuple[StoredProof, ...] = ()
     """Timing proofs of these versions on this machine that the home keeps."""
 
     @property
@@ -152,7 +152,11 @@ def _offer(machine: Machine, environment: Environment, home: Path) -> Offer:
             }
             for accelerator in machine.accelerators
         },
-        proofs=tuple(proof for proof in kept.read_all(home / kept.FOLDER) if kept.holds(proof, environment)),
+        proofs=tuple(
+            proof
+            for proof in stored_proofs.read_all(home / stored_proofs.FOLDER)
+            if stored_proofs.holds(proof, environment)
+        ),
     )
 
 

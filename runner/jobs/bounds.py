@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from runner.home.limits import JobLimits
     from runner.home.roles import Person
-    from runner.jobs.wish import Wish
+    from runner.jobs.job_request import JobRequest
 
 LONGEST_TEXT = 4000
 LONGEST_NAME = 200
@@ -40,7 +40,7 @@ def reached(con: sqlite3.Connection, limits: JobLimits, who: str, now: float) ->
     return None
 
 
-def timeout_s(wish: Wish, limits: JobLimits) -> float:
+def timeout_s(wish: JobRequest, limits: JobLimits) -> float:
     """Return how long an attempt may run.
 
     Raises:
@@ -55,7 +55,7 @@ def timeout_s(wish: Wish, limits: JobLimits) -> float:
     return found
 
 
-def check_words(wish: Wish, person: Person) -> None:
+def check_words(wish: JobRequest, person: Person) -> None:
     """Check what people say about a request.
 
     Raises:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from runner.jobs import again
+from runner.jobs import rerun
 from runner.jobs.offers import exactly
 from runner.jobs.request import RunRequest
-from runner.plan.again import confirming
 from runner.plan.entries import make_entry
+from runner.plan.side_by_side import confirming
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,13 +26,13 @@ def without(file: RunFile, cells: Iterable[tuple[str, str]], op: str) -> RunRequ
         cells: experiment and environment of each result.
         op: without `aten::`.
     """
-    found = [entry for entry in again.planned(file, cells) if entry.config.xla and not entry.config.torch_xla2]
+    found = [entry for entry in rerun.planned(file, cells) if entry.config.xla and not entry.config.torch_xla2]
     entries = [each for entry in found for each in (entry, _replaced(entry, op))]
     if not entries:
         return None
     # One process of each would tell no interval, and sides that are not interleaved no payoff.
     settings = msgspec.to_builtins(confirming(file.settings))
-    return exactly(entries, again.kept(settings), RunRequest())
+    return exactly(entries, rerun.rerun_settings(settings), RunRequest())
 
 
 def _replaced(entry: PlanEntry, op: str) -> PlanEntry:

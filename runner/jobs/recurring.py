@@ -11,9 +11,9 @@ from runner.errors import RunnerError
 from runner.home.models import allowed
 from runner.home.roles import LOCAL, Access, Person
 from runner.jobs import check
-from runner.jobs.desk import Desk, Refused
+from runner.jobs.job_request import JobRequest
+from runner.jobs.queue import JobQueue, Refused
 from runner.jobs.request import encode
-from runner.jobs.wish import Wish
 from store.state import FILE_NAME, schedules
 from store.state.database import opened
 from store.state.schedules import Schedule, Tick
@@ -26,7 +26,7 @@ _FIELDS_N = 5
 _LONGEST_LATE_S = 30 * 86_400.0
 
 
-def add(desk: Desk, cron: str, wish: Wish, late_after_s: float) -> Schedule:
+def add(desk: JobQueue, cron: str, wish: JobRequest, late_after_s: float) -> Schedule:
     """Schedule a recurring request, under its label, from the next time that the expression names.
 
     Raises:
@@ -61,7 +61,7 @@ def add(desk: Desk, cron: str, wish: Wish, late_after_s: float) -> Schedule:
     return written
 
 
-def remove(desk: Desk, name: str) -> None:
+def remove(desk: JobQueue, name: str) -> None:
     """End a recurring run; its jobs and runs stay.
 
     Raises:
@@ -135,14 +135,14 @@ def _submit(
     """Submit a job under a key that names the time: whoever comes second gets the same job."""
     person = Person(schedule.who, schedule.verified)
     access = Access(loopback=False, login=True) if schedule.verified else LOCAL
-    desk = Desk(home, person, access, clock)
+    desk = JobQueue(home, person, access, clock)
     job_id, reason = None, ""
     try:
         file = desk.allowed("submit", None)
         models = allowed(person, file.models)
         request = check.read(schedule.request, file.jobs.request_bytes, file.environments, models)
         job_id = desk.submit(
-            Wish(
+            JobRequest(
                 request=request,
                 label=schedule.name,
                 why=f"recurring: {schedule.cron}",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from runner.jobs import check, recurring
-from runner.jobs.desk import Desk, is_over
+from runner.jobs.queue import JobQueue, is_over
 from store.errors import RunFileError
 from store.run_file import RESULTS, RUN_FILE, read_records, read_run_file, record_files
 from store.state import jobs, schedules
@@ -48,7 +48,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-def standings(desk: Desk) -> list[Standing]:
+def standings(desk: JobQueue) -> list[Standing]:
     """Return how each recurring run of the home stands, by name."""
     if not desk.state.is_file():
         return []

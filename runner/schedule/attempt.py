@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from runner.messages import Settings
     from runner.schedule.arrange import Order
-    from runner.schedule.job import Lab
+    from runner.schedule.benchmark_process import BenchmarkProcess
+    from runner.schedule.job import ScheduledEnvironment
     from runner.schedule.progress import ProgressView
     from runner.schedule.resume import Group, Member
-    from runner.schedule.seat import Seat
     from store.record import Record
 
 
@@ -35,7 +35,7 @@ class Attempt:
     """Measures a group once; what failed in its first process is tried in no further one."""
 
     group: Group
-    labs: Mapping[str, Lab]
+    labs: Mapping[str, ScheduledEnvironment]
     folder: Path
     torchbench_dir: Path | None
     write: Callable[[Record], None]
@@ -118,7 +118,7 @@ class Attempt:
         finally:
             lease.close()
 
-    def _resolve(self, seat: Seat) -> None:
+    def _resolve(self, seat: BenchmarkProcess) -> None:
         if self._batch_size is None and seat.loaded is not None:
             self._batch_size = seat.loaded.batch_size
 

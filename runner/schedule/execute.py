@@ -14,11 +14,11 @@ from runner import processes
 from runner.backends import backend_of
 from runner.errors import Interrupted, UsageError
 from runner.plan.interpreters import DEFAULT, variables
-from runner.proof import kept
+from runner.proof import stored_proofs
 from runner.schedule import devices, own_waits, records, twins
 from runner.schedule.further import continued, extended
 from runner.schedule.history import History
-from runner.schedule.job import Lab
+from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.outcome import RunFacts
 from runner.schedule.own_waits import OwnWaits
 from runner.schedule.pool import Pool
@@ -203,7 +203,7 @@ def execute(
                     write=write,
                     progress=view,
                     history=history or History(),
-                    proofs=Proofs(folder=home / kept.FOLDER if home else None),
+                    proofs=Proofs(folder=home / stored_proofs.FOLDER if home else None),
                 )
                 _measure(scheduler, todo, folder, further)
     verified = folder.settings.verify != "off"
@@ -242,12 +242,12 @@ def _devices(entries: Sequence[PlanEntry], folder: RunFolder) -> tuple[str, ...]
 
 def _labs(
     facts: Mapping[str, RunFacts], entries: Sequence[PlanEntry], folder: RunFolder, quiet: QuietRun
-) -> dict[str, Lab]:
+) -> dict[str, ScheduledEnvironment]:
     """Give each environment that is still needed its pool of processes."""
     servers: set[int] = set()
     live: set[int] = set()
     return {
-        name: Lab(facts=facts[name], pool=_pool(each, facts[name], folder, servers, live, quiet))
+        name: ScheduledEnvironment(facts=facts[name], pool=_pool(each, facts[name], folder, servers, live, quiet))
         for name in facts
         if (each := [entry for entry in entries if entry.environment == name])
     }
@@ -327,7 +327,7 @@ def _tallies(folder: RunFolder, todo: Remaining) -> tuple[Tally, Tally]:
 
 def _groups(folder: RunFolder, left: Remaining) -> tuple[Group, ...]:
     """Return the groups to measure with their twins; one that an earlier call has begun goes on where it stopped."""
-    groups = twins.seated(left.groups, folder.file.plan, folder.settings)
+    groups = twins.with_twins(left.groups, folder.file.plan, folder.settings)
     if folder.settings.purpose == "calibration":  # there a twin is a replica
         return groups
     return tuple(

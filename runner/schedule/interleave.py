@@ -8,29 +8,29 @@ from typing import TYPE_CHECKING
 
 from runner.schedule.arrange import turn_order
 from runner.schedule.job import Lease
-from runner.schedule.watch_memory import LEAST_AVAILABLE, machine_memory, said
+from runner.schedule.watch_memory import LEAST_AVAILABLE, machine_memory, readable_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from runner.schedule.benchmark_process import BenchmarkProcess
     from runner.schedule.caches import Caches
     from runner.schedule.job import Job
     from runner.schedule.outcome import Outcome
     from runner.schedule.progress import ProgressView
     from runner.schedule.resume import Member
-    from runner.schedule.seat import Seat
 
 HEADROOM = 1.25
 """Of the largest process so far: the next one may be larger, and all grow while they work."""
 
 
 @dataclass(kw_only=True)
-class Place:
+class Slot:
     """A process at the table; `seat` is missing where not even its caches could be filled."""
 
     job: Job
     lease: Lease
-    seat: Seat | None = None
+    seat: BenchmarkProcess | None = None
     failed: Outcome | None = None
     crowded: bool = False
     """It ran out of memory while others held some: that is no result."""
@@ -54,7 +54,7 @@ class Place:
 class Part:
     """Processes that stood open at the same time."""
 
-    places: list[Place]
+    places: list[Slot]
     of: int
     """How many of the group were to be measured together."""
     available: int = 0
@@ -64,7 +64,7 @@ class Part:
         """Say what keeps its processes from being compared turn by turn with the rest of the group."""
         if len(self.places) == self.of:
             return None
-        left = f"with {said(self.available)} of memory left " if self.available else ""
+        left = f"with {readable_bytes(self.available)} of memory left " if self.available else ""
         return (
             f"{left}there was no room for all {self.of} processes of its group at once: "
             f"this one took turns with {len(self.places) - 1} others"
@@ -78,7 +78,7 @@ class Table:
     caches: Caches
     progress: ProgressView
     make_job: Callable[[Member, int], Job]
-    loaded: Callable[[Seat], None]
+    loaded: Callable[[BenchmarkProcess], None]
     """Called once a process has loaded its model: the first one resolves the batch size."""
     _largest: int = 0
     _room: int | None = field(default=None)
@@ -89,7 +89,7 @@ class Table:
         queue = deque(members)
         total = len(queue)
         while queue:
-            places: list[Place] = []
+            places: list[Slot] = []
             try:
                 available = self._open(queue, replica, places)
                 self._wait_for_quiet(places)
@@ -101,7 +101,7 @@ class Table:
             queue.extend(place.job.member for place in again)
             yield Part(places=[each for each in places if not each.crowded], of=total, available=available)
 
-    def _open(self, queue: deque[Member], replica: int, places: list[Place]) -> int:
+    def _open(self, queue: deque[Member], replica: int, places: list[Slot]) -> int:
         """Have as many processes compile and warm up as fit; return the memory that was left where not all do."""
         while queue:
             alive = [place for place in places if place.alive]
@@ -109,27 +109,27 @@ class Table:
             if available:
                 return available
             job = self.make_job(queue.popleft(), replica)
-            place = Place(job=job, lease=Lease(job, self.caches))
+            place = Slot(job=job, lease=Lease(job, self.caches))
             places.append(place)
             self.progress.begin(job.member, replica)
             self._begin(place)
             self._judge(place, alive)
         return 0
 
-    def _wait_for_quiet(self, places: Sequence[Place]) -> None:
+    def _wait_for_quiet(self, places: Sequence[Slot]) -> None:
         """Wait for other programs, all processes being stopped, so that none of their time passes."""
         alive = next((place for place in places if place.alive), None)
         if alive is not None and alive.job.settings.quiet and alive.job.settings.wait_quiet:
             alive.job.pool.quiet.wait()
 
-    def _lacking(self, alive: Sequence[Place]) -> int:
+    def _lacking(self, alive: Sequence[Slot]) -> int:
         """Return the available memory where one process more would be too many; 0 where it fits, or is the first."""
         available, total = machine_memory()
         full = self._room is not None and len(alive) >= self._room
         fits = available - LEAST_AVAILABLE * total >= HEADROOM * self._largest
         return available if alive and (full or not fits) else 0
 
-    def _begin(self, place: Place) -> None:
+    def _begin(self, place: Slot) -> None:
         """Compile and warm up."""
         place.failed = place.lease.prime()
         if place.failed is not None:
@@ -142,7 +142,7 @@ class Table:
             place.lease.fill()
             self._largest = max(self._largest, place.seat.held_bytes())
 
-    def _take_turns(self, places: Sequence[Place], replica: int) -> None:
+    def _take_turns(self, places: Sequence[Slot], replica: int) -> None:
         """Round after round, until each has reported; who fails leaves, the others go on."""
         number = 0
         while any(place.alive for place in places):
@@ -158,7 +158,7 @@ class Table:
                     self._judge(place, others)
             number += 1
 
-    def _judge(self, place: Place, others: Sequence[Place]) -> None:
+    def _judge(self, place: Slot, others: Sequence[Slot]) -> None:
         """Mark a process that ran out of memory beside others: it is measured again beside fewer."""
         outcome = place.outcome
         own_limit = outcome is not None and outcome.error is not None and outcome.error.type == "MemoryLimit"

@@ -9,9 +9,9 @@ import msgspec
 
 from runner.backends import backend_of
 from runner.messages import Load
+from runner.schedule.benchmark_process import BenchmarkProcess
 from runner.schedule.caches import Scratch
 from runner.schedule.conversation import Extra, Priming, Timing
-from runner.schedule.seat import Seat
 from store.record import Artifact
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lab:
+class ScheduledEnvironment:
     """An environment as the scheduler uses it: what its records share, and where its processes come from."""
 
     facts: RunFacts
@@ -87,7 +87,7 @@ class Job:
         """Return what its record shares with others, with what the server said when its first process was asked for."""
         return replace(self.facts, hello=self.pool.hello if self.settings.start == "fork" else None)
 
-    def timed(self, scratch: Callable[[], Scratch], turns: tuple[int, ...], rewarm: int = 0) -> Seat:
+    def timed(self, scratch: Callable[[], Scratch], turns: tuple[int, ...], rewarm: int = 0) -> BenchmarkProcess:
         """Return the seat of the process that is timed; its caches are asked for before each try."""
         results = self.results_file
         load = msgspec.structs.replace(self.load(), results=str(results) if results else None)
@@ -121,10 +121,12 @@ class Job:
             Artifact(kind="log", path=str(log.relative_to(self.run_folder)), bytes=log.stat().st_size) for log in found
         ]
 
-    def _seat(self, name: str, lines: Timing | Priming | Extra, variables: Callable[[], Mapping[str, str]]) -> Seat:
+    def _seat(
+        self, name: str, lines: Timing | Priming | Extra, variables: Callable[[], Mapping[str, str]]
+    ) -> BenchmarkProcess:
         log = self.folder / f"attempt-{self.attempt}-{name}{self._suffix()}.log"
         self.logs.append(log)
-        return Seat(
+        return BenchmarkProcess(
             pool=self.pool, settings=self.settings, progress=self.progress, lines=lines, log=log, variables=variables
         )
 

@@ -74,14 +74,14 @@ class ProgressView:
         """Print one line."""
         self._console.print(Text(text))
 
-    def again(self, members: Sequence[Member]) -> None:
+    def expect_retry(self, members: Sequence[Member]) -> None:
         """Say that the members of a group are measured once more."""
         self._expect(members)
         self.note(
             f"new failure: repeating the {len(members)} experiments of its group, which passed in the previous run"
         )
 
-    def more(self, members: Sequence[Member], replicas: range) -> None:
+    def expect_further(self, members: Sequence[Member], replicas: range) -> None:
         """Expect further processes of members that have been measured."""
         self._left += list(members) * len(replicas)
         self._total += len(members) * len(replicas)

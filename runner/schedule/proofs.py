@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from runner.messages import Prove, Proved
-from runner.proof import kept
+from runner.proof import stored_proofs
 from runner.proof.judge import RULE
 from runner.schedule.quiet import BUSY_CPUS
 from store.record import Error, Proof
@@ -36,11 +36,11 @@ class Proofs:
         """Return the proof that a result needs, taken now where it is not known; None where there is no number."""
         if job.settings.prove == "off" or result.status != "ok":
             return None
-        key = kept.key_of(job.entry, job.facts.environment)
+        key = stored_proofs.key_of(job.entry, job.facts.environment)
         if key not in self._known:
             found = None
             if self.folder is not None and job.settings.prove == "once":
-                found = kept.read(self.folder, key)
+                found = stored_proofs.read(self.folder, key)
             if found is None and job.settings.prove == "once" and (taken := _others(job)) > BUSY_CPUS:
                 # The next result asks again.
                 return _unknown(f"other programs used {taken:.1f} CPUs, so no timing proof was taken")
@@ -56,7 +56,7 @@ class Proofs:
             # To refuse a backend for its times, they have to be wrong twice.
             proof = _taken_now(job)
         if self.folder is not None and proof.verdict != "unknown":
-            kept.write(self.folder, key, kept.of(job.entry, job.facts.environment, proof))
+            stored_proofs.write(self.folder, key, stored_proofs.of(job.entry, job.facts.environment, proof))
         return proof
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from runner.schedule.job import Lab
+    from runner.schedule.job import ScheduledEnvironment
     from runner.schedule.progress import ProgressView
     from runner.schedule.resume import Group
     from store.record import Record
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Scheduler:
     """The owner of the order; the only one that writes records."""
 
-    labs: Mapping[str, Lab]
+    labs: Mapping[str, ScheduledEnvironment]
     folder: Path
     torchbench_dir: Path | None
     write: Callable[[Record], None]
@@ -41,14 +41,14 @@ class Scheduler:
             if not any(map(self.history.is_new_failure, records)):
                 return
             group = replace(group, attempt=group.attempt + 1)
-            self.progress.again(group.members)
+            self.progress.expect_retry(group.members)
             records = self._attempt(group, "interpreter")
 
     def extend(self, group: Group) -> None:
         """Measure further processes of a group; one that fails is a result, and no reason to measure all again."""
         extension = group.extension
         assert extension is not None  # noqa: S101 - the caller has made it so
-        self.progress.more(group.members, extension.replicas)
+        self.progress.expect_further(group.members, extension.replicas)
         self._attempt(group, extension.start)
 
     def _attempt(self, group: Group, start: str | None) -> list[Record]:

@@ -22,7 +22,7 @@ MIN_GROUPS = 3
 """Smaller runs answer one question; their twin would be a large part of them."""
 
 
-def seated(groups: Iterable[Group], plan: Sequence[PlanEntry], settings: Settings) -> tuple[Group, ...]:
+def with_twins(groups: Iterable[Group], plan: Sequence[PlanEntry], settings: Settings) -> tuple[Group, ...]:
     """Return the groups with their twins; in a calibration each experiment has one.
 
     Where nothing is asked for, a run has twins if its own verdicts rest on more than one process: those of one process

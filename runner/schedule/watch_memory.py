@@ -44,16 +44,16 @@ class MemoryWatch:
         available, total = machine_memory()
         if available < self.least_available * total and (held := tree_bytes(pid)) >= self.least_held * total:
             raise MachineFull(
-                f"only {said(available)} of the machine's {said(total)} memory were left while its processes "
-                f"held {said(held)}; it was killed before the kernel would have killed something"
+                f"only {readable_bytes(available)} of the machine's {readable_bytes(total)} memory were left while its "
+                f"processes held {readable_bytes(held)}; it was killed before the kernel would have killed something"
             )
         # Resident pages count shared ones for each process: an upper bound that costs little to read.
         if self.limit_bytes is None or sum(map(_resident_bytes, tree(pid))) <= self.limit_bytes:
             return
         if (held := tree_bytes(pid)) > self.limit_bytes:
             raise MemoryExceeded(
-                f"its processes held {said(held)} of memory, more than --memory-limit {said(self.limit_bytes)}; "
-                "they were killed"
+                f"its processes held {readable_bytes(held)} of memory, more than --memory-limit "
+                f"{readable_bytes(self.limit_bytes)}; they were killed"
             )
 
 
@@ -87,7 +87,7 @@ def machine_memory() -> tuple[int, int]:
     return values["MemAvailable"], values["MemTotal"]
 
 
-def said(number: int) -> str:
+def readable_bytes(number: int) -> str:
     """Return bytes as people say them: `1.5 GiB`."""
     for shift, unit in _UNITS:
         if number >= 1 << shift:

@@ -27,7 +27,7 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     """Pairs that the time did not suffice for."""
 
 
-def said(
+def saved_time_sentence(
     before: Iterable[RunCell],
     after: Iterable[RunCell],
     spent: Spent,

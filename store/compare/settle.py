@@ -91,7 +91,7 @@ def total(members: Sequence[Key], seconds: Mapping[Key, float]) -> float:
     return sum(seconds.get(key, mean) for key in members)
 
 
-def told(cells: Sequence[RunCell], chosen: Sequence[Extension]) -> str:
+def settle_sentence(cells: Sequence[RunCell], chosen: Sequence[Extension]) -> str:
     """Say in one line what a look at the verdicts leads to."""
     ambiguous = sum(cell.verdict.word == "ambiguous" for cell in cells)
     count = sum(len(each.cells) for each in chosen)

@@ -143,7 +143,7 @@ def _open(store_dir: Path, work: Path) -> Connection:
         if work.exists() and work.stat().st_size > 0:
             return _connect(work, whole=not _is_as_left(store_dir, work))
     _remove(work)
-    for each in snapshot.kept(store_dir):
+    for each in snapshot.existing_snapshots(store_dir):
         with suppress(duckdb.Error):
             snapshot.copy(each, work)
             return _connect(work, whole=True)
@@ -197,7 +197,7 @@ def _connect(work: Path, *, whole: bool = False) -> Connection:
 
 def _old_watermarks(store_dir: Path) -> dict[str, Watermark]:
     """Return what the index knew before a rebuild; of one that cannot be read, nothing."""
-    for each in snapshot.kept(store_dir) if not (store_dir / WORK).exists() else ():
+    for each in snapshot.existing_snapshots(store_dir) if not (store_dir / WORK).exists() else ():
         # One of an older version lacks columns: it is brought up below, in a copy.
         with suppress(duckdb.Error), duckdb.connect(str(each), read_only=True) as con:
             return watermarks(con)

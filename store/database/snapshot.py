@@ -47,7 +47,7 @@ def signature(path: Path) -> str:
     return f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}"
 
 
-def kept(store_dir: Path) -> list[Path]:
+def existing_snapshots(store_dir: Path) -> list[Path]:
     """Return the snapshots that are there, the newest first."""
     return [store_dir / f"index-{number}.duckdb" for number in sorted(_numbers(store_dir), reverse=True)]
 

@@ -33,4 +33,4 @@ def export(con: Connection, runs: Sequence[str], target: Target) -> Exported:
             for row in of_run:
                 file.write(row["record"].encode() + b"\n")
                 written += 1
-    return Exported(written, plans.told(plans.write(con, runs, target.folder)))
+    return Exported(written, plans.missing_plans_sentence(plans.write(con, runs, target.folder)))

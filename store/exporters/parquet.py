@@ -39,7 +39,7 @@ def export(con: Connection, runs: Sequence[str], target: Target) -> Exported:
             columns = [pa.array([row[field.name] for row in batch], field.type) for field in schema]
             writer.write_table(pa.table(columns, schema=schema))
             written += len(batch)
-    return Exported(written, plans.told(plans.write(con, runs, target.folder / "runs")))
+    return Exported(written, plans.missing_plans_sentence(plans.write(con, runs, target.folder / "runs")))
 
 
 def _schema(con: Connection) -> pa.Schema:

@@ -64,7 +64,7 @@ def _entry(row: dict[str, Any]) -> dict[str, Any]:
     return {**{name: row[name] for name in _OF_ENTRY}, "config": known}
 
 
-def told(gone: Sequence[str]) -> tuple[str, ...]:
+def missing_plans_sentence(gone: Sequence[str]) -> tuple[str, ...]:
     """Say whose plan was made of the index."""
     if not gone:
         return ()

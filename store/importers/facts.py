@@ -53,7 +53,7 @@ def seconds(moment: datetime) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def beside(path: Path) -> Path:
+def facts_path(path: Path) -> Path:
     """Return where the facts about a file stand."""
     return path.with_name(path.name + SUFFIX)
 
@@ -64,7 +64,7 @@ def of(path: Path) -> Facts:
     Raises:
         UsageError: the facts cannot be read.
     """
-    place = beside(path)
+    place = facts_path(path)
     try:
         return _checked(msgspec.json.decode(place.read_bytes(), type=Facts))
     except FileNotFoundError:
@@ -83,7 +83,7 @@ def write(path: Path, said: Mapping[str, str]) -> None:
         facts = msgspec.convert({**msgspec.to_builtins(of(path)), **said}, Facts)
     except msgspec.ValidationError as error:
         raise UsageError(f"{error}. The facts are {', '.join(NAMES)}; time is as 2026-01-31T12:00:00Z.") from None
-    write_whole(beside(path), msgspec.json.encode(_checked(facts)) + b"\n")
+    write_whole(facts_path(path), msgspec.json.encode(_checked(facts)) + b"\n")
     os.utime(path, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns + 1))
 
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from store.ingest import own
 from store.ingest.decode import BadLine
+from store.ingest.irregular_lines import irregular_row
 from store.ingest.lines import MAX_LINE_BYTES
-from store.ingest.odd import odd_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -102,7 +102,7 @@ def anew(lines: pa.Table) -> Portion:
     for row in lines.to_pylist():
         data = row["line"].encode()
         try:
-            good.append(row if row["raw"] is not None else row | odd_row(data, None))
+            good.append(row if row["raw"] is not None else row | irregular_row(data, None))
         except BadLine as error:
             bad.append(rejection(row["path"], row["line_number"], row["byte_offset"], str(error), data))
     return Portion(pa.Table.from_pylist(good, schema=SCHEMA), bad, plain=False)
@@ -158,4 +158,4 @@ def _row(data: bytes, ordinals: Ordinals) -> dict[str, Any]:
         raise BadLine(TOO_LONG)
     if own.is_own(data):
         return {"line": data.decode()}
-    return odd_row(data, ordinals)
+    return irregular_row(data, ordinals)

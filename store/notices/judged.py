@@ -8,7 +8,7 @@ import msgspec
 
 from store.compare import Cell, Side
 from store.errors import UsageError
-from store.review.sides import beside
+from store.review.sides import common_lanes
 from store.weekly.speed import speed_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 def judged(con: Connection, old: str, new: str) -> dict[str, Judged]:
     """Return the verdicts of two runs by series; nothing where the newer one measured nothing."""
     try:
-        parts = beside(con, Side(text=old, run_id=old), Side(text=new, run_id=new))
+        parts = common_lanes(con, Side(text=old, run_id=old), Side(text=new, run_id=new))
     except UsageError:
         return {}
     rows = {

@@ -128,7 +128,7 @@ def experiments(con: Connection, rows: Sequence[Row], baseline: str) -> tuple[Ex
             doubts=(*_answer_doubt(row), *doubts.get(row["record_id"], ())),
             baseline_doubts=() if _is_baseline(row, baseline) else doubts.get(row["baseline_record_id"], ()),
         )
-        groups[row["run_id"], *(row[key] for key in KEYS), asked_batch(row)].append(judged)
+        groups[row["run_id"], *(row[key] for key in KEYS), series_batch_size(row)].append(judged)
     return tuple(_experiment(name(each[0].row), each) for each in groups.values())
 
 
@@ -139,7 +139,7 @@ def _experiment(name: str, results: list[Judged]) -> Experiment:
     return Experiment(name=name, heading=name + batch, results=tuple(ordered))
 
 
-def asked_batch(row: Row) -> int | None:
+def series_batch_size(row: Row) -> int | None:
     """Return what tells batch sizes apart: the requested one; the peer's records know the resolved one only."""
     batch: int | None = row["batch_size"] if row["source"] == "peer" else row["requested_batch_size"]
     return batch
@@ -198,13 +198,13 @@ def _namer(rows: Sequence[Row]) -> Callable[[Row], str]:
     telling = [key for key in KEYS[3:] if len({row[key] for row in rows}) > 1]
     batches = defaultdict(set)
     for row in rows:
-        batches[row["run_id"], row["suite"], row["model"], row["test"]].add(asked_batch(row))
+        batches[row["run_id"], row["suite"], row["model"], row["test"]].add(series_batch_size(row))
     several_runs = len({row["run_id"] for row in rows}) > 1
 
     def name(row: Row) -> str:
         model = f"{row['suite']}/{row['model']}" if suites[row["model"]] > 1 else str(row["model"])
         words = [model, str(row["test"]), *(str(row[key]) for key in telling if row[key] is not None)]
-        asked = asked_batch(row)
+        asked = series_batch_size(row)
         if asked is not None and len(batches[row["run_id"], row["suite"], row["model"], row["test"]]) > 1:
             words.append(f"at batch size {asked}")
         if several_runs:

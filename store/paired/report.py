@@ -13,7 +13,7 @@ from store.errors import UsageError
 from store.filters import ALL, Filters
 from store.metrics import metric
 from store.paired.answer import answers
-from store.paired.judged import KEYS, asked_batch, experiments, key_of
+from store.paired.judged import KEYS, experiments, key_of, series_batch_size
 from store.paired.next_steps import next_steps
 from store.paired.read import MIN_MODELS, SERIES, marks_table, means_table, speedups_table
 from store.paired.sources import RULE, new_series
@@ -173,7 +173,7 @@ def _column(name: str, prefix: str = "", digits: int = 2) -> Column:
 def _models(rows: Sequence[Row], baseline: str, found: Sequence[Experiment]) -> Table:
     """One row per model and configuration, side by side the variants: what was measured, then what it is worth."""
     keys = _telling(rows, ("run_id", *KEYS), always=("model", "test"))
-    rows = [row | {"asked_batch": asked_batch(row)} for row in rows]
+    rows = [row | {"asked_batch": series_batch_size(row)} for row in rows]
     variants = sorted({row["variant"] for row in rows}, key=lambda name: (name != baseline, name))
     by_key: dict[tuple[Any, ...], dict[str, Row]] = {}
     for row in rows:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from store.errors import NoSuchSource
 from store.folder import write_whole
 from store.identity import digest
-from store.remote.place import Place, Stamp
+from store.remote.shared_folder import SharedFolder, Stamp
 from store.run_file import RESULTS, RUN_FILE
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def arrived(url: str, folder: Path) -> Path:
     Raises:
         StoreError: as `Place.of` and `arrive`.
     """
-    place = Place.of(url)
+    place = SharedFolder.of(url)
     if place.local is not None:
         return place.local
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", place.root).strip("-.")[-80:]
@@ -46,7 +46,7 @@ def arrived(url: str, folder: Path) -> Path:
     return alone if alone.is_file() else into
 
 
-def arrive(place: Place, into: Path) -> int:
+def arrive(place: SharedFolder, into: Path) -> int:
     """Bring what is new; returns how many files were.
 
     Of a folder come the run folders in it and below with all of their files, and files of lines.
@@ -61,7 +61,7 @@ def arrive(place: Place, into: Path) -> int:
     return _bring_new(place, there, into)
 
 
-def arrive_all(place: Place, into: Path) -> int:
+def arrive_all(place: SharedFolder, into: Path) -> int:
     """Bring what is new of every file; returns how many had something new. An empty place brings nothing.
 
     Raises:
@@ -70,7 +70,7 @@ def arrive_all(place: Place, into: Path) -> int:
     return _bring_new(place, _safe(place.files()), into)
 
 
-def _bring_new(place: Place, there: Mapping[str, Stamp], into: Path) -> int:
+def _bring_new(place: SharedFolder, there: Mapping[str, Stamp], into: Path) -> int:
     known = _known(into)
     changed = [name for name in sorted(there, key=_order) if known.get(name) != there[name]]
     for name in changed:
@@ -116,7 +116,7 @@ def _known(into: Path) -> dict[str, Stamp]:
         return {}
 
 
-def _bring(place: Place, name: str, there: Stamp, path: Path) -> None:
+def _bring(place: SharedFolder, name: str, there: Stamp, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     offset = _goes_on(place, name, there, path)
     if offset is not None:
@@ -131,7 +131,7 @@ def _bring(place: Place, name: str, there: Stamp, path: Path) -> None:
     part.replace(path)
 
 
-def _goes_on(place: Place, name: str, there: Stamp, path: Path) -> int | None:
+def _goes_on(place: SharedFolder, name: str, there: Stamp, path: Path) -> int | None:
     """Return where to read on; None where the file is another one than that which lies here."""
     if not _GROWS.fullmatch(path.name) or not path.is_file():
         return None

@@ -9,7 +9,7 @@ import msgspec
 from store.compare import Comparison, Side, compare
 from store.report.table import Table
 from store.review.finding import Finding, by_evidence
-from store.review.sides import beside
+from store.review.sides import common_lanes
 from store.state.reviews import Subject
 from store.weekly.flips import COUNTS, Flip, Flips, cause, flips_of, gone_because
 from store.weekly.programs import FallbackChange, fallback_changes
@@ -76,7 +76,7 @@ def review(con: Connection, old: Side, new: Side) -> Review:
     Raises:
         UsageError: the new side measured nothing.
     """
-    parts = beside(con, old, new)
+    parts = common_lanes(con, old, new)
     across = old.run_id != new.run_id
     comparison, changes = _speed(con, old, new, parts) if across else _within(con, old, new)
     against = "" if across else f" against {old.text}"

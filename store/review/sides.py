@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from store.query import Connection
 
 
-def beside(con: Connection, old: Side, new: Side) -> tuple[Sides, ...]:
+def common_lanes(con: Connection, old: Side, new: Side) -> tuple[Sides, ...]:
     """Return what both sides have, one part per accelerator of the new side.
 
     Raises:

@@ -65,7 +65,7 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
         return [run.run_id for run in (self.last, self.now) if run is not None]
 
 
-class _Place(msgspec.Struct, frozen=True):
+class _RunOnDevice(msgspec.Struct, frozen=True):
     """A run on one accelerator."""
 
     run: RunRef
@@ -132,17 +132,17 @@ def base_of(con: Connection, run: str) -> str | None:
     return found.run.run_id if found else None
 
 
-def _place(row: dict[str, Any]) -> _Place:
+def _place(row: dict[str, Any]) -> _RunOnDevice:
     key = (row["accelerator"], row["accelerator_model"], row["machine_id"])
-    return _Place(RunRef(row["run_id"], row["label"], row["started"]), key, row["host"], row["planned_n"])
+    return _RunOnDevice(RunRef(row["run_id"], row["label"], row["started"]), key, row["host"], row["planned_n"])
 
 
-def _newest(con: Connection, places: Sequence[_Place], runs: Sequence[str]) -> list[_Place]:
+def _newest(con: Connection, places: Sequence[_RunOnDevice], runs: Sequence[str]) -> list[_RunOnDevice]:
     if not runs:
         newest = places[0].run.started
         week = _whole([place for place in places if place.run.started > newest - WEEK])
         return _of_label(week, week[0].run.label)
-    found: list[_Place] = []
+    found: list[_RunOnDevice] = []
     for text in runs:
         named_so = _of_label(places, text)
         if not named_so:
@@ -154,7 +154,7 @@ def _newest(con: Connection, places: Sequence[_Place], runs: Sequence[str]) -> l
     return list(dict.fromkeys(found))
 
 
-def _whole(places: Sequence[_Place], planned_n: int = 0) -> list[_Place]:
+def _whole(places: Sequence[_RunOnDevice], planned_n: int = 0) -> list[_RunOnDevice]:
     """Leave out runs of a few models, as a rerun of what failed: they plan under half of what others there do."""
     most: dict[tuple[str | None, ...], int] = {}
     for place in places:
@@ -162,9 +162,9 @@ def _whole(places: Sequence[_Place], planned_n: int = 0) -> list[_Place]:
     return [place for place in places if 2 * place.planned_n >= most[place.key]]
 
 
-def _of_label(places: Sequence[_Place], label: str) -> list[_Place]:
+def _of_label(places: Sequence[_RunOnDevice], label: str) -> list[_RunOnDevice]:
     """Return the newest run of a label in each place."""
-    by_place: dict[tuple[str | None, ...], _Place] = {}
+    by_place: dict[tuple[str | None, ...], _RunOnDevice] = {}
     for place in places:
         if place.run.label == label:
             by_place.setdefault(place.key, place)
@@ -182,7 +182,7 @@ def _since(con: Connection, text: str | None) -> tuple[datetime | None, str | No
     return (moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment), None
 
 
-def _lane(now: _Place, places: Sequence[_Place], moment: datetime | None, run: str | None) -> Lane:
+def _lane(now: _RunOnDevice, places: Sequence[_RunOnDevice], moment: datetime | None, run: str | None) -> Lane:
     before = [place for place in places if place.key == now.key and place.run.started < now.run.started]
     alike = [each.run for each in _whole(before, now.planned_n) if each.run.label == now.run.label]
     if run is not None:

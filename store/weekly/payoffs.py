@@ -34,7 +34,7 @@ def payoffs_of(con: Connection, lanes: Iterable[Lane]) -> list[Row]:
     return sorted(found.values(), key=lambda row: row["gain"] != 1)
 
 
-def said(rows: Iterable[Row]) -> list[str]:
+def payoff_sentences(rows: Iterable[Row]) -> list[str]:
     """Return the largest proven gains as sentences; nothing where none is proven."""
     proven = [row for row in rows if row["gain"] == 1]
     more = len(proven) - _MOST

@@ -16,7 +16,7 @@ from store.weekly.figures import figures
 from store.weekly.lanes import lanes
 from store.weekly.pages import PAGE, Pages
 from store.weekly.results import sides_of
-from store.weekly.said import said_table
+from store.weekly.review_entries import review_table
 from store.weekly.speed import CONFIRMED, NOT_CONFIRMED, SUSPECTED
 from store.weekly.speedups import speedups_table
 from store.weekly.versions import versions_table
@@ -83,12 +83,12 @@ def weekly_report(
     ids = [run for lane in found for run in lane.runs]
     report = Report(
         title=_title(found),
-        answer=(*_answer(found, flipped, moved, (fallbacks, structure[0])), *payoffs.said(paid)),
+        answer=(*_answer(found, flipped, moved, (fallbacks, structure[0])), *payoffs.payoff_sentences(paid)),
         tables=_telling(
             sides,
             pages,
             *(counts.passing_table(each) for each in sides),
-            said_table(said, [lane.now.run_id for lane in found]),
+            review_table(said, [lane.now.run_id for lane in found]),
             *flips.tables(flipped, pages),
             speed.changes_table(moved, pages),
             speedups_table(con, found, baseline),

@@ -56,7 +56,7 @@ def test_one_click_measures_both_sides_and_the_verdict_appears_without_a_reload(
     is measured), tests/test_jobs_command.py (the job), test_pages.py (what is new appears).
     """
     from runner.home.roles import Person
-    from runner.jobs.desk import Desk
+    from runner.jobs.queue import JobQueue
 
     said = complaints(page)
     with worker(home), running_server(home / "store") as url:
@@ -76,6 +76,6 @@ def test_one_click_measures_both_sides_and_the_verdict_appears_without_a_reload(
         settled(page, "Runs & jobs")
         expect(page.get_by_text("1 slower, not confirmed")).to_be_visible()
         expect(page.get_by_text("Both sides were measured again in run")).to_be_visible()
-    job = Desk(home, Person("test")).job(1)
+    job = JobQueue(home, Person("test")).job(1)
     assert (job.state, job.who, job.attempts) == ("done", "ann", 1)
     assert said == []

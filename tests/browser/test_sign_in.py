@@ -106,7 +106,7 @@ def start_button(page: Page, place: Place):
 
 def test_a_sign_in_opens_what_the_role_list_gives_and_a_sign_out_closes_it(page, place):
     from runner.home.roles import Person
-    from runner.jobs.desk import Desk
+    from runner.jobs.queue import JobQueue
 
     sees_nothing(page, place.url, ("/", FINDING, NEW_RUN))
     sign_in(page, place, "vera@example.org")
@@ -131,7 +131,7 @@ def test_a_sign_in_opens_what_the_role_list_gives_and_a_sign_out_closes_it(page,
     assert noted(page, place) == [("ann@example.org", True, "the driver is new")]
     start_button(page, place).click(timeout=WAIT_MS)
     expect(page.get_by_text("Job 1", exact=True)).to_be_visible(timeout=WAIT_MS)
-    [job] = Desk(place.home, Person("test")).listed()
+    [job] = JobQueue(place.home, Person("test")).listed()
     assert (job.who, job.verified, job.state) == ("ann@example.org", True, "queued")
 
 

@@ -7,7 +7,7 @@ import itertools
 import pandas as pd
 import pytest
 
-from dashboard import data, excerpts, snapshot
+from dashboard import data, run_subsets, snapshot
 from dashboard.selection import Selection
 from store import query
 from tests.tiers import first_of
@@ -82,9 +82,9 @@ def test_fallback_ops_of_an_excerpt_are_those_of_the_store(shown, review_con, ru
 def test_the_excerpt_is_asked_and_not_the_store(shown, runs):
     chosen = Selection(run_id=NIGHTLY, baseline="inductor")
     bound = {"baseline_backend": "inductor", "baseline_accelerator": None, "point": "same", "runs": runs}
-    taken = excerpts.get(shown, "means", bound)
-    assert excerpts.get(shown, "means", dict(reversed(bound.items()))) is taken
-    assert excerpts.get(shown, "means", bound | {"runs": runs[:1]}) is not taken
+    taken = run_subsets.get(shown, "means", bound)
+    assert run_subsets.get(shown, "means", dict(reversed(bound.items()))) is taken
+    assert run_subsets.get(shown, "means", bound | {"runs": runs[:1]}) is not taken
     text = data.sql("last_geomeans")
     asked = {name: [] for name in ("suite", "model", "backend", "test", "accelerator", "dtype", "only")}
     asked |= {"baseline_backend": "inductor", "baseline_accelerator": None, "point": "same", "runs": runs}
@@ -99,16 +99,16 @@ def test_the_excerpt_is_asked_and_not_the_store(shown, runs):
 
 def test_excerpts_go_with_the_connection_to_their_snapshot(shown, runs):
     bound = {"baseline_backend": "inductor", "baseline_accelerator": None, "point": "latest", "runs": runs}
-    taken = excerpts.get(shown, "means", bound)
+    taken = run_subsets.get(shown, "means", bound)
     snapshot.connection(shown).close()
     snapshot.connection.clear()
-    again = excerpts.get(shown, "means", bound)
+    again = run_subsets.get(shown, "means", bound)
     assert again is not taken
     assert again.con.execute("SELECT count(*) > 0 FROM speedup_rows").fetchone() == (True,)
 
 
 def test_what_an_excerpt_takes_is_known(shown, runs):
     bound = {"baseline_backend": "eager", "baseline_accelerator": None, "point": "same", "runs": runs}
-    rows = excerpts.get(shown, "means", bound).con.execute("SELECT count(*) FROM speedup_rows").fetchone()[0]
+    rows = run_subsets.get(shown, "means", bound).con.execute("SELECT count(*) FROM speedup_rows").fetchone()[0]
     assert rows
-    assert excerpts.get(shown, "means", bound).__sizeof__() >= rows * 32 * 16
+    assert run_subsets.get(shown, "means", bound).__sizeof__() >= rows * 32 * 16

@@ -11,9 +11,9 @@ from dashboard import planned, settings
 from runner.environments import machine
 from runner.home.roles import Person
 from runner.jobs import owners
-from runner.jobs.desk import Desk
+from runner.jobs.job_request import JobRequest
+from runner.jobs.queue import JobQueue
 from runner.jobs.request import ConfirmRequest, Protocol, RunRequest, Selection, decode
-from runner.jobs.wish import Wish
 from runner.schedule import devices
 from store.ingest import ingest
 from store.state import jobs
@@ -36,7 +36,7 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def desk(home):
-    return Desk(home, Person("ann"))
+    return JobQueue(home, Person("ann"))
 
 
 def page(monkeypatch, home, **query):
@@ -45,7 +45,7 @@ def page(monkeypatch, home, **query):
 
 def put(desk, state, **fields):
     """Queue a job and bring it into a state, as the worker would."""
-    job = desk.submit(Wish(request=DUMMY, label=fields.pop("label", "doubt"), why=fields.pop("why", "")))
+    job = desk.submit(JobRequest(request=DUMMY, label=fields.pop("label", "doubt"), why=fields.pop("why", "")))
     with opened(desk.state) as con:
         return jobs.change(con, job.job_id, ("queued",), state=state, **fields)
 
@@ -64,7 +64,7 @@ def test_an_empty_queue_says_how_to_ask_for_a_run(monkeypatch, home):
 def test_waiting_jobs_stand_in_their_order_and_others_below(monkeypatch, home, desk):
     put(desk, "done", label="yesterday")
     for priority in (0, 5):
-        desk.submit(Wish(request=DUMMY, label=f"p{priority}", priority=priority, why="vgg16 looks slower"))
+        desk.submit(JobRequest(request=DUMMY, label=f"p{priority}", priority=priority, why="vgg16 looks slower"))
     (queue,) = tables(page(monkeypatch, home, show=["Jobs"]))
     assert list(queue["label"]) == ["p5", "p0", "yesterday"]
     assert list(queue["place"].dropna()) == [1, 2]
@@ -107,7 +107,7 @@ def test_a_job_that_nobody_follows_says_so_and_what_to_do(monkeypatch, home, des
 
 
 def test_what_people_typed_is_shown_as_they_typed_it(monkeypatch, home):
-    evil = Desk(home, Person(HOSTILE))
+    evil = JobQueue(home, Person(HOSTILE))
     put(evil, "failed", label=HOSTILE, why=HOSTILE, message=HOSTILE)
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert not at.exception
@@ -134,7 +134,7 @@ def test_a_folder_outside_of_the_homes_runs_is_not_read(home, desk, tmp_path_fac
 
 
 def test_cancel_and_retry_go_through_the_desk_with_the_typed_name(monkeypatch, home, desk):
-    desk.submit(Wish(request=DUMMY, label="doubt"))
+    desk.submit(JobRequest(request=DUMMY, label="doubt"))
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert at.button(key="cancel-job").disabled, "nobody has said who it is"
     at.text_input(key="job-name").set_value("bob").run()
@@ -151,7 +151,9 @@ def test_cancel_and_retry_go_through_the_desk_with_the_typed_name(monkeypatch, h
 
 @pytest.mark.parametrize(("state", "does", "then"), [("queued", "cancel", "cancelled"), ("failed", "retry", "queued")])
 def test_a_double_click_on_a_job_acts_once(monkeypatch, home, desk, state, does, then):
-    put(desk, "failed", message="exit code 2") if state == "failed" else desk.submit(Wish(request=DUMMY, label="doubt"))
+    put(desk, "failed", message="exit code 2") if state == "failed" else desk.submit(
+        JobRequest(request=DUMMY, label="doubt")
+    )
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     at.text_input(key="job-name").set_value("bob").run()
     click_twice(at, at.button(key=f"{does}-job"))
@@ -177,7 +179,7 @@ def test_where_launching_is_off_every_button_says_so_and_nothing_is_planned(monk
 
 def test_a_forged_click_is_refused_and_kept(monkeypatch, home, desk):
     """The button was drawn for somebody who might; the desk decides again."""
-    desk.submit(Wish(request=DUMMY, label="doubt"))
+    desk.submit(JobRequest(request=DUMMY, label="doubt"))
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     at.text_input(key="job-name").set_value("eve").run()
     monkeypatch.setenv(settings.LOOPBACK_VARIABLE, "")
@@ -276,7 +278,7 @@ def test_the_form_asks_for_the_operators_of_a_model_and_a_clone_keeps_them(monke
 
 def test_a_clone_is_the_same_form(monkeypatch, home, desk):
     request = RunRequest(selection=Selection(suite_name=("dummy",), only=("dummy/dummy",), test=("eval",)))
-    desk.submit(Wish(request=request, label="mine", why="because"))
+    desk.submit(JobRequest(request=request, label="mine", why="because"))
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     at.button(key="clone-job").click().run()
     assert not at.exception
@@ -302,7 +304,7 @@ def test_the_form_names_the_device_that_a_job_waits_for(monkeypatch, home, desk)
     elsewhere = RunRequest(
         selection=Selection(suite_name=("dummy",), only=("dummy/dummy",)), accelerator_model="TPU v5e"
     )
-    desk.submit(Wish(request=elsewhere, label="mine"))
+    desk.submit(JobRequest(request=elsewhere, label="mine"))
     at = page(monkeypatch, home, show=["Jobs"], job=["2"])
     assert "on TPU v5e" in text(at)
     at.button(key="clone-job").click().run()
@@ -343,7 +345,7 @@ def test_a_confirmation_of_two_environments_of_one_run_says_what_came_of_it(monk
     measured(home, factory)
     measured(home, factory, purpose="confirmation", run_id="confirming", names=("old", "new"))
     request = ConfirmRequest(old="stable", new="night", run="measured")
-    job = desk.submit(Wish(request=request, label="confirm"))
+    job = desk.submit(JobRequest(request=request, label="confirm"))
     with opened(desk.state) as con:
         jobs.change(con, job.job_id, ("queued",), state="done", run_id="confirming")
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
@@ -352,7 +354,7 @@ def test_a_confirmation_of_two_environments_of_one_run_says_what_came_of_it(monk
 
 
 def test_a_confirmation_says_what_it_compares(monkeypatch, home, desk):
-    desk.submit(Wish(request=ConfirmRequest(old="day-1", new="day-2"), label="confirm"))
+    desk.submit(JobRequest(request=ConfirmRequest(old="day-1", new="day-2"), label="confirm"))
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert "confirm all suspected cells: day-1 → day-2" in text(at).replace("\\", "")
 
@@ -361,14 +363,14 @@ def test_where_a_cluster_alone_works_a_confirmation_says_what_it_waits_for(monke
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(home / "locks"))
     with owners.only_one(home, "ray"):
         assert "Confirmations wait" not in text(page(monkeypatch, home, show=["Jobs"]))
-        desk.submit(Wish(request=ConfirmRequest(old="day-1", new="day-2"), label="confirm"))
+        desk.submit(JobRequest(request=ConfirmRequest(old="day-1", new="day-2"), label="confirm"))
         assert "Start `xlabench worker` here, too" in text(page(monkeypatch, home, show=["Jobs"]))
         with owners.only_one(home):
             assert "Confirmations wait" not in text(page(monkeypatch, home, show=["Jobs"]))
 
 
 def test_a_broken_settings_file_lets_nobody_launch_and_breaks_no_page(monkeypatch, home, desk):
-    desk.submit(Wish(request=DUMMY, label="doubt"))
+    desk.submit(JobRequest(request=DUMMY, label="doubt"))
     (home / "xlabench.toml").write_text("[roles\n")
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert not at.exception

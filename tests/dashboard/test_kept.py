@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from dashboard.kept import Kept, size_of
+from dashboard.byte_limited_cache import ByteLimitedCache, size_of
 
 SIZE = 10_000
 
@@ -18,7 +18,7 @@ def made():
 
 @pytest.fixture
 def ask(made):
-    kept = Kept(int(3.5 * SIZE))
+    kept = ByteLimitedCache(int(3.5 * SIZE))
 
     def asked(key, size=SIZE):
         return kept.get(key, lambda: made.append(key) or bytes(size))

@@ -68,12 +68,12 @@ def test_who_may_not_view_sees_no_page_and_no_file(monkeypatch, tmp_path):
 @pytest.mark.parametrize(("listed", "may"), [("ann@example.org", True), ("bob@example.org", False)])
 def test_the_role_list_says_who_launches_and_the_login_gives_the_name(monkeypatch, tmp_path, listed, may):
     from runner.home.roles import Person
-    from runner.jobs.desk import Desk
+    from runner.jobs.job_request import JobRequest
+    from runner.jobs.queue import JobQueue
     from runner.jobs.request import RunRequest, Selection
-    from runner.jobs.wish import Wish
 
-    desk = Desk(tmp_path, Person("cli"))
-    desk.submit(Wish(request=RunRequest(selection=Selection(suite_name=("dummy",))), label="doubt"))
+    desk = JobQueue(tmp_path, Person("cli"))
+    desk.submit(JobRequest(request=RunRequest(selection=Selection(suite_name=("dummy",))), label="doubt"))
     roles(monkeypatch, tmp_path, f'launch = ["{listed}"]')
     at = open_page(monkeypatch, tmp_path / "store", "runs", show=["Jobs"], job=["1"])
     button = at.button(key="cancel-job")

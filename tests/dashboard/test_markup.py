@@ -10,7 +10,7 @@ from tests.faults.told import tell
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = {
-    "dashboard/again.py": ["label", "meaning"],
+    "dashboard/rerun.py": ["label", "meaning"],
     "dashboard/answers.py": [
         "change.backend.word",
         "first.get(word, f'has {escape(unknown)} against')",
@@ -35,12 +35,12 @@ OURS = {
     "dashboard/planned.py": ["found.lacking", "found.missing_suites"],
     "dashboard/screens/choosing.py": ["label", "why_not"],
     "dashboard/screens/compare/confirm.py": ["label"],
-    "dashboard/screens/compare/more.py": ["found.versions.rows", "title"],
+    "dashboard/screens/compare/other_findings.py": ["found.versions.rows", "title"],
     "dashboard/screens/compare/page.py": [
         "_compared(view, *chosen)",
         "_origin(view, found)",
         "_said(word, numbers[word], sure[word])",
-        "more.counted(view, found)",
+        "other_findings.counted(view, found)",
         "name",
         "newest",
         "sides.chosen(view)",

@@ -8,7 +8,7 @@ import pytest
 
 from dashboard import settings
 from runner.home.roles import Person
-from runner.jobs.desk import Desk
+from runner.jobs.queue import JobQueue
 from runner.jobs.request import ConfirmRequest, decode
 from runner.suites.operators import expand
 from store.record import FallbackOp
@@ -75,7 +75,7 @@ def opened(at, key):
 
 
 def wishes(home):
-    return [(job, decode(job.request)) for job in Desk(home, Person("ann")).listed()]
+    return [(job, decode(job.request)) for job in JobQueue(home, Person("ann")).listed()]
 
 
 def enabled(at, key):

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import picked
+from dashboard import pending_values
 
 
 def test_a_value_that_was_left_wins_over_the_one_that_the_browser_sends_later(monkeypatch):
     monkeypatch.setattr(st, "session_state", {"op": None})
-    picked.leave("op", "nonzero")  # the callback, in the run of a fragment
+    pending_values.leave("op", "nonzero")  # the callback, in the run of a fragment
     st.session_state["op"] = None  # the page's own message, which knows the old value
-    picked.take("op")
+    pending_values.take("op")
     assert st.session_state == {"op": "nonzero"}
 
 
 def test_it_is_taken_once_and_nothing_is_set_where_nothing_was_left(monkeypatch):
     monkeypatch.setattr(st, "session_state", {})
-    picked.take("op")
+    pending_values.take("op")
     assert st.session_state == {}
-    picked.leave("op", "nonzero")
-    picked.take("op")
+    pending_values.leave("op", "nonzero")
+    pending_values.take("op")
     st.session_state["op"] = "item"  # chosen by the reader afterwards
-    picked.take("op")
+    pending_values.take("op")
     assert st.session_state == {"op": "item"}

@@ -11,9 +11,9 @@ import pytest
 from dashboard import settings
 from runner.home.roles import Person
 from runner.jobs import recurring
-from runner.jobs.desk import Desk
+from runner.jobs.job_request import JobRequest
+from runner.jobs.queue import JobQueue
 from runner.jobs.request import RunRequest, Selection
-from runner.jobs.wish import Wish
 from store.state import jobs, schedules
 from store.state.database import opened
 from store.state.schedules import Tick
@@ -29,15 +29,17 @@ class Home:
 
     def __init__(self, path) -> None:
         self.path = path
-        self.desk = Desk(path, Person("ann"))
+        self.desk = JobQueue(path, Person("ann"))
         self.due_at = recurring.due_before("0 * * * *", self.desk.clock()) - HOUR
-        earlier = Desk(path, Person("ann"), clock=lambda: self.due_at - 30 * HOUR)
+        earlier = JobQueue(path, Person("ann"), clock=lambda: self.due_at - 30 * HOUR)
         hour = int(self.due_at // HOUR) % 24
-        self.schedule = recurring.add(earlier, f"0 {hour} * * *", Wish(request=REQUEST, label="nightly"), 12 * HOUR)
+        self.schedule = recurring.add(
+            earlier, f"0 {hour} * * *", JobRequest(request=REQUEST, label="nightly"), 12 * HOUR
+        )
 
     def submitted(self, state, **fields):
         """Have the run submitted, and its job in a state."""
-        job = self.desk.submit(Wish(request=REQUEST, label="nightly"))
+        job = self.desk.submit(JobRequest(request=REQUEST, label="nightly"))
         with opened(self.desk.state) as con:
             jobs.change(con, job.job_id, ("queued",), state=state, **fields)
             schedules.write_tick(con, Tick(schedule_id=1, due_at=self.due_at, job_id=job.job_id))

@@ -8,12 +8,12 @@ import time
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidMessage, InvalidStatus
 
-from dashboard.routes.door import Teller, line
+from dashboard.routes.read_only import Teller, line
 from dashboard.server import MOST_SENT_MB
 from runner.home.roles import Person
-from runner.jobs.desk import Desk
+from runner.jobs.job_request import JobRequest
+from runner.jobs.queue import JobQueue
 from runner.jobs.request import RunRequest, Selection
-from runner.jobs.wish import Wish
 from tests.command import served
 from tests.dashboard.session import session
 from tests.dashboard.test_routes import ask
@@ -26,7 +26,7 @@ ELSEWHERE = "203.0.113.9"
 
 class Site:
     def __init__(self, folder) -> None:
-        self.desk = Desk(folder / "home", Person("ann"))
+        self.desk = JobQueue(folder / "home", Person("ann"))
         self.log = folder / "log"
         self.port = 0
 
@@ -50,7 +50,7 @@ def site(tmp_path_factory):
     (folder / "secret.txt").write_text(SECRET)
     made = Site(folder)
     made.desk.home.mkdir()
-    made.desk.submit(Wish(request=DUMMY, label="waits"))
+    made.desk.submit(JobRequest(request=DUMMY, label="waits"))
     with served(made.desk.home, log=made.log) as made.port:
         yield made
 
@@ -154,7 +154,7 @@ def test_a_forged_click_of_a_session_without_the_right_is_refused_and_kept(site)
 
 def test_the_same_click_of_somebody_on_this_machine_is_done(site):
     """So that the test above shows the refusal, and not a click that says nothing."""
-    job = site.desk.submit(Wish(request=DUMMY, label="to be cancelled"))
+    job = site.desk.submit(JobRequest(request=DUMMY, label="to be cancelled"))
     with session(site.port, "runs", f"show=Jobs&job={job.job_id}") as ann:
         drawn = ann.run()
         ann.run(values={drawn["Launch as"]: "ann"})

@@ -16,11 +16,11 @@ from runner import processes
 from runner.backends import dynamo
 from runner.home.roles import Person
 from runner.jobs import recurring
-from runner.jobs.desk import Desk
 from runner.jobs.executor import Alive
+from runner.jobs.job_request import JobRequest
+from runner.jobs.queue import JobQueue
 from runner.jobs.request import RunRequest, Selection
 from runner.jobs.standing import standings
-from runner.jobs.wish import Wish
 from runner.jobs.worker import Worker
 from runner.schedule import caches, devices
 from tests.faults.told import tell
@@ -91,7 +91,7 @@ class Night:
 
     def __init__(self, home):
         self.now = NOON
-        self.desk = Desk(home, Person("ann"), clock=lambda: self.now)
+        self.desk = JobQueue(home, Person("ann"), clock=lambda: self.now)
         self.executor = Aged(World())
         self.worker = Worker(home, self.executor, clock=lambda: self.now, say=lambda _: None)
 
@@ -110,7 +110,7 @@ def night(tmp_path):
 
 @pytest.mark.parametrize("seconds", JUMPS)
 def test_a_job_is_ended_for_the_time_that_it_took(night, seconds):
-    night.desk.submit(Wish(request=REQUEST, label="x", timeout_s=1000.0))
+    night.desk.submit(JobRequest(request=REQUEST, label="x", timeout_s=1000.0))
     night.at(NOON)
     night.at(NOON + seconds)
     assert night.executor.world.begun == [(1, 1)]
@@ -120,10 +120,10 @@ def test_a_job_is_ended_for_the_time_that_it_took(night, seconds):
 
 
 def test_recurring_runs_go_on_after_the_clock_was_ahead(night):
-    recurring.add(night.desk, "0 2 * * *", Wish(request=REQUEST, label="nightly"), 6 * HOUR)
+    recurring.add(night.desk, "0 2 * * *", JobRequest(request=REQUEST, label="nightly"), 6 * HOUR)
     night.at(NOON + 14 * HOUR)
     night.at(NOON + YEAR)
-    recurring.add(night.desk, "0 3 * * *", Wish(request=REQUEST, label="later"), 6 * HOUR)
+    recurring.add(night.desk, "0 3 * * *", JobRequest(request=REQUEST, label="later"), 6 * HOUR)
     night.at(NOON + 15 * HOUR)
     seen = len(night.states())
     night.at(NOON + 24 * HOUR)
@@ -138,7 +138,7 @@ def test_recurring_runs_go_on_after_the_clock_was_ahead(night):
 
 
 def test_nothing_is_begun_twice_when_the_clock_goes_back(night):
-    recurring.add(night.desk, "0 2 * * *", Wish(request=REQUEST, label="nightly"), 6 * HOUR)
+    recurring.add(night.desk, "0 2 * * *", JobRequest(request=REQUEST, label="nightly"), 6 * HOUR)
     for hours in (14, 13, 14.5, 12, 14, 37, 14):
         night.at(NOON + hours * HOUR)
     [job] = night.desk.listed()

@@ -17,9 +17,9 @@ from typing import Self
 import pytest
 
 from runner.home.roles import Person
-from runner.jobs.desk import Desk
+from runner.jobs.job_request import JobRequest
+from runner.jobs.queue import JobQueue
 from runner.jobs.request import Protocol, RunRequest, Selection
-from runner.jobs.wish import Wish
 from runner.schedule import devices
 from tests.faults.told import tell
 
@@ -139,9 +139,9 @@ def test_a_run_its_ingest_and_its_report(tmp_path, clock):
 @pytest.mark.timeout(1200)
 def test_a_worker_and_its_job(tmp_path, clock):
     home = tmp_path / "home"
-    desk = Desk(home, Person("ann"))
+    desk = JobQueue(home, Person("ann"))
     home.mkdir()
-    desk.submit(Wish(request=REQUEST, label="clock"))
+    desk.submit(JobRequest(request=REQUEST, label="clock"))
     worker = subprocess.Popen(
         clock.command("worker", "--home", str(home)), cwd=ROOT, env=clock.environment, stderr=subprocess.PIPE, text=True
     )

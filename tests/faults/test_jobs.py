@@ -21,10 +21,10 @@ import pytest
 from runner import processes
 from runner.home.roles import Person
 from runner.jobs import folder
-from runner.jobs.desk import Desk
+from runner.jobs.job_request import JobRequest
 from runner.jobs.owners import owner
+from runner.jobs.queue import JobQueue
 from runner.jobs.request import Protocol, RunRequest, Selection
-from runner.jobs.wish import Wish
 from runner.schedule import devices
 from store.query import connect, current_snapshot
 from tests.command import free_port
@@ -58,7 +58,7 @@ class Site:
     """A home with a real dashboard and the worker beside it, and the processes of its one job."""
 
     def __init__(self, home: Path) -> None:
-        self.desk = Desk(home, Person("ann"))
+        self.desk = JobQueue(home, Person("ann"))
         self.popen: subprocess.Popen[bytes] | None = None
         home.mkdir()
         (home / "xlabench.toml").write_text("[jobs]\nattempts = 10\n")
@@ -67,7 +67,7 @@ class Site:
 
     def open(self) -> None:
         self.serve()
-        self.desk.submit(Wish(request=REQUEST, label="kills"))
+        self.desk.submit(JobRequest(request=REQUEST, label="kills"))
 
     def close(self) -> None:
         if self.popen is not None:

@@ -18,10 +18,10 @@ import pytest
 
 from runner import processes
 from runner.home.roles import Person
-from runner.jobs.desk import Desk
+from runner.jobs.job_request import JobRequest
 from runner.jobs.owners import owner
+from runner.jobs.queue import JobQueue
 from runner.jobs.request import RunRequest, Selection
-from runner.jobs.wish import Wish
 from runner.schedule import devices
 from store.state import FILE_NAME
 from store.state.database import check
@@ -49,9 +49,9 @@ def test_a_kill_at_any_moment_leaves_the_queue_whole(tmp_path, monkeypatch, verb
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     (tmp_path / "tmp").mkdir()
     home, port, generator = tmp_path / "home", free_port(), random.Random(22)
-    desk = Desk(home, Person("ann"))
+    desk = JobQueue(home, Person("ann"))
     home.mkdir()
-    desk.submit(Wish(request=WAITS, label="waits"))
+    desk.submit(JobRequest(request=WAITS, label="waits"))
     words = ["--port", str(port)] if verb == "serve" else []
     for number in range(ROUNDS):
         env = {**os.environ, TAG: str(tmp_path), "PYTHONPATH": str(ROOT)}

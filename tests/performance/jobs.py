@@ -19,10 +19,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from runner.home.roles import Person  # noqa: E402
-from runner.jobs.desk import Desk  # noqa: E402
+from runner.jobs.job_request import JobRequest  # noqa: E402
 from runner.jobs.owners import owner  # noqa: E402
+from runner.jobs.queue import JobQueue  # noqa: E402
 from runner.jobs.request import RunRequest, Selection  # noqa: E402
-from runner.jobs.wish import Wish  # noqa: E402
 
 LIMIT_MS = 200
 PATIENCE_S = 60
@@ -39,7 +39,7 @@ def waited(done, what: str):
     return found
 
 
-def command_of(desk: Desk, job_id: int) -> psutil.Process | None:
+def command_of(desk: JobQueue, job_id: int) -> psutil.Process | None:
     """Return the process of the job's command, `xlabench run`."""
     job = desk.job(job_id)
     if job is None or job.pid is None:
@@ -48,10 +48,10 @@ def command_of(desk: Desk, job_id: int) -> psutil.Process | None:
     return children[0] if children else None
 
 
-def once(desk: Desk) -> tuple[float, float]:
+def once(desk: JobQueue) -> tuple[float, float]:
     """Submit a job; return the milliseconds of the call, and until the command's process has been seen."""
     before = time.time()
-    job_id = desk.submit(Wish(request=REQUEST, label="latency")).job_id
+    job_id = desk.submit(JobRequest(request=REQUEST, label="latency")).job_id
     called = time.time()
     waited(lambda: command_of(desk, job_id), "the job's process")
     seen = time.time()
@@ -65,7 +65,7 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=20)
     times = parser.parse_args().times
     with tempfile.TemporaryDirectory() as folder:
-        desk = Desk(Path(folder), Person("bench"))
+        desk = JobQueue(Path(folder), Person("bench"))
         command = [sys.executable, "-m", "xlabench", "worker", "--home", folder]
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as worker:
             try:

@@ -10,7 +10,7 @@ from runner_makers import entry, facts, settings
 
 from runner.backends import BACKENDS
 from runner.environments.machine import detect
-from runner.schedule.job import Lab
+from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.pool import Pool
 from runner.schedule.progress import ProgressView
 from runner.schedule.resume import Group, Member
@@ -57,7 +57,7 @@ def measure_with(pool, folder):
         if of.experiment_id not in known:
             written = []
             Scheduler(
-                labs={"default": Lab(facts=FACTS, pool=pool)},
+                labs={"default": ScheduledEnvironment(facts=FACTS, pool=pool)},
                 folder=folder,
                 torchbench_dir=None,
                 write=written.append,

@@ -11,7 +11,7 @@ from runner.messages import Failed, Load
 from runner.schedule import interleave
 from runner.schedule.execute import _measure
 from runner.schedule.further import Further, continued, extended
-from runner.schedule.job import Lab
+from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.progress import ProgressView
 from runner.schedule.records import make_record
 from runner.schedule.resume import Remaining, remaining
@@ -120,7 +120,9 @@ def run(tmp_path, monkeypatch):
 
     def go(wanted, records, misdeeds=None):
         pool, shown, queue = Pool(misdeeds), io.StringIO(), [wanted, None]
-        lab = Lab(facts=facts(settings=settings(processes=2, repeat=4, rounds=2), environment=ENVIRONMENT), pool=pool)
+        lab = ScheduledEnvironment(
+            facts=facts(settings=settings(processes=2, repeat=4, rounds=2), environment=ENVIRONMENT), pool=pool
+        )
         pool.stop = lambda: None
         folder = types.SimpleNamespace(file=types.SimpleNamespace(plan=PLAN), results=tmp_path / RESULTS)
         with ResultsWriter(folder.results) as writer:

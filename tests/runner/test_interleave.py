@@ -10,7 +10,7 @@ from runner_makers import ENVIRONMENT, entry, facts, loaded, report, settings
 from runner.messages import Failed, Finish, Load, Pause, Paused, Turn, TurnDone, Verified, Verify, WarmedUp, WarmUp
 from runner.schedule import interleave
 from runner.schedule.arrange import turn_order
-from runner.schedule.job import Lab
+from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.pool import ChildGone, ServerGone, TimedOut
 from runner.schedule.progress import ProgressView
 from runner.schedule.quiet import QuietRun
@@ -120,7 +120,11 @@ def measure(tmp_path, memory):
         chosen = {"repeat": 4, "rounds": 2, **chosen}
         written = []
         scheduler = Scheduler(
-            labs={"default": Lab(facts=facts(settings=settings(**chosen), environment=ENVIRONMENT), pool=pool)},
+            labs={
+                "default": ScheduledEnvironment(
+                    facts=facts(settings=settings(**chosen), environment=ENVIRONMENT), pool=pool
+                )
+            },
             folder=tmp_path,
             torchbench_dir=None,
             write=written.append,
@@ -415,7 +419,7 @@ def test_a_cold_process_that_starts_again_does_not_find_what_it_left_to_its_sibl
 def test_a_time_limit_counts_running_time_only(measure, monkeypatch):
     """Each question's deadline lies as far ahead as the process has time left, whatever the others did meanwhile."""
     clock = types.SimpleNamespace(now=1000.0)
-    monkeypatch.setattr("runner.schedule.seat.time", types.SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr("runner.schedule.benchmark_process.time", types.SimpleNamespace(monotonic=lambda: clock.now))
     pool, ask, left = Pool(), Pool.ask, []
 
     def slow(process, command, deadline, on_phase, watch=None):
@@ -440,7 +444,7 @@ def test_a_twin_is_measured_like_any_other_and_says_whose_it_is(tmp_path, memory
     pool, written, eager = Pool(), [], entry("eager")
     members = Group(name="g", entries=(eager, entry("inductor")), attempt=1, twins=(eager,))
     Scheduler(
-        labs={"default": Lab(facts=facts(settings=settings(repeat=4, rounds=2)), pool=pool)},
+        labs={"default": ScheduledEnvironment(facts=facts(settings=settings(repeat=4, rounds=2)), pool=pool)},
         folder=tmp_path,
         torchbench_dir=None,
         write=written.append,

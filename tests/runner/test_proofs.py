@@ -14,7 +14,7 @@ from test_scheduler import GOOD, FakePool
 from runner.environments.others import Taken
 from runner.messages import Failed, Prove, Proved
 from runner.proof.judge import RULE
-from runner.schedule.job import Lab
+from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.progress import ProgressView
 from runner.schedule.proofs import Proofs
 from runner.schedule.resume import Group, Member
@@ -47,7 +47,7 @@ def measure(tmp_path):
         entries, written = entries or (entry(),), []
         chosen = settings(**{"interleave": "off", "rounds": 1, "prove": "once", "quiet": False, **chosen})
         Scheduler(
-            labs={"default": Lab(facts=facts(settings=chosen), pool=pool)},
+            labs={"default": ScheduledEnvironment(facts=facts(settings=chosen), pool=pool)},
             folder=tmp_path,
             torchbench_dir=None,
             write=written.append,

@@ -12,14 +12,14 @@ from runner_makers import ENVIRONMENT, PAIRS, entry, facts, loaded, report, sett
 
 from runner.environments.others import Taken
 from runner.messages import Exactly, Failed, Finish, Load, Probed, Turn, TurnDone, TurnFacts, WarmedUp, WarmUp
+from runner.schedule.benchmark_process import PrintedTooMuch
 from runner.schedule.history import History
-from runner.schedule.job import Lab
+from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.pool import ChildGone, ServerGone, TimedOut
 from runner.schedule.progress import ProgressView
 from runner.schedule.quiet import QuietRun
 from runner.schedule.resume import Group, Member
 from runner.schedule.scheduler import Scheduler
-from runner.schedule.seat import PrintedTooMuch
 from runner.schedule.watch_memory import MemoryExceeded
 from store.record import Error
 
@@ -104,7 +104,7 @@ def measure(tmp_path):
         chosen = {"interleave": "off", "rounds": 1, "quiet": True, **chosen}
         replicas = settings(**chosen).replicas
         scheduler = Scheduler(
-            labs={name: Lab(facts=of(name, chosen), pool=each) for name, each in pools.items()},
+            labs={name: ScheduledEnvironment(facts=of(name, chosen), pool=each) for name, each in pools.items()},
             folder=tmp_path,
             torchbench_dir=None,
             write=written.append,

@@ -4,7 +4,7 @@ import pytest
 from runner_makers import entry, settings
 
 from runner.schedule.resume import remaining
-from runner.schedule.twins import choose, seated, usual
+from runner.schedule.twins import choose, usual, with_twins
 
 
 def plan(groups, members=("eager", "inductor")):
@@ -53,7 +53,7 @@ def test_every_backend_has_its_turn():
 
 def twins_of(entries, **changes):
     """Return how many twins the groups of a plan get, group by group."""
-    groups = seated(remaining(entries, []).groups, entries, settings(**{"processes": 3, **changes}))
+    groups = with_twins(remaining(entries, []).groups, entries, settings(**{"processes": 3, **changes}))
     return [len(group.twins) for group in groups]
 
 
@@ -84,6 +84,6 @@ def test_a_run_has_the_usual_ones_where_its_verdicts_rest_on_more_than_single_pr
 def test_a_resumed_run_goes_on_with_its_own_twins():
     """They are chosen from the whole plan, not from what is left of it."""
     entries = plan(12)
-    whole = {each.name: each.twins for each in seated(remaining(entries, []).groups, entries, settings())}
-    rest = {each.name: each.twins for each in seated(remaining(entries, []).groups[5:], entries, settings())}
+    whole = {each.name: each.twins for each in with_twins(remaining(entries, []).groups, entries, settings())}
+    rest = {each.name: each.twins for each in with_twins(remaining(entries, []).groups[5:], entries, settings())}
     assert all(whole[name] == twins for name, twins in rest.items())

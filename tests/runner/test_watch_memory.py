@@ -14,7 +14,7 @@ from runner.schedule.watch_memory import (
     MemoryWatch,
     machine_memory,
     of_memory,
-    said,
+    readable_bytes,
     tree,
     tree_bytes,
 )
@@ -100,7 +100,7 @@ def test_a_process_that_is_gone_holds_nothing():
     [(500 << 20, "500 MiB"), (3 << 29, "1.5 GiB"), (1 << 10, "1 KiB"), (7, "7 bytes"), (1023 << 20, "1023 MiB")],
 )
 def test_bytes_as_people_say_them(number, words):
-    assert said(number) == words
+    assert readable_bytes(number) == words
 
 
 def test_the_error_names_the_limit_and_the_phase():

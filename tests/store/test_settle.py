@@ -2,8 +2,8 @@
 
 import pytest
 
-from store.compare.saved import Spent, said
-from store.compare.settle import extensions, most_processes, state, told
+from store.compare.saved import Spent, saved_time_sentence
+from store.compare.settle import extensions, most_processes, settle_sentence, state
 from store.compare.within_run import Pair, RunCell, judged, pairs
 from store.stats.verdicts import Verdict
 from tests.store.factory import make_config, make_environment, make_record, plan_for
@@ -88,8 +88,8 @@ def test_an_experiment_that_nobody_has_timed_costs_as_much_as_the_mean():
 def test_it_says_what_a_look_leads_to():
     cells = [cell("a"), cell("b", word="same"), cell("c", needed=99)]
     found, _ = extensions(cells, MOST, seconds(*cells), 1e6)
-    assert told(cells, found) == "2 of 3 cells are ambiguous; 1 of them by 6 further processes, about 12 s."
-    assert told(cells[1:], ()) == "1 of 2 cells are ambiguous; none is measured further."
+    assert settle_sentence(cells, found) == "2 of 3 cells are ambiguous; 1 of them by 6 further processes, about 12 s."
+    assert settle_sentence(cells[1:], ()) == "1 of 2 cells are ambiguous; none is measured further."
 
 
 def record(backend, **changes):
@@ -141,7 +141,7 @@ def test_the_verdicts_are_those_of_the_comparison(stored):
 
 def report(before, after, *, spent_s=40.0, processes=6, unpaid=(), each=2.0):
     spent = Spent(processes=processes, seconds=spent_s, budget_s=60.0, unpaid=frozenset(unpaid))
-    return said(before, after, spent, seconds(*after, each=each), first=3, looks=3).splitlines()
+    return saved_time_sentence(before, after, spent, seconds(*after, each=each), first=3, looks=3).splitlines()
 
 
 def test_it_says_what_was_settled_what_is_left_and_what_was_saved():

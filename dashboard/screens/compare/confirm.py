@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import access, again, launching, run_files
+from dashboard import access, launching, rerun, run_files
 from dashboard.words import count, escape, shortened
-from runner.jobs import again as requests
+from runner.jobs import rerun as requests
 from runner.jobs.request import ConfirmRequest
 from store.compare.cells import ALIKE
 from store.weekly.speed import NOT_CONFIRMED, SUSPECTED
@@ -38,7 +38,7 @@ def bar(view: View, found: Review, findings: Sequence[Finding]) -> None:
             _button(view, found, f"Confirm {len(faster)} faster", faster, "confirm-faster")
         if ambiguous:
             _all(view, found, ambiguous)
-        again.offer(view, cells, key="compare")
+        rerun.offer(view, cells, key="compare")
         access.ask_name("confirm-name")
     _why_not(view, found, _before(found, (*slower, *faster)) or ambiguous)
 
@@ -51,7 +51,7 @@ def one(view: View, found: Review, finding: Finding) -> None:
         if finding.cell is not None and finding.certainty in (SUSPECTED, NOT_CONFIRMED):
             what = "Confirm it" if finding.certainty == SUSPECTED else "Confirm it again"
             _button(view, found, what, [finding], "confirm-one")
-        again.one(view, _cell(found.new.run_id, finding), "Measure B again", key="again-one")
+        rerun.one(view, _cell(found.new.run_id, finding), "Measure B again", key="again-one")
 
 
 def _all(view: View, found: Review, ambiguous: Sequence[Cell]) -> None:
@@ -96,7 +96,7 @@ def obstacle(view: View, found: Review, cells: Iterable[Cell]) -> str | None:
             return file
     old, new = (file for file in files if not isinstance(file, str))
     pairs = [(cell.old_environment, cell.environment) for cell in cells]
-    return requests.cannot_confirm((old, new), pairs, access.desk().home, same_code=not found.new.variant)
+    return requests.cannot_confirm((old, new), pairs, access.job_queue().home, same_code=not found.new.variant)
 
 
 def _request(found: Review, which: str, cells: Sequence[Cell]) -> ConfirmRequest:
@@ -124,13 +124,13 @@ def _before(found: Review, findings: Iterable[Finding]) -> list[Cell]:
     return [known[key] for key in keys if key in known]
 
 
-def _cell(run: str, finding: Finding) -> again.Cell:
-    kind = finding.word if finding.group == "speed" else again.FAILED
+def _cell(run: str, finding: Finding) -> rerun.Cell:
+    kind = finding.word if finding.group == "speed" else rerun.FAILED
     text = f"{finding.model} {finding.test} {finding.variant}"
-    return again.Cell(run, finding.experiment_id, finding.environment, text, frozenset({kind}))
+    return rerun.Cell(run, finding.experiment_id, finding.environment, text, frozenset({kind}))
 
 
-def _cells(found: Review, findings: Sequence[Finding]) -> list[again.Cell]:
+def _cells(found: Review, findings: Sequence[Finding]) -> list[rerun.Cell]:
     """Return what side B measured and somebody may doubt."""
     run = found.new.run_id
     cells = [
@@ -139,7 +139,7 @@ def _cells(found: Review, findings: Sequence[Finding]) -> list[again.Cell]:
         if each.experiment_id and each.now and each.group in ("speed", "failure") and not each.good
     ]
     cells += [
-        again.Cell(
+        rerun.Cell(
             run,
             cell.experiment_id,
             cell.environment,

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import data, empty, frame, triage, verdicts
 from dashboard.rows import each
-from dashboard.screens.compare import board, confirm, export, history, more, named, panel, sides, step
+from dashboard.screens.compare import board, confirm, export, history, named, other_findings, panel, sides, step
 from dashboard.words import ago, count, escape, when
 from store.errors import UsageError
 from store.review import GOOD
@@ -43,14 +43,14 @@ def show(view: View) -> None:
         frame.name("Compare", view, found.new.run_id)
     findings = board.filtered(view, found.findings)
     _head(view, found, findings)
-    more.versions(found)
+    other_findings.versions(found)
     said = reviews.standings(triage.entries())
     if findings:
         _findings(view, found, findings, said)
-    elif view.selection.active() and more.nothing(view, found):
+    elif view.selection.active() and other_findings.nothing(view, found):
         empty.no_rows(view.selection, "experiments")
     confirm.bar(view, found, findings)
-    more.show(view, found)
+    other_findings.show(view, found)
     export.show(view, found)
 
 
@@ -66,7 +66,7 @@ def _head(view: View, found: Review, findings: Sequence[Finding]) -> None:
     sure = Counter(finding.word for finding in findings if finding.certainty == "confirmed")
     bad, good = ([_said(word, numbers[word], sure[word]) for word in words if numbers[word]] for words in (_BAD, _REST))
     st.markdown(f"#### {', '.join(bad) or 'Nothing got worse'}")
-    rest = more.counted(view, found)
+    rest = other_findings.counted(view, found)
     lines = [*([", ".join(good)] if good else []), *([f"The others: {rest}"] if rest else [])]
     if lines:
         with st.container(key="answers"):

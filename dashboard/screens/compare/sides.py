@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, filters, picked, snapshot
-from dashboard.kept import Kept
+from dashboard import data, filters, pending_values, snapshot
+from dashboard.byte_limited_cache import ByteLimitedCache
 from dashboard.settings import KEPT_REVIEWS_BYTES
 from dashboard.words import escape
 from store.compare import Side, resolve
@@ -64,9 +64,9 @@ def compared(shown: str, old: tuple[str | None, ...], new: tuple[str | None, ...
 
 
 @st.cache_resource(show_spinner=False)
-def _reviews() -> Kept[Review]:
+def _reviews() -> ByteLimitedCache[Review]:
     """Return the reviews that all readers share: an entry may be of twenty cells or of thousands."""
-    return Kept(KEPT_REVIEWS_BYTES)
+    return ByteLimitedCache(KEPT_REVIEWS_BYTES)
 
 
 def _made(shown: str, old: tuple[str | None, ...], new: tuple[str | None, ...]) -> Review:
@@ -82,7 +82,7 @@ def key(side: Side) -> tuple[str | None, ...]:
 
 def _box(view: View, label: str, name: str, options: list[str]) -> str:
     """Draw the box of a side; a run that is given by its id is drawn again as the list names it."""
-    picked.take(name)
+    pending_values.take(name)
     text = str(
         st.selectbox(
             label,
@@ -97,7 +97,7 @@ def _box(view: View, label: str, name: str, options: list[str]) -> str:
     )
     run = None if text in options else filters.resolve_run(text, data.choices(view.snapshot))
     if run is not None and name_of(view, run) != text:
-        picked.leave(name, name_of(view, run))
+        pending_values.leave(name, name_of(view, run))
         st.rerun()
     return text
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import again, data
+from dashboard import data, rerun
 from dashboard.rows import each
 from dashboard.screens import opening
 from dashboard.screens.compile_time.measures import NAMES
@@ -39,7 +39,7 @@ def show(view: View, rows: pd.DataFrame) -> None:
         sql=data.statement("results", view.selection),
         told_once=("accelerator", "suite", "start", "status"),
     )
-    again.offer(view, again.of_rows(rows), key="compile")
+    rerun.offer(view, rerun.of_rows(rows), key="compile")
 
 
 def _why(row: Any) -> str | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import answers, data, downloads, picked
+from dashboard import answers, data, downloads, pending_values
 from dashboard.charts import drawing, heat
 from dashboard.charts.axes import PICKED
 from dashboard.rows import sections
@@ -83,4 +83,4 @@ def _open(key: str) -> None:
     """Choose the op of the selected cell; the page is drawn anew with it."""
     cells = st.session_state[key]["selection"].get(PICKED) or ()
     if cells:
-        picked.leave("op", cells[0]["op"])
+        pending_values.leave("op", cells[0]["op"])

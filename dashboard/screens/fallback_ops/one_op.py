@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from dashboard import again, answers, data, downloads, drafts
+from dashboard import answers, data, downloads, drafts, rerun
 from dashboard.answers import SECTION
 from dashboard.charts import op_lines
 from dashboard.rows import each, sections, with_series
@@ -87,7 +87,7 @@ def _table(view: View, op: str, calls: pd.DataFrame) -> None:
         sql=data.statement("fallback_calls", view.selection, op=op, klass=None),
         told_once=("suite", "accelerator"),
     )
-    again.offer(view, again.of_rows(calls), key="op")
+    rerun.offer(view, rerun.of_rows(calls), key="op")
 
 
 def _history(view: View, op: str) -> None:

@@ -24,7 +24,7 @@ KEY = "op"
 def show(view: View) -> None:
     """Draw the page."""
     known = tuple(data.rows(view.snapshot, "known_ops", view.selection)["op"])
-    op = choosing.asked(known, KEY, "no result of this store called the op")
+    op = choosing.requested_name(known, KEY, "no result of this store called the op")
     calls = with_series(data.rows(view.snapshot, "fallback_calls", view.selection, op=op, klass=None))
     coverage = data.rows(view.snapshot, "fallback_coverage", view.selection)
     said = (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import again, data, run_files
+from dashboard import data, rerun, run_files
 from dashboard.rows import each, with_series
 from dashboard.screens import opening
 from dashboard.tables import Column, measured
@@ -133,7 +133,7 @@ def _ask(view: View, op: str, steady: pd.DataFrame) -> None:
     if isinstance(file, str):
         st.warning(escape(file), icon=":material/block:")
         return
-    cells = [cell for cell in again.of_rows(steady) if cell.run_id == run]
+    cells = [cell for cell in rerun.of_rows(steady) if cell.run_id == run]
     names = {f"{cell.text} · {cell.environment}": cell for cell in cells}
     chosen = st.multiselect("Results", list(names), default=list(names), key="payoff-results")
     request = without(file, [(names[name].experiment_id, names[name].environment) for name in chosen], op)
@@ -141,4 +141,4 @@ def _ask(view: View, op: str, steady: pd.DataFrame) -> None:
         st.caption("Choose results." if not chosen else "The plan of the run holds none of these results.")
         return
     st.markdown(f"{count(len(chosen), 'result')} as they are and without **{escape(op)}**.")
-    again.ask(view, request, f"payoff {op}", "payoff", _MEANING)
+    rerun.ask(view, request, f"payoff {op}", "payoff", _MEANING)

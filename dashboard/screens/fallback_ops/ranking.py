@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, picked, tables
+from dashboard import data, pending_values, tables
 from dashboard.rows import each
 from dashboard.screens import choosing
 from dashboard.screens.fallback_ops import payoffs
@@ -63,7 +63,7 @@ def _open(ops: list[str]) -> None:
     """Choose the op of the selected row; the page is drawn anew with it."""
     rows = st.session_state[_TABLE]["selection"]["rows"]
     if rows:
-        picked.leave("op", ops[rows[0]])
+        pending_values.leave("op", ops[rows[0]])
 
 
 def _columns() -> dict[str, Column]:

@@ -12,7 +12,7 @@ from dashboard.progress import log_tail, progress
 from dashboard.screens.jobs import clone, outcome
 from dashboard.tables import Column
 from dashboard.words import count, escape, seconds, when
-from runner.jobs.desk import is_over
+from runner.jobs.queue import is_over
 from runner.jobs.request import ConfirmRequest, RunRequest
 from store.errors import StoreError
 
@@ -42,7 +42,7 @@ def show(job: Job | None) -> None:
 
 def _facts(job: Job, request: Request | None) -> str:
     who = f"**{escape(job.who)}**" + ("" if job.verified else " (unverified)")
-    lines = [f"Asked by {who} on {when(jobs.moment(job.submitted_at))}: {escape(jobs.asked(request))}"]
+    lines = [f"Asked by {who} on {when(jobs.moment(job.submitted_at))}: {escape(jobs.request_summary(request))}"]
     if job.why:
         lines.append(f"Why: {escape(job.why)}")
     if isinstance(request, RunRequest) and request.environments:
@@ -60,7 +60,7 @@ def _state(job: Job) -> None:
     said, step = jobs.explained(job), jobs.what_to_do(job)
     if job.state in ("failed", "lost"):
         st.error(f"{escape(said)}  \n{step}", icon=":material/error:")
-    elif access.desk().left_alone(job):
+    elif access.job_queue().left_alone(job):
         st.warning(escape(said), icon=":material/power_off:")
     elif said or step:
         st.caption(f"{escape(said)} {step}")
@@ -116,7 +116,7 @@ def _log(job: Job) -> None:
 
 def _history(job: Job) -> None:
     try:
-        found = access.desk().actions(job.job_id)
+        found = access.job_queue().actions(job.job_id)
     except StoreError:
         return
     frame = pd.DataFrame(

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import access, jobs, launching, picked, settings, snapshot, tables
+from dashboard import access, jobs, launching, pending_values, settings, snapshot, tables
 from dashboard.progress import progress
 from dashboard.screens.jobs import one
 from dashboard.settings import FOLLOW_EVERY_S
 from dashboard.tables import Column
 from dashboard.words import count, escape
 from runner.jobs import owners
-from runner.jobs.desk import is_over
+from runner.jobs.queue import is_over
 from runner.jobs.request import ConfirmRequest
 from store.errors import StoreError
 
@@ -102,11 +102,11 @@ def _table(found: Sequence[Job]) -> None:
 def _choose(job_ids: Sequence[int]) -> None:
     rows = st.session_state[_TABLE]["selection"]["rows"]
     if rows and rows[0] < len(job_ids):
-        picked.leave(KEY, str(job_ids[rows[0]]))
+        pending_values.leave(KEY, str(job_ids[rows[0]]))
 
 
 def _chosen(found: Sequence[Job]) -> Job | None:
-    picked.take(KEY)
+    pending_values.take(KEY)
     typed = str(
         st.text_input(
             "Job",
@@ -132,7 +132,7 @@ def _any_active(found: Sequence[Job]) -> bool:
 
 def _places() -> Mapping[int, int]:
     try:
-        return access.desk().positions()
+        return access.job_queue().positions()
     except StoreError:
         return {}
 
@@ -145,7 +145,7 @@ def _row(job: Job, places: Mapping[int, int]) -> dict[str, Any]:
         "place": places.get(job.job_id),
         "came": f"{came.done:,} of {came.planned:,}" if came else None,
         "label": job.label,
-        "asked": jobs.asked(jobs.request(job)),
+        "asked": jobs.request_summary(jobs.request(job)),
         "who": job.who if job.verified else f"{job.who} (unverified)",
         "why": job.why or None,
         "said": jobs.explained(job) or None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dashboard import data, empty, frame, links, tables
 from dashboard.rows import with_series
-from dashboard.screens.model import closer, ladder, sides, steps
+from dashboard.screens.model import details, ladder, sides, steps
 from dashboard.tables import Column
 from dashboard.words import count
 from store.metrics import metric
@@ -25,7 +25,7 @@ _WITHIN_MODEL = ("backend", "accelerator", "dtype")
 def show(view: View) -> None:
     """Draw the model that the filters leave, or the list to choose one from."""
     every = data.sides(view.snapshot, view.selection.without(_WITHIN_MODEL))
-    found = data.picked(every, view.selection, _WITHIN_MODEL)
+    found = data.filtered_rows(every, view.selection, _WITHIN_MODEL)
     models = found[["suite", "model", "test"]].drop_duplicates()
     if models.empty:
         frame.head(TITLE, view, [], 0, baseline=True)
@@ -79,7 +79,7 @@ def _one(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
     sides.show(view, rows, selection)
     steps.show(view, suite, model, test)
     ladder.show(view, suite, model, test)
-    closer.show(view, rows, beside)
+    details.show(view, rows, beside)
 
 
 def named(rows: pd.DataFrame) -> pd.DataFrame:

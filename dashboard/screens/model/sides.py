@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import again, data, doubts, tables
+from dashboard import data, doubts, rerun, tables
 from dashboard.answers import verdict
 from dashboard.rows import each
 from dashboard.tables import Column, measured
@@ -71,7 +71,7 @@ def show(view: View, rows: pd.DataFrame, selection: Selection) -> None:
         sql=data.statement("sides", selection),
         whole=True,
     )
-    again.offer(view, again.of_rows(rows), key="model")
+    rerun.offer(view, rerun.of_rows(rows), key="model")
 
 
 def _why(row: Any) -> str | None:

@@ -29,9 +29,11 @@ def show(view: View) -> None:
     """Draw the page."""
     every = data.rows(view.snapshot, "operators", view.selection.unfiltered(), named=None)
     known = tuple(sorted(every["operator"].unique(), key=str.lower))
-    operator = choosing.asked(known, KEY, "this run has no such operator:")
+    operator = choosing.requested_name(known, KEY, "this run has no such operator:")
     rows = _with_series(data.rows(view.snapshot, "operators", view.selection, named=operator))
-    frame.head("Operators", view, sentences.said(view, rows), len(rows), baseline=True, more="in the table")
+    frame.head(
+        "Operators", view, sentences.speedup_sentences(view, rows), len(rows), baseline=True, more="in the table"
+    )
     if every.empty:
         other_pages.none_here(view)
         return

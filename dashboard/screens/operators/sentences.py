@@ -18,7 +18,7 @@ _NAMED = 2
 _LAST = "eager"
 
 
-def said(view: View, rows: pd.DataFrame) -> list[str]:
+def speedup_sentences(view: View, rows: pd.DataFrame) -> list[str]:
     """Return a sentence per test, accelerator and series that is compared with the baseline, XLA's first."""
     baseline = view.selection.baseline
     if rows.empty:

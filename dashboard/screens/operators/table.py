@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import again, data
+from dashboard import data, rerun
 from dashboard.rows import each
 from dashboard.screens import opening
 from dashboard.tables import Column, measured
@@ -42,7 +42,7 @@ def show(view: View, rows: pd.DataFrame, operator: str | None) -> None:
         sql=data.statement("operators", view.selection, named=operator),
         told_once=("accelerator",),
     )
-    again.offer(view, again.of_rows(rows), key="operators")
+    rerun.offer(view, rerun.of_rows(rows), key="operators")
     _every(view, rows, operator)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import again, data, links
+from dashboard import data, links, rerun
 from dashboard.rows import each
 from dashboard.screens import opening
 from dashboard.tables import Column, measured
@@ -71,7 +71,7 @@ def _table(view: View, found: pd.DataFrame) -> None:
         sql=data.statement("attention", view.selection),
         told_once=("environment", "accelerator", "suite"),
     )
-    again.offer(view, again.of_rows(found, "finding"), key="attention")
+    rerun.offer(view, rerun.of_rows(found, "finding"), key="attention")
 
 
 def _line(view: View, page: str, key: str, label: str, **params: object) -> None:

@@ -40,7 +40,7 @@ _ALONE = (
 """A series without its model, in columns that results and means share."""
 
 
-class Place(NamedTuple):
+class MatrixRow(NamedTuple):
     """A row of the table."""
 
     suite: str
@@ -96,14 +96,14 @@ def _filed(row: Any, behind: Spread | None) -> dict[str, Any]:
     return found | {"since_the_run_before": row.change}
 
 
-def _places(view: View, board: Board) -> list[Place]:
+def _places(view: View, board: Board) -> list[MatrixRow]:
     """Return the rows of the table, synthetic models last."""
     several = len(set(board.cells["accelerator"])) > 1
-    found: dict[tuple[str, ...], Place] = {}
+    found: dict[tuple[str, ...], MatrixRow] = {}
     for row in each(board.cells):
         setting = str(row.series)[len(str(row.variant)) :].strip(" ·")
         rest = tuple(filter(None, (row.test, row.accelerator if several else "", setting)))
-        place = found.setdefault((row.suite, *rest), Place(row.suite, rest, {}, None))
+        place = found.setdefault((row.suite, *rest), MatrixRow(row.suite, rest, {}, None))
         if is_baseline(row, view):
             found[(row.suite, *rest)] = place._replace(baseline=row)
         else:
@@ -137,7 +137,7 @@ def _alone(row: Any) -> tuple[Any, ...]:
 
 
 def _table(
-    view: View, places: Sequence[Place], columns: Sequence[tuple[str, str]], spreads: dict[tuple[Any, ...], Spread]
+    view: View, places: Sequence[MatrixRow], columns: Sequence[tuple[str, str]], spreads: dict[tuple[Any, ...], Spread]
 ) -> str:
     heads = "".join(f'<th><i style="background:{colour(backend)}"></i>{html(name)}</th>' for name, backend in columns)
     rows = "".join(_row(view, place, columns, spreads) for place in places)
@@ -148,13 +148,15 @@ def _table(
     )
 
 
-def _row(view: View, place: Place, columns: Sequence[tuple[str, str]], spreads: dict[tuple[Any, ...], Spread]) -> str:
+def _row(
+    view: View, place: MatrixRow, columns: Sequence[tuple[str, str]], spreads: dict[tuple[Any, ...], Spread]
+) -> str:
     head = f"<b>{html(place.suite)}</b><small>{html(' · '.join(place.rest))}</small>{_of_baseline(view, place)}"
     cells = "".join(_cell(view, name, place.cells.get(name), spreads) for name, _ in columns)
     return f"<tr><th>{head}</th>{cells}</tr>"
 
 
-def _of_baseline(view: View, place: Place) -> str:
+def _of_baseline(view: View, place: MatrixRow) -> str:
     """Say how the baseline's own time moved: every speedup of the row moves with it."""
     moved = None if place.baseline is None else place.baseline.moved
     if moved is None or moved.backend.word not in ("faster", "slower"):

@@ -36,7 +36,7 @@ def show(shown: str | None) -> None:
         shown: the snapshot, to which results are linked; None: there is none.
     """
     try:
-        found = standings(access.desk())
+        found = standings(access.job_queue())
     except (RunnerError, StoreError) as error:
         st.warning(f"How recurring runs stand cannot be read: {escape(error)}", icon=":material/event_busy:")
         return
@@ -53,7 +53,7 @@ def show(shown: str | None) -> None:
 def _line(standing: Standing, shown: str | None) -> None:
     name, number = standing.schedule.name, standing.schedule.schedule_id
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"recurring-{number}"):
-        first = f"{badge(standing)} **{escape(shortened(name))}** {escape(told(standing))}"
+        first = f"{badge(standing)} **{escape(shortened(name))}** {escape(recurring_summary(standing))}"
         st.markdown(f"{first}  \n:small[:gray[{_with(standing)}]]", width="stretch")
         _ways(standing, shown)
     if standing.unfinished and standing.word in ("incomplete", "late"):
@@ -68,7 +68,7 @@ def badge(standing: Standing) -> str:
     return f":{colour}[{sign} {standing.word}]"
 
 
-def told(standing: Standing) -> str:
+def recurring_summary(standing: Standing) -> str:
     """Return what there is to say of its newest time, in plain text."""
     if standing.due_at is None:
         return f"first due {when(jobs.moment(standing.next_at))}" if standing.next_at else standing.reason

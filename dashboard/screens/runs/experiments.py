@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import again, data, doubts, links, tables
+from dashboard import data, doubts, links, rerun, tables
 from dashboard.screens.model import named
 from dashboard.tables import Column, measured
 from dashboard.words import STATUS_WORDS
@@ -33,7 +33,7 @@ def show(view: View, rows: pd.DataFrame) -> None:
         sql=data.statement("experiments", view.selection),
         on_select="rerun",
     )
-    again.offer(view, again.of_rows(rows), key="experiments")
+    rerun.offer(view, rerun.of_rows(rows), key="experiments")
     if position is not None and position < len(rows):
         row = rows.iloc[position]
         chosen = {name: str(row[name]) for name in ("suite", "model", "test")}

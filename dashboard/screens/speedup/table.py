@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import again, data
+from dashboard import data, rerun
 from dashboard.rows import each
 from dashboard.screens import opening
 from dashboard.screens.overview.cells import last_runs
@@ -42,7 +42,7 @@ def show(view: View, rows: pd.DataFrame) -> None:
         sql=data.statement("speedups", view.selection),
         told_once=("dtype", "accelerator", "suite", "speedup_reason"),
     )
-    again.offer(view, again.of_rows(rows), key="speedup")
+    rerun.offer(view, rerun.of_rows(rows), key="speedup")
 
 
 def _with_history(view: View, rows: pd.DataFrame) -> pd.DataFrame:

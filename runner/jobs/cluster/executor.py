@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from runner.jobs.cluster.ray_api import RayJob
     from runner.jobs.executor import Reservation, Seen, Ticket, Work
     from runner.jobs.request import Needs
-    from store.remote import Place
+    from store.remote import SharedFolder
 
 NEEDS_THE_STORE = (
     "waits for a worker on the home's own machine, where the store compares both sides and measurements take place: "
@@ -48,7 +48,7 @@ class Ray:
 
     home: Path
     cluster: RayCluster
-    shared: Place
+    shared: SharedFolder
     python: str = "python3"
     """The interpreter of the nodes that has xlabench."""
     arrived: Callable[..., None] = _nothing
@@ -194,7 +194,7 @@ class Ray:
     def _key(self, ticket: Ticket) -> str:
         return f"xlabench-{self._origin}-{ticket.job_id}-{ticket.attempt}"
 
-    def _place(self, ticket: Ticket) -> Place:
+    def _place(self, ticket: Ticket) -> SharedFolder:
         return self.shared.under(attempt_name(self._origin, ticket.job_id, ticket.attempt))
 
     def _used(self) -> dict[str, dict[str, float]]:

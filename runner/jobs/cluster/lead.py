@@ -26,7 +26,7 @@ from runner.jobs.executor import Alive, Ended, Ticket, Waiting
 from runner.jobs.local import Local
 from runner.jobs.states import End
 from store.errors import RemoteFailed
-from store.remote import Place
+from store.remote import SharedFolder
 
 if TYPE_CHECKING:
     from runner.jobs.executor import Reservation, Seen
@@ -45,9 +45,9 @@ def main(url: str) -> None:
     """Lead the attempt whose order lies at a place."""
     restore_environment()
     shared, _, name = url.partition("/attempts/")
-    attempt = Place.of(shared).under(f"attempts/{name}")
+    attempt = SharedFolder.of(shared).under(f"attempts/{name}")
     order = msgspec.json.decode(attempt.read(ORDER) or b"", type=Order)
-    Lead(order, Place.of(shared), attempt).lead()
+    Lead(order, SharedFolder.of(shared), attempt).lead()
 
 
 def restore_environment() -> None:
@@ -76,8 +76,8 @@ class Lead:
     """An attempt on this node."""
 
     order: Order
-    shared: Place
-    attempt: Place
+    shared: SharedFolder
+    attempt: SharedFolder
     _mirrors: list[Mirror] = field(default_factory=list)
     _measured: Measured | None = None
     _ends: bool = False

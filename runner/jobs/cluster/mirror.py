@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from store.remote import Place
+    from store.remote import SharedFolder
 
 _BYTES_PER_S = 1e6
 """A file that goes on growing is sent again no faster than this: objects are written as a whole."""
@@ -24,7 +24,7 @@ class Mirror:
     """A folder and its copy."""
 
     folder: Path
-    place: Place
+    place: SharedFolder
     _sent: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Size and time of each file when it was sent last."""
     _not_before: dict[str, float] = field(default_factory=dict)

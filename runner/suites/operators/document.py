@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from runner.suites.operators.errors import ConfigError, Place, of_validation
+from runner.suites.operators.errors import ConfigError, Location, of_validation
 
 DEFAULT_GENERATOR = "PyTorch:DefaultDataGenerator"
 
@@ -74,7 +74,7 @@ def text_of(config: str) -> Text:
     except OSError as error:
         raise ConfigError(f"--config {config}: {error.strerror}; pass a configuration file of operators.") from None
     except UnicodeDecodeError:
-        raise Place(file=config).error("it is no UTF-8 text") from None
+        raise Location(file=config).error("it is no UTF-8 text") from None
 
 
 def of_text(text: Text) -> Document:
@@ -87,11 +87,11 @@ def of_text(text: Text) -> Document:
         content = json.loads(text.text)
         json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise Place(file=text.file).error("a text in it holds half of a surrogate pair, which is no text") from None
+        raise Location(file=text.file).error("a text in it holds half of a surrogate pair, which is no text") from None
     except ValueError as error:  # an integer of thousands of digits is no JSONDecodeError
-        raise Place(file=text.file).error(f"it is not valid JSON ({str(error).partition(';')[0]})") from None
+        raise Location(file=text.file).error(f"it is not valid JSON ({str(error).partition(';')[0]})") from None
     except RecursionError:
-        raise Place(file=text.file).error("it is nested too deeply") from None
+        raise Location(file=text.file).error("it is nested too deeply") from None
     return parse(content, text.file)
 
 
@@ -101,7 +101,7 @@ def parse(content: Any, file: str = "<memory>") -> Document:
     Raises:
         ConfigError: it is not of the form.
     """
-    place = Place(file=file)
+    place = Location(file=file)
     if not isinstance(content, dict):
         raise place.error("it is not a JSON object of operators")
     if "op_name" in content or "op_info" in content:
@@ -116,7 +116,7 @@ def parse(content: Any, file: str = "<memory>") -> Document:
     return Document(file=file, ops={name: _info(name, value, place) for name, value in content.items()})
 
 
-def _info(name: str, value: Any, place: Place) -> OpInfo:
+def _info(name: str, value: Any, place: Location) -> OpInfo:
     try:
         return msgspec.convert(value, OpInfo)
     except msgspec.ValidationError as error:
@@ -124,5 +124,5 @@ def _info(name: str, value: Any, place: Place) -> OpInfo:
         head, _, rest = found.field.partition("]")
         if head.startswith("config[") and head.removeprefix("config[").isdigit():
             number = int(head.removeprefix("config["))
-            raise Place(file=place.file, op=name, config=number).error(found.text, rest.lstrip(".")) from None
-        raise Place(file=place.file, op=name).of_field(found, "") from None
+            raise Location(file=place.file, op=name, config=number).error(found.text, rest.lstrip(".")) from None
+        raise Location(file=place.file, op=name).of_field(found, "") from None

@@ -39,7 +39,7 @@ class RegistrationError(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class Location:
     """Where in which file something stands."""
 
     file: str

@@ -14,7 +14,7 @@ import msgspec
 from runner.suites.operators import iterators, lookup, registry, shapes
 from runner.suites.operators.arguments import arguments_of
 from runner.suites.operators.document import DEFAULT_GENERATOR
-from runner.suites.operators.errors import FieldError, Place, join, of_validation
+from runner.suites.operators.errors import FieldError, Location, join, of_validation
 from runner.suites.operators.ranges import MOST_CHOICES
 from store.operators import operator_name
 from store.record import Operator, UsedBy
@@ -69,7 +69,7 @@ def expand(*documents: Document, most: int = MOST_CHOICES, most_s: float = math.
     found = list(islice(_in_time(every, most_s), most + 1))
     if len(found) > most:
         last = found[-1]
-        raise Place(file=last.file, op=last.operator.name).error(f"with it there are more than {most} cases")
+        raise Location(file=last.file, op=last.operator.name).error(f"with it there are more than {most} cases")
     return _distinct(found)
 
 
@@ -77,7 +77,9 @@ def _in_time(cases: Iterator[Case], most_s: float) -> Iterator[Case]:
     begun = time.thread_time()
     for case in cases:
         if time.thread_time() - begun > most_s:
-            raise Place(file=case.file, op=case.operator.name).error(f"its cases take longer than {most_s:g} s to list")
+            raise Location(file=case.file, op=case.operator.name).error(
+                f"its cases take longer than {most_s:g} s to list"
+            )
         yield case
 
 
@@ -93,7 +95,7 @@ def _distinct(cases: Sequence[Case]) -> list[Case]:
 
 
 def _of_operator(document: Document, name: str, info: OpInfo) -> Iterator[Case]:
-    place = Place(file=document.file, op=name)
+    place = Location(file=document.file, op=name)
     op, missing = registry.find_operator(name), None
     if op is None:
         missing = _why_unknown(replace(place, config=0), name)
@@ -127,7 +129,7 @@ def _of_operator(document: Document, name: str, info: OpInfo) -> Iterator[Case]:
             )
 
 
-def _why_unknown(place: Place, name: str) -> str:
+def _why_unknown(place: Location, name: str) -> str:
     """Return why an operator cannot be had, where a user's module might have registered it; else it is an error."""
     if failed := registry.load_users():
         return f"{name} is not registered: " + "; ".join(f"{each}: {why}" for each, why in failed.items())
@@ -137,7 +139,7 @@ def _why_unknown(place: Place, name: str) -> str:
 
 
 def _calls(
-    document: Document, info: OpInfo, config: Config, place: Place, number: int
+    document: Document, info: OpInfo, config: Config, place: Location, number: int
 ) -> Iterator[tuple[str, Arguments | None, str, Arguments, UsedBy | None]]:
     """Yield (id of configuration and build, build, id of the input, input, the model that it was recorded from)."""
     run_id = str(number)
@@ -153,7 +155,7 @@ def _calls(
             yield shown, build, shown_id, _read(given, field, place), _used_by(given, field, place)
 
 
-def _builds(info: OpInfo, config: Config, place: Place) -> Iterator[tuple[str, Any, Arguments | None]]:
+def _builds(info: OpInfo, config: Config, place: Location) -> Iterator[tuple[str, Any, Arguments | None]]:
     """Yield (id, build as in the file, build); one of None where there is nothing to build."""
     if config.build is None:
         yield "0", None, None
@@ -165,7 +167,7 @@ def _builds(info: OpInfo, config: Config, place: Place) -> Iterator[tuple[str, A
 
 
 def _iterated(
-    name: str | None, key: str, configs: list[Any], build: Any, place: Place
+    name: str | None, key: str, configs: list[Any], build: Any, place: Location
 ) -> Iterator[tuple[str, str, Any]]:
     """Yield (id, field, arguments) as an iterator makes them."""
     iterate = lookup.find_iterator(name or iterators.DEFAULT)
@@ -178,7 +180,7 @@ def _iterated(
         raise place.of_field(error, key) from None
 
 
-def _used_by(given: Any, field: str, place: Place) -> UsedBy | None:
+def _used_by(given: Any, field: str, place: Location) -> UsedBy | None:
     """Return what a recorded input says of its model; PARAM reads over it."""
     if not isinstance(given, dict) or "used_by" not in given:
         return None
@@ -188,7 +190,7 @@ def _used_by(given: Any, field: str, place: Place) -> UsedBy | None:
         raise place.of_field(of_validation(error), join(field, "used_by")) from None
 
 
-def _read(value: Any, field: str, place: Place) -> Arguments:
+def _read(value: Any, field: str, place: Location) -> Arguments:
     try:
         return arguments_of(value)
     except FieldError as error:
@@ -196,7 +198,7 @@ def _read(value: Any, field: str, place: Place) -> Arguments:
 
 
 def _check_shapes(
-    op: registry.Op | None, build: Arguments | None, given: Arguments, place: Place, given_id: str
+    op: registry.Op | None, build: Arguments | None, given: Arguments, place: Location, given_id: str
 ) -> None:
     if op is None or op.shape is None:
         return

@@ -7,7 +7,7 @@ import sys
 import msgspec
 import pytest
 
-from runner.jobs import again, check
+from runner.jobs import check, rerun
 from runner.jobs.command import flag_words
 from runner.jobs.preview import preview
 from runner.jobs.request import RunRequest, Selection, encode
@@ -35,8 +35,8 @@ def cell(file, number=0):
 
 def test_a_rerun_is_exactly_what_was_planned(tmp_path):
     file = run(tmp_path)
-    entries = again.planned(file, [cell(file, 1)])
-    request = again.rerun(file, entries)
+    entries = rerun.planned(file, [cell(file, 1)])
+    request = rerun.rerun(file, entries)
     assert [each.experiment_id for each in request.plan.experiments] == [file.plan[1].experiment_id]
     assert request.environments == ("default",)
 
@@ -44,7 +44,7 @@ def test_a_rerun_is_exactly_what_was_planned(tmp_path):
 def test_the_baseline_of_the_same_group_is_measured_with_it(tmp_path):
     """Alone it would have nothing to take turns with; other models' baselines stay out."""
     file = run(tmp_path)
-    entries = again.planned(file, [cell(file, 1)], beside=("eager",))
+    entries = rerun.planned(file, [cell(file, 1)], beside=("eager",))
     assert [(each.config.model_name, each.backend) for each in entries] == [("dummy", "eager"), ("dummy", "inductor")]
 
 
@@ -52,22 +52,22 @@ def test_what_was_skipped_or_is_not_known_is_asked_for_or_left_out(tmp_path):
     file = run(tmp_path)
     skipped = msgspec.structs.replace(file.plan[0], skip_reason="slow")
     file.plan[0] = skipped
-    (entry,) = again.planned(file, [cell(file), ("no such", "default")])
+    (entry,) = rerun.planned(file, [cell(file), ("no such", "default")])
     assert entry.skip_reason is None, "who asks for it wants it"
 
 
 def test_a_rerun_has_the_protocol_of_its_run_and_nothing_that_only_that_run_wanted(tmp_path):
     file = run(tmp_path)
     file.settings |= {"repeat": 33, "processes": 5, "purpose": "confirmation", "instruments": ["dump_hlo"]}
-    request = again.rerun(file, again.planned(file, [cell(file)]))
+    request = rerun.rerun(file, rerun.planned(file, [cell(file)]))
     assert request.plan.settings == {"repeat": 33, "processes": 5}
-    assert again.rerun(file, again.planned(file, [cell(file)]), 2).protocol.processes == 2
+    assert rerun.rerun(file, rerun.planned(file, [cell(file)]), 2).protocol.processes == 2
 
 
 def test_a_request_for_a_rerun_is_accepted_where_it_is_submitted(tmp_path):
     """Of what the run knows nothing becomes a path or a word of the command."""
     file = run(tmp_path)
-    request = again.rerun(file, again.planned(file, [cell(file)]))
+    request = rerun.rerun(file, rerun.planned(file, [cell(file)]))
     assert check.read(encode(request), 1 << 20, ()) == request
     assert flag_words(request) == ["--env=default"]
 
@@ -76,7 +76,7 @@ def test_a_request_for_a_rerun_is_accepted_where_it_is_submitted(tmp_path):
 def test_where_the_old_interpreter_is_gone_a_confirmation_says_so(tmp_path, place):
     old = run(tmp_path / "a", environment="side", executable=place)
     new = run(tmp_path / "b", "day-2", environment="side", executable=sys.executable)
-    why = again.cannot_confirm((old, new), [("side", "side")], tmp_path)
+    why = rerun.cannot_confirm((old, new), [("side", "side")], tmp_path)
     assert why.startswith("Environment side (side of run day-1): ")
     assert ("its interpreter /nowhere/bin/python is gone" in why) == bool(place)
     assert "[environments] of xlabench.toml" in why
@@ -86,15 +86,15 @@ def test_a_name_in_the_settings_file_brings_an_interpreter_back(tmp_path):
     old = run(tmp_path / "a", environment="side", executable="/nowhere/bin/python")
     new = run(tmp_path / "b", "day-2", environment="side", executable=sys.executable)
     (tmp_path / "xlabench.toml").write_text('[environments]\nside = "venv/bin/python"\n')
-    assert again.cannot_confirm((old, new), [("side", "side")], tmp_path) is None
+    assert rerun.cannot_confirm((old, new), [("side", "side")], tmp_path) is None
 
 
 def test_one_interpreter_on_two_days_cannot_be_told_apart_but_two_backends_can(tmp_path):
     old = run(tmp_path / "a", executable=sys.executable)
     new = run(tmp_path / "b", "day-2", executable=sys.executable)
     pairs = [("default", "default")]
-    assert again.cannot_confirm((old, new), pairs, tmp_path) == again.SAME
-    assert again.cannot_confirm((old, old), pairs, tmp_path, same_code=False) is None
+    assert rerun.cannot_confirm((old, new), pairs, tmp_path) == rerun.SAME
+    assert rerun.cannot_confirm((old, old), pairs, tmp_path, same_code=False) is None
 
 
 def test_a_preview_says_what_runs_and_what_is_skipped(tmp_path):
@@ -109,6 +109,6 @@ def test_a_preview_says_what_runs_and_what_is_skipped(tmp_path):
 def test_the_preview_of_a_plan_is_the_plan(tmp_path):
     file = run(tmp_path)
     models = [entry for entry in file.plan if entry.config.model_name == "dummy"]
-    found = preview(again.rerun(file, models), tmp_path)
+    found = preview(rerun.rerun(file, models), tmp_path)
     every = (*found.runnable, *found.skipped)
     assert {entry.experiment_id for entry in every} == {entry.experiment_id for entry in models}

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from runner.home.roles import Access, Person
-from runner.jobs.desk import Desk, Refused
+from runner.jobs.job_request import JobRequest
+from runner.jobs.queue import JobQueue, Refused
 from runner.jobs.request import ConfirmRequest, RunRequest, Selection
-from runner.jobs.wish import Wish
 from store.state import jobs
 from store.state.database import opened
 
@@ -18,12 +18,12 @@ ANN = Person("ann")
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path, ANN)
+def desk(tmp_path: Path) -> JobQueue:
+    return JobQueue(tmp_path, ANN)
 
 
-def wish(request=DUMMY, **given) -> Wish:
-    return Wish(request=request, label="doubt", **given)
+def wish(request=DUMMY, **given) -> JobRequest:
+    return JobRequest(request=request, label="doubt", **given)
 
 
 def test_a_job_is_queued_with_who_asked_and_why(desk):
@@ -92,14 +92,14 @@ def test_limits_of_the_home_refuse(desk, settings, sentence):
 
 def test_the_hours_of_a_person_are_counted_over_a_day(tmp_path):
     now = [1_000_000.0]
-    desk = Desk(tmp_path, ANN, clock=lambda: now[0])
+    desk = JobQueue(tmp_path, ANN, clock=lambda: now[0])
     (tmp_path / "xlabench.toml").write_text("[jobs]\nhours_per_person = 1.0\n")
     desk.submit(wish())
     with opened(desk.state) as con:
         jobs.change(con, 1, ("queued",), state="done", spent_s=3600.0)
     with pytest.raises(Refused, match=r"ann submitted in the last 24 hours have run for 1\.0 hours"):
         desk.submit(wish())
-    assert Desk(tmp_path, Person("bob"), clock=lambda: now[0]).submit(wish()).job_id == 2
+    assert JobQueue(tmp_path, Person("bob"), clock=lambda: now[0]).submit(wish()).job_id == 2
     now[0] += 90_000
     assert desk.submit(wish()).job_id == 3
 
@@ -122,7 +122,7 @@ def test_words_that_cannot_be_shown_are_refused(desk, given, sentence):
 
 def test_without_a_right_nothing_happens_and_it_is_kept(tmp_path):
     """Every action takes the right to launch."""
-    desk = Desk(tmp_path, ANN, Access(loopback=False, login=False))
+    desk = JobQueue(tmp_path, ANN, Access(loopback=False, login=False))
     for do in (lambda: desk.submit(wish()), lambda: desk.cancel(1), lambda: desk.retry(1)):
         with pytest.raises(Refused, match="Launching is disabled"):
             do()

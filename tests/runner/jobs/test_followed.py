@@ -7,10 +7,10 @@ import pytest
 import xlabench
 from runner.home.roles import Person
 from runner.jobs import owners
-from runner.jobs.desk import Desk
+from runner.jobs.job_request import JobRequest
+from runner.jobs.queue import JobQueue
 from runner.jobs.request import RunRequest, Selection
 from runner.jobs.states import End
-from runner.jobs.wish import Wish
 from runner.jobs.worker import Worker
 from runner.schedule import devices
 from store.state import jobs
@@ -24,7 +24,7 @@ KEY = (1, 1)
 @pytest.fixture
 def desk(tmp_path, monkeypatch):
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
-    return Desk(tmp_path / "home", Person("ann"))
+    return JobQueue(tmp_path / "home", Person("ann"))
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def world():
 
 def running(desk, executor, **fields):
     """Queue a job and let it have begun by an executor; return its number."""
-    number = desk.submit(Wish(request=DUMMY, label="x")).job_id
+    number = desk.submit(JobRequest(request=DUMMY, label="x")).job_id
     with opened(desk.state) as con:
         jobs.change(con, number, ("queued",), state="running", attempts=1, executor=executor, **fields)
     return number
@@ -85,7 +85,7 @@ def test_a_worker_leaves_alone_what_another_executor_may_still_carry_out(desk, w
 
 
 def test_only_what_goes_on_is_followed(desk):
-    number = desk.submit(Wish(request=DUMMY, label="x")).job_id
+    number = desk.submit(JobRequest(request=DUMMY, label="x")).job_id
     assert desk.left_alone(desk.job(number)) == ""
     with opened(desk.state) as con:
         jobs.change(con, number, ("queued",), state="failed", executor="ray")

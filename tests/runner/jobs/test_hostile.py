@@ -14,12 +14,12 @@ import msgspec
 import pytest
 
 from runner.home.roles import Access, Person
-from runner.jobs import again, check, folder
+from runner.jobs import check, folder, rerun
 from runner.jobs.command import words
-from runner.jobs.desk import Desk, Refused
+from runner.jobs.job_request import JobRequest
 from runner.jobs.local import Local
+from runner.jobs.queue import JobQueue, Refused
 from runner.jobs.request import ConfirmRequest, RunRequest, Selection, encode
-from runner.jobs.wish import Wish
 from runner.jobs.work import run_name
 from runner.jobs.worker import Worker
 from runner.schedule import devices
@@ -34,8 +34,8 @@ DUMMY = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=("cpu"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path, Person("ann"))
+def desk(tmp_path: Path) -> JobQueue:
+    return JobQueue(tmp_path, Person("ann"))
 
 
 @pytest.mark.parametrize("kind", EVIL)
@@ -67,9 +67,9 @@ def test_what_a_page_made_without_looking_is_refused_and_kept(desk):
     for group, name in fields():
         kind = "HTML" if name in SEARCHED else "shell"
         with pytest.raises(Refused):
-            desk.submit(Wish(request=of_python(group, name, EVIL[kind]), label="x"))
+            desk.submit(JobRequest(request=of_python(group, name, EVIL[kind]), label="x"))
     with pytest.raises(Refused):
-        desk.submit(Wish(request=ConfirmRequest(old="a", new=EVIL["flag"]), label="x"))
+        desk.submit(JobRequest(request=ConfirmRequest(old="a", new=EVIL["flag"]), label="x"))
     kept = desk.actions()
     assert desk.listed() == []
     assert {(each.action, each.who) for each in kept} == {("refused submit", "ann")}
@@ -140,7 +140,7 @@ def test_no_job_names_a_source_to_be_executed(desk, way):
     said: list[str] = []
     with pytest.raises(check.BadRequest):
         check.read(json.dumps({"kind": "run"} | way), BYTES, ())
-    desk.submit(Wish(request=DUMMY, label="x"))
+    desk.submit(JobRequest(request=DUMMY, label="x"))
     write(desk, request=json.dumps({"kind": "run"} | way))
     world = World()
     Worker(desk.home, Fake(world), say=said.append).step()
@@ -153,10 +153,10 @@ def test_a_record_leads_to_no_source_where_a_page_measures_it_again(desk, tmp_pa
     """Whoever's run was imported, and whatever file its records name."""
     write_run(tmp_path / "run", [make_record(suite="own", model="evil.py:Net@00000000")])
     file = read_run_file(tmp_path / "run")
-    entries = again.planned(file, [(entry.experiment_id, entry.environment) for entry in file.plan])
+    entries = rerun.planned(file, [(entry.experiment_id, entry.environment) for entry in file.plan])
     assert len(entries) == 1
     with pytest.raises(Refused, match="its source is known only to the command"):
-        desk.submit(Wish(request=again.rerun(file, entries), label="again"))
+        desk.submit(JobRequest(request=rerun.rerun(file, entries), label="again"))
     assert [each.action for each in desk.actions()] == ["refused submit"]
 
 
@@ -165,9 +165,9 @@ def test_a_listed_source_is_for_those_who_are_listed_and_no_name_counts_without_
     models = '[models.net]\nsource = "net.py"\nlaunch = ["ann"]\n[models.open]\nsource = "net.py"\nlaunch = ["*"]\n'
     (desk.home / "xlabench.toml").write_text(f'[roles]\nlaunch = ["*"]\n{models}')
 
-    def asks(who: str, name: str, *, verified: bool) -> Desk:
-        asking = Desk(desk.home, Person(who, verified), Access(loopback=not verified, login=verified))
-        wish = Wish(request=RunRequest(selection=Selection(only=(f"own/{name}",))), label=who)
+    def asks(who: str, name: str, *, verified: bool) -> JobQueue:
+        asking = JobQueue(desk.home, Person(who, verified), Access(loopback=not verified, login=verified))
+        wish = JobRequest(request=RunRequest(selection=Selection(only=(f"own/{name}",))), label=who)
         job = asking.submit(wish)
         assert words(check.read(job.request, BYTES, (), {name})) == ["run", f"--only=own/{name}"]
         return asking
@@ -185,7 +185,7 @@ def test_a_listed_source_is_for_those_who_are_listed_and_no_name_counts_without_
 
 def test_no_label_leads_out_of_the_runs(desk):
     for label in ("../../etc", "/etc/passwd", "..", ".", "-rf", "a/../../b", "$(id)"):
-        name = run_name(desk.submit(Wish(request=DUMMY, label=label)))
+        name = run_name(desk.submit(JobRequest(request=DUMMY, label=label)))
         assert "/" not in name
         assert (Path("/runs") / name).resolve().parent == Path("/runs")
 
@@ -212,7 +212,7 @@ BY_HAND = {
 }
 
 
-def write(desk: Desk, **values: object) -> None:
+def write(desk: JobQueue, **values: object) -> None:
     """Change the newest row by hand, past everything of ours."""
     sets = ", ".join(f"{name} = :{name}" for name in values)
     with closing(sqlite3.connect(desk.state)) as con, con:
@@ -223,9 +223,9 @@ def test_rows_that_somebody_wrote_are_refused_with_their_reason_and_hold_up_no_o
     said: list[str] = []
     forged = [(name, value) for name, values in BY_HAND.items() for value in values]
     for name, value in forged:
-        desk.submit(Wish(request=DUMMY, label="x", priority=1))
+        desk.submit(JobRequest(request=DUMMY, label="x", priority=1))
         write(desk, **{name: value})
-    good = desk.submit(Wish(request=DUMMY, label="mine")).job_id
+    good = desk.submit(JobRequest(request=DUMMY, label="mine")).job_id
     world = World()
     Worker(desk.home, Fake(world), say=said.append).step()
     assert list(world.begun) == [(good, 1)]
@@ -239,7 +239,7 @@ def test_rows_that_somebody_wrote_are_refused_with_their_reason_and_hold_up_no_o
 
 
 def test_a_row_gives_no_more_tries_than_the_home(desk):
-    desk.submit(Wish(request=DUMMY, label="x"))
+    desk.submit(JobRequest(request=DUMMY, label="x"))
     write(desk, tries_left=LARGEST)
     Worker(desk.home, Fake(World()), say=lambda _: None).step()
     assert (desk.job(1).state, desk.job(1).tries_left) == ("running", 2)
@@ -252,7 +252,7 @@ def test_a_row_names_no_process_that_is_ended_and_no_folder_that_is_used(desk, t
     elsewhere.mkdir()
     bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     try:
-        desk.submit(Wish(request=DUMMY, label="x"))
+        desk.submit(JobRequest(request=DUMMY, label="x"))
         forged = {"state": "running", "executor": "local", "host": "$(id)", "folder": str(elsewhere), "run_id": "../x"}
         write(desk, **forged, pid=bystander.pid, pid_started_at=0.0, attempts=4, tries_left=0, cancel_wanted_at=1.0)
         Worker(desk.home, Local(desk.home), say=lambda _: None).step()
@@ -269,7 +269,7 @@ def test_a_forged_row_cannot_choose_what_is_executed(desk, tmp_path, monkeypatch
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
     script = "import os, sys; print(sys.argv[1:], os.getcwd(), 'EVIL' in os.environ)"
     worker = Worker(desk.home, Local(desk.home, command=(sys.executable, "-c", script)), say=lambda _: None)
-    desk.submit(Wish(request=DUMMY, label="x"))
+    desk.submit(JobRequest(request=DUMMY, label="x"))
     write(desk, folder="/etc", host="evil", run_id="evil", who="--home=/etc", why="$(id)", key="; id", executor="evil")
     _until_over(worker, desk)
     told = folder.of(desk.home, 1, 1).log_tail()
@@ -279,7 +279,7 @@ def test_a_forged_row_cannot_choose_what_is_executed(desk, tmp_path, monkeypatch
     assert told.endswith(f"{Path.cwd()} False\n")
 
 
-def _until_over(worker: Worker, desk: Desk) -> None:
+def _until_over(worker: Worker, desk: JobQueue) -> None:
     deadline = time.monotonic() + 60
     while desk.job(1).state != "done":
         worker.step()
@@ -290,7 +290,7 @@ def _until_over(worker: Worker, desk: Desk) -> None:
 @pytest.mark.parametrize("cron", ["* * * * *; id", "$(id) * * * *", "", "* * * * * *", "x" * 100_000])
 def test_a_forged_recurring_run_is_said_and_starts_nothing(desk, cron):
     said: list[str] = []
-    desk.submit(Wish(request=DUMMY, label="x"))
+    desk.submit(JobRequest(request=DUMMY, label="x"))
     row = {"name": "\x1b[2J", "cron": cron, "request": '{"kind":"shell"}', "priority": 0, "late": 1.0, "who": "x"}
     with closing(sqlite3.connect(desk.state)) as con, con:
         con.execute(
@@ -309,9 +309,9 @@ def test_a_forged_recurring_run_is_said_and_starts_nothing(desk, cron):
     [("n" * 201, "x", "", ""), ("ann", "l" * 201, "", ""), ("ann", "x", "w" * 4001, ""), ("ann", "x", "", "k" * 201)],
 )
 def test_words_that_are_too_long_are_refused_and_what_is_kept_of_them_has_an_end(desk, name, label, why, key):
-    asked = Desk(desk.home, Person(name))
+    asked = JobQueue(desk.home, Person(name))
     with pytest.raises(Refused, match=r"and at most [0-9]+ are allowed"):
-        asked.submit(Wish(request=DUMMY, label=label, why=why, key=key))
+        asked.submit(JobRequest(request=DUMMY, label=label, why=why, key=key))
     [kept] = asked.actions()
     assert kept.action == "refused submit"
     assert len(kept.who) <= 200
@@ -321,7 +321,7 @@ def test_words_that_are_too_long_are_refused_and_what_is_kept_of_them_has_an_end
 def test_a_request_of_the_longest_size_is_taken_and_one_byte_more_is_not(desk):
     text = encode(DUMMY)
     (desk.home / "xlabench.toml").write_text(f"[jobs]\nrequest_bytes = {len(text)}\n")
-    desk.submit(Wish(request=DUMMY, label="x"))
+    desk.submit(JobRequest(request=DUMMY, label="x"))
     (desk.home / "xlabench.toml").write_text(f"[jobs]\nrequest_bytes = {len(text) - 1}\n")
     world = World()
     Worker(desk.home, Fake(world), say=lambda _: None).step()
@@ -331,7 +331,7 @@ def test_a_request_of_the_longest_size_is_taken_and_one_byte_more_is_not(desk):
 
 def test_no_terminal_obeys_a_row(desk):
     """`jobs show` and `list` print one line for each thing, whatever somebody has written into the table."""
-    desk.submit(Wish(request=DUMMY, label="x"))
+    desk.submit(JobRequest(request=DUMMY, label="x"))
     evil = "\x1b]0;owned\x07\nrefused by nobody"
     texts = dict.fromkeys(("label", "who", "why", "message", "run_id", "folder", "request", "host"), evil)
     write(desk, **texts, pid=1)
@@ -343,6 +343,6 @@ def test_no_terminal_obeys_a_row(desk):
 
 
 def test_a_request_that_is_nested_without_an_end_can_be_printed(desk):
-    desk.submit(Wish(request=DUMMY, label="x"))
+    desk.submit(JobRequest(request=DUMMY, label="x"))
     write(desk, request="[" * 100_000)
     assert json.loads(jobs_text.details(desk.job(1), (), "json"))["request"][:2] == "[["

@@ -9,6 +9,6 @@ HEAVY = {"torch", "torch_xla", "duckdb", "pandas", "pyarrow", "streamlit", "scip
 
 
 def test_the_queue_imports_nothing_heavy():
-    script = f"import runner.jobs.desk, sys; print(*(set(sys.modules) & {HEAVY}))"
+    script = f"import runner.jobs.queue, sys; print(*(set(sys.modules) & {HEAVY}))"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, capture_output=True, text=True)
     assert done.stdout.strip() == ""

@@ -20,11 +20,11 @@ from runner.environments import machine
 from runner.home.notices import SECRETS
 from runner.home.roles import Person
 from runner.jobs import folder
-from runner.jobs.desk import Desk
 from runner.jobs.executor import Alive, Ended, Ticket
+from runner.jobs.job_request import JobRequest
 from runner.jobs.local import Local
+from runner.jobs.queue import JobQueue
 from runner.jobs.request import RunRequest, Selection
-from runner.jobs.wish import Wish
 from runner.jobs.worker import Worker
 from runner.schedule import devices
 
@@ -50,7 +50,7 @@ def locks(tmp_path, monkeypatch):
 
 @pytest.fixture
 def desk(tmp_path):
-    made = Desk(tmp_path / "home", Person("ann"))
+    made = JobQueue(tmp_path / "home", Person("ann"))
     yield made
     for path in (made.home / "jobs").glob("*/*"):
         processes.kill_tagged(str(path), tag=folder.VARIABLE)
@@ -59,7 +59,7 @@ def desk(tmp_path):
 class Lab:
     """A worker over real processes that execute a script in place of xlabench."""
 
-    def __init__(self, desk: Desk, script: str, **limits: float) -> None:
+    def __init__(self, desk: JobQueue, script: str, **limits: float) -> None:
         self.desk, self.script = desk, script
         desk.home.mkdir(exist_ok=True)
         lines = [f"{name} = {value}" for name, value in limits.items()]
@@ -73,7 +73,7 @@ class Lab:
 
     def submit(self, **given) -> None:
         request = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=("cpu",)))
-        self.desk.submit(Wish(request=request, label="x", **given))
+        self.desk.submit(JobRequest(request=request, label="x", **given))
 
     def until(self, state: str, worker: Worker | None = None) -> Job:
         deadline = time.monotonic() + PATIENCE_S
@@ -278,11 +278,11 @@ def test_a_job_waits_for_the_model_that_it_names(desk):
     """Which this machine may not have; a job that names the one it has is started."""
     lab = Lab(desk, "pass")
     wish = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=("cpu",)), accelerator_model="Z80")
-    desk.submit(Wish(request=wish, label="x"))
+    desk.submit(JobRequest(request=wish, label="x"))
     lab.worker.step()
     assert desk.job(1).message.startswith("waits for a host with Z80: this one has ")
     here = machine.detect().devices["cpu"][0]
-    desk.submit(Wish(request=msgspec.structs.replace(wish, accelerator_model=here), label="x"))
+    desk.submit(JobRequest(request=msgspec.structs.replace(wish, accelerator_model=here), label="x"))
     lab.worker.step()
     assert desk.job(2).attempts == 1
 

@@ -11,11 +11,11 @@ import pytest
 from runner.home.roles import Access, Person
 from runner.jobs import recurring
 from runner.jobs.check import BadRequest
-from runner.jobs.desk import Desk, Refused
+from runner.jobs.job_request import JobRequest
+from runner.jobs.queue import JobQueue, Refused
 from runner.jobs.request import RunRequest, Selection
 from runner.jobs.standing import standings
 from runner.jobs.states import End
-from runner.jobs.wish import Wish
 from runner.jobs.worker import Worker
 from store.state import jobs, schedules
 from store.state.database import opened
@@ -34,7 +34,7 @@ class Night:
 
     def __init__(self, home) -> None:
         self.now = NOON
-        self.desk = Desk(home, Person("ann"), clock=lambda: self.now)
+        self.desk = JobQueue(home, Person("ann"), clock=lambda: self.now)
         self.world = World()
         self.start_worker()
 
@@ -42,7 +42,7 @@ class Night:
         self.worker = Worker(self.desk.home, Fake(self.world), clock=lambda: self.now, say=lambda _: None)
 
     def add(self, cron="0 2 * * *", name="nightly", late_after_s=6 * HOUR):
-        return recurring.add(self.desk, cron, Wish(request=REQUEST, label=name), late_after_s)
+        return recurring.add(self.desk, cron, JobRequest(request=REQUEST, label=name), late_after_s)
 
     def at(self, hours: float) -> None:
         """Move the clock to so many hours after that noon, and let the worker look."""
@@ -125,16 +125,16 @@ def test_times_are_utc_and_a_time_counts_from_its_own_second_on():
 
 
 def test_without_the_right_to_launch_nothing_recurs(tmp_path):
-    desk = Desk(tmp_path, Person("eve"), Access(loopback=False, login=False))
+    desk = JobQueue(tmp_path, Person("eve"), Access(loopback=False, login=False))
     with pytest.raises(Refused, match="Launching is disabled"):
-        recurring.add(desk, "0 2 * * *", Wish(request=REQUEST, label="x"), HOUR)
+        recurring.add(desk, "0 2 * * *", JobRequest(request=REQUEST, label="x"), HOUR)
 
 
 def test_who_has_lost_the_right_launches_no_more(night):
     """The role list of the time when a run is due decides."""
     (night.desk.home / "xlabench.toml").write_text('[roles]\nlaunch = ["ann"]\n')
-    desk = Desk(night.desk.home, Person("ann", verified=True), Access(loopback=False, login=True), night.desk.clock)
-    recurring.add(desk, "0 2 * * *", Wish(request=REQUEST, label="nightly"), HOUR)
+    desk = JobQueue(night.desk.home, Person("ann", verified=True), Access(loopback=False, login=True), night.desk.clock)
+    recurring.add(desk, "0 2 * * *", JobRequest(request=REQUEST, label="nightly"), HOUR)
     (night.desk.home / "xlabench.toml").write_text('[roles]\nlaunch = ["bob"]\n')
     night.at(14)
     assert night.labels() == []

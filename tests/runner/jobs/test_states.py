@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 from runner.home.roles import Person
-from runner.jobs.desk import Desk, Refused
+from runner.jobs.job_request import JobRequest
+from runner.jobs.queue import JobQueue, Refused
 from runner.jobs.request import RunRequest, Selection
 from runner.jobs.states import ALIVE, MOVES, OVER, End, outcome
-from runner.jobs.wish import Wish
 from runner.jobs.worker import Worker
 from store.state import jobs
 from store.state.database import opened
@@ -42,7 +42,7 @@ class Machine(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None)
         self.now = 1_000_000.0
         home = Path(self.folder.name)
-        self.desk = Desk(home, Person("ann"), clock=lambda: self.now)
+        self.desk = JobQueue(home, Person("ann"), clock=lambda: self.now)
         self.world = World()
         self.count = 0
         with opened(self.desk.state) as con:
@@ -62,7 +62,7 @@ class Machine(RuleBasedStateMachine):
     def submit(self, devices, priority) -> int:
         request = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=devices))
         self.count += 1
-        return self.desk.submit(Wish(request=request, label="x", priority=priority, timeout_s=1000.0)).job_id
+        return self.desk.submit(JobRequest(request=request, label="x", priority=priority, timeout_s=1000.0)).job_id
 
     @rule(job_id=submitted)
     def cancel(self, job_id) -> None:
@@ -154,17 +154,17 @@ def test_only_what_was_interrupted_is_lost(end, cancelled, state):
 
 
 @pytest.fixture
-def desk(tmp_path) -> Desk:
-    return Desk(tmp_path, Person("ann"))
+def desk(tmp_path) -> JobQueue:
+    return JobQueue(tmp_path, Person("ann"))
 
 
-def worker_of(desk: Desk, world: World) -> Worker:
+def worker_of(desk: JobQueue, world: World) -> Worker:
     return Worker(desk.home, Fake(world), say=lambda _: None)
 
 
-def submit(desk: Desk, *devices: str, **given) -> int:
+def submit(desk: JobQueue, *devices: str, **given) -> int:
     request = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=devices))
-    return desk.submit(Wish(request=request, label="x", **given)).job_id
+    return desk.submit(JobRequest(request=request, label="x", **given)).job_id
 
 
 def test_a_lost_job_is_tried_as_often_as_the_home_says_and_no_more(desk):
@@ -210,7 +210,7 @@ def test_higher_priority_goes_first(desk):
 def test_what_does_not_end_when_asked_is_killed(desk):
     now = [0.0]
     world = World()
-    desk = Desk(desk.home, desk.person, clock=lambda: now[0])
+    desk = JobQueue(desk.home, desk.person, clock=lambda: now[0])
     worker = Worker(desk.home, Fake(world), clock=lambda: now[0], say=lambda _: None)
     submit(desk, "cpu")
     worker.step()

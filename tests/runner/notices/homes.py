@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from runner.home.roles import Person
 from runner.jobs import recurring
-from runner.jobs.desk import Desk
+from runner.jobs.job_request import JobRequest
+from runner.jobs.queue import JobQueue
 from runner.jobs.request import RunRequest, Selection
-from runner.jobs.wish import Wish
-from runner.notices.look import Look
+from runner.notices.scan import NoticeScan
 from store.state import notices
 from store.state.database import opened
 from store.state.notices import Notice
@@ -26,10 +26,10 @@ class Home:
         self.now = NOON
         self.store: list[Notice] = []
         self.said: list[str] = []
-        self.desk = Desk(path, Person("ann"), clock=lambda: self.now)
+        self.desk = JobQueue(path, Person("ann"), clock=lambda: self.now)
 
     def schedule(self, name="nightly"):
-        return recurring.add(self.desk, "0 2 * * *", Wish(request=REQUEST, label=name), 12 * HOUR)
+        return recurring.add(self.desk, "0 2 * * *", JobRequest(request=REQUEST, label=name), 12 * HOUR)
 
     def settings(self, text: str) -> None:
         (self.path / "xlabench.toml").write_text(text)
@@ -38,7 +38,7 @@ class Home:
         """Look once; returns what was said."""
         self.said = []
         found = list(self.store)
-        look = Look(self.path, lambda known, looked: (found, {}), clock=lambda: self.now, say=self.said.append)
+        look = NoticeScan(self.path, lambda known, looked: (found, {}), clock=lambda: self.now, say=self.said.append)
         assert look.look()
         return self.said
 

@@ -10,8 +10,8 @@ import pytest
 
 from runner.home.roles import Person
 from runner.jobs import recurring
-from runner.jobs.desk import Desk
-from runner.jobs.wish import Wish
+from runner.jobs.job_request import JobRequest
+from runner.jobs.queue import JobQueue
 from runner.notices.watch import LEFT_TO_ANOTHER
 from store.state import notices
 from store.state.database import opened
@@ -24,13 +24,13 @@ LOOK = [sys.executable, "-m", "xlabench", "notices", "look", "--home"]
 @pytest.fixture
 def missing(home, hooks):
     """A home, by the real clock, whose recurring run is missing since half an hour; it tells a webhook."""
-    desk = Desk(home.path, Person("ann"))
+    desk = JobQueue(home.path, Person("ann"))
     due = desk.clock() - HOUR / 2
-    earlier = Desk(home.path, Person("ann"), clock=lambda: desk.clock() - 30 * HOUR)
+    earlier = JobQueue(home.path, Person("ann"), clock=lambda: desk.clock() - 30 * HOUR)
     recurring.add(
         earlier,
         f"{int(due // 60) % 60} {int(due // HOUR) % 24} * * *",
-        Wish(request=REQUEST, label="nightly"),
+        JobRequest(request=REQUEST, label="nightly"),
         12 * HOUR,
     )
     home.settings(f'[notices.webhook]\nurl = "{hooks.url}"\n')

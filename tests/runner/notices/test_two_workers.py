@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from runner.jobs.job_request import JobRequest
 from runner.jobs.serve import TICK_S
-from runner.jobs.wish import Wish
 from runner.notices.deliver import ALONE
 from runner.notices.watch import LEFT_TO_ANOTHER
 from store.state import jobs, notices
@@ -65,7 +65,7 @@ def told(home, hooks, monkeypatch, tmp_path):
 @pytest.mark.slow
 def test_two_processes_that_look_all_the_time_send_each_event_once(told, hooks, tmp_path):
     """Alone and in floods: events come while both look, and both send."""
-    told.desk.submit(Wish(request=REQUEST, label="x"))
+    told.desk.submit(JobRequest(request=REQUEST, label="x"))
     logs = [tmp_path / f"{number}.log" for number in range(2)]
     lookers = [started(log, "-c", LOOKS, str(told.path)) for log in logs]
     try:
@@ -89,7 +89,7 @@ def test_a_local_worker_and_a_rays_send_an_event_once(told, hooks, tmp_path):
     pytest.importorskip("ray", reason=NEEDS_RAY)
     pytest.importorskip("fsspec", reason=NEEDS_RAY)
     hooks.pause_s = 2 * TICK_S  # so that one is still at it when the other looks
-    job = told.desk.submit(Wish(request=REQUEST, label="x"))
+    job = told.desk.submit(JobRequest(request=REQUEST, label="x"))
     told.desk.cancel(job.job_id)
     with opened(told.desk.state) as con:
         jobs.change(con, job.job_id, ("cancelled",), finished_at=None)

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from runner.jobs.wish import Wish
+from runner.jobs.job_request import JobRequest
 from runner.notices.watch import AGAIN_S, LEFT_TO_ANOTHER, Watch
 from runner.schedule import devices
 from store.state import jobs, notices
@@ -86,7 +86,7 @@ def test_what_a_worker_has_reserved_itself_is_no_measurement(watched):
 
 
 def test_a_job_that_is_over_is_looked_at_though_the_next_one_measures(watched, run):
-    job = watched.home.desk.submit(Wish(request=REQUEST, label="x"))
+    job = watched.home.desk.submit(JobRequest(request=REQUEST, label="x"))
     assert watched.looks() == 0
     with opened(watched.home.desk.state) as con:
         jobs.change(con, job.job_id, ("queued",), state="done", finished_at=watched.home.now)

@@ -9,8 +9,8 @@ import pytest
 from real_processes import NEEDS
 from runner_makers import entry, facts, settings
 
-from runner.proof import kept
-from runner.schedule.job import Lab
+from runner.proof import stored_proofs
+from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.progress import ProgressView
 from runner.schedule.proofs import Proofs
 from runner.schedule.resume import Group, Member
@@ -31,7 +31,7 @@ def proved(pool: Pool, folder: Path, test: Test) -> Record:
     of = entry("openxla+lazytensor", test=test)
     written: list[Record] = []
     Scheduler(
-        labs={"default": Lab(facts=facts(settings=settings(repeat=5, prove="again")), pool=pool)},
+        labs={"default": ScheduledEnvironment(facts=facts(settings=settings(repeat=5, prove="again")), pool=pool)},
         folder=folder,
         torchbench_dir=None,
         write=written.append,
@@ -54,5 +54,5 @@ def test_lazy_tensors_pass_as_they_are_timed(pool: Pool, tmp_path: Path, test: T
     else:
         pytest.skip("the machine is too busy for times that prove something")
     assert (record.proof.verdict, record.status, record.proof.outputs_equal) == ("passed", "ok", True), record.proof
-    [file] = kept.read_all(tmp_path / "proofs")
+    [file] = stored_proofs.read_all(tmp_path / "proofs")
     assert (file.backend, file.test, file.proof) == ("openxla+lazytensor", test, record.proof)

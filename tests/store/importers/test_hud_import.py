@@ -297,7 +297,7 @@ def test_the_command_says_what_a_file_does_not(tmp_path, capsys):
     assert xlabench.main(["ingest", str(path), *words, *database]) == 0
     assert xlabench.main(["report", "--rule", "hud", *database]) == 0
     assert "openxla+dynamo" in capsys.readouterr().out
-    assert json.loads(facts.beside(path).read_text()) == {"backend": "openxla+dynamo", "test": "eval"}
+    assert json.loads(facts.facts_path(path).read_text()) == {"backend": "openxla+dynamo", "test": "eval"}
     assert xlabench.main(["ingest", str(path), "--rebuild", *database]) == 0
 
 

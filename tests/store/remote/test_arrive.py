@@ -11,7 +11,7 @@ from store.compressed import unpacked
 from store.errors import NoSuchSource, RemoteFailed, UsageError
 from store.ingest import ingest
 from store.query import connect, current_snapshot, fetch
-from store.remote import Place, arrive, arrive_all, arrived
+from store.remote import SharedFolder, arrive, arrive_all, arrived
 from tests.needs import NEEDS_RAY
 
 fsspec = pytest.importorskip("fsspec", reason=NEEDS_RAY)
@@ -39,7 +39,7 @@ def bucket():
     return fs
 
 
-class Counting(Place):
+class Counting(SharedFolder):
     """Counts the bytes that are read."""
 
     read_n = 0
@@ -68,7 +68,7 @@ def test_only_what_was_appended_is_read(bucket, tmp_path, monkeypatch, run):
     first, rest = b"".join(lines[:-1]), lines[-1]
     bucket.pipe("/runs/one/run.json", (run / "run.json").read_bytes())
     bucket.pipe("/runs/one/results.jsonl", first)
-    place = Counting(*vars(Place.of("memory://runs")).values())
+    place = Counting(*vars(SharedFolder.of("memory://runs")).values())
     monkeypatch.setattr(Counting, "read_n", 0)
     arrive(place, tmp_path)
     assert Counting.read_n == len(first) + (run / "run.json").stat().st_size
@@ -81,7 +81,7 @@ def test_only_what_was_appended_is_read(bucket, tmp_path, monkeypatch, run):
 
 
 def test_a_file_that_became_another_one_is_read_anew(bucket, tmp_path):
-    place = Place.of("memory://runs")
+    place = SharedFolder.of("memory://runs")
     for text in (b'{"a": 1}\n', b'{"b": 2}\n{"c": 3}\n', b"{}\n"):
         bucket.pipe("/runs/x.jsonl", text)
         arrive(place, tmp_path)
@@ -91,7 +91,7 @@ def test_a_file_that_became_another_one_is_read_anew(bucket, tmp_path):
 def test_a_copy_that_broke_off_is_finished(bucket, tmp_path):
     text = b"".join(b'{"line": %d}\n' % number for number in range(5000))
     bucket.pipe("/runs/x.jsonl", text)
-    place = Place.of("memory://runs")
+    place = SharedFolder.of("memory://runs")
     (tmp_path / "x.jsonl").write_bytes(text[:30_001])
     arrive(place, tmp_path)
     assert (tmp_path / "x.jsonl").read_bytes() == text
@@ -113,7 +113,7 @@ def test_artifacts_come_with_their_run_and_nothing_else_does(bucket, tmp_path, r
     bucket.put(str(run), "/runs/one", recursive=True)
     bucket.pipe("/runs/one/artifacts/a/log.txt", b"text")
     bucket.pipe("/runs/movie.bin", b"0" * 100)
-    arrive(Place.of("memory://runs"), tmp_path)
+    arrive(SharedFolder.of("memory://runs"), tmp_path)
     assert (tmp_path / "one" / "artifacts" / "a" / "log.txt").read_bytes() == b"text"
     assert not (tmp_path / "movie.bin").exists()
 
@@ -121,9 +121,9 @@ def test_artifacts_come_with_their_run_and_nothing_else_does(bucket, tmp_path, r
 @pytest.mark.parametrize("name", ["../../evil.jsonl", "one/../../../evil.jsonl"])
 def test_no_name_there_leaves_the_folder_here(bucket, tmp_path, name, monkeypatch):
     bucket.pipe("/runs/good.jsonl", b"{}\n")
-    place = Place.of("memory://runs")
+    place = SharedFolder.of("memory://runs")
     found = {**place.files(), name: place.files()["good.jsonl"]}
-    monkeypatch.setattr(Place, "files", lambda _: found)
+    monkeypatch.setattr(SharedFolder, "files", lambda _: found)
     assert arrive(place, tmp_path / "deep" / "er" / "into") == 1
     assert list(tmp_path.rglob("evil*")) == []
 
@@ -137,7 +137,7 @@ def test_a_link_on_a_shared_disk_brings_nothing(tmp_path):
     (there / "a.jsonl").symlink_to(tmp_path / "secret" / "key")
     (there / "b").symlink_to(tmp_path / "secret")
     (there / "log").write_text("text")
-    assert arrive_all(Place.of(str(there)), tmp_path / "here") == 1
+    assert arrive_all(SharedFolder.of(str(there)), tmp_path / "here") == 1
     assert sorted(path.name for path in (tmp_path / "here").rglob("*")) == [".arrived", "log"]
 
 
@@ -150,7 +150,7 @@ def test_what_cannot_be_used_is_said_in_a_sentence(bucket, tmp_path):
 
 def test_a_place_that_fails_says_where_and_keeps_what_has_arrived(bucket, tmp_path, monkeypatch, run):
     bucket.put(str(run), "/runs/one", recursive=True)
-    place = Place.of("memory://runs")
+    place = SharedFolder.of("memory://runs")
     arrive(place, tmp_path)
     bucket.pipe("/runs/one/results.jsonl", b"{}\n")
     monkeypatch.setattr(place.fs, "open", lambda *_, **__: (_ for _ in ()).throw(ConnectionResetError("reset")))
@@ -161,7 +161,7 @@ def test_a_place_that_fails_says_where_and_keeps_what_has_arrived(bucket, tmp_pa
 
 def test_both_kinds_of_place_write_and_read_alike(bucket, tmp_path):
     (tmp_path / "file").write_bytes(b"more")
-    for place in (Place.of("memory://shared"), Place.of(str(tmp_path / "shared"))):
+    for place in (SharedFolder.of("memory://shared"), SharedFolder.of(str(tmp_path / "shared"))):
         assert (place.read("a/b"), place.exists("a/b")) == (None, False)
         place.write("a/b", b"text")
         place.put("a/c", tmp_path / "file")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from runner.home.roles import Person
 from runner.jobs.cluster.executor import Ray
 from runner.jobs.cluster.ray_api import RayCluster
-from runner.jobs.desk import Desk
+from runner.jobs.queue import JobQueue
 from runner.jobs.worker import Worker
 from store.query import connect, current_snapshot
-from store.remote import Place
+from store.remote import SharedFolder
 from xlabench.arrivals import Arrivals
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ class Lab:
 
     def __init__(self, home: Path, cluster: RealCluster) -> None:
         home.mkdir()
-        self.desk = Desk(home, Person("ann"))
+        self.desk = JobQueue(home, Person("ann"))
         self.said: list[str] = []
         self.executor = Ray(
             home=home,
             cluster=RayCluster(cluster.address),
-            shared=Place.of(str(home.parent / "shared")),
+            shared=SharedFolder.of(str(home.parent / "shared")),
             python=sys.executable,
             arrived=Arrivals(home / "store", self.desk.state, self.said.append).tell,
             say=self.said.append,

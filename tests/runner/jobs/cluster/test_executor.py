@@ -18,13 +18,13 @@ from runner.jobs import folder, owners
 from runner.jobs.cluster.executor import Ray
 from runner.jobs.cluster.order import Measured, Order
 from runner.jobs.cluster.ray_api import RayJob, Unreachable
-from runner.jobs.desk import Desk
+from runner.jobs.job_request import JobRequest
+from runner.jobs.queue import JobQueue
 from runner.jobs.request import ConfirmRequest, RunRequest, Selection
 from runner.jobs.states import End
-from runner.jobs.wish import Wish
 from runner.jobs.worker import Worker
 from runner.schedule import devices
-from store.remote import Place
+from store.remote import SharedFolder
 from tests.runner.jobs.cluster.test_nodes import node
 
 if TYPE_CHECKING:
@@ -77,9 +77,9 @@ class Lab:
     def __init__(self, folder: Path, shared: str) -> None:
         home = folder / "home"
         home.mkdir()
-        self.desk = Desk(home, Person("ann"))
+        self.desk = JobQueue(home, Person("ann"))
         self.cluster = FakeCluster([node("a", {"cpu": "X"}), node("b", {"cpu": "Y"})])
-        self.shared, self.said, self.told = Place.of(shared), [], []
+        self.shared, self.said, self.told = SharedFolder.of(shared), [], []
         executor = Ray(home, self.cluster, self.shared, arrived=self.arrived, say=self.said.append)
         self.worker = Worker(home, executor, say=self.said.append)
 
@@ -88,13 +88,13 @@ class Lab:
 
     def submit(self, **given: object) -> None:
         request = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=("cpu",)), **given)
-        self.desk.submit(Wish(request=request, label="x; rm -rf /"))
+        self.desk.submit(JobRequest(request=request, label="x; rm -rf /"))
 
     def step(self) -> Job:
         self.worker.step()
         return self.desk.job(1)
 
-    def place(self, attempt: int = 1) -> Place:
+    def place(self, attempt: int = 1) -> SharedFolder:
         [origin] = {name.split("/")[1] for name in self.shared.files() if name.startswith("attempts/")}
         return self.shared.under(f"attempts/{origin}/1/{attempt}")
 
@@ -208,7 +208,7 @@ def test_a_job_waits_for_the_model_that_it_names(lab):
 
 
 def test_what_needs_the_store_is_left_to_this_machine(lab):
-    lab.desk.submit(Wish(request=ConfirmRequest(old="a", new="b"), label="confirm"))
+    lab.desk.submit(JobRequest(request=ConfirmRequest(old="a", new="b"), label="confirm"))
     assert lab.step().message.startswith("waits for a worker on the home's own machine, ")
     assert "start `xlabench worker`" in lab.desk.job(1).message
 
@@ -216,7 +216,7 @@ def test_what_needs_the_store_is_left_to_this_machine(lab):
 def test_beside_a_worker_of_this_machine_that_one_says_what_a_confirmation_waits_for(lab, tmp_path, monkeypatch):
     """Else both would write their sentence in turns, and whoever follows the job would read it again and again."""
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
-    lab.desk.submit(Wish(request=ConfirmRequest(old="a", new="b"), label="confirm"))
+    lab.desk.submit(JobRequest(request=ConfirmRequest(old="a", new="b"), label="confirm"))
     with owners.only_one(lab.desk.home, "ray"):
         assert owners.lacks_confirmer(lab.desk.home)
         with owners.only_one(lab.desk.home):

@@ -23,7 +23,7 @@ from runner.jobs.executor import Work
 from runner.jobs.request import Needs
 from runner.jobs.states import End
 from runner.schedule import devices
-from store.remote import Place
+from store.remote import SharedFolder
 
 ROOT = Path(__file__).resolve().parents[4]
 PATIENCE_S = 120.0
@@ -37,7 +37,7 @@ class Site:
     def __init__(self, folder: Path) -> None:
         self.home, self.shared = folder / "node", folder / "shared"
         self.home.mkdir()
-        self.attempt = Place.of(str(self.shared)).under("attempts/here/1/1")
+        self.attempt = SharedFolder.of(str(self.shared)).under("attempts/here/1/1")
         self.popen: subprocess.Popen[bytes] | None = None
 
     def lead(self, *words: str, run: str | None = None, **needs: object) -> None:

@@ -11,8 +11,8 @@ from tests.needs import NEEDS_RAY
 pytest.importorskip("ray", reason=NEEDS_RAY)
 pytest.importorskip("fsspec", reason=NEEDS_RAY)
 
+from runner.jobs.job_request import JobRequest
 from runner.jobs.request import Protocol, RunRequest, Selection
-from runner.jobs.wish import Wish
 from tests.runner.jobs.cluster.ray_lab import Lab
 from tests.runner.jobs.cluster.real_cluster import real_cluster
 
@@ -37,7 +37,7 @@ def cluster(tmp_path, monkeypatch):
 def test_a_dead_nodes_job_is_lost_and_done_by_the_other_node(cluster, tmp_path):
     lab = Lab(tmp_path / "home", cluster)
     for _ in range(2):
-        lab.desk.submit(Wish(request=REQUEST, label="both"))
+        lab.desk.submit(JobRequest(request=REQUEST, label="both"))
     lab.until(lambda: {job.state for job in lab.desk.listed()} == {"running"}, "both run")
     assert sorted(map(lab.node_of, (1, 2))) == sorted(cluster.nodes)
     [victim] = [job_id for job_id in (1, 2) if lab.node_of(job_id) == cluster.nodes[1]]

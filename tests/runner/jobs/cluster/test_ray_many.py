@@ -21,8 +21,8 @@ pytest.importorskip("fsspec", reason=NEEDS_RAY)
 
 from runner import processes
 from runner.jobs import folder
+from runner.jobs.job_request import JobRequest
 from runner.jobs.request import Protocol, RunRequest, Selection
-from runner.jobs.wish import Wish
 from tests.runner.jobs.cluster.ray_lab import Lab
 from tests.runner.jobs.cluster.real_cluster import RealCluster, real_cluster
 
@@ -92,7 +92,7 @@ def test_twenty_jobs_over_two_devices_end_once_each_though_a_node_dies(tmp_path,
 def carry_out(lab: Lab, cluster: RealCluster) -> int:
     """Submit the jobs, kill the second node while it measures, and wait for all; return the job that was there."""
     for _ in range(JOBS_N):
-        lab.desk.submit(Wish(request=REQUEST, label="many"))
+        lab.desk.submit(JobRequest(request=REQUEST, label="many"))
     lab.until(lambda: count(lab, "done") >= BEFORE_KILL_N, "some are done", PATIENCE_S)
     lab.until(lambda: there(lab, cluster), "the second node measures")
     [victim] = there(lab, cluster)

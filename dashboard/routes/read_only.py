@@ -33,7 +33,7 @@ _MOST_A_MINUTE = 600
 _MINUTE_S = 60.0
 
 
-class Door:
+class ReadOnlyMiddleware:
     """Refuses requests that do more than ask; tells the log of every answer that is a refusal."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -21,7 +21,7 @@ FOLDER = "proofs"
 _VERSIONS = ("python", "torch", "torch_git", "torch_xla", "torch_xla_git", "torchax", "jax", "driver")
 
 
-class Kept(msgspec.Struct, kw_only=True):
+class StoredProof(msgspec.Struct, kw_only=True):
     """A proof and what it holds for."""
 
     proof: Proof
@@ -33,10 +33,10 @@ class Kept(msgspec.Struct, kw_only=True):
     """Versions; the same backend in another version has a proof of its own."""
 
 
-def of(entry: PlanEntry, environment: Environment, proof: Proof) -> Kept:
+def of(entry: PlanEntry, environment: Environment, proof: Proof) -> StoredProof:
     """Return a proof with what it holds for."""
     config = entry.config
-    return Kept(
+    return StoredProof(
         proof=proof,
         backend=entry.backend,
         accelerator=config.accelerator,
@@ -57,30 +57,30 @@ def key_of(entry: PlanEntry, environment: Environment) -> str:
 def read(folder: Path, key: str) -> Proof | None:
     """Return the proof that is kept; None where there is none that counts today."""
     try:
-        kept = msgspec.json.decode((folder / f"{key}.json").read_bytes(), type=Kept)
+        kept = msgspec.json.decode((folder / f"{key}.json").read_bytes(), type=StoredProof)
     except (OSError, msgspec.DecodeError):
         return None
     return kept.proof if kept.proof.rule == RULE else None
 
 
-def read_all(folder: Path) -> list[Kept]:
+def read_all(folder: Path) -> list[StoredProof]:
     """Return every proof that is kept in a folder and can be read, in the order of names."""
     found = []
     for path in sorted(folder.glob("*.json")):
         try:
-            found.append(msgspec.json.decode(path.read_bytes(), type=Kept))
+            found.append(msgspec.json.decode(path.read_bytes(), type=StoredProof))
         except (OSError, msgspec.DecodeError):
             continue
     return found
 
 
-def holds(kept: Kept, environment: Environment) -> bool:
+def holds(kept: StoredProof, environment: Environment) -> bool:
     """Say whether a proof that is kept counts today, for these versions on this machine."""
     versions = {name: getattr(environment, name) for name in _VERSIONS}
     return (kept.proof.rule, kept.machine_id, kept.environment) == (RULE, environment.machine_id, versions)
 
 
-def write(folder: Path, key: str, kept: Kept) -> None:
+def write(folder: Path, key: str, kept: StoredProof) -> None:
     """Keep a proof."""
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / f"{key}.json", msgspec.json.format(msgspec.json.encode(kept)))

@@ -20,7 +20,7 @@ _END_S = 10.0
 
 
 @dataclass
-class WorkerBeside:
+class DashboardWorker:
     """A context in which the home has a worker: one of ours, as long as nobody else's works."""
 
     home: Path

@@ -17,7 +17,7 @@ _SHARED = (type, ModuleType, FunctionType)
 """Kinds of objects that a value leads to and does not own."""
 
 
-class Kept(Generic[T]):
+class ByteLimitedCache(Generic[T]):
     """Values by key; the newest one stays however large it is."""
 
     def __init__(self, most_bytes: int) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from runner.home.roles import Access, Decision, Person, Right
     from runner.home.settings_file import SettingsFile
-    from runner.jobs.wish import Wish
+    from runner.jobs.job_request import JobRequest
 
 
 class Refused(RunnerError):
@@ -36,7 +36,7 @@ class Refused(RunnerError):
 
 
 @dataclass(frozen=True)
-class Desk:
+class JobQueue:
     """The queue of a home, as one person reaches it.
 
     Every method opens its own short transaction: a desk may be kept, shared by threads, and costs nothing.
@@ -51,7 +51,7 @@ class Desk:
     def state(self) -> Path:
         return self.home / FILE_NAME
 
-    def submit(self, wish: Wish) -> Job:
+    def submit(self, wish: JobRequest) -> Job:
         """Queue a request; the same key gives the job that it gave before.
 
         Raises:
@@ -162,7 +162,7 @@ class Desk:
         """
         return may(right, self.person, self.access, settings_file.read(self.home).roles)
 
-    def checked(self, wish: Wish, file: SettingsFile) -> tuple[str, float]:
+    def checked(self, wish: JobRequest, file: SettingsFile) -> tuple[str, float]:
         """Return the request's text and the job's timeout.
 
         Raises:
@@ -204,7 +204,7 @@ class Desk:
         )
         jobs.act(con, made)
 
-    def _job(self, wish: Wish, key: str, text: str, timeout_s: float, attempts: int) -> Job:
+    def _job(self, wish: JobRequest, key: str, text: str, timeout_s: float, attempts: int) -> Job:
         return Job(
             key=key,
             request=text,

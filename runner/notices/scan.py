@@ -10,7 +10,7 @@ from runner.errors import RunnerError
 from runner.home import settings_file
 from runner.home.notices import Notices, with_secrets
 from runner.home.roles import Person
-from runner.jobs.desk import Desk
+from runner.jobs.queue import JobQueue
 from runner.jobs.standing import standings
 from runner.notices import deliver, feed
 from runner.notices.mail import mail
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Look:
+class NoticeScan:
     """Looks for the notices of a home; `in_store` finds those of the index, given what is known and was looked at."""
 
     home: Path
@@ -86,7 +86,7 @@ class Look:
             self.say(f"notice {each.notice_id}: {each.title}")
 
     def _recurring(self, known: Mapping[str, Notice]) -> Sequence[Notice]:
-        desk = Desk(self.home, Person("notices"), clock=self.clock)
+        desk = JobQueue(self.home, Person("notices"), clock=self.clock)
         try:
             return list(recurring(standings(desk), known))
         except StoreError as error:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from runner.plan.operators_of import Extracted
 
 
-def asked(parsed: argparse.Namespace) -> tuple[PlanRequest, tuple[Interpreter, ...]]:
+def requested_plan(parsed: argparse.Namespace) -> tuple[PlanRequest, tuple[Interpreter, ...]]:
     """Return what the flags and the home's `xlabench.toml` ask for, and what the environments offer."""
     from runner import flags
     from runner.home import settings_file
@@ -45,7 +45,7 @@ def operators_of(parsed: argparse.Namespace) -> Extracted | None:
     return found
 
 
-def asked_but_missing(parsed: argparse.Namespace, missing: dict[str, str], *, empty: bool) -> int:
+def report_missing(parsed: argparse.Namespace, missing: dict[str, str], *, empty: bool) -> int:
     """Say which suites are not there; nothing left to do is a usage error, one asked for by name makes it partial."""
     for suite, reason in missing.items():
         say(reason if suite in parsed.suite_name else f"skipped: {reason}", EXIT_PARTIAL)

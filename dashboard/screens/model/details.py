@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import access, again, drafts
+from dashboard import access, drafts, rerun
 from dashboard.screens import choosing
 from dashboard.screens.model import files, history, identity, metrics, ops, programs, samples, verification
 from dashboard.screens.model.result import Result
@@ -66,8 +66,8 @@ def show(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
 def _again(view: View, row: pd.DataFrame) -> None:
     """Offer to measure the result again, in turns with the baseline of the model where that is another one."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="result-again"):
-        for cell in again.of_rows(row):
-            again.one(view, cell, "Measure it again", key="again-result", beside=(view.selection.baseline,))
+        for cell in rerun.of_rows(row):
+            rerun.one(view, cell, "Measure it again", key="again-result", beside=(view.selection.baseline,))
         access.ask_name("result-name")
 
 

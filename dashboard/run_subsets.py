@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from dashboard import literals, snapshot
-from dashboard.kept import Kept
+from dashboard.byte_limited_cache import ByteLimitedCache
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +30,7 @@ _OF = {
 }
 """Query → the excerpt that it is asked of, a file of `queries/excerpts`."""
 
-_SHELVES: WeakKeyDictionary[duckdb.DuckDBPyConnection, Kept[Excerpt]] = WeakKeyDictionary()
+_SHELVES: WeakKeyDictionary[duckdb.DuckDBPyConnection, ByteLimitedCache[RunSubset]] = WeakKeyDictionary()
 """Connection to a snapshot → its excerpts: they go when it is closed."""
 _LOCK = Lock()
 _MOST_BYTES = 32 * 10**6
@@ -39,7 +39,7 @@ _CELL_BYTES = 16
 
 
 @dataclass(frozen=True)
-class Excerpt:
+class RunSubset:
     """A connection with the tables of an excerpt. Temporary names belong to one connection: its readers take turns."""
 
     con: duckdb.DuckDBPyConnection
@@ -68,7 +68,7 @@ def text(excerpt: str) -> str:
     return (_FOLDER / f"{excerpt}.sql").read_text(encoding="utf-8")
 
 
-def get(shown: str, excerpt: str, bound: Mapping[str, Any]) -> Excerpt:
+def get(shown: str, excerpt: str, bound: Mapping[str, Any]) -> RunSubset:
     """Return an excerpt of a snapshot, made unless it is kept.
 
     Args:
@@ -78,11 +78,11 @@ def get(shown: str, excerpt: str, bound: Mapping[str, Any]) -> Excerpt:
     """
     con = snapshot.connection(shown)
     with _LOCK:
-        shelf = _SHELVES.setdefault(con, Kept(_MOST_BYTES))
+        shelf = _SHELVES.setdefault(con, ByteLimitedCache(_MOST_BYTES))
     return shelf.get((excerpt, repr(sorted(bound.items()))), lambda: _made(con.cursor(), excerpt, bound))
 
 
-def _made(con: duckdb.DuckDBPyConnection, excerpt: str, bound: Mapping[str, Any]) -> Excerpt:
+def _made(con: duckdb.DuckDBPyConnection, excerpt: str, bound: Mapping[str, Any]) -> RunSubset:
     for statement in con.extract_statements(text(excerpt)):
         con.execute(statement, {name: bound[name] for name in literals.names(statement.query)})
-    return Excerpt(con)
+    return RunSubset(con)

@@ -47,7 +47,7 @@ class _Running:
 
 
 @dataclass(kw_only=True)
-class Seat:
+class BenchmarkProcess:
     """A process of one environment and its lines; `outcome` is there once it has ended."""
 
     pool: Pool

@@ -20,7 +20,7 @@ _COLUMNS = (
 )
 
 
-def said_table(entries: Iterable[Entry], runs: Collection[str]) -> Table:
+def review_table(entries: Iterable[Entry], runs: Collection[str]) -> Table:
     """Return one row per finding of these runs that somebody spoke of."""
     found = standings(entry for entry in entries if entry.subject.run_id in runs)
     return Table(title="Review notes", columns=_COLUMNS, rows=tuple(map(_row, found.values())))

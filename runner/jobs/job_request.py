@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class JobRequest:
     """A request with what people say about it."""
 
     request: Request

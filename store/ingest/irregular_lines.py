@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-def odd_row(data: bytes, ordinals: Ordinals | None) -> Row:
+def irregular_row(data: bytes, ordinals: Ordinals | None) -> Row:
     """Return what the relation `lines` says of a line; `ordinals` is needed for a foreign one only.
 
     Raises:

@@ -33,7 +33,7 @@ class Stamp(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Place:
+class SharedFolder:
     """A folder of a file system of fsspec's; names in it are relative, with slashes."""
 
     fs: Any
@@ -42,7 +42,7 @@ class Place:
     """As it was given."""
 
     @classmethod
-    def of(cls, text: str) -> Place:
+    def of(cls, text: str) -> SharedFolder:
         """Return the folder that a path or URL names; nothing is looked at.
 
         Raises:
@@ -69,9 +69,9 @@ class Place:
         protocol = self.fs.protocol
         return Path(self.root) if "file" in ((protocol,) if isinstance(protocol, str) else protocol) else None
 
-    def under(self, name: str) -> Place:
+    def under(self, name: str) -> SharedFolder:
         """Return a folder in it."""
-        return Place(self.fs, f"{self.root}/{name}", f"{self.url.rstrip('/')}/{name}")
+        return SharedFolder(self.fs, f"{self.root}/{name}", f"{self.url.rstrip('/')}/{name}")
 
     def read(self, name: str) -> bytes | None:
         """Return what a file holds; None where there is none.

@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard import access, launching, planned, run_files
 from dashboard.rows import each
 from dashboard.words import STATUS_WORDS, count, escape, missing
-from runner.jobs import again
+from runner.jobs import rerun
 from runner.jobs.bounds import LONGEST_NAME, LONGEST_TEXT
 
 if TYPE_CHECKING:
@@ -86,12 +86,12 @@ def one(view: View, cell: Cell, label: str, *, key: str, beside: Collection[str]
         beside: backends of the same model that take turns with it.
     """
     file = run_files.of(view.snapshot, cell.run_id)
-    entries = () if isinstance(file, str) else again.planned(file, [(cell.experiment_id, cell.environment)], beside)
+    entries = () if isinstance(file, str) else rerun.planned(file, [(cell.experiment_id, cell.environment)], beside)
     if isinstance(file, str) or not entries:
         why_not = file if isinstance(file, str) else "The plan of its run does not hold it."
         st.button(label, key=key, icon=":material/replay:", disabled=True, help=escape(why_not))
         return
-    launching.button(label, again.rerun(file, entries), f"again {file.run.label}"[:LONGEST_NAME], key=key, help=ALONE)
+    launching.button(label, rerun.rerun(file, entries), f"again {file.run.label}"[:LONGEST_NAME], key=key, help=ALONE)
 
 
 def _choice(view: View, run: str, cells: Sequence[Cell], key: str) -> None:
@@ -108,11 +108,11 @@ def _choice(view: View, run: str, cells: Sequence[Cell], key: str) -> None:
         help="A speedup of the new run needs its baseline there.",
     )
     wanted = [(cell.experiment_id, cell.environment) for cell in chosen]
-    entries = again.planned(file, wanted, (baseline,) if beside else ())
+    entries = rerun.planned(file, wanted, (baseline,) if beside else ())
     if not entries:
         st.caption("Choose results." if not chosen else "The plan of the run holds none of these results.")
         return
-    ask(view, again.rerun(file, entries), f"again {file.run.label}", key, ALONE)
+    ask(view, rerun.rerun(file, entries), f"again {file.run.label}", key, ALONE)
 
 
 def ask(view: View, request: RunRequest, label: str, key: str, meaning: str) -> None:

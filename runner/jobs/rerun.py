@@ -56,10 +56,10 @@ def rerun(file: RunFile, entries: Iterable[PlanEntry], processes: int | None = N
         entries: at least one.
         processes: of each experiment; None: as the run.
     """
-    return exactly(entries, kept(file.settings), RunRequest(protocol=Protocol(processes=processes)))
+    return exactly(entries, rerun_settings(file.settings), RunRequest(protocol=Protocol(processes=processes)))
 
 
-def kept(of_run: dict[str, Any]) -> dict[str, object]:
+def rerun_settings(of_run: dict[str, Any]) -> dict[str, object]:
     """Return what a run's settings have beyond the usual ones and a rerun has, too."""
     found = msgspec.convert(of_run, Settings)
     usual = Settings()
