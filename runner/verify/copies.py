@@ -92,10 +92,17 @@ class Copies:
         how = {"disturbed": disturbed, "shift": int(reseeded), "pieces": pieces, "iterations": iterations}
         return self._run(config, runtime, **how)
 
-    def double(self, pieces: int = 1, *, once: bool = False) -> Results:
-        """Run it eagerly in float64, from the same float32 weights."""
+    def double(self, pieces: int = 1, *, once: bool = False, nudged: int | None = None) -> Results:
+        """Run it eagerly in float64, from the same float32 weights.
+
+        Args:
+            pieces: one iteration, in so many parts of the batch.
+            once: one iteration.
+            nudged: the seed by which weights and inputs are changed by rounding; None: they are not.
+        """
         config = msgspec.structs.replace(self._eager_config(), dtype="float64")
-        return self._run(config, self._eager_runtime(), pieces=pieces, iterations=1 if once or pieces > 1 else None)
+        how = {"pieces": pieces, "iterations": 1 if once or pieces > 1 else None, "nudged": nudged}
+        return self._run(config, self._eager_runtime(), **how)
 
     def backend(self) -> Results:
         """Run it as the experiment's backend does."""
@@ -135,6 +142,7 @@ class Copies:
         disturbed: bool = False,
         shift: int = 0,
         pieces: int = 1,
+        nudged: int | None = None,
     ) -> Results:
         import torch
 
@@ -143,6 +151,8 @@ class Copies:
         dropout = config.test == "train" and determinism.without_dropout(workload.module)
         what = control.disturb(workload, self.load.settings.seed) if disturbed else None
         steps.cast(workload, config)
+        if nudged is not None:
+            control.nudge(workload, nudged)
         runtime.place(workload)
         step = backend.compile(steps.make_step(workload, config, runtime.device), config)
         count = iterations or self.size.iterations

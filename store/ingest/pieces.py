@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from store.ingest.discover import Source
 
 
-MOST_REJECTED = 100_000
+MOST_REJECTED = 10_000
 """Lines of a file of another tool: each costs memory, and a small packed file has any number of them."""
 
 

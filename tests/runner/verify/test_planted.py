@@ -47,6 +47,18 @@ class Chaotic(Two):
         return first, chaos
 
 
+class Kinked(Two):
+    """Behind the second layer is a ReLU whose inputs are zero but for roundings: its gradient is there by chance."""
+
+    edge = None
+
+    def forward(self, values):
+        first, second = super().forward(values)
+        if Kinked.edge is None:  # of the first copy, for all of them
+            Kinked.edge = second.detach() * (1 - 5e-7)
+        return first, second + torch.relu(second - Kinked.edge.to(second))
+
+
 class Interpreter(torch.fx.Interpreter):
     """Runs a graph, with a plant in the results of its linear layers, or of all of it."""
 
@@ -220,3 +232,21 @@ def test_what_eager_computes_as_noise_is_not_judged(planted, test):
         assert (
             planted(test, lambda right, layer, *_: right * 1.05 if layer == 0 else right, make=Chaotic).code == "FAIL"
         )
+
+
+def test_a_gradient_that_a_rounding_turns_over_is_not_judged(planted):
+    """The layer is off by a millionth, as another order of additions makes it, and the gradient by its own size."""
+    Kinked.edge = None
+    found = planted("train", lambda right, layer, *_: right * (1 - 1e-6) if layer == 1 else right, make=Kinked)
+    assert found.code == "PASS"
+    assert {each.partition(":")[0] for each in found.unjudged} >= {"grad.second.weight"}
+    assert any("rounded otherwise" in each for each in found.unjudged)
+
+
+def test_a_gradient_further_off_than_roundings_turn_it_is_wrong(planted):
+    Kinked.edge = None
+
+    def plant(gradients):
+        return [None if each is None else 10 * each for each in gradients]
+
+    assert planted("train", gradients=plant, make=Kinked).code == "FAIL"
