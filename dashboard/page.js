@@ -30,11 +30,13 @@
   }, true);
 
   // The name that somebody types is kept for a year, in this browser only.
-  addEventListener("change", (event) => {
+  const keep = (event) => {
     if (!["Your name", "Launch as"].includes(event.target.getAttribute?.("aria-label"))) return;
     const name = encodeURIComponent(event.target.value.trim());
     document.cookie = `xlabench_name=${name}; path=/; max-age=${name ? 31536000 : 0}; SameSite=Strict`;
-  }, true);
+  };
+  addEventListener("change", keep, true);
+  addEventListener("keydown", (event) => { if (event.key === "Enter") keep(event); }, true);
 
   // Ctrl+K opens a box: type at once.
   addEventListener("keydown", (event) => {

@@ -127,7 +127,7 @@ def test_what_would_be_refused_says_why_and_what_to_do(planted, sentence):
             "cannot get a higher priority than other programs: allow the user a higher priority",
         ),
         ({"state": state(governor="powersave")}, "governor is powersave: set it to `performance`"),
-        ({"state": state(steal_share=0.02)}, "other virtual machines took 2.0% of the CPUs' time: measure on a host"),
+        ({"state": state(steal_share=0.02)}, "2.0% of the CPUs' time: measure on a dedicated host"),
         ({"state": state(throttle_events=3)}, "slowed down 3 times for heat: improve the cooling"),
         ({"disks": disk(GIB)}, "has 1,024 MiB free: free some"),
         (

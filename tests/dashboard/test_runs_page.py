@@ -39,7 +39,7 @@ def test_doubts_of_every_process_are_listed_and_counted_once(monkeypatch, store)
     assert "**other programs were busy**: 1 of 1 result" in text(at)
     findings, warnings = tables(at)[2:4]
     assert list(findings["processes_n"]) == [2]
-    assert findings["next_step"].iloc[0].startswith("end what else runs")
+    assert findings["next_step"].iloc[0].startswith("stop the other programs")
     assert list(warnings["warning"]) == ["<script>alert(1)</script> was slow"]
 
 

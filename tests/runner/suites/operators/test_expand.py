@@ -214,7 +214,7 @@ def test_a_macro_that_makes_no_sense_names_its_field(config_file, what):
         ('{"torch.mm": {"config": []}}', "torch.mm: Object missing required field `input_data_generator`"),
         ('{"torch.mm": {"input_data_generator": "x", "config": []}}', "there is no data generator 'x'"),
         ('{"torch.mm": {"input_data_generator": "x", "config": [{"build": 3}]}}', "config 0: build: Expected"),
-        ("{", "it is no JSON"),
+        ("{", "it is not valid JSON"),
     ],
 )
 def test_a_file_of_another_form_says_what_it_lacks(text, expected):
