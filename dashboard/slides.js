@@ -129,11 +129,14 @@
     const box = chart.getBoundingClientRect();
     bar.style.cssText = `display: flex; color: ${getComputedStyle(chart).color}; top: ${box.top + scrollY + 4}px; right: ${innerWidth - box.right}px`;
   };
-  addEventListener("pointerover", (event) => {
+  const over = (event) => {
     const chart = event.target.closest?.(CHART);
     if (chart?.querySelector("svg")) show(chart);
     else if (bar && !event.target.closest?.("#xl-slide")) bar.style.display = "none";
-  });
+  };
+  addEventListener("pointerover", over);
+  // Scrolling hides the bar: what moves on within the same chart enters nothing.
+  addEventListener("pointermove", (event) => { if (bar?.style.display === "none") over(event); });
   addEventListener("scroll", () => { if (bar) bar.style.display = "none"; }, true);
   addEventListener("click", (event) => {
     if (event.target.closest?.(".xl-deck")) save(new Blob([deck()], { type: "text/html" }), "html");

@@ -24,6 +24,8 @@ def test_a_chart_is_saved_as_a_slide_and_the_page_as_a_deck(page, review_url, tm
     chart.locator("svg").wait_for()
     verdict = page.locator("h4").first.inner_text()
     chart.hover()
+    page.wait_for_timeout(200)  # the scrolling to the chart, which hides the bar, is over
+    chart.hover(position={"x": 40, "y": 40})
     for form in ("PNG", "SVG"):
         _saved(page, page.locator("#xl-slide").get_by_role("button", name=form), tmp_path / form)
     assert Image.open(tmp_path / "PNG").size == (3200, 1800)
