@@ -12,6 +12,7 @@ BEFORE_RESULTS = (
 
 VIEWS = (
     *BEFORE_RESULTS,
+    "later_check",
     "results",
     "epochs",
     "history",
@@ -70,5 +71,6 @@ SCALARS = (
     "operator_key",
     "profile_share",
     "fallback_totals",
+    "later_check",
 )
 """Macros that give a value and no rows."""

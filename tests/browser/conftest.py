@@ -15,7 +15,9 @@ import harness  # noqa: E402 - it lies beside this file, and tests are no packag
 
 
 def pytest_collection_modifyitems(items):
-    absent = pytest.mark.skip(reason="chromium is not installed: apt-get install chromium")
+    absent = pytest.mark.skip(
+        reason="chromium is not installed: `make test` as root installs it, else use your package manager"
+    )
     for item in items:
         if HERE in Path(item.path).parents:
             item.add_marker(pytest.mark.browser)
