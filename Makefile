@@ -24,7 +24,7 @@ FAULTS = $(addprefix tests/faults/test_,hostile_input.py damaged_store.py proper
 TOLD_PYTEST = XLABENCH_FAULTS=$(TOLD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run smoke report serve test test-all test-fast lint format bench docs screenshots faults faults-jobs faults-others trust clean
+.PHONY: help setup run demo smoke report serve test test-all test-fast lint format bench docs screenshots faults faults-jobs faults-others trust clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -67,15 +67,16 @@ format: $(READY) ## put the sources into their form
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: $(READY) ## the benchmarks under tests/performance: minutes
-	@for each in tests/performance/overhead.py tests/performance/start.py tests/performance/jobs.py tests/performance/ingest.py; do $(BIN)/python $$each || exit 1; done
-	@$(BIN)/python tests/performance/queries.py --home $(HOME_DIR)/bench
-	@$(BIN)/python tests/performance/pages.py --home $(HOME_DIR)/pages
+demo: $(READY) ## open the dashboard over a real history that comes with the sources; nothing is measured
+	@$(BIN)/python tools/demo.py show $(HOME_DIR)/demo
+
+bench: $(READY) ## the benchmarks beside their references; writes docs/benchmarks.md: more than half an hour
+	@$(BIN)/python tools/benchmarks.py --home $(HOME_DIR)
 
 docs: $(READY) ## docs/schema.md from the database, docs/definitions.md from the metric registry
 	@$(BIN)/python tools/documents.py
 
-screenshots: $(READY) ## docs/images: every page over the runs in tests/data/review and operators
+screenshots: $(READY) ## docs/images: every page over the runs of the demo
 	@$(BIN)/python tests/browser/screenshots.py
 
 faults: $(READY) ## bad files, damaged stores, bombs, clocks, and kills of everything that runs; writes docs/reliability.md: an hour

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from store.state.jobs import Job
 
 _FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip")
-NAMELESS = "Say who you are first: what is launched is kept with a name."
+NAMELESS = "Enter your name first. It is stored with each job you launch."
 
 
 def job_queue() -> JobQueue:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from dashboard import access, data, empty, filters, following, links, login, snapshot, watch
+from dashboard import access, data, empty, filters, following, labels, links, login, snapshot, watch
 from dashboard.pages import PAGES, PageSpec
 from dashboard.screens import reported
 from dashboard.view import View
@@ -72,9 +72,10 @@ def _view(shown: str) -> list[View]:
     known = data.runs(shown)
     if known.empty:
         return []
-    selection = filters.sidebar(data.choices(shown))
+    choices = data.choices(shown, labels.box(data.labels(shown)))
+    selection = filters.sidebar(choices)
     watch.last_ingest(known)
-    return [View.of(shown, known, selection, data.choices(shown).newest)]
+    return [View.of(shown, known, selection, choices)]
 
 
 main()

@@ -5,6 +5,7 @@ Values reach SQL only as bound parameters; a statement with its values written o
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,14 +82,36 @@ def runs(shown: str) -> pd.DataFrame:
     return query.runs(snapshot.connection(shown))
 
 
+def labels(shown: str) -> tuple[str, ...]:
+    """Return the labels of runs, from that of the newest run on."""
+    return tuple(runs(shown)["run_label"].dropna().unique())
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def choices(shown: str, label: str | None = None) -> Choices:
+    """Return what the filters offer; the boxes of runs offer those of a label."""
+    every = runs(shown)
+    known = every[every["run_label"] == label] if label in labels(shown) else every
+    texts = _named_runs(every)
+    newest = newest_run(known)
+    values, devices = _values(shown)
+    return Choices(
+        runs=tuple(texts.items()),
+        listed=tuple(texts[run_id] for run_id in known["run_id"]),
+        values=values,
+        devices=devices,
+        newest=newest,
+        reruns_n=known["run_id"].tolist().index(newest),
+    )
+
+
 @st.cache_data(max_entries=8, show_spinner=False)
-def choices(shown: str) -> Choices:
-    """Return what the filters offer."""
+def _values(shown: str) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+    """Return the values of each filter, and the devices."""
     con = snapshot.connection(shown)
     facets = query.facets(con)
     values = {name: tuple(facets.loc[facets["facet"] == name, "value"]) for name in FILTER_WORDS}
-    devices = query.select(con, sql("devices"))["device"]
-    return Choices(runs=_named_runs(runs(shown)), values=values, devices=tuple(devices), newest=newest_run(runs(shown)))
+    return values, tuple(query.select(con, sql("devices"))["device"])
 
 
 def newest_run(known: pd.DataFrame) -> str:
@@ -248,9 +271,8 @@ def _read(name: str) -> str:
     return (path.read_text(encoding="utf-8") if path.is_file() else query.marked(name)).rstrip()
 
 
-def _named_runs(known: pd.DataFrame) -> tuple[tuple[str, str], ...]:
-    texts: dict[str, str] = {}
-    for row in each(known):
-        text = run_text(str(row.run_id), row.run_label, row.run_started)
-        texts[text if text not in texts else f"{text} {row.run_id}"] = str(row.run_id)
-    return tuple((run_id, text) for text, run_id in texts.items())
+def _named_runs(known: pd.DataFrame) -> dict[str, str]:
+    """Return the text of each run; two runs whose ids begin alike are told apart by the whole ids."""
+    texts = {str(row.run_id): run_text(row) for row in each(known)}
+    several = Counter(texts.values())
+    return {run_id: text if several[text] == 1 else f"{text} {run_id}" for run_id, text in texts.items()}

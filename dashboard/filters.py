@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from dashboard import pending_values
 from dashboard.selection import FILTER_WORDS, ONLY, RULES, Point, Rule, Selection
-from dashboard.words import escape, when
+from dashboard.words import count, escape, missing, when
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +31,8 @@ _RUN_BOXES = {"run": (NEWEST,), "baseline_run": tuple(POINTS)}
 _SINGLE = (*_RUN_BOXES, "baseline", "baseline_accelerator", "rule")
 """URL parameters of one value."""
 _LONGEST_SHOWN = 60
+_BETWEEN = " · "
+"""Stands between the parts of the text of a run."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,16 @@ class Choices:
 
     runs: tuple[tuple[str, str], ...]
     """(run_id, text) from the newest on."""
+    listed: tuple[str, ...]
+    """The runs that the boxes offer, as texts: those of the chosen label."""
     values: Mapping[str, tuple[str, ...]]
     """URL parameter of a filter → its values."""
     devices: tuple[str, ...]
     """Accelerators, then models of them."""
     newest: str
-    """The newest run that is no mere rerun of a few cells."""
+    """The newest run of the chosen label that is no mere rerun of a few cells."""
+    reruns_n: int
+    """Newer runs of the label, which are."""
 
     @property
     def baselines(self) -> tuple[str, ...]:
@@ -54,9 +60,12 @@ class Choices:
         return tuple(dict.fromkeys([*preferred, *backends]))
 
 
-def run_text(run_id: str, label: str | None, started: object) -> str:
-    """Return the text that names a run in the list and in the URL."""
-    return f"{label or 'unnamed'} · {when(started)} · {run_id[:8]}"  # type: ignore[arg-type]
+def run_text(run: Any) -> str:
+    """Return the text that names a run, a row of view `runs`, in the list and in the URL; its id's start ends it."""
+    torch = f"torch {run.torch}" if run.torch and not missing(run.torch) else "torch unknown"
+    done = run.planned_n - run.not_run_n
+    extent = count(run.planned_n, "result") if run.complete else f"{done} of {run.planned_n} so far"
+    return _BETWEEN.join((run.run_label or "unnamed", when(run.run_started), torch, extent, str(run.run_id)[:8]))
 
 
 def sidebar(choices: Choices) -> Selection:
@@ -103,13 +112,17 @@ def choose_baseline(backend: str) -> None:
 
 
 def resolve_run(text: str | None, choices: Choices) -> str | None:
-    """Return the run_id that a text names: the newest, a listed text, an id or the start of one id."""
+    """Return the run_id that a text names: the newest, a listed text, an id or the start of one id.
+
+    A text of an earlier time, when fewer of the run's results were there, is known by the start of the id at its end.
+    """
     if not text or point_of(text):
         return None
     if text == NEWEST:
         return choices.newest
     exact = [run_id for run_id, shown in choices.runs if text in (run_id, shown)]
-    begun = exact or [run_id for run_id, _ in choices.runs if run_id.startswith(text)]
+    start = text.rpartition(_BETWEEN)[2]
+    begun = exact or [run_id for run_id, _ in choices.runs if start and run_id.startswith(start)]
     return begun[0] if len(begun) == 1 or exact else None
 
 
@@ -130,6 +143,12 @@ def notice(selection: Selection) -> None:
     if unknown:
         words = ", ".join(f"**{escape(name)}** = “{escape(value[:_LONGEST_SHOWN])}”" for name, value in unknown)
         st.warning(f"Ignored, because the store has no such value: {words}.", icon=":material/link_off:")
+
+
+def ignore(name: str, value: str) -> None:
+    """Have the notice say that the store does not know a value of the link."""
+    unknown, _ = st.session_state.get(_NOTICE, ((), None))
+    st.session_state[_NOTICE] = ((*unknown, (name, value)), None)
 
 
 def _baseline_boxes(choices: Choices) -> None:
@@ -190,12 +209,12 @@ def _run_box(label: str, key: str, choices: Choices, help_text: str) -> str | No
     The box would show a link's or a reader's own words for ever: it is drawn again with those of the list.
     """
     pending_values.take(key)
-    listed = dict(choices.runs[:RUNS_LISTED])
-    if st.session_state.get(key) in listed:
-        st.session_state[key] = listed[st.session_state[key]]
+    texts = dict(choices.runs)
+    if st.session_state.get(key) in texts:
+        st.session_state[key] = texts[st.session_state[key]]
     text = st.selectbox(
         label,
-        (*_RUN_BOXES[key], *listed.values()),
+        (*_RUN_BOXES[key], *choices.listed[:RUNS_LISTED]),
         key=key,
         bind="query-params",
         persist_state="session",
@@ -218,7 +237,7 @@ def _worded_run(text: str, key: str, choices: Choices) -> str | None:
     if text in words:
         return words[text]
     run_id = resolve_run(text, choices)
-    return dict(choices.runs[:RUNS_LISTED]).get(run_id, run_id) if run_id else None
+    return dict(choices.runs).get(run_id, run_id) if run_id else None
 
 
 def _filter(name: str, word: str, values: tuple[str, ...]) -> None:
@@ -232,7 +251,7 @@ def _read_link(choices: Choices) -> None:
     if _SEEN in st.session_state:
         return
     st.session_state[_SEEN] = True
-    unknown: list[tuple[str, str]] = []
+    unknown: list[tuple[str, str]] = [*st.session_state.get(_NOTICE, ((), None))[0]]
     for name, known in {**choices.values, "only": ONLY}.items():
         unknown += [(name, value) for value in st.query_params.get_all(name) if value and value not in known]
     for name, worded in _worded(choices).items():

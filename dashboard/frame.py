@@ -37,7 +37,7 @@ def head(title: str, view: View, answers: Sequence[str], results: int, *, baseli
         st.markdown(f"#### {answers[0]}")
     listed = [f"- {answer}" for answer in answers[1:ANSWERS_SHOWN]]
     if len(answers) > ANSWERS_SHOWN:
-        listed.append(f"- and {count(len(answers) - ANSWERS_SHOWN, 'more series', 'more series')} {more}")
+        listed.append(f"- {count(len(answers) - ANSWERS_SHOWN, 'more series', 'more series')} {more}")
     if listed:
         with st.container(key="answers"):
             st.markdown("\n".join(listed))

@@ -1,4 +1,4 @@
-"""What pages do with jobs: submit, cancel, retry, and say what came of it; each goes through the desk."""
+"""What pages do with jobs: submit, cancel, retry, and say what came of it; each goes through the queue."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dashboard import access, links
-from dashboard.words import error_text, escape
+from dashboard.jobs import moment
+from dashboard.words import error_text, escape, when
 from runner.errors import RunnerError
+from runner.jobs import recurring
 from runner.jobs.job_request import JobRequest
 from runner.jobs.queue import is_over
 from runner.jobs.request import encode
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from runner.jobs.request import Request
     from store.state.jobs import Job
+    from store.state.schedules import Schedule
 
 _MINE = "_my_jobs"
 _SAID = "_launch_said"
@@ -38,6 +41,27 @@ def submit(request: Request, label: str, why: str, key: str) -> None:
     """
     wish = JobRequest(request=request, label=label, why=why, key=key)
     _do("Queued", lambda: access.job_queue().submit(wish))
+
+
+def schedule(request: Request, label: str, cron: str, late_after_h: float) -> None:
+    """Have a request measured whenever an expression says. For a callback."""
+    wish = JobRequest(request=request, label=label)
+    _say(lambda: _next_time(recurring.add(access.job_queue(), cron, wish, 3600 * late_after_h)))
+
+
+def reschedule(name: str, cron: str, late_after_h: float) -> None:
+    """Give a recurring run another time. For a callback."""
+    _say(lambda: _next_time(recurring.change(access.job_queue(), name, cron, 3600 * late_after_h)))
+
+
+def unschedule(name: str) -> None:
+    """End a recurring run. For a callback."""
+
+    def end() -> str:
+        recurring.remove(access.job_queue(), name)
+        return f"Removed the recurring run {name}; its results stay"
+
+    _say(end)
 
 
 def cancel(job_id: int) -> None:
@@ -116,17 +140,27 @@ def show_last_action() -> None:
 
 
 def _do(word: str, act: Callable[[], Job]) -> None:
-    try:
+    def done() -> str:
         job = act()
+        others = (each for each in st.session_state.get(_MINE, ()) if each != job.job_id)
+        st.session_state[_MINE] = [*others, job.job_id]
+        return f"{word}: job {job.job_id}, {job.label}"
+
+    _say(done)
+
+
+def _say(act: Callable[[], str]) -> None:
+    """Do something, and keep for the page what came of it."""
+    try:
+        said = (True, act())
     except (RunnerError, StoreError) as error:
         said = (False, str(error))
-    else:
-        said = (True, f"{word}: job {job.job_id}, {job.label}")
-        st.session_state[_MINE] = [
-            *(each for each in st.session_state.get(_MINE, ()) if each != job.job_id),
-            job.job_id,
-        ]
     st.session_state[_SAID] = [*st.session_state.get(_SAID, ()), said]
+
+
+def _next_time(made: Schedule) -> str:
+    queue = access.job_queue()
+    return f"Recurring run {made.name}: next at {when(moment(recurring.due_after(made.cron, queue.clock())))}"
 
 
 def _alike(request: Request) -> tuple[Job | None, int]:

@@ -26,7 +26,7 @@ VERIFICATION: dict[str, Meaning] = {
     ),
     "FAIL": Meaning(
         "The results differ from eager's by more than the tolerance.",
-        "Take no speedup from this result. Look at the first tensor that failed and at the errors below: far above "
+        "Do not use this speedup. Look at the first tensor that failed and at the errors below: far above "
         "eager's own error is a wrong program, near it a tolerance that is too strict.",
     ),
     "NONDETERMINISTIC_EAGER_RUN": Meaning(

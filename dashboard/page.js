@@ -38,6 +38,15 @@
   addEventListener("change", keep, true);
   addEventListener("keydown", (event) => { if (event.key === "Enter") keep(event); }, true);
 
+  // The label that the boxes of runs begin with is kept for a year, too.
+  addEventListener("click", (event) => {
+    const button = event.target.closest?.(".xl-pin");
+    if (!button) return;
+    document.cookie = `xlabench_label=${button.dataset.label}; path=/; max-age=31536000; SameSite=Strict`;
+    button.textContent = "Pinned in this browser";
+    button.disabled = true;
+  }, true);
+
   // Ctrl+K opens a box: type at once.
   addEventListener("keydown", (event) => {
     if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "k") return;

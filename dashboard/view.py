@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from dashboard.filters import Choices
     from dashboard.selection import Selection
 
 
@@ -30,14 +31,14 @@ class View:
     """Baseline in words: `inductor, same run`."""
 
     @classmethod
-    def of(cls, snapshot: str, runs: pd.DataFrame, selection: Selection, newest: str) -> View:
-        """Look the selected runs up in view `runs`, which is sorted from the newest on; `newest` is no mere rerun."""
+    def of(cls, snapshot: str, runs: pd.DataFrame, selection: Selection, choices: Choices) -> View:
+        """Look the selected runs up in view `runs`; `choices` says which run is the newest."""
         return cls(
             snapshot=snapshot,
             selection=selection,
             run=_row(runs, selection.run_id),
-            newest=newest == selection.run_id,
-            reruns_n=runs["run_id"].tolist().index(newest) if newest == selection.run_id else 0,
+            newest=choices.newest == selection.run_id,
+            reruns_n=choices.reruns_n if choices.newest == selection.run_id else 0,
             baseline_text=f"{selection.baseline}, {_baseline_run(runs, selection)}",
         )
 

@@ -80,7 +80,7 @@ def try_it(place: Path, scratch: Path) -> None:
     command = str(place / "bin" / "xlabench")
     assert VERSION in done(command, "--version")
     assert "inductor" in done(command, "plan", "--suite-name", "dummy")
-    done(command, "ingest", str(ROOT / "tests" / "data" / "showcase"))
+    done(command, "ingest", str(ROOT / "demo" / "runs" / "nightly-12"))
     assert "resnet18" in done(command, "report")
     assert done(str(place / "bin" / "python"), "-c", FIRST_PAGE).strip() == "Overview"
 

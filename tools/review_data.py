@@ -20,7 +20,7 @@ PLATFORM = "Linux"
 _NUMBERS_KEPT = (int, float)
 _RULES = (
     (re.compile(r"[^\s\"'=,:()]*/site-packages/"), "site-packages/"),
-    (re.compile(r"/\w+/(?:xlabench-\w+|torchinductor_\w+)"), "/scratch"),
+    (re.compile(r"/\w+/(?:xlabench-\w+|torchinductor_\w+|tmp\w+)"), "/scratch"),
     (re.compile(r"[^\s\"'=,:()]*/lib/(python3\.\d+)/"), r"\1/"),
 )
 _LEFT = re.compile(r"/(?:home|root|tmp|work|Users|private|mnt|data)/[^\s\"']*")

@@ -66,7 +66,7 @@ def _is_refusal(scope: Scope, status: int) -> bool:
 
 
 def _closed() -> PlainTextResponse:
-    return PlainTextResponse("This server takes questions only.", 405, {"Allow": ", ".join(_ASKING)})
+    return PlainTextResponse("Read-only: this server accepts GET requests only.", 405, {"Allow": ", ".join(_ASKING)})
 
 
 def _is_costly(scope: Scope) -> bool:

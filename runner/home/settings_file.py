@@ -1,4 +1,4 @@
-"""`xlabench.toml` of a home: environments, limits, roles, notices, models. A flag or a variable has the last word."""
+"""`xlabench.toml`: environments, limits, roles, notices, models, dashboard. Flags and variables override it."""
 
 from __future__ import annotations
 
@@ -31,6 +31,13 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     artifact_limit: int | str | None = None
 
 
+class Dashboard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the pages begin with."""
+
+    label: str | None = None
+    """Label of the runs that are offered first; a browser may pin another one."""
+
+
 class SettingsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The sections of `xlabench.toml`; all may be missing."""
 
@@ -40,6 +47,7 @@ class SettingsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     jobs: JobLimits = JobLimits()
     roles: Roles = Roles()
     notices: Notices = Notices()
+    dashboard: Dashboard = Dashboard()
     models: dict[str, ServerModel] = {}
     """Sources that jobs may name; what is not listed here no job can have executed."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+import msgspec
 from cronsim import CronSim, CronSimError
 
 from runner.errors import RunnerError
@@ -47,8 +48,7 @@ def add(desk: JobQueue, cron: str, wish: JobRequest, late_after_s: float) -> Sch
     try:
         desk.checked(wish, file)
         due_before(cron, desk.clock())
-        if not 0 < late_after_s <= _LONGEST_LATE_S:
-            raise check.BadRequest(f"--late-after must be at most {_LONGEST_LATE_S:g} s, not {late_after_s:g}.")
+        _check_late(late_after_s)
     except RunnerError as error:
         raise desk.refuse("schedule", None, str(error)) from None
     with opened(desk.state) as con:
@@ -58,6 +58,31 @@ def add(desk: JobQueue, cron: str, wish: JobRequest, late_after_s: float) -> Sch
             desk.act(con, None, "schedule", f"{written.name}: {cron}")
     if written is None:
         raise desk.refuse("schedule", None, f"A recurring run {schedule.name} already exists; remove it first.")
+    return written
+
+
+def change(desk: JobQueue, name: str, cron: str, late_after_s: float) -> Schedule:
+    """Give a recurring run another time; what it measures stays, and it counts from the next time on.
+
+    Raises:
+        Refused: the person may not, the expression cannot be, or there is none of this name.
+    """
+    desk.allowed("schedule", None)
+    try:
+        due_before(cron, desk.clock())
+        _check_late(late_after_s)
+    except RunnerError as error:
+        raise desk.refuse("schedule", None, str(error)) from None
+    with opened(desk.state) as con:
+        before = next((each for each in schedules.active(con) if each.name == name), None)
+        if before is not None:
+            schedules.remove(con, name, desk.clock())
+            who = {"who": desk.person.name, "verified": desk.person.verified, "created_at": desk.clock()}
+            changed = msgspec.structs.replace(before, schedule_id=0, cron=cron, late_after_s=late_after_s, **who)
+            written = schedules.add(con, changed)
+            desk.act(con, None, "schedule", f"{name}: {cron}, before: {before.cron}")
+    if before is None:
+        raise desk.refuse("schedule", None, f"There is no recurring run {name}.")
     return written
 
 
@@ -76,6 +101,11 @@ def remove(desk: JobQueue, name: str) -> None:
         raise desk.refuse(
             "unschedule", None, f"There is no recurring run {name}. Run `xlabench schedule list` to see all."
         )
+
+
+def _check_late(late_after_s: float) -> None:
+    if not 0 < late_after_s <= _LONGEST_LATE_S:
+        raise check.BadRequest(f"--late-after must be at most {_LONGEST_LATE_S:g} s, not {late_after_s:g}.")
 
 
 def due_before(cron: str, now: float) -> float:

@@ -48,6 +48,9 @@ EFFECTIVE_PREFIXES = (
     "TORCH_COMPILE",
     "CUDA_VIS",
     "JAX_",
+    "ATEN_",
+    "ONEDNN_",
+    "DNNL_",
 )
 
 

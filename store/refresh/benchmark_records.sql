@@ -1,4 +1,4 @@
--- Grain: one row per record of a stale run that counts: no calibration, no hidden twin. Only what chooses among records
+-- Grain: one row per record of a stale run that counts: no calibration, no A/A control. Only what chooses among records
 -- stands here; the last step joins the rest, so that sorting moves few columns.
 -- Of several foreign records of one experiment in one run the last in its file counts, as the peer's aggregator has it;
 -- `equals_n` says how many there are.

@@ -1,8 +1,9 @@
-"""Pictures of every page over measured runs of tests/data: `python tests/browser/screenshots.py [OUTDIR]`."""
+"""Pictures of every page over the runs of the demo: `python tests/browser/screenshots.py [OUTDIR]`."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,21 +18,28 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 IMAGES = ROOT / "docs" / "images"
-DATA = ROOT / "tests" / "data"
-MANY = (DATA / "review", DATA / "operators")
-FEW = (DATA / "showcase",)
-"""Models that readers know, verified: the smoke plan, thrice."""
-KNOWN = "run=8d1c9d4b-9a50-4492-a202-99c6a91d6385"
-"""On a quiet machine, three processes each."""
+RUNS = ROOT / "demo" / "runs"
+
+
+def _id(folder: str) -> str:
+    """Return the id of a run of the demo."""
+    run_id: str = json.loads((RUNS / folder / "run.json").read_text())["run"]["run_id"]
+    return run_id
+
+
 SHOWN = {
-    **dict.fromkeys(("/", "/speedup", "/compile-time", "/runs"), KNOWN),
-    "/trends": f"{KNOWN}&suite=timm_models",
-    "/fallback-ops": "run=e065a9cb-9d6c-4852-956d-b8d1b4592a62",
-    "/operators": "run=8f5cbf5e-cdf2-4dbc-9493-ba33a5b3f5ab",
-    "/compare": "a=46cd25f5-818b-4138-ab42-612be2fabda1&b=45032836-1642-4ad1-b5fb-06b1800d327d",
-    "/model": f"{KNOWN}&suite=timm_models&model=resnet18&test=eval",
+    "/": {"run": "nightly-12"},
+    "/speedup": {"run": "nightly-12"},
+    "/compile-time": {"run": "nightly-12"},
+    "/runs": {"run": "nightly-12"},
+    "/trends": {"run": "nightly-12"},
+    "/fallback-ops": {"run": "fallbacks"},
+    "/operators": {"run": "operators"},
+    "/compare": {"a": "nightly-05", "b": "nightly-06"},
+    "/model": {"run": "own-model"},
 }
-"""Path of a page → the run of the data set that has most to show there."""
+"""Path of a page → parameters, and the run of the demo that has most to show there."""
+MORE = {"/model": "&model=mymodel.py:SpatialTransformer", "/trends": "&suite=timm_models"}
 LONGEST_PX = 4000
 PAINT_MS = 1500
 COLOURS = 256
@@ -61,18 +69,19 @@ def main() -> None:
     args = parser.parse_args()
     args.outdir.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
-        for number, runs in enumerate([()] if args.store else [FEW, MANY]):
-            store = args.store or Path(scratch) / str(number)
-            if runs:
-                ingest(runs, store)
-            paths = [
-                path for path in args.only or PATHS if args.store or (KNOWN in SHOWN.get(path, "")) == (runs is FEW)
-            ]
-            with running_server(store) as url, running_browser() as browser:
-                for path in paths:
-                    query = args.query or ("" if args.store else SHOWN.get(path, ""))
-                    for size in SIZES:
-                        shoot(browser, f"{url}{path}?{query}", PATHS[path], size, args.outdir, whole=args.whole)
+        store = args.store or Path(scratch)
+        if not args.store:
+            ingest([RUNS], store)
+        with running_server(store) as url, running_browser() as browser:
+            for path in args.only or PATHS:
+                query = args.query or ("" if args.store else _query(path))
+                for size in SIZES:
+                    shoot(browser, f"{url}{path}?{query}", PATHS[path], size, args.outdir, whole=args.whole)
+
+
+def _query(path: str) -> str:
+    """Return the parameters of a page."""
+    return "&".join(f"{name}={_id(run)}" for name, run in SHOWN.get(path, {}).items()) + MORE.get(path, "")
 
 
 def shoot(browser: Browser, url: str, title: str, size: Size, outdir: Path, *, whole: bool) -> None:

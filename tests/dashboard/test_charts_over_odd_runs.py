@@ -12,7 +12,7 @@ CHARTS = [
     ("compile-time", {"measure": ["Graphs"]}),
     ("compile-time", {"chart": ["First blocks"]}),
     ("compile-time", {"chart": ["Break-even"]}),
-    ("fallback-ops", {"ranking": ["Models it alone blocks"]}),
+    ("fallback-ops", {"ranking": ["Models blocked only by this op"]}),
 ]
 ONE = {"model": ["resnet18"], "test": ["eval"]}
 every_chart = pytest.mark.parametrize(("page", "choice"), CHARTS)

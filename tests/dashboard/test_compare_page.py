@@ -21,7 +21,7 @@ from tests.dashboard.opened import click_twice, open_page, tables, text
 from tests.store import weekly_runs
 from tests.store.weekly_runs import BETWEEN, HOSTILE, LAST, NOW
 
-LISTED = "nightly · 2025-10-09 08:53 UTC · last-run"
+LISTED = "nightly · 2025-10-09 08:53 UTC · torch 2.8.0 · 48 results · last-run"
 """The first run as the box has it: a test that clicks on needs a value of the list."""
 
 
@@ -60,8 +60,8 @@ def shown(weeks, tmp_path_factory):
 
 def test_a_side_that_a_link_gives_by_id_stands_there_as_the_list_names_it(opened):
     at = opened(a=LAST, b=BETWEEN)
-    between = "nightly · 2025-10-13 08:53 UTC · mid-run-"
-    assert [at.selectbox(key=key).value for key in ("a", "b")] == [LISTED, between]
+    assert at.selectbox(key="a").value == LISTED
+    assert at.selectbox(key="b").value.startswith("nightly · 2025-10-13 08:53 UTC · torch 2.")
 
 
 def test_the_answer_comes_first_with_what_is_sure(shown):

@@ -89,7 +89,7 @@ def test_ops_can_be_ranked_by_the_models_that_they_alone_block(monkeypatch, fact
 
     store = stored(records)
     assert tables(open_page(monkeypatch, store, "fallback-ops"))[0]["op"].iloc[0] == "sort"
-    at = open_page(monkeypatch, store, "fallback-ops", ranking=["Models it alone blocks"])
+    at = open_page(monkeypatch, store, "fallback-ops", ranking=["Models blocked only by this op"])
     first = tables(at)[0].iloc[0]
     assert (first["op"], first["blocked_n"], first["blocked_models"]) == ("nonzero", 2, "b, c")
     assert "Lowering **nonzero** alone would leave 2 models without fallback: b, c" in text(at)

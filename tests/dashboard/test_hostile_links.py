@@ -37,11 +37,12 @@ NAMES = {
         "show",
     ),
     *("result", "part", "file", "kind", "process", "find", "timeline", "op", "operator", "chart", "measure", "colour"),
-    *("ranking", "order", "series_a", "series_b", "rate", "label", "last", "of_model", "number"),
+    *("ranking", "order", "series_a", "series_b", "rate", "label", "labelled", "last", "of_model", "number"),
 }
 """Every parameter of an address that a page reads, and one that none does."""
 COMPUTED = {
     "filters.py": {"key", "name"},
+    "labels.py": {"_KEY"},
     "screens/choosing.py": {"key"},
     "screens/compare/named.py": {"KEY"},
     "screens/compare/sides.py": {"name"},

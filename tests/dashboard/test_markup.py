@@ -33,6 +33,7 @@ OURS = {
     "dashboard/links.py": ["label"],
     "dashboard/login.py": ["title"],
     "dashboard/planned.py": ["found.lacking", "found.missing_suites"],
+    "dashboard/recurring.py": ["label"],
     "dashboard/screens/choosing.py": ["label", "why_not"],
     "dashboard/screens/compare/confirm.py": ["label"],
     "dashboard/screens/compare/other_findings.py": ["found.versions.rows", "title"],

@@ -165,7 +165,11 @@ def test_the_latest_baseline_may_be_newer_than_the_shown_run(monkeypatch, demo):
 
 
 def test_run_of_the_url_is_shown(monkeypatch, demo):
-    for given in ("11111111-aaaa", "11111111", "nightly · 2025-10-09 08:53 UTC · 11111111"):
+    for given in (
+        "11111111-aaaa",
+        "11111111",
+        "nightly · 2025-10-09 08:53 UTC · torch 2.9.1 · 46 of 48 so far · 11111111",
+    ):
         assert "2025-10-09 08:53 UTC" in text(open_page(monkeypatch, demo, run=[given])), given
 
 
@@ -188,7 +192,7 @@ def test_the_boxes_of_runs_show_the_run_that_is_shown(monkeypatch, demo):
     assert "“gone”" in at.run().warning[0].value
     assert not at.multiselect(key="test").set_value(["eval"]).run().warning
     at = open_page(monkeypatch, demo, "speedup", run=["11111111"], baseline_run=["oldest"])
-    older = "nightly · 2025-10-09 08:53 UTC · 11111111"
+    older = "nightly · 2025-10-09 08:53 UTC · torch 2.9.1 · 46 of 48 so far · 11111111"
     assert [at.selectbox(key=key).value for key in ("run", "baseline_run")] == [older, "Oldest results"]
 
 

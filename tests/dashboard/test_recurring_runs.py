@@ -161,3 +161,25 @@ def test_a_forged_row_makes_no_other_folder_be_read(monkeypatch, home, demo, tmp
 
 def _plan(folder):
     return msgspec.json.decode((Path(folder) / "run.json").read_bytes())["plan"]
+
+
+def test_a_recurring_run_gets_another_time_and_is_removed_on_the_page(monkeypatch, home, demo):
+    monkeypatch.setenv(settings.LOOPBACK_VARIABLE, "1")
+    at = open_page(monkeypatch, demo, unfolded=["recurring-change-1"])
+    at.text_input(key="recurring-change-1-cron").set_value("every night").run()
+    assert "is not a cron expression" in "\n".join(each.value for each in at.error)
+    assert at.button(key="recurring-change-1-save").disabled
+    at.text_input(key="recurring-change-1-cron").set_value("30 5 * * *").run()
+    assert "05:30 UTC" in text(at)
+    at.session_state["reviewer"] = "bea"
+    at.run()
+    at.button(key="recurring-change-1-save").click().run()
+    with opened(home.desk.state) as con:
+        (changed,) = schedules.active(con)
+    assert (changed.cron, changed.who, changed.request) == ("30 5 * * *", "bea", home.schedule.request)
+    at = open_page(monkeypatch, demo, unfolded=["recurring-change-2"])
+    at.session_state["reviewer"] = "bea"
+    at.run()
+    at.button(key="recurring-change-2-remove").click().run()
+    with opened(home.desk.state) as con:
+        assert schedules.active(con) == []

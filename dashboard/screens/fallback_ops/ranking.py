@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ORDERS: dict[str, str] = {
     "Measured payoff": "payoff",
     "Milliseconds saved": "saved",
-    "Models it alone blocks": "blocked",
+    "Models blocked only by this op": "blocked",
 }
 """Label → order of the query."""
 _TABLE = "ops"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import access, launching, planned, settings
+from dashboard import access, launching, planned, recurring, settings
 from dashboard.screens.jobs import offered, operators
 from dashboard.words import count, error_text, escape
 from runner.errors import RunnerError, UsageError
@@ -64,15 +64,17 @@ def _start(request: RunRequest, found: Preview) -> None:
         st.warning("Nothing of it can be measured here; the reasons stand above.", icon=":material/block:")
         return
     _refusal()
-    launching.button(
-        f"Queue {count(len(found.runnable), 'experiment')}{' and its operators' * bool(of_model)}",
-        request,
-        str(label),
-        key="new-start",
-        why=str(st.session_state.get("new_why") or ""),
-        icon=":material/play_arrow:",
-        main=True,
-    )
+    with st.container(horizontal=True):
+        launching.button(
+            f"Queue {count(len(found.runnable), 'experiment')}{' and its operators' * bool(of_model)}",
+            request,
+            str(label),
+            key="new-start",
+            why=str(st.session_state.get("new_why") or ""),
+            icon=":material/play_arrow:",
+            main=True,
+        )
+        recurring.offer(request, str(label))
 
 
 def _refusal() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import access, data, jobs, launching, links, settings
+from dashboard import access, data, jobs, launching, links, recurring, settings
 from dashboard.words import DASH, count, escape, listed, shortened, when
 from runner.errors import RunnerError
 from runner.jobs.standing import standings
@@ -114,6 +114,7 @@ def _ways(standing: Standing, shown: str | None) -> None:
         )
     elif standing.due_at is not None:
         _way("Queue", f"queue-{number}", "runs", show="Jobs")
+    recurring.change(standing.schedule)
 
 
 def _way(label: str, key: str, page: str, **params: object) -> None:

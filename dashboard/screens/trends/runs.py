@@ -33,7 +33,7 @@ def chosen(view: View) -> tuple[str, ...]:
         offered,
         key="label",
         bind="query-params",
-        help="Runs of one label measure the same thing again and again. None is newer than the shown run.",
+        help="Runs of one label repeat the same plan. None is newer than the shown run.",
     )
     with right:
         last = st.segmented_control(
