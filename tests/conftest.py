@@ -97,20 +97,20 @@ def _on_any_machine() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _tables_are_made_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A new index of this process begins as a copy of one that an owner has made: a quarter less time."""
-    from store.database import owner, snapshot
+    from store.database import ledger, owner, snapshot
 
     made = tmp_path_factory.mktemp("migrated") / "empty.duckdb"
     open_index = owner._open
 
-    def open_copy(store_dir: Path, work: Path) -> owner.Connection:
+    def open_copy(store_dir: Path, work: Path, known: ledger.Ledger) -> owner.Connection:
         if not work.exists() and snapshot.current(store_dir) is None:
             if not made.exists():
-                con = open_index(made.parent, made)
+                con = open_index(made.parent, made, ledger.Ledger())
                 owner.migrate(con)
                 con.execute("CHECKPOINT")
                 con.close()
             shutil.copyfile(made, work)
-        return open_index(store_dir, work)
+        return open_index(store_dir, work, known)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(owner, "_open", open_copy)

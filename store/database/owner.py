@@ -9,12 +9,11 @@ import duckdb
 import filelock
 import msgspec
 
-from store.database import room, snapshot
+from store.database import ledger, room, snapshot
 from store.database.migrate import migrate
 from store.database.refresh import refresh
 from store.database.watermarks import Watermark, watermarks
 from store.errors import OwnerBusy, StorageError
-from store.folder import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,17 +28,19 @@ LOCK = "owner.lock"
 STORAGE_VERSION = "v1.5.0"
 """Readers of the version before this one can open the files."""
 NOTE = "work.note"
-"""What the system said of the working database when its last owner closed it; if it differs, all is read first."""
+"""What the last owner knew of the working database when it closed it; if that differs, all is read first."""
 DATABASE = "work"
 ROW_GROUP_LINES = 61_440
 """Half of DuckDB's own: what a load holds before it writes, and so its memory, is halved, at no measured time."""
+JOIN_EVERY = 50
+"""Publications after which row groups that are not full are joined."""
 SETTINGS = {
     "enable_progress_bar": "false",
     "memory_limit": "1GB",
     # A checkpoint compresses a table's last row group again; by default each batch of an ingest would end in one.
     "checkpoint_threshold": "1GB",
-    # A checkpoint joins row groups that are not full; without a bound it writes most of the index again.
-    "max_vacuum_tasks": "1",
+    # A checkpoint joins row groups that are not full, which takes seconds: see `_write_all`.
+    "max_vacuum_tasks": "0",
     # Of a bulk load no more than one row group of a table waits in memory.
     "write_buffer_row_group_count": "1",
 }
@@ -87,24 +88,39 @@ def _owned(store_dir: Path, *, rebuild: bool) -> Iterator[Index]:
     _remove(store_dir / REBUILT)
     work = store_dir / (REBUILT if rebuild else WORK)
     before = _old_watermarks(store_dir) if rebuild else {}
-    con = _connect_unlogged(work) if rebuild else _open(store_dir, work)
+    known = ledger.read(store_dir / NOTE)
+    con = _connect_unlogged(work) if rebuild else _open(store_dir, work, known)
     try:
         _migrate(con, store_dir)
         yield Index(con, before)
         refresh(con)
-        number = None if _is_published(con, store_dir) else snapshot.next_number(store_dir)
-        if number is not None:
+        number, published = snapshot.next_number(store_dir), _is_published(con, store_dir)
+        if not published:
             con.execute("INSERT INTO index_facts VALUES ('snapshot', $number)", {"number": str(number)})
-            con.execute("CHECKPOINT")
+            _write_all(con, known)
+        written = ledger.end(con, DATABASE, work)
     finally:
         con.close()
-    if not rebuild:
-        write_whole(store_dir / NOTE, snapshot.signature(work).encode("ascii"))
     if rebuild:
         _remove(store_dir / WORK)  # the next owner begins with a copy of the snapshot
-    if number is not None:
-        snapshot.publish(store_dir, work, number, move=rebuild)
+    else:
+        known.add(store_dir, number, written)
+        known.work = snapshot.signature(work)
+        ledger.save(store_dir / NOTE, known)
+    if not published:
+        snapshot.publish(store_dir, work, number, None if rebuild else known.behind)
         snapshot.prune(store_dir)
+
+
+def _write_all(con: Connection, known: ledger.Ledger) -> None:
+    """Write everything to the file; row groups that are not full are joined now and then only.
+
+    Each publication adds a row group to each table that it adds to. To join some takes seconds, however little is new.
+    """
+    joins = known.unjoined_n >= JOIN_EVERY
+    known.unjoined_n = 0 if joins else known.unjoined_n + 1
+    con.execute(f"SET max_vacuum_tasks = {int(joins)}")
+    con.execute("CHECKPOINT")
 
 
 def _migrate(con: Connection, store_dir: Path) -> None:
@@ -133,15 +149,19 @@ def _is_published(con: Connection, store_dir: Path) -> bool:
     return False
 
 
-def _open(store_dir: Path, work: Path) -> Connection:
+def _open(store_dir: Path, work: Path, known: ledger.Ledger) -> Connection:
     """Open the working database; one that is lost or damaged is replaced by the newest snapshot that is whole.
 
     The snapshot carries its own watermarks, so the files are then read on from where it stands; without one the index
     begins empty, and is made of the files that were asked for.
     """
+    is_as_left = known.work == snapshot.signature(work)
+    if not is_as_left:
+        known.forget()
     with suppress(duckdb.Error):
         if work.exists() and work.stat().st_size > 0:
-            return _connect(work, whole=not _is_as_left(store_dir, work))
+            return _connect(work, whole=not is_as_left and known.work is not None)
+    known.forget()
     _remove(work)
     for each in snapshot.existing_snapshots(store_dir):
         with suppress(duckdb.Error):
@@ -151,19 +171,9 @@ def _open(store_dir: Path, work: Path) -> Connection:
     return _connect(work)
 
 
-def _is_as_left(store_dir: Path, work: Path) -> bool:
-    """Tell whether nobody wrote to the working database since its last owner; nobody knows where none left a note."""
-    try:
-        return (store_dir / NOTE).read_text(encoding="ascii", errors="replace") == snapshot.signature(work)
-    except OSError:
-        return True
-
-
 def _connect_unlogged(work: Path) -> Connection:
     """Open a new database without a write-ahead log: a rebuild that is killed leaves nothing that anybody opens."""
-    con = _attached(work, "RECOVERY_MODE no_wal_writes")
-    con.execute("SET max_vacuum_tasks = 0")  # nothing was deleted
-    return con
+    return _attached(work, "RECOVERY_MODE no_wal_writes")
 
 
 def _attached(work: Path, *options: str) -> Connection:
@@ -173,6 +183,7 @@ def _attached(work: Path, *options: str) -> Connection:
         for name, value in SETTINGS.items():
             con.execute(f"SET {name} = '{value}'")
         con.execute("SET temp_directory = $folder", {"folder": f"{work}.tmp"})
+        ledger.begin(con)
         all_options = (f"STORAGE_VERSION '{STORAGE_VERSION}'", f"ROW_GROUP_SIZE {ROW_GROUP_LINES}", *options)
         con.execute(f"ATTACH $path AS {DATABASE} ({', '.join(all_options)})", {"path": str(work)})
         con.execute(f"USE {DATABASE}")
@@ -202,7 +213,7 @@ def _old_watermarks(store_dir: Path) -> dict[str, Watermark]:
         with suppress(duckdb.Error), duckdb.connect(str(each), read_only=True) as con:
             return watermarks(con)
     with suppress(duckdb.Error, StorageError):
-        con = _open(store_dir, store_dir / WORK)
+        con = _open(store_dir, store_dir / WORK, ledger.read(store_dir / NOTE))
         try:
             migrate(con)
             return watermarks(con)

@@ -10,19 +10,26 @@ import os
 import re
 import shutil
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from store.database import room
-from store.folder import write_whole
+from store.folder import sync_folder, write_whole
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable, Iterable
+
+    Behind = Callable[[Path], Iterable[tuple[int, int]] | None]
 
 POINTER = "CURRENT"
 KEPT_N = 2
 """A reader that has just read the pointer still finds its snapshot after one more publication."""
 _NAME = re.compile(r"index-([0-9]{1,18})\.duckdb")
 _FICLONE = 0x40049409
+_PART_BYTES = 2**16
+_BLOCKS_FROM, _BLOCK_BYTES, _SUM_BYTES = 3 * 4096, 2**18, 8
+"""Of a file of DuckDB: where its blocks begin, and how large they and their checksums are."""
 
 
 def current(store_dir: Path) -> Path | None:
@@ -77,17 +84,78 @@ def next_number(store_dir: Path) -> int:
     return max([time.time_ns() // 10**6, *(number + 1 for number in _numbers(store_dir))])
 
 
-def publish(store_dir: Path, database: Path, number: int, *, move: bool = False) -> Path:
-    """Make a closed database, or a copy of it, the snapshot of this number and point to it; returns the snapshot."""
+def publish(store_dir: Path, database: Path, number: int, behind: Behind | None) -> Path:
+    """Make a closed database the snapshot of this number and point to it; returns the snapshot.
+
+    Args:
+        store_dir: the folder of the snapshots.
+        database: becomes the snapshot itself where `behind` is None, else a copy of it does.
+        number: of the snapshot.
+        behind: tells of an older snapshot in which parts it may differ from the database; None where that is unknown.
+    """
     target = store_dir / f"index-{number}.duckdb"
-    if move:
+    if behind is None:
         database.replace(target)
     else:
         temporary = target.with_suffix(".tmp")
-        copy(database, temporary)
+        _write_copy(store_dir, database, temporary, behind)
         temporary.replace(target)
     write_whole(store_dir / POINTER, f"{target.name}\n{signature(target)}\n".encode("ascii"))
     return target
+
+
+def _write_copy(store_dir: Path, database: Path, temporary: Path, behind: Behind) -> None:
+    """Write a copy, where possible over an older snapshot that nobody reads: then only what differs is written."""
+    if _cloned(database, temporary):
+        return
+    newest = current(store_dir)
+    for each in reversed(existing_snapshots(store_dir)):
+        if each != newest and not in_use(each):
+            room.require(store_dir, max(0, database.stat().st_size - each.stat().st_size))
+            parts = behind(each)
+            each.replace(temporary)
+            sync_folder(store_dir)  # after a power loss, too, no snapshot's name leads to a mixture
+            if _is_overwritten(temporary, database, parts):
+                return
+            temporary.replace(each)
+    copy(database, temporary)
+
+
+def _is_overwritten(target: Path, source: Path, parts: Iterable[tuple[int, int]] | None) -> bool:
+    """Make a file equal to another one, on disk; False, and nothing written, where somebody has it open.
+
+    Without `parts` all of both files is read: it does not matter then what the file held before.
+    """
+    if _is_open_here(target):
+        return False
+    with source.open("rb", buffering=0) as reader, target.open("r+b", buffering=0) as writer:
+        try:
+            fcntl.lockf(writer, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until it is closed, DuckDB refuses to open it
+        except OSError:
+            return False
+        handles = reader.fileno(), writer.fileno()
+        size = os.fstat(reader.fileno()).st_size
+        writer.truncate(size)
+        _overwrite(*handles, sorted(parts or ()))
+        if parts is None or not _same_heads(*handles, size):
+            _overwrite(*handles, ((offset, _PART_BYTES) for offset in range(0, size, _PART_BYTES)))
+        os.fsync(writer.fileno())
+    return True
+
+
+def _overwrite(source: int, target: int, parts: Iterable[tuple[int, int]]) -> None:
+    for offset, count in parts:
+        wanted = os.pread(source, count, offset)
+        if os.pread(target, len(wanted), offset) != wanted:
+            os.pwrite(target, wanted, offset)
+
+
+def _same_heads(source: int, target: int, size: int) -> bool:
+    """Tell whether the checksums of all blocks are the same, with which DuckDB begins each."""
+    return all(
+        os.pread(source, _SUM_BYTES, offset) == os.pread(target, _SUM_BYTES, offset)
+        for offset in range(_BLOCKS_FROM, size, _BLOCK_BYTES)
+    )
 
 
 def prune(store_dir: Path) -> None:
@@ -108,7 +176,9 @@ def prune(store_dir: Path) -> None:
 
 
 def in_use(path: Path) -> bool:
-    """Tell whether another process has a database open: DuckDB holds a lock on it, also for reading only."""
+    """Tell whether anybody has a database open: DuckDB holds a lock on it, also for reading only."""
+    if _is_open_here(path):
+        return True
     try:
         with path.open("r+b") as file:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -116,6 +186,22 @@ def in_use(path: Path) -> bool:
         return False
     except OSError:
         return True
+    return False
+
+
+def _is_open_here(path: Path) -> bool:
+    """Tell whether this process has a file open.
+
+    Its own locks do not stop it, and they are lost as soon as it closes the file once, whoever of it had opened that.
+    """
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        return False
+    for handle in Path("/dev/fd").iterdir():
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(int(handle.name)), stat):
+                return True
     return False
 
 
@@ -129,11 +215,21 @@ def copy(source: Path, target: Path) -> None:
     Raises:
         NoRoom: the disk has too little for a copy.
     """
+    if _cloned(source, target):
+        return
+    room.require(target.parent, source.stat().st_size)
+    with source.open("rb") as reader, target.open("wb") as writer:
+        shutil.copyfileobj(reader, writer, 2**22)
+        writer.flush()
+        os.fsync(writer.fileno())
+
+
+def _cloned(source: Path, target: Path) -> bool:
+    """Make a copy that shares the blocks, on disk; False where the file system cannot."""
     with source.open("rb") as reader, target.open("wb") as writer:
         try:
             fcntl.ioctl(writer.fileno(), _FICLONE, reader.fileno())
         except OSError:
-            room.require(target.parent, source.stat().st_size)
-            shutil.copyfileobj(reader, writer, 2**22)
-        writer.flush()
+            return False
         os.fsync(writer.fileno())
+    return True

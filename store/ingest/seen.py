@@ -12,19 +12,27 @@ if TYPE_CHECKING:
 
     Hashes = npt.NDArray[np.uint64]
 
+_SMALL = 1000
+"""Records of a batch for which it is quicker to ask the index."""
+
 
 class Seen:
     """Hashes of the record_ids that were ever loaded; of removed ones, too, so that it never calls a known one new.
 
     They stand in sorted arrays, each at least twice as long as the next: a hash is sorted anew only a few times.
+    Where the first batch is small, it may be the only one: the index is asked for it, and no hash is read.
     """
 
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self._con = con
         self._sorted: list[Hashes] = []
+        self._batches_n = 0
 
     def add(self, hashes: Hashes) -> bool:
         """Take in a batch; say whether each of its records is new and stands in it once."""
+        self._batches_n += 1
+        if self._batches_n == 1 and len(hashes) <= _SMALL:
+            return False
         if not self._sorted:
             self._sorted = [self._held()]
         batch = np.sort(hashes)

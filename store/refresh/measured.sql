@@ -6,7 +6,8 @@ WITH members AS (
     SELECT s.run_id, s.experiment_id, s.environment, s.replica, s.group_complete, s.equals_n, r.*
         EXCLUDE (run_id, experiment_id, environment, replica)
     FROM shown_records AS s
-    JOIN records AS r ON r.record_id = s.record_id
+    -- A record is of its result's run; said so, the columns of all other runs stay unread.
+    JOIN records AS r ON r.record_id = s.record_id AND r.run_id = s.run_id
 ),
 pools AS (
     SELECT
@@ -27,14 +28,21 @@ pools AS (
     FROM members
     GROUP BY run_id, experiment_id, environment
 ),
-pooled_samples AS (
-    SELECT m.run_id, m.experiment_id, m.environment, list_sort(list(s.per_iter_s)) AS pool_s
+timed AS (
+    -- As view samples has them, which would unfold the blocks of all runs.
+    SELECT
+        m.run_id, m.experiment_id, m.environment, m.iterations_per_run,
+        unnest(m.block_kind) AS kind, unnest(m.block_total_s) AS total_s, unnest(m.block_per_iter_s) AS given_s
     FROM members AS m
-    JOIN samples AS s ON s.record_id = m.record_id AND s.kind = 'steady' AND s.per_iter_s IS NOT NULL
     JOIN pools AS p
         ON p.run_id = m.run_id AND p.experiment_id = m.experiment_id AND p.environment IS NOT DISTINCT FROM m.environment
     WHERE m.ran AND p.replicas_ran_n > 1
-    GROUP BY m.run_id, m.experiment_id, m.environment
+),
+pooled_samples AS (
+    SELECT run_id, experiment_id, environment, list_sort(list(per_iter_s)) AS pool_s
+    FROM (SELECT *, coalesce(given_s, total_s / nullif(iterations_per_run, 0)) AS per_iter_s FROM timed)
+    WHERE kind = 'steady' AND per_iter_s IS NOT NULL
+    GROUP BY run_id, experiment_id, environment
 )
 SELECT
     r.* EXCLUDE (

@@ -93,10 +93,12 @@ LEFT JOIN latest_run_files AS f ON f.run_id = coalesce(m.run_id, p.run_id)
 LEFT JOIN (
     SELECT record_id, count(DISTINCT op) AS fallback_ops_n, sum(calls_per_iteration) AS calls_per_iteration
     FROM record_fallback_ops
+    WHERE record_id IN (SELECT record_id FROM benchmark_records)
     GROUP BY record_id
 ) AS o ON o.record_id = m.detail_record_id
 LEFT JOIN (
     SELECT record_id, sum(count)::BIGINT AS graph_breaks_n
     FROM record_graph_breaks
+    WHERE record_id IN (SELECT record_id FROM benchmark_records)
     GROUP BY record_id
 ) AS b ON b.record_id = m.detail_record_id;

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from store import query
 from store.ingest import ingest
-from tests.performance.store_parts import records, reference
+from tests.performance.store_parts import publication, records, reference
 from tests.performance.store_parts.apart import cost
 
 if TYPE_CHECKING:
@@ -50,18 +50,12 @@ def _nothing_new(home: Path, store: Path) -> None:
     print(f"nothing new: {time.perf_counter() - began:.3f} s (limit {NOTHING_NEW_LIMIT_S} s), files as they were")
 
 
-def _one_more(home: Path, store: Path) -> None:
-    """Append a record, ingest, and read it as a reader does."""
-    last = max((home / "runs").iterdir()) / "results.jsonl"
-    line = last.read_bytes().splitlines()[-1].replace(b'"record_id":"', b'"record_id":"new-')
-    with last.open("ab") as file:
-        file.write(line + b"\n")
-    began = time.perf_counter()
-    _ingest(home, store)
-    with query.connect(str(query.current_snapshot(store))) as con:
-        found = con.execute("SELECT count(*) FROM records WHERE record_id LIKE 'new-%'").fetchall()
-    assert found == [(1,)], found
-    print(f"one record more, until a reader has it: {time.perf_counter() - began:.2f} s")
+def publication_of(folder: Path, count: int) -> None:
+    """Print what one record more costs in an index of so many."""
+    home, store = folder / f"home-{count}", folder / f"store-{count}"
+    records.write(home, count, runs=max(1, count // 10_000), seed=1)
+    cost(_ingest, home, store)
+    cost(publication.one_more, home, store)
 
 
 def _said(name: str, found: Cost, against: Mapping[str, Cost], limit: float | None = None) -> None:
@@ -102,7 +96,7 @@ def measure(folder: Path, count: int) -> None:
     print(f"index: {query.current_snapshot(store).stat().st_size / 1e6:.0f} MB")
     print(f"peak memory {max(whole.rss_bytes, again.rss_bytes) / 1e9:.2f} GB (limit {RSS_LIMIT_BYTES / 1e9} GB)")
     cost(_nothing_new, home, store)
-    cost(_one_more, home, store)
+    cost(publication.one_more, home, store)
 
 
 def small_files(folder: Path, files_n: int = 400, each_n: int = 23) -> None:
@@ -153,9 +147,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--folder", type=Path, help="where to write (default: a temporary folder, removed)")
+    parser.add_argument("--publication", action="store_true", help="only what one record more costs, at both sizes")
     parsed = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=parsed.folder) as made:
         folder = Path(made)
+        publication_of(folder, parsed.records // 10)
+        if parsed.publication:
+            publication_of(folder, parsed.records)
+            return
         measure(folder, parsed.records)
         small_files(folder)
         peer(folder)

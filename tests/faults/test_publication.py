@@ -1,0 +1,156 @@
+"""A publication writes what is new over an older snapshot that nobody reads, and over none that somebody reads."""
+
+import multiprocessing
+import os
+import signal
+
+import pytest
+
+from store import query
+from store.database import ledger, owner, snapshot
+from store.ingest import ingest
+from tests.faults.test_damaged_store import damage
+from tests.faults.told import tell
+from tests.store.contents import contents
+from tests.store.factory import demo_records, make_record, write_lines
+
+pytestmark = [pytest.mark.faults, pytest.mark.slow]
+LONG = pytest.param(20, marks=pytest.mark.thorough)
+
+
+@pytest.fixture
+def home(tmp_path):
+    """Return a folder with a few hundred kB of index, published often enough that one snapshot is overwritten."""
+    write_lines(tmp_path / "many.jsonl", demo_records("run-0", 1.7e9, 1.0, "many"))
+    for number in range(4):
+        _publish(tmp_path, number)
+    return tmp_path
+
+
+def _publish(home, number):
+    """Bring in one record more; returns the snapshot."""
+    write_lines(home / f"{number}.jsonl", [make_record(model=f"m{number}")])
+    return ingest([home], home / "store").snapshot
+
+
+def _as_never_published(home):
+    ingest([home], home / "expected")
+    return contents(home / "expected")
+
+
+def _snapshots(home):
+    return snapshot.existing_snapshots(home / "store")
+
+
+def test_a_snapshot_that_nobody_reads_becomes_the_newest(home, monkeypatch):
+    files = {path.stat().st_ino for path in _snapshots(home)}
+    written = []
+    pwrite = os.pwrite
+    with monkeypatch.context() as patched:
+        patched.setattr(snapshot, "copy", lambda *_: pytest.fail("the whole index was copied"))
+        patched.setattr(snapshot, "_cloned", lambda *_: False)
+        patched.setattr(os, "pwrite", lambda file, data, at: written.append(len(data)) or pwrite(file, data, at))
+        newest = _publish(home, 99)
+    assert {path.stat().st_ino for path in _snapshots(home)} == files
+    assert 0 < sum(written) < newest.stat().st_size
+    assert contents(home / "store") == _as_never_published(home)
+
+
+def test_without_the_log_of_writes_files_are_compared_as_a_whole(home, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(ledger, "end", lambda *_: {(0, 4096)})
+        for number in range(4):
+            _publish(home, 10 + number)
+    assert contents(home / "store") == _as_never_published(home)
+
+
+@pytest.mark.parametrize("kind", ["flipped", "zeroed", "cut", "empty"])
+def test_a_damaged_older_snapshot_is_made_whole_when_it_becomes_the_newest(home, kind):
+    damage(_snapshots(home)[-1], kind, 0.5)
+    _publish(home, 99)
+    assert contents(home / "store") == _as_never_published(home)
+    tell("an older snapshot written over", 1, "whole once it becomes the newest")
+
+
+def _hold(path, opened, done):
+    with query.connect(path) as con:
+        seen = con.execute("SELECT count(*), max(model) FROM records").fetchall()
+        opened.set()
+        done.wait(120)
+        assert con.execute("SELECT count(*), max(model) FROM records").fetchall() == seen
+        assert con.execute("SELECT count(*) FROM results").fetchall()[0][0] > 0
+
+
+@pytest.mark.parametrize("publications_n", [3, LONG])
+def test_readers_keep_their_snapshot_over_many_publications(home, publications_n):
+    """One reads in another process, one in this, which has no lock that would stop itself."""
+    context = multiprocessing.get_context("spawn")
+    opened, done = context.Event(), context.Event()
+    there = context.Process(target=_hold, args=(_snapshots(home)[0], opened, done))
+    there.start()
+    assert opened.wait(60)
+    held = _snapshots(home)[0]
+    here = _publish(home, 30)
+    with query.connect(here) as con:
+        for number in range(publications_n):
+            _publish(home, 31 + number)
+        assert con.execute("SELECT count(*) FROM records WHERE model = 'm31'").fetchall() == [(0,)]
+        assert con.execute("SELECT max(hash(r)) IS NOT NULL FROM records AS r").fetchall() == [(True,)]
+        assert {held, here} < set(_snapshots(home))
+        assert len(_snapshots(home)) == 4
+    done.set()
+    there.join(60)
+    assert there.exitcode == 0
+    assert contents(home / "store") == _as_never_published(home)
+    _publish(home, 99)
+    assert len(_snapshots(home)) == 2
+    tell("publications while two readers hold their snapshots", publications_n, "each reads what it opened")
+
+
+def _die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _killed(home, phase):
+    """Publish, and die in a phase of it."""
+    if phase == "midway":
+        pwrite = os.pwrite
+        os.pwrite = lambda *args: (pwrite(*args), _die())
+    elif phase == "synced":
+        snapshot._is_overwritten = lambda *args, then=snapshot._is_overwritten: (then(*args), _die())
+    elif phase == "before CURRENT":
+        snapshot.write_whole = _die
+    elif phase == "before the ledger":
+        owner.ledger.save = _die
+    _publish(home, 99)
+
+
+@pytest.mark.parametrize("phase", ["midway", "synced", "before CURRENT", "before the ledger"])
+def test_a_kill_in_any_phase_of_a_publication_loses_and_doubles_nothing(home, phase):
+    before = contents(home / "store")
+    child = multiprocessing.get_context("fork").Process(target=_killed, args=(home, phase))
+    child.start()
+    child.join(60)
+    assert child.exitcode == -signal.SIGKILL
+    assert contents(home / "store") == before
+    for _ in range(3):
+        ingest([home], home / "store")
+        assert contents(home / "store") == _as_never_published(home)
+        write_lines(home / "next.jsonl", [make_record(model="next")])
+    assert not list((home / "store").glob("*.tmp"))
+    tell(
+        f"kill -9 of a publication: {phase}",
+        1,
+        "the snapshot before it, and the index of an ingest that was never killed",
+    )
+
+
+def test_row_groups_are_joined_now_and_then(tmp_path, monkeypatch):
+    monkeypatch.setattr(owner, "JOIN_EVERY", 3)
+    counts = []
+    for number in range(9):
+        with query.connect(_publish(tmp_path, number)) as con:
+            sql = "SELECT count(DISTINCT row_group_id) FROM pragma_storage_info('records')"
+            counts += con.execute(sql).fetchone()
+    assert max(counts) <= 5
+    assert len(contents(tmp_path / "store")["records"]) == 9

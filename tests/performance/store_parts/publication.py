@@ -1,0 +1,83 @@
+"""What one record more costs until a reader has it, in turns with a plain copy of the index."""
+
+from __future__ import annotations
+
+import os
+import re
+import statistics
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from store import query
+from store.ingest import ingest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TIMES = 9
+LIMIT_S = 0.5
+
+
+class Spent(NamedTuple):
+    """What a call took, and the bytes that it had the system write."""
+
+    seconds: float
+    cpu_s: float
+    written: int
+
+
+def one_more(home: Path, store: Path) -> None:
+    """Print both, without the first of each: a process also imports, and a file is read for the first time."""
+    newest = query.current_snapshot(store)
+    assert newest is not None
+    ours, copies = [], []
+    for number in range(TIMES + 1):
+        ours.append(_spent(lambda number=number: _bring_in(home, store, number)))
+        copies.append(_spent(lambda: _copy(store)))
+    size = newest.stat().st_size
+    print(f"one record more, until a reader has it (limit {LIMIT_S} s), index of {size / 1e6:.0f} MB, n = {TIMES}:")
+    for name, found in (("ours", ours[1:]), ("a copy of the index", copies[1:])):
+        times = sorted(each.seconds for each in found)
+        written = statistics.median(each.written for each in found)
+        print(
+            f"  {name}: {statistics.median(times):.2f} s ({times[0]:.2f} to {times[-1]:.2f}), "
+            f"CPU {statistics.median(each.cpu_s for each in found):.2f} s, written {written / 1e6:.1f} MB",
+            flush=True,
+        )
+
+
+def _spent(call: Callable[[], None]) -> Spent:
+    began, cpu, written = time.perf_counter(), time.process_time(), _written()
+    call()
+    return Spent(time.perf_counter() - began, time.process_time() - cpu, _written() - written)
+
+
+def _written() -> int:
+    match = re.search(r"^write_bytes: (\d+)$", Path("/proc/self/io").read_text(encoding="ascii"), re.MULTILINE)
+    return int(match[1]) if match else 0
+
+
+def _bring_in(home: Path, store: Path, number: int) -> None:
+    """Append a record, ingest, and read it as a reader does."""
+    name = f"new-{number}-{time.time_ns()}"
+    last = max((home / "runs").iterdir()) / "results.jsonl"
+    with last.open("rb") as file:
+        file.seek(max(0, last.stat().st_size - 2**16))
+        line = file.read().splitlines()[-1]
+    with last.open("ab") as file:
+        file.write(re.sub(rb'"record_id":"[^"]*"', f'"record_id":"{name}"'.encode(), line) + b"\n")
+    ingest([home / "runs"], store)
+    with query.connect(str(query.current_snapshot(store))) as con:
+        assert con.execute("SELECT count(*) FROM records WHERE record_id = $name", {"name": name}).fetchall() == [(1,)]
+
+
+def _copy(store: Path) -> None:
+    newest, scratch = query.current_snapshot(store), store / "copied"
+    assert newest is not None
+    with newest.open("rb") as reader, scratch.open("wb") as writer:
+        while data := reader.read(2**22):
+            writer.write(data)
+        writer.flush()
+        os.fsync(writer.fileno())
+    scratch.unlink()
