@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+WRONG = "wrong answer"
 DISTURBED, UNSTEADY, UNCHECKED, NOT_RUN = "disturbed", "never steady", "not verified", "not run"
-MARKS = {DISTURBED: "⚠", UNSTEADY: "⚠", UNCHECKED: "°", NOT_RUN: "∅"}
+MARKS = {WRONG: "✗", DISTURBED: "⚠", UNSTEADY: "⚠", UNCHECKED: "°", NOT_RUN: "∅"}
 """Doubt → its mark in a cell; the words stand in tooltips, tables and files."""
 TO_DO = {
+    WRONG: "`xlabench repro` shows where they differ from eager's",
     NOT_RUN: "the same `xlabench run` command continues it",
     DISTURBED: "measure these again while nothing else runs",
     UNSTEADY: "measure these again with a longer warm-up",
@@ -31,6 +33,8 @@ TO_DO = {
 COLUMN = Column("Doubt", help="What speaks against the result; the page's first line says what to do about it.")
 """Of tables whose rows are results, filled by `marked`."""
 _FACTS = ["status", "ran", "verification_code"]
+_NAMED = 3
+"""Wrong answers that the line names."""
 
 
 class Doubts(NamedTuple):
@@ -40,19 +44,27 @@ class Doubts(NamedTuple):
     by_kind: dict[str, int]
     models: tuple[str, ...]
     """Those that gave a number."""
+    wrong: tuple[str, ...] = ()
+    """Results that are not eager's: nothing else about them matters as much."""
 
     @property
     def line(self) -> str | None:
         """Return how many and what to do, as markdown; None where nothing speaks against the view."""
-        parts = [f"{number:,} {kind}" for kind, number in self.by_kind.items() if number]
-        if not_run := self.by_kind.get(NOT_RUN, 0):
-            parts[0] = f"incomplete, {self.planned_n - not_run:,} of {self.planned_n:,} so far"
+        parts = [self._part(kind, number) for kind, number in self.by_kind.items() if number]
         if len(self.models) == 1:
             parts.append(f"one model only, {escape(self.models[0])}")
         if not parts:
             return None
         to_do = [TO_DO[kind] for kind, number in self.by_kind.items() if number] or ["measure more models"]
         return f"{count(self.planned_n, 'result')}: {'; '.join(parts)}. To do: {'; '.join(to_do)}."
+
+    def _part(self, kind: str, number: int) -> str:
+        if kind == NOT_RUN:
+            return f"incomplete, {self.planned_n - number:,} of {self.planned_n:,} so far"
+        if kind != WRONG:
+            return f"{number:,} {kind}"
+        more = [f"{number - _NAMED:,} more"] if number > _NAMED else []
+        return f"**{count(number, WRONG)}** ({', '.join([*map(escape, self.wrong[:_NAMED]), *more])})"
 
 
 def of_row(row: Any) -> list[str]:
@@ -98,7 +110,12 @@ def counted(rows: Iterable[Any]) -> Doubts:
     every = list(rows)
     kinds = [kind for row in every for kind in of_row(row)]
     models = {f"{row.model}" for row in every if row.ran}
-    return Doubts(len(every), {kind: kinds.count(kind) for kind in TO_DO}, tuple(sorted(models)))
+    wrong = tuple(f"{row.model} {row.test} under {row.variant}" for row in every if _wrong(row))
+    return Doubts(len(every), {kind: kinds.count(kind) for kind in TO_DO}, tuple(sorted(models)), wrong)
+
+
+def _wrong(row: Any) -> bool:
+    return bool(row.verification_code == "FAIL")
 
 
 def _unchecked(row: Any) -> bool:
@@ -112,6 +129,7 @@ def _has(status: str) -> Any:
 
 
 _SIGNS = {
+    WRONG: _wrong,
     NOT_RUN: _has("not_run"),
     DISTURBED: _has("disturbed"),
     UNSTEADY: _has("never_steady"),

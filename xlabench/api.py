@@ -119,7 +119,7 @@ def measure(
     Raises:
         MeasureError: the module cannot be brought to another process, or does not run there.
     """
-    tests = [test] if isinstance(test, str) else list(test)
+    tests, backends = ([each] if isinstance(each, str) else list(each) for each in (test, backends))
     words = [*(f"--backend={name}" for name in backends), *(f"--test={name}" for name in tests)]
     words += [] if verify else ["--no-verify"]
     words += ["--quick"] if quick else []
@@ -143,10 +143,19 @@ def _bring(folder: Path, module: Any, inputs: Any, loss: Any) -> None:
         MeasureError: neither can; it says why.
     """
     import msgspec
+    import torch
 
     from runner.messages import OwnModel
+    from runner.suites.own.errors import OwnModelError
+    from runner.suites.own.inputs import check_uncompiled
     from runner.suites.own.reference import MEASURED, tag_of
 
+    if not isinstance(module, torch.nn.Module):
+        raise MeasureError(f"measure takes an nn.Module, and was given a {type(module).__name__}.")
+    try:
+        check_uncompiled(module, type(module).__name__)
+    except OwnModelError as error:
+        raise MeasureError(str(error)) from None
     if inputs is None:
         inputs = _example_inputs(module)
     name, sha256 = f"{MEASURED}{type(module).__name__}", _identity(module, inputs, loss)
@@ -259,12 +268,12 @@ def _lines(process: subprocess.Popen[str]) -> Iterator[str]:
 def _result(run_id: str, home: Path | str | None) -> Result:
     from store.choose import newest_snapshot
     from store.filters import Filters
-    from store.paired import baseline_of, paired_report, speedups
-    from store.query import connect, with_baseline
+    from store.paired import baseline_of, paired_report
+    from store.query import connect, fetch, named, with_baseline
 
     filters = Filters(run=(run_id,))
     place = Path(home or os.environ.get("XLABENCH_HOME") or "xlabench-data")
     with connect(newest_snapshot(place / "store")) as con:
         baseline = baseline_of(con, run_id) or "eager"
-        rows = speedups(con, with_baseline(filters, baseline, None))
+        rows = fetch(con, named("speedups"), with_baseline(filters, baseline, None))
         return Result(paired_report(con, filters, baseline_backend=baseline), rows, run_id)

@@ -105,8 +105,8 @@ def _say_checked(parsed: argparse.Namespace, run_id: str) -> None:
     """Say which results of a first look agree with eager's."""
     from store.choose import newest_snapshot
     from store.filters import Filters
-    from store.paired import wrong_answers
     from store.query import connect, fetch, named
+    from store.report.findings import wrong_answers
 
     with connect(newest_snapshot(store_of(parsed))) as con:
         rows = fetch(con, named("results"), Filters(run=(run_id,)).parameters())

@@ -1,4 +1,4 @@
--- Grain: one row per result of the shown run that needs a look; failures first, then wrong answers, what could not be
+-- Grain: one row per result of the shown run that needs a look; wrong answers first, then failures, what could not be
 -- verified, disturbed, never steady, not run, slower.
 -- Eager is a reference that is compiled by nothing: being slower than a compiler is no finding about it.
 WITH judged AS (
@@ -27,6 +27,6 @@ SELECT
 FROM judged
 WHERE finding IS NOT NULL
 ORDER BY
-    CASE finding WHEN 'failed' THEN 0 WHEN 'wrong answer' THEN 1 WHEN 'not verified' THEN 2
+    CASE finding WHEN 'wrong answer' THEN 0 WHEN 'failed' THEN 1 WHEN 'not verified' THEN 2
         WHEN 'disturbed' THEN 3 WHEN 'never steady' THEN 4 WHEN 'not run' THEN 5 ELSE 6 END,
     speedup, suite, model, test, variant

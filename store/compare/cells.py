@@ -40,7 +40,8 @@ FACTS = (
     *("machine_id", "accelerator_model", "threads", "dtype", "batch_size", "requested_batch_size", "optimizer"),
     *("loss", "matmul_precision", "workload", "start", "policy", "iterations_per_run", "torch", "torch_xla"),
 )
-
+WRONG_ANSWER = "wrong answer"
+"""Why a side is not compared whose results are not eager's."""
 
 ALIKE = (
     *("suite", "model", "test", "accelerator", "dtype", "requested_batch_size", "optimizer", "loss", "workload"),
@@ -200,7 +201,7 @@ def _reason(old: _Series, new: _Series) -> str | None:
         if not side.facts["ran"]:
             return f"{word} side: {side.facts['reason']}"
         if side.facts["verification_code"] == "FAIL":
-            return f"{word} side: wrong answer"
+            return f"{word} side: {WRONG_ANSWER}"
         if side.facts["near_floor"]:
             return f"{word} side: below {NEAR_FLOOR:g} times the time of an empty sync, so mostly synchronisation"
     return incomparable(*({name: side.facts[name] for name in FACTS} for side in (old, new)))

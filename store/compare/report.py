@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from store.compare.cells import WRONG_ANSWER
 from store.report.table import Column, Report, Table
 from store.stats.effects import level_of
 from store.stats.verdicts import rate_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from store.compare.cell import Cell, Comparison
     from store.report.table import Cell as Value
     from store.stats.verdicts import Word
@@ -47,6 +50,7 @@ def comparison_report(found: Comparison) -> Report:
     said = ", ".join(f"{counts[word]} {word}" for word in _ORDER if counts[word]) or "nothing in common"
     return Report(
         title=f"{found.old.text} → {found.new.text}: {said}",
+        alarms=tuple(_wrong_answers(cells)),
         tables=(
             Table(title="Cells", columns=_COLUMNS, rows=tuple(_row(cell) for cell in cells)),
             _only("Only old", found.only_old),
@@ -55,6 +59,16 @@ def comparison_report(found: Comparison) -> Report:
         ),
         notes=_notes(found),
     )
+
+
+def _wrong_answers(cells: Iterable[Cell]) -> Iterator[str]:
+    for cell in cells:
+        side, _, why = cell.verdict.reason.partition(" side: ")
+        if why == WRONG_ANSWER:
+            yield (
+                f"WRONG ANSWER: {cell.model} {cell.test} under {cell.variant} does not return what eager returns "
+                f"({side} side)."
+            )
 
 
 def evidence(cell: Cell) -> tuple[Value, ...]:

@@ -1,6 +1,7 @@
 """Keep what is made of a run's records up to date (`result_rows`: one row per result), anew for the runs that changed.
 
-The result of an experiment depends on its own run only, so a page reads stored rows and an ingest touches few of them.
+The result of an experiment depends on its own run, and on what a later run has verified of it (`checks.sql`). So a page
+reads stored rows, and an ingest touches few of them.
 """
 
 from __future__ import annotations
@@ -33,14 +34,27 @@ FROM result_rows
 WHERE run_id IN (SELECT run_id FROM stale_now) AND series_id NOT IN (SELECT series_id FROM stale_series)
 """
 """Series that lost or gained a result: their change points are computed anew."""
+_CHECKED = """
+SELECT DISTINCT series_id
+FROM result_rows
+WHERE status = 'verify_only'
+    AND series_id IN (SELECT series_id FROM result_rows WHERE run_id IN (SELECT run_id FROM stale_now))
+"""
+"""Series of stale runs that some run has only verified: asked before these runs' results are replaced, and after."""
 _TABLES = ("planned", "benchmark_records")
 """Steps that are kept while the others, which are views, ask for them more than once."""
 _STEPS = (*_TABLES, "shown_records", "measured", "results_now", "sources_now", "pairs_now")
+_CHECKS = "checks"
+"""What is done to the results once they are stored."""
 
 
 def scripts() -> list[str]:
     """Return the steps from stale runs to their results, in the order in which they build on each other."""
-    return [(files("store.refresh") / f"{name}.sql").read_text(encoding="utf-8") for name in _STEPS]
+    return [_script(name) for name in (*_STEPS, _CHECKS)]
+
+
+def _script(name: str) -> str:
+    return (files("store.refresh") / f"{name}.sql").read_text(encoding="utf-8")
 
 
 def recreate(con: duckdb.DuckDBPyConnection) -> None:
@@ -66,10 +80,14 @@ def _refresh(con: duckdb.DuckDBPyConnection) -> None:
         con.execute("BEGIN")
         _define(con, at_once=_RECORDS_AT_ONCE)
         con.execute(_TOUCHED)
+        con.execute(f"CREATE OR REPLACE TEMP TABLE checked_now AS {_CHECKED}")
         for table, step in MADE.items():
             con.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT run_id FROM stale_now)")  # noqa: S608 (ours)
             con.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {step}")  # noqa: S608 (ours)
         con.execute(_TOUCHED)
+        con.execute(f"INSERT INTO checked_now {_CHECKED}")
+        if con.execute("SELECT series_id FROM checked_now LIMIT 1").fetchall():
+            con.execute(_script(_CHECKS))
         con.execute("DELETE FROM stale_runs WHERE run_id IN (SELECT run_id FROM stale_now)")
         _clear(con)
         con.execute("COMMIT")
@@ -77,10 +95,10 @@ def _refresh(con: duckdb.DuckDBPyConnection) -> None:
 
 def _define(con: duckdb.DuckDBPyConnection, *, at_once: int) -> None:
     con.execute(_STALE_NOW, {"records": at_once})
-    for script in scripts():
-        con.execute(script)
+    for name in _STEPS:
+        con.execute(_script(name))
 
 
 def _clear(con: duckdb.DuckDBPyConnection) -> None:
-    for table in (*_TABLES, "stale_now"):
-        con.execute(f"DROP TABLE {table}")
+    for table in (*_TABLES, "stale_now", "checked_now"):
+        con.execute(f"DROP TABLE IF EXISTS {table}")

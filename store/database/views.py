@@ -12,7 +12,6 @@ BEFORE_RESULTS = (
 
 VIEWS = (
     *BEFORE_RESULTS,
-    "later_check",
     "results",
     "epochs",
     "history",
@@ -71,6 +70,5 @@ SCALARS = (
     "operator_key",
     "profile_share",
     "fallback_totals",
-    "later_check",
 )
 """Macros that give a value and no rows."""

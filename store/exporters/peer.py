@@ -48,7 +48,10 @@ def export(con: Connection, runs: Sequence[str], target: Target) -> Exported:
         if row["backend"] not in BACKENDS:
             left[row["backend"]] += 1
             continue
-        made = peer_record(json.loads(row["record"]), foreign=row["source"] == "peer")
+        raw = json.loads(row["record"])
+        if row["source"] != "peer":
+            raw["verification_code"] = row["verification_code"]
+        made = peer_record(raw, foreign=row["source"] == "peer")
         target.file.write(msgspec.json.encode(made) + b"\n")
         written += 1
         if row["source"] != "peer":

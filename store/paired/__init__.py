@@ -1,5 +1,5 @@
 """The report under the paired rule: who is fastest in one line per model and test, then the tables that it rests on."""
 
-from store.paired.report import baseline_of, paired_report, speedups, wrong_answers
+from store.paired.report import baseline_of, paired_report
 
-__all__ = ["baseline_of", "paired_report", "speedups", "wrong_answers"]
+__all__ = ["baseline_of", "paired_report"]

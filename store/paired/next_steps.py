@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,11 @@ def _command(row: Mapping[Any, Any], backends: Sequence[str], flag: str) -> str:
     if model.startswith(_FROM_PYTHON):
         chosen = f"backends={list(backends)}, " if backends else ""
         return f'xlabench.measure(module, inputs, {chosen}test="{row["test"]}", flags=["{flag}"])'
-    words = [model] if row["suite"] == "own" else ["--only", f"{row['suite']}/{model}"]
+    typed = row["inputs"] if isinstance(row["inputs"], str) else "[]"
+    words = (
+        [model, *(f"--input={each}" for each in json.loads(typed) or ())]
+        if row["suite"] == "own"
+        else ["--only", f"{row['suite']}/{model}"]
+    )
     words += [f"--test={row['test']}", *(f"--backend={backend}" for backend in backends), flag]
     return shlex.join(["xlabench", "run", *words])

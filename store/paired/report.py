@@ -19,13 +19,12 @@ from store.paired.read import MIN_MODELS, SERIES, marks_table, means_table, spee
 from store.paired.sources import RULE, new_series
 from store.query import DEFAULT_BASELINE, fetch, named, with_baseline
 from store.record import REFUSED
-from store.report.findings import findings_table
+from store.report.findings import findings_table, wrong_answers
 from store.report.hud import point_text
 from store.report.table import Cell, Column, Mark, Picture, Report, Table
-from store.verification import UNVERIFIED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from store.paired.judged import Experiment, Judged
     from store.query import Connection
@@ -47,7 +46,7 @@ def paired_report(
     """
     chosen = filters if filters.run else msgspec.structs.replace(filters, run=(newest_run(con, filters),))
     parameters = with_baseline(chosen, baseline_backend, baseline_run)
-    rows = speedups(con, parameters)
+    rows = fetch(con, named("speedups"), parameters)
     if not rows:
         raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")
     means = fetch(con, named("geomeans"), parameters)
@@ -82,41 +81,6 @@ def paired_report(
         alarms=wrong_answers(rows),
         steps=next_steps(con, runs, {(row["suite"], row["model"], row["test"]) for row in rows}),
         picture=Picture(axis=f"Speedup over {name}", marks=_marks(rows, means, baseline_backend)),
-    )
-
-
-def speedups(con: Connection, parameters: dict[str, Any]) -> list[Row]:
-    """Return rows of `speedups`; an answer that only a later run has verified counts as that run found it."""
-    rows = fetch(con, named("speedups"), parameters)
-    open_ = {row["run_id"] for row in rows if row["ran"] and row["verification_code"] in (None, *UNVERIFIED)}
-    checks = fetch(con, named("later_checks"), {"runs": sorted(open_)}) if open_ else []
-    codes = {(row["run_id"], row["experiment_id"], row["environment"]): row["code"] for row in checks}
-    wrong = {row["record_id"] for row in rows if row["run_id"] in open_ and codes.get(key_of(row)) == "FAIL"}
-    return [_checked(row, codes.get(key_of(row)), wrong) for row in rows]
-
-
-_NO_SPEEDUP: Row = dict.fromkeys(("speedup", "speedup_low", "speedup_high"))
-
-
-def _checked(row: Row, code: str | None, wrong: Collection[str]) -> Row:
-    """Return a row with the code that a later run gave it, without a speedup where it or its baseline is wrong."""
-    if code is not None and row["verification_code"] in (None, *UNVERIFIED):
-        row = row | {"verification_code": code}
-    reason = "wrong answer: verification FAIL"
-    if row["record_id"] in wrong:
-        return row | _NO_SPEEDUP | {"valid": False, "speedup_reason": reason}
-    if row["baseline_record_id"] in wrong:
-        said = f"baseline {row['baseline_backend']}: {reason}"
-        return row | _NO_SPEEDUP | {"baseline_valid": False, "speedup_reason": said}
-    return row
-
-
-def wrong_answers(rows: Iterable[Row]) -> tuple[str, ...]:
-    """Say whose results are not eager's: nothing else about them matters as much."""
-    return tuple(
-        f"WRONG ANSWER: {row['model']} {row['test']} under {row['variant']} does not return what eager returns."
-        for row in rows
-        if row["verification_code"] == "FAIL"
     )
 
 

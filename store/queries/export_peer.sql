@@ -1,12 +1,13 @@
 -- Grain: one row per record of the runs that the peer's format can hold: all of the peer's own, and of ours the one
--- process whose attempt is shown, replica 0.
-SELECT r.record, r.source, r.backend, r.variant, r.run_id, r.environment
+-- process whose attempt is shown, replica 0, with its verification code: that of a later run, where one verified it.
+SELECT r.record, r.source, r.backend, r.variant, r.run_id, r.environment, q.verification_code
 FROM records AS r
 JOIN (
     SELECT record_id, min(path) AS path, arg_min(byte_offset, path) AS byte_offset
     FROM record_sources
     GROUP BY record_id
 ) AS s USING (record_id)
+LEFT JOIN result_rows AS q ON q.run_id = r.run_id AND q.detail_record_id = r.record_id
 WHERE list_contains($runs::VARCHAR[], r.run_id) AND r.purpose = 'benchmark' AND r.twin_of IS NULL
-    AND (r.source = 'peer' OR r.record_id IN (SELECT detail_record_id FROM result_rows))
+    AND (r.source = 'peer' OR q.run_id IS NOT NULL)
 ORDER BY r.run_started, r.run_id, s.path, s.byte_offset, r.record_id

@@ -1,8 +1,8 @@
-"""The table of findings: what makes the numbers of runs doubtful, and what to do about it."""
+"""What speaks against the numbers of runs: wrong answers, and the table of what makes them doubtful."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from store.advice import summary
 from store.query import fetch, named
@@ -19,6 +19,15 @@ _COLUMNS = (
     Column(title="for example"),
     Column(title="what to do"),
 )
+
+
+def wrong_answers(rows: Iterable[dict[str, Any]]) -> tuple[str, ...]:
+    """Say whose results are not eager's: nothing else about them matters as much."""
+    return tuple(
+        f"WRONG ANSWER: {row['model']} {row['test']} under {row['variant']} does not return what eager returns."
+        for row in rows
+        if row["verification_code"] == "FAIL"
+    )
 
 
 def findings_table(con: Connection, runs: Iterable[str]) -> Table:

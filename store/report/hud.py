@@ -10,6 +10,7 @@ from store.errors import UsageError
 from store.filters import ALL, Filters
 from store.metrics import metric
 from store.query import DEFAULT_BASELINE, fetch, named
+from store.report.findings import wrong_answers
 from store.report.table import Cell, Column, Mark, Picture, Report, Table
 
 if TYPE_CHECKING:
@@ -68,8 +69,15 @@ def hud_report(
         title=f"HUD rule, {names}",
         tables=(_means(means, f"{baseline_backend}{at}"), _models(rows)),
         notes=_notes(means, f"{baseline_backend}{at}"),
+        alarms=_alarms(rows),
         picture=Picture(axis="Speedup vs eager", marks=_marks(means, rows)),
     )
+
+
+def _alarms(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Return the wrong answers that were measured here; files of others name theirs in the table."""
+    ours = [row for row in rows if row["source"] == "xlabench" and row["accuracy"] == "fail_accuracy"]
+    return wrong_answers(row | {"verification_code": "FAIL"} for row in ours)
 
 
 def _marks(means: Sequence[Row], rows: Sequence[Row]) -> tuple[Mark, ...]:

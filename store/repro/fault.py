@@ -20,7 +20,7 @@ KIND_WORDS: dict[str, str] = {
 }
 _ID_BYTES = 5
 _SLUG_LENGTH = 40
-_PLACEHOLDER = re.compile(r"<(?:model|id|path|address|shape|n)>")
+_PLACEHOLDER = re.compile(r"<(?:model|id|path|address|shape|n|source)>")
 _TELLING = 12
 """Letters of a text between two places that vary; shorter ones occur in any message."""
 _HEAD = 400

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from store.query import DEFAULT_BASELINE
-from store.report.findings import findings_table
+from store.report.findings import findings_table, wrong_answers
 from store.report.html import Figure, html_page
 from store.report.render import render
 from store.report.table import Report
@@ -83,6 +83,7 @@ def weekly_report(
     ids = [run for lane in found for run in lane.runs]
     report = Report(
         title=_title(found),
+        alarms=tuple(sentence for each in sides for sentence in wrong_answers(each.now.values())),
         answer=(*_answer(found, flipped, moved, (fallbacks, structure[0])), *payoffs.payoff_sentences(paid)),
         tables=_telling(
             sides,

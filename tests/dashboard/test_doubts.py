@@ -12,7 +12,9 @@ from tests.dashboard.opened import seen, tables
 
 
 def result(model="a", status="ok", code="PASS"):
-    return SimpleNamespace(model=model, status=status, ran=status == "ok", verification_code=code)
+    return SimpleNamespace(
+        model=model, test="eval", variant="inductor", status=status, ran=status == "ok", verification_code=code
+    )
 
 
 def test_a_view_that_nothing_speaks_against_has_no_line():
@@ -25,6 +27,13 @@ def test_the_line_counts_each_doubt_and_says_what_to_do():
     assert line.startswith("4 results: incomplete, 3 of 4 so far; 1 disturbed; 1 not verified.")
     assert "measure these again while nothing else runs" in line
     assert doubts.marks(rows[1]) + doubts.marks(rows[2]) == "°⚠"
+
+
+def test_wrong_answers_are_said_first_and_named():
+    rows = [result("z", "not_run", None), *(result(name, code="FAIL") for name in "abcd")]
+    named = ", ".join(f"{name} eval under inductor" for name in "abc")
+    said = f"5 results: **4 wrong answers** ({named}, 1 more); incomplete, 4 of 5 so far. To do: `xlabench repro`"
+    assert doubts.counted(rows).line.startswith(said)
 
 
 def test_one_model_is_named():

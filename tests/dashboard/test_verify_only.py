@@ -26,6 +26,7 @@ def verified(factory, tmp_path):
 
 def test_overview_counts_them_apart_and_lists_what_is_wrong(monkeypatch, verified):
     at = open_page(monkeypatch, verified, unfolded=["numbers", "findings"])
+    assert "3 results: **1 wrong answer** (vgg16 eval under inductor)" in text(at)
     assert "0 of 3 planned experiments ran, 3 verified only" in text(at)
     found = tables(at)[-1]
     assert list(zip(found["finding"], found["model"], found["why"], strict=True)) == [

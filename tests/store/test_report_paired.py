@@ -10,6 +10,7 @@ from store import query
 from store.compare import resolve
 from store.errors import UsageError
 from store.paired import paired_report
+from store.paired.next_steps import steps
 from store.report import render
 from tests.store.factory import RUN_START, make_record
 
@@ -149,6 +150,13 @@ def test_a_wrong_answer_stands_first_and_what_looks_closer_beside_the_answer_in_
     assert f"<code>{command}</code>" in render(report, "html")
     found = json.loads(render(report, "json"))
     assert (len(found["alarms"]), found["next_steps"][0]["command"]) == (1, command)
+
+
+def test_the_command_that_looks_closer_repeats_the_inputs_that_were_typed():
+    row = {"kind": "graph_break", "suite": "own", "model": "my net.py:N@1", "test": "eval", "backend": "inductor"}
+    [step] = steps([{**row, "what": "item", "amount": 1, "inputs": '["f32[2,8]"]'}])
+    words = "'my net.py:N@1' '--input=f32[2,8]' --test=eval --backend=inductor --fullgraph"
+    assert step.command == f"xlabench run {words}"
 
 
 OWN = {"suite": "own", "run_id": "new", "timestamp": RUN_START + 9}

@@ -316,20 +316,20 @@ def _heat_cell(row: Any) -> dict[str, Any]:
     group = f"{row.suite} · {row.test}"
     found = {"suite": row.suite, "model": row.model, "test": row.test, "series": row.series, "group": group}
     found["row"] = f"{group} {row.accelerator}{_NAME_SPLIT}{row.model}"
-    marks = doubts.marks(row)
+    speaks = doubts.of_row(row)
     if missing(row.speedup):
         word = STATUS_WORDS.get(row.status, str(row.status)) if not row.ran else DASH
+        word = doubts.MARKS[doubts.WRONG] if doubts.WRONG in speaks else word
         why = "" if missing(row.speedup_reason) else str(row.speedup_reason)
         return found | {"shade": None, "label": word, "why": why}
     shown = Ratio(row.model, float(row.speedup), *_ends(row))
     shade = 0.0 if shown.word == "same" else max(-1.0, min(1.0, math.log2(shown.value)))
     why = {"same": "no difference shown", "unknown": "no interval"}.get(shown.word, shown.word)
     bounds = "" if shown.low is None else f" (95 % CI {interval(shown.low, shown.high)})"
-    doubt = ", ".join(doubts.of_row(row))
     return found | {
         "shade": shade,
-        "label": f"{ratio(shown.value)}{marks}",
-        "why": ", ".join(filter(None, (why + bounds, doubt))),
+        "label": f"{ratio(shown.value)}{doubts.marks(row)}",
+        "why": ", ".join(filter(None, (why + bounds, *speaks))),
     }
 
 

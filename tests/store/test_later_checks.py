@@ -1,0 +1,86 @@
+"""What a run that only verifies says of results that were timed without verifying them: one code for all who ask."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from store import query
+from store.compare import compare, comparison_report, resolve
+from store.exporters import export
+from store.filters import Filters
+from store.ingest import ingest
+from store.report import hud_report
+from store.weekly import weekly_report
+from tests.store.factory import RUN_START, make_environment, make_record, write_run
+
+CODES = "SELECT run_id, variant, verification_code FROM results WHERE status = 'ok' ORDER BY ALL"
+
+
+def look(run="look", at=0.0, **how):
+    """Return two results of a first look."""
+    times = {"run_id": run, "timestamp": RUN_START + at, **how}
+    return [make_record(**times), make_record(backend="eager", per_iter=[0.002] * 8, **times)]
+
+
+def check(run="check", at=9.0, code="FAIL", **how):
+    """Return what verifies them: eager is right, inductor is what the code says."""
+    times = {"run_id": run, "timestamp": RUN_START + at, "status": "verify_only", "per_iter": (), **how}
+    eager = make_record(backend="eager", verification_code="PASS", **times)
+    return [make_record(verification_code=code, **times), eager]
+
+
+@pytest.fixture
+def put(tmp_path):
+    """Write a run and ingest the folder; return a connection to what is there then, and the codes after a rebuild."""
+
+    def write(name, records):
+        write_run(tmp_path / "runs" / name, records)
+        with query.connect(ingest([tmp_path / "runs"], tmp_path / "store").snapshot) as con:
+            found = con.execute(CODES).fetchall()
+        anew = ingest([tmp_path / "runs"], tmp_path / f"anew-{name}").snapshot
+        with query.connect(anew) as con:
+            assert con.execute(CODES).fetchall() == found, "as an index has it that is made at once"
+        return {(run, variant): code for run, variant, code in found}
+
+    return write
+
+
+def test_the_newest_later_verdict_counts_whatever_is_ingested_first(put):
+    assert put("check", check()) == {}
+    assert put("look", look()) == {("look", "eager"): "PASS", ("look", "inductor"): "FAIL"}
+    assert put("older", check("older", at=5.0, code="PASS"))["look", "inductor"] == "FAIL"
+    assert put("newer", check("newer", at=12.0, code="VERIFIER_DIDNT_RUN"))["look", "inductor"] == "FAIL"
+    assert put("newest", check("newest", at=14.0, code="PASS"))["look", "inductor"] == "PASS"
+
+
+def test_what_ran_later_was_verified_itself_or_has_other_versions_keeps_its_code(put):
+    put("check", check())
+    assert put("later", look("later", at=20.0))["later", "inductor"] == "VERIFIER_SKIPPED"
+    assert put("own", look("own", verification_code="PASS"))["own", "inductor"] == "PASS"
+    other = look("other", environment=make_environment(torch="1.0"))
+    assert put("other", other)["other", "inductor"] == "VERIFIER_SKIPPED"
+
+
+def test_a_wrong_answer_is_said_first_and_has_no_speedup_anywhere(stored, tmp_path):
+    with_check = stored([*look(), *check()])
+    rows = query.fetch(with_check, query.named("speedups"), query.with_baseline(Filters(run=("look",)), "eager", None))
+    wrong = next(row for row in rows if row["variant"] == "inductor")
+    assert (wrong["valid"], wrong["speedup"]) == (False, None)
+    assert wrong["speedup_reason"] == "wrong answer: verification FAIL"
+    means = with_check.execute("SELECT backend, n, failed FROM geomeans('eager', NULL, runs := ['look'])").fetchall()
+    assert ("inductor", 0, ["resnet18"]) in means
+    said = "WRONG ANSWER: resnet18 eval under inductor does not return what eager returns"
+    side = resolve(with_check, "look")
+    reports = (
+        hud_report(with_check, Filters(run=("look",))),
+        weekly_report(with_check, ["look"]).report,
+        comparison_report(compare(with_check, side, side)),
+    )
+    assert all(report.alarms[0].startswith(said) for report in reports)
+    export(with_check, "peer", ["look"], output=tmp_path / "peer.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "peer.jsonl").read_text().splitlines()]
+    assert {line["verification_code"] for line in lines} == {"PASS", "FAIL"}
+    export(with_check, "hud-csv", ["look"], output=tmp_path / "hud")
+    assert "fail_accuracy" in "".join(path.read_text() for path in (tmp_path / "hud").rglob("*accuracy*.csv"))
