@@ -118,6 +118,11 @@ def test_models_of_a_file_are_measured_and_verified_under_every_backend(tmp_path
     kept = "".join(path.read_text() for path in (tmp_path / "home").rglob("*.json*"))
     assert str(tmp_path) not in "".join(json.dumps(record["model"] | record["experiment"]) for record in found.values())
     assert "super().__init__()" not in kept, "the source is in no record"
+    errors = json.dumps([found[key]["error"] for key in refused])
+    assert errors.count("<source>") >= len(refused)
+    assert "./own/networks.py" in errors
+    assert 'RuntimeError(\\"no inference' not in errors, "nor are its lines and its folder in an error"
+    assert str(tmp_path) not in errors
     command = shlex.split(found["networks.py:Dicts", "train", "eager"]["reproduce"])
     again = typed(tmp_path, *command[1:], "--home", "home", "--dry-run")
     assert "1 experiments in 1 suite: 1 runnable" in again.stdout
@@ -127,14 +132,19 @@ def test_models_of_a_file_are_measured_and_verified_under_every_backend(tmp_path
 
 
 @pytest.mark.slow
-def test_the_example_of_the_readme_as_typed(tmp_path):
+@pytest.mark.parametrize("shorter", [FAST, pytest.param((), marks=pytest.mark.thorough)], ids=["fast", "as typed"])
+def test_the_example_of_the_readme(tmp_path, shorter):
     """Its file and its command in an empty folder end with the table of all four backends, verified."""
     text = (warm.ROOT / "README.md").read_text()
     [source] = re.findall(r"in `mymodel.py`:\n\n```python\n(.*?)```", text, re.DOTALL)
     [words] = set(re.findall(r"\$ xlabench (run mymodel.py.*)", text))
     write(tmp_path, "mymodel.py", source)
-    table = typed(tmp_path, *shlex.split(words), *FAST).stdout.partition("Speedups")[2]
-    assert {record["verification_code"] for record in records(tmp_path)} == {"PASS"}
+    table = typed(tmp_path, *shlex.split(words), *shorter).stdout.partition("Speedups")[2]
+    [file] = tmp_path.glob("*/runs/*/results.jsonl")
+    found = [json.loads(line) for line in file.read_text().splitlines()]
+    first = [record for record in found if record["replica"] == 0 and not record["twin_of"]]
+    assert {record["verification_code"] for record in first} == {"PASS"}
+    assert file.parents[2].name == ("home" if shorter else "xlabench-data")
     [shown] = re.findall(r"run mymodel.py\n…\n(.*?)\n…", text, re.DOTALL)
     for part in (shown, table):
         assert re.findall(r"\S+", part.partition("mymodel.py")[0].rpartition("backend ")[2]) == COLUMNS
@@ -359,6 +369,50 @@ def test_a_first_look_is_marked_and_then_verified(tmp_path):
     assert "fastest so far: " in said.stderr
     full = typed(tmp_path, "run", "net.py", "--processes", "1", "--repeat", "2", *backends).stdout
     assert full.index("WRONG ANSWER") < full.index("Speedup over inductor")
+
+
+@pytest.mark.slow
+def test_backends_are_compared_again_where_the_source_is_named_or_lies_here(tmp_path, monkeypatch):
+    """No job finds it there, whatever a record says; nothing is begun where it is missing or has changed."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    source = write(tmp_path, "net.py", WITH_INPUTS)
+    typed(tmp_path, "run", "net.py", "--backend", "eager", "--backend", "inductor", "--test", "eval", *FAST)
+    words = ("compare", "eager", "inductor", "--confirm", "all", "--home", str(tmp_path / "home"))
+    assert "name it with --model, or type this where net.py lies" in typed(elsewhere, *words, code=2).stderr
+    monkeypatch.setenv("XLABENCH_JOB", str(elsewhere))
+    assert "its source is known only to the command that names it" in typed(tmp_path, *words, code=2).stderr
+    monkeypatch.delenv("XLABENCH_JOB")
+    assert len(records(tmp_path)) == 2
+    typed(tmp_path, *words)
+    again = [record for record in records(tmp_path) if record["purpose"] == "confirmation"]
+    assert {(record["variant"], record["status"]) for record in again} == {("eager", "ok"), ("inductor", "ok")}
+    source.rename(elsewhere / "net.py")
+    write(tmp_path, "net.py", WITH_INPUTS + "# changed\n")
+    assert "net.py in this folder has another hash" in typed(tmp_path, *words, code=2).stderr
+    assert "and net.py:MyNet@" in typed(tmp_path, *words, "--model", "net.py", code=2).stderr
+    assert "resuming" in typed(tmp_path, *words, "--model", "elsewhere/net.py").stderr
+
+
+WRONG_STEP = """
+    def train_step(self, batch):
+        self.optimizer.zero_grad()
+        loss = self(batch).square().mean() * (1 + int(torch.compiler.is_compiling()))
+        loss.backward()
+        self.optimizer.step()
+        return loss
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+def test_a_training_step_of_its_own_is_in_the_script_of_a_fault(tmp_path):
+    made = "        self.optimizer = torch.optim.SGD(self.parameters(), lr=0.1)\n"
+    write(tmp_path, "net.py", WITH_INPUTS.replace("(8, 4)\n", f"(8, 4)\n{made}") + WRONG_STEP)
+    typed(tmp_path, "run", "net.py", "--backend", "eager", "--backend", "inductor", "--test", "train", *FAST)
+    [wrong] = [record for record in records(tmp_path) if record["verification_code"] == "FAIL"]
+    done = typed(tmp_path, "repro", wrong["record_id"], "--model", "net.py", "--home", "home")
+    assert "shown after" in done.stdout
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from xlabench.command import EXIT_DONE, EXIT_FINDINGS, EXIT_USAGE, add_database, say, store_of, verb
-from xlabench.confirm import add_confirm_flags, chosen, confirm, files_of
+from xlabench.confirm import OF_CONFIRM, add_confirm_flags, chosen, confirm, files_of
 
 if TYPE_CHECKING:
     import argparse
@@ -50,11 +50,9 @@ def _compare(parsed: argparse.Namespace) -> int:
     from store.query import connect
     from store.report import render
 
-    if parsed.confirm is None and (parsed.env or parsed.experiment or parsed.processes or parsed.torchbench_dir):
-        return say(
-            "--env, --experiment, --processes and --torchbench-dir require --confirm, which measures again.",
-            EXIT_USAGE,
-        )
+    if parsed.confirm is None and any(getattr(parsed, name) for name in OF_CONFIRM):
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in OF_CONFIRM)
+        return say(f"{flags} require --confirm, which measures again.", EXIT_USAGE)
     files = None
     with connect(newest_snapshot(store_of(parsed))) as con:
         run = resolve(con, parsed.run).run_id if parsed.run else None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from xlabench.command import home_of, store_of
 from xlabench.measuring import How, add_no_wait, carry_out
+from xlabench.own import measured_again, without_folders
 
 if TYPE_CHECKING:
     import argparse
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from store.record import Environment, PlanEntry, RunFile
     from xlabench.command import Parser
 
+OF_CONFIRM = ("env", "experiment", "processes", "torchbench_dir", "model")
+"""Flags that say how to measure again."""
 _FOLDER = """
 SELECT regexp_replace(coalesce(planned.path, run.path), '/run[.]json$', '') AS path
 FROM runs AS run LEFT JOIN latest_run_files AS planned USING (run_id)
@@ -70,6 +73,13 @@ def add_confirm_flags(parser: Parser) -> None:
     )
     group.add_argument(
         "--torchbench-dir", type=Path, metavar="DIR", help="checkout of github.com/pytorch/benchmark ($TORCHBENCH_DIR)"
+    )
+    group.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="MODEL",
+        help="where a model of your own lies, as `xlabench run` takes it (default: its file in this folder, unchanged)",
     )
     add_no_wait(group)
 
@@ -256,19 +266,20 @@ def _measure(
     made = side_by_side.side_by_side(entries)
     used = {entry.environment for entry in made.entries}
     chosen = [each for name, each in interpreters.items() if name in used]
+    own = measured_again((entry.config for entry in made.entries), parsed.model, chosen[0].machine.python)
     identity = run_folder.RunIdentity(
         plan=made,
         environments=tuple(each.description for each in chosen),
         settings=side_by_side.confirming(files.new.settings, parsed.processes),
         label=f"confirm {found.old.text} {found.new.text}",
-        command=flags.command_line(parsed.words),
+        command=flags.command_line(without_folders(parsed)),
     )
     folder = run_folder.open_folder(home_of(parsed), None, identity)
     # What a program reads from standard output is the verdicts alone.
     said = f"{plan_view.summary(made)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}"
     print(said, file=sys.stderr)
     machines = {each.name: each.machine for each in chosen}
-    how = How(torchbench_dir=parsed.torchbench_dir, wait=not parsed.no_wait, home=home_of(parsed))
+    how = How(torchbench_dir=parsed.torchbench_dir, own=own, wait=not parsed.no_wait, home=home_of(parsed))
     carry_out(folder, machines, store_of(parsed), sys.stderr, **how)
     return folder
 

@@ -19,6 +19,7 @@ from xlabench.command import (
     state_of,
     store_of,
 )
+from xlabench.own import without_folders
 from xlabench.requested import operators_of, report_missing, requested_plan
 from xlabench.until_verdict import UntilVerdict
 
@@ -139,7 +140,7 @@ def measure(
             environments=tuple(each.description for each in found),
             settings=settled,
             label=parsed.label or plan.label(made),
-            command=flags.command_line(parsed.words),
+            command=flags.command_line(without_folders(parsed, request.context.own)),
         ),
         resume=not parsed.no_resume,
         retry_failed=parsed.retry_failed,

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING
 from xlabench.command import EXIT_DONE, say
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from runner.home.settings_file import SettingsFile
     from runner.messages import OwnModel
     from runner.plan import PlanRequest
     from runner.suites.base import OwnFound
+    from store.record import ExperimentConfig
     from xlabench.command import Parser
 
 _TIMEOUT_S = 1800.0
+_OWN = "own"
 _SELECTING = (
     *("suite_name", "config", "ops_of", "filter", "exclude", "only", "models_file", "filter_by_tier"),
     *("exclude_by_tier", "smoke", "plan"),
@@ -117,11 +119,14 @@ def with_own(parsed: argparse.Namespace, request: PlanRequest, named: Mapping[st
     Raises:
         UsageError: one cannot be used.
     """
+    from runner.errors import UsageError
     from runner.suites.own.reference import TIMM
 
     words: list[str] = getattr(parsed, "own", [])
     if not words and getattr(parsed, "pickled", None) is None:
         return request
+    if parsed.input and (other := [word for word in words if word.startswith(TIMM)]):
+        raise UsageError(f"--input is for models of your own; {other[0]} has inputs of its suite (--batch-size)")
     zoo = [f"timm_models/{word.removeprefix(TIMM)}" for word in words if word.startswith(TIMM)]
     inputs: list[tuple[str, ...]] = getattr(parsed, "own_inputs", None) or [tuple(parsed.input)] * len(words)
     typed = [(word, each) for word, each in zip(words, inputs, strict=True) if not word.startswith(TIMM)]
@@ -133,6 +138,18 @@ def with_own(parsed: argparse.Namespace, request: PlanRequest, named: Mapping[st
         only=names,
         context=replace(request.context, own=own),
     )
+
+
+def without_folders(parsed: argparse.Namespace, own: Sequence[OwnFound] = ()) -> list[str]:
+    """Return the command's words as records keep them: they name a model of one's own, and no folder of its source."""
+    names = {path: Path(path).name for path in (*getattr(parsed, "own", ()), *getattr(parsed, "model", ()))}
+    if getattr(parsed, "pickled", None) is not None:
+        names = {str(parsed.pickled): own[0].model.title}
+    words = []
+    for word in parsed.words:
+        flag, equals, value = word.rpartition("=") if word.startswith("--") else ("", "", word)
+        words.append(names[value] if flag == "--pickled" else f"{flag}{equals}{names.get(value, value)}")
+    return words
 
 
 def _pickled(folder: Path | None) -> OwnModel | None:
@@ -183,3 +200,95 @@ def _found(
             if found.too_large:
                 say(f"{found.source.name} was not tried: {found.too_large}.", EXIT_DONE)
     return known
+
+
+def measured_again(configs: Iterable[ExperimentConfig], words: Sequence[str], python: str) -> dict[str, OwnModel]:
+    """Return the models of one's own that were measured before, by their names in records.
+
+    A record holds the name and the hash of a source only. So each model is one that the command names again, or a file
+    of that name in this folder that has this hash.
+
+    Args:
+        configs: what was measured.
+        words: what the command names.
+        python: the interpreter that measures again.
+
+    Raises:
+        UsageError: one is neither.
+    """
+    from runner.errors import UsageError
+    from runner.suites.own.errors import OwnModelError
+    from runner.suites.own.reference import MEASURED, from_python, read
+
+    wanted = {config.model_name: config for config in configs if config.suite_name == _OWN}
+    if measured := [name for name in wanted if name.startswith(MEASURED)]:
+        raise UsageError(from_python(measured[0]))
+    try:
+        named = {word: read(word) for word in words}
+        chosen = {
+            name: next((word for word, reference in named.items() if reference.may_be(_title(config))), None)
+            or _lying_here(config)
+            for name, config in wanted.items()
+        }
+    except OwnModelError as error:
+        raise UsageError(str(error)) from None
+    if unused := [word for word in words if word not in chosen.values()]:
+        raise UsageError(f"--model {unused[0]}: none of these experiments is of it.")
+    return {name: as_measured(word, wanted[name], python, _TIMEOUT_S) for name, word in chosen.items()}
+
+
+def _title(config: ExperimentConfig) -> str:
+    return config.source.name if config.source else config.model_name
+
+
+def _lying_here(config: ExperimentConfig) -> str:
+    """Return the name of a model whose source lies in this folder as it was measured; no job looks for one.
+
+    Raises:
+        OwnModelError: it does not.
+    """
+    from runner.jobs.folder import VARIABLE
+    from runner.suites.own import beside
+    from runner.suites.own.errors import OwnModelError
+    from runner.suites.own.reference import TORCHVISION, read
+    from runner.suites.own.suite import no_source
+
+    title = _title(config)
+    base = title.partition(":")[0]
+    if title.startswith(TORCHVISION):
+        return title
+    if VARIABLE in os.environ:
+        raise OwnModelError(no_source(config.model_name))
+    missing = f"{config.model_name} is a model of your own, and its source is in no record"
+    if config.source is None or Path(base).name != base or not Path(base).exists():
+        raise OwnModelError(f"{missing}: name it with --model, or type this where {base} lies.")
+    if beside.sha256(Path(read(title).place), ()) != config.source.sha256:
+        raise OwnModelError(
+            f"{missing}: {base} in this folder has another hash, because it has changed or reads files beside it. "
+            "Name it with --model."
+        )
+    return title
+
+
+def as_measured(word: str, config: ExperimentConfig, python: str, timeout_s: float) -> OwnModel:
+    """Return the model that a command names, which has to be the one that was measured.
+
+    Raises:
+        UsageError: it is another one, or cannot be used.
+    """
+    from runner.errors import UsageError
+    from runner.plan.interpreters import variables
+    from runner.suites.own import inspect_models
+    from runner.suites.own.trial import Asked
+
+    asked = Asked(
+        word=word,
+        inputs=config.source.inputs if config.source else (),
+        batch_size=config.batch_size,
+        weights=config.weights or "random",
+    )
+    environment = {**os.environ, **variables(python)}
+    [found] = inspect_models.look([asked], python=python, variables=environment, timeout_s=timeout_s)
+    if found.model.name != config.model_name:
+        raise UsageError(f"--model {word}: it is {found.model.name}, and {config.model_name} was measured.")
+    return found.model

@@ -122,28 +122,14 @@ def _own(fault: Fault, parsed: argparse.Namespace, python: str) -> OwnModel | No
     Raises:
         UsageError: what it names is not what was measured.
     """
-    import os
+    from runner.repro.subject import of_record
+    from runner.suites.own.reference import MEASURED
+    from xlabench.own import as_measured
 
-    from runner.errors import UsageError
-    from runner.plan.interpreters import variables
-    from runner.suites.own import inspect_models
-    from runner.suites.own.trial import Asked
-
-    record = fault.record
-    if parsed.model is None or record["model"]["suite_name"] != "own":
+    model = fault.record["model"]
+    if parsed.model is None or model["suite_name"] != "own" or model["model_name"].startswith(MEASURED):
         return None
-    source = record["experiment"].get("source") or {}
-    asked = Asked(
-        word=parsed.model,
-        inputs=tuple(source.get("inputs") or ()),
-        weights=record["experiment"].get("weights") or "random",
-    )
-    environment = {**os.environ, **variables(python)}
-    [found] = inspect_models.look([asked], python=python, variables=environment, timeout_s=parsed.time_limit)
-    if found.model.name != record["model"]["model_name"]:
-        measured = record["model"]["model_name"]
-        raise UsageError(f"--model {parsed.model}: it is {found.model.name}, and the record measured {measured}")
-    return found.model
+    return as_measured(parsed.model, of_record(fault.record).config, python, parsed.time_limit)
 
 
 def _one(fault: Fault, folder: Path, python: str, parsed: argparse.Namespace) -> int:

@@ -15,6 +15,8 @@ from runner.errors import UsageError
 from runner.messages import Settings
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, ModelSource, local_context
+from runner.suites.own.reference import MEASURED, from_python
+from runner.suites.own.script import OWN_STEP
 from runner.suites.own.script import source as own_source
 from runner.suites.own.suite import NAME as OWN
 from runner.verify import tables
@@ -81,7 +83,8 @@ class Subject:
         """Return how its model is built, as text; with the help of xlabench where its suite has no text for it."""
         if self.config.suite_name == OWN:
             if self.own is None:
-                raise UsageError(NO_SOURCE.format(self.config.model_name))
+                name = self.config.model_name
+                raise UsageError(from_python(name) if name.startswith(MEASURED) else NO_SOURCE.format(name))
             return own_source(self.own, self.request(), self.resolved_loss)
         made = getattr(get_suite(self.config.suite_name), "source", None)
         if made is not None:
@@ -111,6 +114,7 @@ class Subject:
             "COMPILE": {name: value for name, value in compile_.items() if value is not None},
             "OVERRIDES": switches | {name: _value(text) for name, text in config.overrides.items()},
             "TEST": config.test,
+            "OWN_STEP": self.resolved_loss == OWN_STEP,
             # The tensors of an operator are those of its call already.
             "DTYPE": "float32" if config.operator is not None else config.dtype,
             "AMP_DTYPE": config.amp_dtype or ACCELERATORS[config.accelerator].amp_dtype,

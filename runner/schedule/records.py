@@ -11,6 +11,7 @@ from runner.schedule import findings
 from runner.schedule.extras import Extras
 from runner.schedule.outcome import Arrangement, Outcome, RunFacts
 from runner.schedule.reproduce import reproduce
+from runner.schedule.without_source import without_source
 from store import advice
 from store.identity import experiment_id, record_id
 from store.record import (
@@ -112,7 +113,7 @@ def make_record(
     found = findings.of_experiment(outcome) + extras.findings()
     experiment = experiment_of(entry, facts, outcome)
     experiment.outputs_file = extras.outputs_file()
-    return Record(
+    record = Record(
         model=ModelRef(suite_name=entry.config.suite_name, model_name=entry.config.model_name),
         experiment=experiment,
         repeat=facts.settings.repeat,
@@ -148,6 +149,8 @@ def make_record(
         finished_at=time.time(),
         reproduce=reproduce(entry, facts.settings, facts.python, facts.torchbench_dir),
     )
+    own = facts.own.get(entry.config.model_name)
+    return record if own is None else without_source(record, own)
 
 
 def _instead_of(entry: PlanEntry) -> str | None:

@@ -20,6 +20,8 @@ TEST = "eval"
 DTYPE = "float32"
 AMP_DTYPE = "bfloat16"
 OPTIMIZER: str | None = None
+OWN_STEP = False
+"""In place of a loss, `build` returns the model's own training step, a function of arguments and keywords."""
 PRECISION = "highest"
 """Of float32 products, as `torch.set_float32_matmul_precision` takes it."""
 SEED = 1337

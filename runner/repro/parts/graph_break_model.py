@@ -16,7 +16,7 @@ def main() -> int:
     module, args, kwargs, loss = build()
     set_switches()
     device = open_device()
-    module = place(module, DTYPE, device)
+    module = place(module, DTYPE, device, loss)
     args, kwargs = pytree.tree_map_only(torch.Tensor, lambda each: each.to(device), cast((args, kwargs), DTYPE))
     with torch.set_grad_enabled(TEST == "train"):
         return explain(make_step(module, loss, device), args, kwargs)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils import _pytree as pytree
 
-from runner.backends.steps import _shared_parameters
+from runner.backends.steps import _follow, _shared_parameters
 from runner.repro.parts.given import (
     AMP_DTYPE,
     COMPILE,
@@ -20,6 +20,7 @@ from runner.repro.parts.given import (
     ITERATIONS,
     OPTIMIZER,
     OVERRIDES,
+    OWN_STEP,
     PRECISION,
     PREDICTS,
     SEED,
@@ -57,15 +58,17 @@ def cast(tree: Any, dtype: str) -> Any:
     return pytree.tree_map_only(torch.Tensor, lambda each: each.to(target) if each.is_floating_point() else each, tree)
 
 
-def place(module: Any, dtype: str, device: Any) -> Any:
-    """Return the module in its type on its device; parameters that are shared stay so."""
+def place(module: Any, dtype: str, device: Any, loss: Any) -> Any:
+    """Return the module in its type on its device; shared parameters stay so, a step's optimizers have those there."""
     if dtype not in ("float32", "amp"):
         module = module.to(getattr(torch, dtype))
-    shared = _shared_parameters(module)
+    shared, before = _shared_parameters(module), list(module.parameters())
     module = module.to(device)
     for (first_owner, first_name), *others in shared:
         for owner, name in others:
             setattr(owner, name, getattr(first_owner, first_name))
+    for optimizer in getattr(loss, "optimizers", ()):
+        _follow(optimizer, dict(zip(map(id, before), module.parameters(), strict=True)))
     return module
 
 
@@ -75,6 +78,8 @@ def make_step(module: Any, loss: Any, device: Any, dtype: str = DTYPE) -> Callab
     if dtype == "amp":
         autocast = functools.partial(torch.autocast, device.type, dtype=getattr(torch, AMP_DTYPE))
     module.train(TEST == "train")
+    if OWN_STEP:
+        return loss  # type: ignore[no-any-return] # a step of the model's own
 
     def evaluate(args: Any, kwargs: Any) -> Any:
         with autocast():
@@ -130,7 +135,7 @@ def run_model(built: Any) -> None:
     """Run what `build` returned for some iterations on the backend."""
     module, args, kwargs, loss = built
     device = open_device()
-    module = place(module, DTYPE, device)
+    module = place(module, DTYPE, device, loss)
     args, kwargs = pytree.tree_map_only(torch.Tensor, lambda each: each.to(device), cast((args, kwargs), DTYPE))
     step = compiled(make_step(module, loss, device))
     with torch.set_grad_enabled(TEST == "train"):

@@ -20,6 +20,7 @@ from runner.repro.parts.given import (
     LARGER_MULTIPLIER,
     MAX_MULTIPLIER,
     OPTIMIZER,
+    OWN_STEP,
     PREDICTS,
     ROWS,
     SAMPLES,
@@ -101,7 +102,7 @@ def results(device: Any, dtype: str = DTYPE, *, compile_it: bool = False) -> lis
     module, args, kwargs, loss = build()
     if TEST == "train":
         without_dropout(module)
-    module = place(module, dtype, device)
+    module = place(module, dtype, device, loss)
     args, kwargs = pytree.tree_map_only(torch.Tensor, lambda each: each.to(device), cast((args, kwargs), dtype))
     step = make_step(module, loss, device, dtype)
     step = compiled(step) if compile_it else step
@@ -137,7 +138,7 @@ def collected(module: Any, output: Any, *, double: bool) -> dict[str, Any]:
         if parameter.requires_grad:
             gradient = parameter.new_zeros(parameter.shape) if parameter.grad is None else parameter.grad
             found |= leaves(gradient, f"grad.{name}", double=double)
-        if OPTIMIZER:
+        if OPTIMIZER or OWN_STEP:
             found |= leaves(parameter, f"param.{name}", double=double)
     for name, buffer in module.named_buffers():
         found |= leaves(buffer, f"buffer.{name}", double=double)

@@ -13,6 +13,7 @@ from runner.failure import status_of
 from runner.suites import losses
 from runner.suites.own import beside, forms, inputs, source
 from runner.suites.own.errors import OwnModelError, described
+from runner.suites.own.script import OWN_STEP
 from runner.suites.seeding import seed_everything
 from runner.workload import Workload
 
@@ -68,6 +69,7 @@ def build(own: OwnModel, request: BuildRequest) -> Workload:
     seed_everything(request.seed)
     made = _made(own, request)
     args, kwargs = inputs.made(own.inputs) if own.inputs else made.given or _own_inputs(made, own, request)
+    inputs.check_uncompiled(made.module, own.title)
     inputs.check_places(made.module, args, kwargs, own.title)
     loss, loss_name = _loss(made, inputs.batch_of(args, kwargs), request.loss)
     step = _method(made.module, source.STEP) or (made.names.get(source.STEP) if _is_instance(made) else None)
@@ -77,7 +79,7 @@ def build(own: OwnModel, request: BuildRequest) -> Workload:
         kwargs=kwargs,
         batch_size=inputs.batch_size(args, kwargs),
         loss=loss,
-        loss_name="its own step" if step and request.test == "train" else loss_name,
+        loss_name=OWN_STEP if step and request.test == "train" else loss_name,
         train_step=_step(step),
         optimizers=_optimizers(made) if step else [],
     )

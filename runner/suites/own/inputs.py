@@ -113,6 +113,18 @@ def batch_size(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | None:
     return sizes.pop() if len(sizes) == 1 else None
 
 
+def check_uncompiled(module: Any, name: str) -> None:
+    """Refuse a module that torch.compile has wrapped: under every backend it would be compiled by that call.
+
+    Raises:
+        OwnModelError: it is, or holds one.
+    """
+    if any(hasattr(each, "_orig_mod") for each in module.modules()):
+        raise OwnModelError(
+            f"{name} holds what torch.compile returns; leave the call out, as each backend compiles the model itself."
+        )
+
+
 def check_places(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> None:
     """Refuse a model or inputs that are not on the CPU, where each backend takes them from.
 

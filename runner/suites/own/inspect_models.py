@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,7 +22,8 @@ from runner.suites.own.trial import Asked, Told
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_KILLED = -9
+_PATIENCE_S = 20.0
+"""After so long somebody who waits is told what for."""
 
 
 def look(
@@ -49,27 +53,47 @@ def look(
 def _one(asked: Asked, python: str, variables: Mapping[str, str], timeout_s: float) -> OwnFound:
     name = asked.word or "the module"
     with tempfile.TemporaryDirectory(prefix="xlabench-own-") as folder:
-        out = Path(folder) / "told.json"
+        out, errors = Path(folder) / "told.json", Path(folder) / "errors.txt"
         command = [python, "-m", "runner.suites.own.trial", msgspec.json.encode(asked).decode(), str(out)]
-        try:
-            done = subprocess.run(
+        with errors.open("wb") as file:
+            process = subprocess.Popen(
                 command,
                 env=dict(variables),
-                capture_output=True,
-                timeout=timeout_s,
-                check=False,
                 stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=file,
+                start_new_session=True,
             )
-        except subprocess.TimeoutExpired:
-            raise UsageError(
-                f"{name} was tried for {timeout_s:g} s and did not end; --subprocess-timeout gives it more."
-            ) from None
+        code = _ended(process, name, timeout_s)
         told = msgspec.json.decode(out.read_bytes(), type=Told) if out.exists() else Told()
+        said = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     if told.error is not None:
         raise UsageError(told.error)
     if told.own is not None and told.hooks is not None:
         return found_of(told.own, **msgspec.structs.asdict(told.hooks))
-    if told.own is not None and done.returncode == _KILLED:
+    if told.own is not None and code == -signal.SIGKILL:
         return found_of(told.own, too_large="the process that tried it was killed")
-    last = (done.stderr.decode(errors="replace").strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-    raise UsageError(f"{name} cannot be tried: its process ended with {last[:300]}")
+    how = f"was killed by signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"ended with exit code {code}"
+    raise UsageError(f"{name} cannot be tried: its process {how}{f'; it said: {said[-1][:300]}' if said else ''}")
+
+
+def _ended(process: subprocess.Popen[bytes], name: str, timeout_s: float) -> int:
+    """Wait for the process and return its exit code; nothing that it started outlives this.
+
+    Raises:
+        UsageError: it takes too long.
+    """
+    try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(min(_PATIENCE_S, timeout_s))
+        if timeout_s > _PATIENCE_S:
+            said = f"{name} is tried once before it is measured; this has taken {_PATIENCE_S:g} s so far."
+            sys.stderr.write(f"{said}\n")
+            sys.stderr.flush()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return process.wait(timeout_s - _PATIENCE_S)
+        raise UsageError(f"{name} was tried for {timeout_s:g} s and did not end; --subprocess-timeout gives it more.")
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

@@ -52,9 +52,22 @@ class Reference:
         path = Path(self.place)
         return path.parent.name if path.name == CONFIG else path.name
 
+    def may_be(self, title: str) -> bool:
+        """Say whether it may be the model of this name without hash, of which it may name the file alone."""
+        named = self.named(self.attribute)
+        return title == named or (self.attribute is None and title.startswith(f"{named}:"))
+
     def named(self, attribute: str | None) -> str:
         """Return the name without its hash."""
         return f"{self.base}:{attribute}" if attribute else self.base
+
+
+def from_python(name: str) -> str:
+    """Say why a module that a program has given to `xlabench.measure` is measured by no command."""
+    return (
+        f"{name} was given to xlabench.measure by a program, which alone holds it: run that again, or write the "
+        "module into a file with example_inputs() and measure it with `xlabench run FILE`."
+    )
 
 
 def tag_of(sha256: str, inputs: tuple[str, ...]) -> str:
@@ -74,7 +87,7 @@ def read(word: str) -> Reference:
     tag = tagged["tag"] if tagged else None
     bare = tagged["word"] if tagged else word
     if bare.startswith(MEASURED):
-        raise OwnModelError(f"{bare} was measured from Python: call xlabench.measure again, or name its file.")
+        raise OwnModelError(from_python(bare))
     reference = _zoo(bare) or _exported(bare) or _transformers(bare) or _file(bare) or _module(bare)
     if reference is None:
         raise OwnModelError(f"{word}: there is no such model. {WANTED}")

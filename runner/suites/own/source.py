@@ -89,9 +89,10 @@ def _of_file(path: Path) -> types.ModuleType:
         raise
     except Exception as error:
         _pass_on_memory(error)
-        raise OwnModelError(
-            f"{path.name} cannot be imported: {described(error, [str(path)])}. Correct it, or install what it needs."
-        ) from error
+        to_do = "Correct it, or install what it needs."
+        if "relative import" in str(error):
+            to_do = f"Name it as a module, such as package.{path.stem}:NAME."
+        raise OwnModelError(f"{path.name} cannot be imported: {described(error, [str(path)])}. {to_do}") from error
     return module
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.suites.base import BuildRequest, ForcedDtype, ModelInfo, SuiteContext
 from runner.suites.own.errors import OwnModelError
+from runner.suites.own.reference import MEASURED, from_python
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,6 +47,8 @@ class OwnSuite:
 
 def no_source(name: str) -> str:
     """Say why a model of one's own cannot be measured from a record, plan or job."""
+    if name.startswith(MEASURED):
+        return from_python(name)
     return (
         f"{name} is a model of somebody's own, and its source is known only to the command that names it: "
         f"run it again on its machine with `xlabench run {name.partition('@')[0]}`."
