@@ -64,7 +64,7 @@ class Doubts(NamedTuple):
         if kind != WRONG:
             return f"{number:,} {kind}"
         more = [f"{number - _NAMED:,} more"] if number > _NAMED else []
-        return f"**{count(number, WRONG)}** ({', '.join([*map(escape, self.wrong[:_NAMED]), *more])})"
+        return f"**{count(number, WRONG)}** ({', '.join([*(escape(name) for name in self.wrong[:_NAMED]), *more])})"
 
 
 def of_row(row: Any) -> list[str]:

@@ -16,7 +16,9 @@ import pytest
 import torch
 
 from runner.suites.own import trial
+from store.run_file import read_run_file
 from tests import warm
+from xlabench import own
 
 BACKENDS = ["eager", "inductor", "openxla+dynamo", "openxla+lazytensor"]
 COLUMNS = ["ms", "n", "speedup", "95", "%", "marks"]
@@ -384,14 +386,17 @@ def test_backends_are_compared_again_where_the_source_is_named_or_lies_here(tmp_
     assert "its source is known only to the command that names it" in typed(tmp_path, *words, code=2).stderr
     monkeypatch.delenv("XLABENCH_JOB")
     assert len(records(tmp_path)) == 2
-    typed(tmp_path, *words)
-    again = [record for record in records(tmp_path) if record["purpose"] == "confirmation"]
-    assert {(record["variant"], record["status"]) for record in again} == {("eager", "ok"), ("inductor", "ok")}
+    [run] = (tmp_path / "home" / "runs").iterdir()
+    monkeypatch.chdir(tmp_path)
+    assert own._lying_here(read_run_file(run).plan[0].config) == "net.py:MyNet"
     source.rename(elsewhere / "net.py")
     write(tmp_path, "net.py", WITH_INPUTS + "# changed\n")
     assert "net.py in this folder has another hash" in typed(tmp_path, *words, code=2).stderr
     assert "and net.py:MyNet@" in typed(tmp_path, *words, "--model", "net.py", code=2).stderr
-    assert "resuming" in typed(tmp_path, *words, "--model", "elsewhere/net.py").stderr
+    typed(tmp_path, *words, "--model", "elsewhere/net.py")
+    again = [record for record in records(tmp_path) if record["purpose"] == "confirmation"]
+    assert {(record["variant"], record["status"]) for record in again} == {("eager", "ok"), ("inductor", "ok")}
+    assert "--model net.py" in again[0]["run"]["command"], "no folder of the source is kept"
 
 
 WRONG_STEP = """
