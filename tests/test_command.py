@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 import xlabench
 from tests.store.factory import demo_store, make_record, write_lines
+from xlabench import completion
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +31,7 @@ def home(tmp_path_factory):
         (["report", "--backnds", "eager"], "--backends"),
         (["plan", "--suite-name", "dumy"], "dummy"),
         (["plan", "--suite-name", "timm_models", "--filter", "resnt18"], "resnet18, "),
+        (["plan", "--filter", "resnt18"], "resnet18, "),
         (["report", "--backends", "inductr"], "inductor"),
         (["report", "--suite-name", "torchbnch"], "torchbench"),
         (["report", "--filter", "BERT_pytoch"], "BERT_pytorch"),
@@ -80,8 +87,41 @@ def test_help_of_a_long_verb_shows_its_usual_flags_and_examples(capsys, verb):
 def test_the_summary_of_each_verb_is_one_whole_sentence(capsys):
     text = " ".join(helped(capsys, "--help").split())
     summaries = [action.help for action in xlabench._parser()._subparsers._group_actions[0]._choices_actions]
-    assert len(summaries) == 17
+    assert len(summaries) == 18
     for summary in summaries:
         assert summary in text
         assert summary.endswith(".")
         assert summary.count(". ") == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["cal"], {"calibrate"}),
+        (["jobs", "s"], {"submit", "show"}),
+        (["run", "--suite-n"], {"--suite-name"}),
+        (["run", "--filter", "x", "--suite-name", "timm"], {"timm_models"}),
+        (["run", "--backend", "openxla+"], {"openxla+lazytensor", "openxla+dynamo"}),
+        (["report", "speedup", "--backends", "eager", "indu"], {"inductor"}),
+        (["run", "--suite-name", "dummy", "--only", "dummy_"], {"dummy_nonzero"}),
+        (["plan", "--ops-of", "dummy/dummy_"], {"dummy/dummy_nonzero"}),
+        (["run", "--cache", "--o"], {"--ops-of", "--only", "--own-priority", "--output-dirname"}),
+        (["run", "--verify", "x"], set()),
+    ],
+)
+def test_a_word_that_has_begun_is_completed(words, found):
+    assert set(completion.completions(xlabench._parser(), words)) == found
+
+
+def test_bash_completes_with_the_script_and_no_torch():
+    script = f"""
+    xlabench() {{ {sys.executable} -c "import sys
+sys.modules['torch'] = None
+import xlabench
+sys.exit(xlabench.main(sys.argv[1:]))" "$@"; }}
+    eval "$(xlabench completion bash)"
+    COMP_WORDS=(xlabench run --suite-name timm_models --only resnet18); COMP_CWORD=5
+    _xlabench; echo "${{COMPREPLY[@]}}"
+    """
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert "resnet18" in done.stdout.split()

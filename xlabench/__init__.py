@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 from xlabench import (
     backup,
     calibrate,
+    carry_out,
     compare,
+    completion,
     doctor,
     export,
     ingest,
@@ -35,7 +37,6 @@ from xlabench.api import MeasureError, Result, measure
 from xlabench.command import EPILOG, EXIT_DONE, EXIT_INTERRUPTED, EXIT_USAGE, Parser, say
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
 __all__ = ["MeasureError", "Result", "main", "measure"]
@@ -100,7 +101,7 @@ def _is_interrupt(error: Exception) -> bool:
     return type(error) is RuntimeError and str(error) == "Query interrupted"
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> Parser:
     parser = Parser(
         prog="xlabench", description="Benchmark PyTorch backends: which is faster, by how much, and why.", epilog=EPILOG
     )
@@ -124,6 +125,8 @@ def _parser() -> argparse.ArgumentParser:
         sql,
         mark,
         backup,
+        carry_out,
     ):
         each.add(verbs)
+    completion.add(verbs, _parser)
     return parser

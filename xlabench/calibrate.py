@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_USAGE, say, store_of, verb
-from xlabench.measuring import USUAL, add_run_flags, measure, settings_of
+from xlabench.command import EXIT_USAGE, home_of, say, verb
+from xlabench.measuring import USUAL, Place, add_run_flags, measure, stops_before
+from xlabench.own import Typed
+from xlabench.requested import planned
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
-    from runner.messages import Settings
     from xlabench.command import Verbs
 
 
@@ -37,29 +40,33 @@ def add(verbs: Verbs) -> None:
 
 
 def _calibrate(parsed: argparse.Namespace) -> int:
+    import msgspec
+
+    from runner import flags
+    from runner.plan.agreement import agreeing
+    from runner.plan.protocol import settings
+
+    request = flags.read(parsed)
     if parsed.processes % 2:
         return say(
             f"--processes {parsed.processes}: a calibration measures pairs of processes, so the number must be even.",
             EXIT_USAGE,
         )
-    if parsed.verify_only:
+    if request.protocol.verify_only:
         return say("--verify-only skips timing, which a calibration needs; remove it.", EXIT_USAGE)
-    return measure(parsed, _calibration_settings, _print_floors)
+    found = planned(request, home_of(parsed), Typed())
+    code = stops_before(found, dry_run=parsed.dry_run)
+    if code is not None:
+        return code
+    place = Place.of(parsed)
+    made = msgspec.structs.replace(settings(found.request), purpose="calibration", processes=parsed.processes, twins=0)
+    return measure(found, agreeing(made), place, partial(_print_floors, place.store))
 
 
-def _calibration_settings(parsed: argparse.Namespace) -> Settings:
-    import msgspec
-
-    from runner import flags
-
-    found = msgspec.structs.replace(settings_of(parsed), purpose="calibration", processes=parsed.processes, twins=0)
-    return flags.agreeing(found)
-
-
-def _print_floors(parsed: argparse.Namespace, run_id: str) -> None:
+def _print_floors(store: Path, run_id: str) -> None:
     from store.choose import newest_snapshot
     from store.query import connect
     from store.report import floors_report, render
 
-    with connect(newest_snapshot(store_of(parsed))) as con:
+    with connect(newest_snapshot(store)) as con:
         sys.stdout.write(render(floors_report(con, run_id), "text"))

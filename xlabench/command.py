@@ -105,8 +105,9 @@ def _hint(word: str, known: Iterable[str]) -> str:
 
 
 def verb(verbs: Verbs, name: str, do: Callable[..., int], summary: str, details: str = "") -> Parser:
-    """Add a verb; `do` answers it with an exit code. `xlabench --help` shows the summary only, one sentence."""
-    parser = verbs.add_parser(name, help=summary, description=f"{summary} {details}".strip(), epilog=EPILOG)
+    """Add a verb; `do` answers it with an exit code. `xlabench --help` shows the summary only; without one, nothing."""
+    shown: dict[str, Any] = {"help": summary} if summary else {}
+    parser = verbs.add_parser(name, **shown, description=f"{summary} {details}".strip(), epilog=EPILOG)
     parser.set_defaults(verb=do, take_rest=parser.take_rest)
     parser.add_argument(
         "--home",

@@ -5,16 +5,18 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_DONE, EXIT_FINDINGS, EXIT_USAGE, add_database, say, store_of, verb
-from xlabench.confirm import OF_CONFIRM, add_confirm_flags, chosen, confirm, files_of
+from xlabench.command import EXIT_DONE, EXIT_FINDINGS, EXIT_USAGE, add_database, home_of, say, store_of, verb
+from xlabench.confirm import OF_CONFIRM, Confirming, add_confirm_flags, chosen, confirm, files_of
+from xlabench.measuring import Place
+from xlabench.own import without_folders
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
-    from store.compare import Cell, Comparison
+    from runner.jobs.request import ConfirmRequest
+    from store.compare import Comparison
+    from store.query import Connection
     from xlabench.command import Verbs
-    from xlabench.confirm import Files
 
 
 def add(verbs: Verbs) -> None:
@@ -46,35 +48,74 @@ def add(verbs: Verbs) -> None:
 
 def _compare(parsed: argparse.Namespace) -> int:
     from store.choose import newest_snapshot
-    from store.compare import compare, comparison_report, resolve, to_confirm
+    from store.compare import comparison_report
     from store.query import connect
     from store.report import render
 
-    if parsed.confirm is None and any(getattr(parsed, name) for name in OF_CONFIRM):
+    if parsed.confirm is not None:
+        return _confirm(_request(parsed), _how(parsed), parsed.format, parsed.fail_on)
+    if any(getattr(parsed, name) for name in OF_CONFIRM):
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in OF_CONFIRM)
         return say(f"{flags} require --confirm, which measures again.", EXIT_USAGE)
-    files = None
     with connect(newest_snapshot(store_of(parsed))) as con:
-        run = resolve(con, parsed.run).run_id if parsed.run else None
-        found = compare(con, resolve(con, parsed.old, run), resolve(con, parsed.new, run))
-        cells = chosen(to_confirm(found, parsed.confirm), parsed.experiment) if parsed.confirm else ()
-        if cells:
-            files = files_of(con, found)
-    if parsed.confirm:
-        return _confirm(parsed, found, files, cells)
+        found = _compared(con, parsed.old, parsed.new, parsed.run)
     sys.stdout.write(render(comparison_report(found), parsed.format))
     slower = [cell for cell in found.of("slower") if cell.verdict.confirmed or parsed.fail_on == "suspected"]
     return EXIT_FINDINGS if slower and parsed.fail_on else EXIT_DONE
 
 
-def _confirm(parsed: argparse.Namespace, found: Comparison, files: Files | None, cells: Sequence[Cell]) -> int:
+def carry_out(request: ConfirmRequest, place: Place) -> int:
+    """Confirm what a job asks for."""
+    return _confirm(request, Confirming(place=place), "text", None)
+
+
+def _request(parsed: argparse.Namespace) -> ConfirmRequest:
+    from runner.jobs.request import ConfirmRequest
+
+    return ConfirmRequest(
+        old=parsed.old,
+        new=parsed.new,
+        run=parsed.run,
+        cells=parsed.confirm,
+        experiments=tuple(parsed.experiment),
+        processes=parsed.processes,
+    )
+
+
+def _how(parsed: argparse.Namespace) -> Confirming:
+    from runner.flags import command_line
+
+    command = command_line(without_folders(parsed))
+    place = Place(home=home_of(parsed), store=store_of(parsed), command=command, wait=not parsed.no_wait)
+    return Confirming(
+        place=place,
+        interpreters=dict(parsed.env),
+        torchbench_dir=parsed.torchbench_dir,
+        models=tuple(parsed.model),
+    )
+
+
+def _compared(con: Connection, old: str, new: str, run: str | None) -> Comparison:
+    from store.compare import compare, resolve
+
+    run_id = resolve(con, run).run_id if run else None
+    return compare(con, resolve(con, old, run_id), resolve(con, new, run_id))
+
+
+def _confirm(request: ConfirmRequest, how: Confirming, form: str, fail_on: str | None) -> int:
     """Print what became of the suspicions; what was confirmed before counts as well."""
-    from store.compare import confirmation_report
+    from store.choose import newest_snapshot
+    from store.compare import confirmation_report, to_confirm
+    from store.query import connect
     from store.report import render
 
-    results, again = confirm(parsed, found, files, cells) if files else ([], None)
-    sys.stdout.write(render(confirmation_report(found, results, again), parsed.format))
+    with connect(newest_snapshot(how.place.store)) as con:
+        found = _compared(con, request.old, request.new, request.run)
+        cells = chosen(to_confirm(found, request.cells), request.experiments)
+        files = files_of(con, found) if cells else None
+    results, again = confirm(how, found, files, cells, request.processes) if files else ([], None)
+    sys.stdout.write(render(confirmation_report(found, results, again), form))
     verdicts = [each.again.verdict for each in results if each.again and each.word == "slower"]
-    slower = [verdict for verdict in verdicts if verdict.confirmed or parsed.fail_on == "suspected"]
+    slower = [verdict for verdict in verdicts if verdict.confirmed or fail_on == "suspected"]
     slower += [cell.verdict for cell in found.of("slower") if cell.verdict.confirmed]
-    return EXIT_FINDINGS if slower and parsed.fail_on else EXIT_DONE
+    return EXIT_FINDINGS if slower and fail_on else EXIT_DONE

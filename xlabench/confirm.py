@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlabench.command import home_of, store_of
 from xlabench.measuring import How, add_no_wait, carry_out
-from xlabench.own import measured_again, without_folders
+from xlabench.own import measured_again
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping, Sequence
 
     from runner.plan.interpreters import Interpreter
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from store.query import Connection
     from store.record import Environment, PlanEntry, RunFile
     from xlabench.command import Parser
+    from xlabench.measuring import Place
 
 OF_CONFIRM = ("env", "experiment", "processes", "torchbench_dir", "model")
 """Flags that say how to measure again."""
@@ -31,6 +30,18 @@ FROM runs AS run LEFT JOIN latest_run_files AS planned USING (run_id)
 WHERE run_id = $run
 """
 """Of the plan, wherever the records lie: they may have been packed, or copied elsewhere."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confirming:
+    """Where a confirmation is measured, and what only a command may say of it."""
+
+    place: Place
+    interpreters: Mapping[str, Path | None] = field(default_factory=dict)
+    """By the names of the confirming run's environments."""
+    torchbench_dir: Path | None = None
+    models: tuple[str, ...] = ()
+    """Where models of the user's own lie."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +54,7 @@ class Files:
 
 def add_confirm_flags(parser: Parser) -> None:
     """Add the flags that belong to `--confirm`."""
-    from runner.flags import types
+    from runner.plan import values
 
     group = parser.add_argument_group("confirmation")
     group.add_argument(
@@ -57,7 +68,7 @@ def add_confirm_flags(parser: Parser) -> None:
         "--env",
         action="append",
         default=[],
-        type=types.environment,
+        type=values.environment,
         metavar="NAME=PYTHON",
         help="interpreter for `old` or `new`, if its run does not name one or it has moved",
     )
@@ -69,7 +80,7 @@ def add_confirm_flags(parser: Parser) -> None:
         help="confirm only this experiment of B, by its `experiment_id` in view results; may be repeated",
     )
     group.add_argument(
-        "--processes", type=types.positive, metavar="K", help="processes per side and experiment, at least 3"
+        "--processes", type=values.positive, metavar="K", help="processes per side and experiment, at least 3"
     )
     group.add_argument(
         "--torchbench-dir", type=Path, metavar="DIR", help="checkout of github.com/pytorch/benchmark ($TORCHBENCH_DIR)"
@@ -125,7 +136,7 @@ def _file(con: Connection, side: Side) -> RunFile:
 
 
 def confirm(
-    parsed: argparse.Namespace, found: Comparison, files: Files, cells: Sequence[Cell]
+    how: Confirming, found: Comparison, files: Files, cells: Sequence[Cell], processes: int | None
 ) -> tuple[list[Confirmation], Comparison | None]:
     """Measure these cells again; return what became of each, and the comparison of both sides as measured again.
 
@@ -135,13 +146,14 @@ def confirm(
     from store.compare import Confirmation
 
     names = _names(found, cells)
-    interpreters = _interpreters(parsed, found, files, names, _context(parsed, cells))
+    interpreters = _interpreters(how, found, files, names, _context(how, cells))
     telling = [cell for cell in cells if _differ(found, interpreters, *_named(cell, names))]
     again: dict[tuple[str, str], Cell] = {}
     measured = None
     if telling:
-        folder = _measure(parsed, found, files, _entries(files, names, telling), interpreters)
-        measured = _judge(parsed, found, folder, {_named(cell, names): None for cell in telling})
+        entries = _entries(files, names, telling)
+        folder = _measure(how, found, files, entries, interpreters, processes)
+        measured = _judge(how, found, folder, {_named(cell, names): None for cell in telling})
         again = {(cell.experiment_id, cell.environment): cell for cell in measured.cells}
     results = [
         Confirmation(
@@ -172,7 +184,7 @@ def _named(cell: Cell, names: Names) -> tuple[str, str]:
     return names[cell.old_environment, cell.environment]
 
 
-def _context(parsed: argparse.Namespace, cells: Sequence[Cell]) -> SuiteContext | None:
+def _context(how: Confirming, cells: Sequence[Cell]) -> SuiteContext | None:
     """Return where torchbench is; None where no cell needs it.
 
     Raises:
@@ -184,13 +196,13 @@ def _context(parsed: argparse.Namespace, cells: Sequence[Cell]) -> SuiteContext 
 
     if all(cell.suite != "torchbench" for cell in cells):
         return None
-    if torchbench_checkout.find(parsed.torchbench_dir) is None:
-        raise UsageError(torchbench_checkout.advice(parsed.torchbench_dir))
-    return SuiteContext(torchbench_dir=parsed.torchbench_dir)
+    if torchbench_checkout.find(how.torchbench_dir) is None:
+        raise UsageError(torchbench_checkout.advice(how.torchbench_dir))
+    return SuiteContext(torchbench_dir=how.torchbench_dir)
 
 
 def _interpreters(
-    parsed: argparse.Namespace, found: Comparison, files: Files, names: Names, context: SuiteContext | None
+    how: Confirming, found: Comparison, files: Files, names: Names, context: SuiteContext | None
 ) -> dict[str, Interpreter]:
     """Find the interpreters of both sides, by the names in the confirming run, and check that they are what they were.
 
@@ -202,7 +214,7 @@ def _interpreters(
     from runner.plan import earlier_environment
     from runner.suites import get_suite
 
-    home = home_of(parsed)
+    home = how.place.home
     named = settings_file.interpreters(home, settings_file.read(home))
     sides = ((found.old, files.old), (found.new, files.new))
     wanted = {
@@ -210,10 +222,10 @@ def _interpreters(
         for pair, pair_names in names.items()
         for (side, file), before, name in zip(sides, pair, pair_names, strict=True)
     }
-    if unknown := [name for name, python in parsed.env if name not in wanted or python is None]:
+    if unknown := [name for name, python in how.interpreters.items() if name not in wanted or python is None]:
         raise UsageError(f"--env {unknown[0]}: expected NAME=PYTHON, where NAME is one of {', '.join(wanted)}.")
     sources = {} if context is None else {"torchbench_commit": None, **get_suite("torchbench").versions(context)}
-    given = dict(parsed.env)
+    given = {name: python for name, python in how.interpreters.items() if python is not None}
     return {name: earlier_environment.find(before, given, named, sources) for name, before in wanted.items()}
 
 
@@ -252,41 +264,40 @@ def _entries(files: Files, names: Names, cells: Sequence[Cell]) -> list[tuple[Pl
 
 
 def _measure(
-    parsed: argparse.Namespace,
+    how: Confirming,
     found: Comparison,
     files: Files,
     entries: Sequence[tuple[PlanEntry, PlanEntry]],
     interpreters: Mapping[str, Interpreter],
+    processes: int | None,
 ) -> RunFolder:
     """Measure both sides in a run of its own; the same command goes on with it where it was interrupted."""
-    from runner import flags
     from runner.plan import plan_view, side_by_side
     from runner.schedule import run_folder
 
+    place = how.place
     made = side_by_side.side_by_side(entries)
     used = {entry.environment for entry in made.entries}
     chosen = [each for name, each in interpreters.items() if name in used]
-    own = measured_again((entry.config for entry in made.entries), parsed.model, chosen[0].machine.python)
+    own = measured_again((entry.config for entry in made.entries), how.models, chosen[0].machine.python)
     identity = run_folder.RunIdentity(
         plan=made,
         environments=tuple(each.description for each in chosen),
-        settings=side_by_side.confirming(files.new.settings, parsed.processes),
+        settings=side_by_side.confirming(files.new.settings, processes),
         label=f"confirm {found.old.text} {found.new.text}",
-        command=flags.command_line(without_folders(parsed)),
+        command=place.command,
     )
-    folder = run_folder.open_folder(home_of(parsed), None, identity)
+    folder = run_folder.open_folder(place.home, None, identity)
     # What a program reads from standard output is the verdicts alone.
     said = f"{plan_view.summary(made)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}"
     print(said, file=sys.stderr)
     machines = {each.name: each.machine for each in chosen}
-    how = How(torchbench_dir=parsed.torchbench_dir, own=own, wait=not parsed.no_wait, home=home_of(parsed))
-    carry_out(folder, machines, store_of(parsed), sys.stderr, **how)
+    passed_on = How(torchbench_dir=how.torchbench_dir, own=own, wait=place.wait, home=place.home)
+    carry_out(folder, machines, place.store, sys.stderr, **passed_on)
     return folder
 
 
-def _judge(
-    parsed: argparse.Namespace, found: Comparison, folder: RunFolder, pairs: Mapping[tuple[str, str], None]
-) -> Comparison:
+def _judge(how: Confirming, found: Comparison, folder: RunFolder, pairs: Mapping[tuple[str, str], None]) -> Comparison:
     """Compare both sides as the confirming run has them."""
     import msgspec
 
@@ -300,5 +311,5 @@ def _judge(
     if found.new.variant is None:
         named = msgspec.structs.replace
         sides = [(named(old, environment=before), named(new, environment=after)) for before, after in pairs]
-    with connect(newest_snapshot(store_of(parsed))) as con:
+    with connect(newest_snapshot(how.place.store)) as con:
         return compare_pairs(con, sides)

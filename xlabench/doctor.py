@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its flag."""
-    from runner.flags import types
+    from runner.plan import values
 
     parser = verb(
         verbs,
@@ -29,7 +29,7 @@ def add(verbs: Verbs) -> None:
     )
     parser.add_argument(
         "--threads",
-        type=types.positive,
+        type=values.positive,
         metavar="N",
         help="number of CPU threads, as for `run` (default: torch's default)",
     )

@@ -97,7 +97,7 @@ def _add_submit(parser: Parser) -> None:
 
 def add_job_flags(group: argparse._ActionsContainer) -> None:
     """Add what every job may be given, also a recurring one's."""
-    from runner.flags import types
+    from runner.plan import values
 
     group.add_argument(
         "--accelerator-model",
@@ -107,7 +107,7 @@ def add_job_flags(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--priority", type=int, default=0, metavar="N", help="priority of the job; higher runs first (default: 0)"
     )
-    group.add_argument("--timeout", type=types.above_zero, metavar="S", help="time limit of the job in seconds")
+    group.add_argument("--timeout", type=values.above_zero, metavar="S", help="time limit of the job in seconds")
 
 
 def _submit(parsed: argparse.Namespace) -> int:
@@ -137,6 +137,7 @@ def _request(parsed: argparse.Namespace) -> Request:
     """
     import msgspec
 
+    from runner import flags
     from runner.errors import UsageError
     from runner.jobs import from_flags
     from runner.jobs.request import ConfirmRequest
@@ -145,28 +146,18 @@ def _request(parsed: argparse.Namespace) -> Request:
         if parsed.cells or parsed.run:
             raise UsageError("--cells and --run require --confirm A B.")
         return from_flags.request(parsed)
-    _refuse_beside_confirm(parsed)
-    old, new = parsed.confirm
-    given = {"kind": "confirm", "old": old, "new": new, "run": parsed.run, "cells": parsed.cells or "suspected"}
-    try:
-        return msgspec.convert(
-            given | {"processes": parsed.processes, "accelerator": parsed.accelerator}, ConfirmRequest
-        )
-    except msgspec.ValidationError as error:
-        raise UsageError(f"--confirm: {error}; see `xlabench compare --help`.") from None
-
-
-def _refuse_beside_confirm(parsed: argparse.Namespace) -> None:
-    from runner.errors import UsageError
-    from runner.jobs import from_flags
-    from runner.jobs.request import RunRequest
-
-    blank = argparse.Namespace(**{**vars(parsed), "accelerator": [], "processes": None})
-    asked = from_flags.request(blank)
-    if asked != RunRequest():
+    asked = flags.read(parsed)
+    if asked.given - {"processes", "accelerator"}:
         raise UsageError(
             "--confirm repeats experiments of A and B; only --processes and --accelerator may be combined with it."
         )
+    old, new = parsed.confirm
+    given = {"kind": "confirm", "old": old, "new": new, "run": parsed.run, "cells": parsed.cells or "suspected"}
+    given |= {"processes": asked.protocol.processes, "accelerator": asked.selection.accelerator}
+    try:
+        return msgspec.convert(given, ConfirmRequest)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"--confirm: {error}; see `xlabench compare --help`.") from None
 
 
 def _label(request: Request) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -16,32 +17,31 @@ from xlabench.command import (
     add_database,
     home_of,
     say,
-    state_of,
     store_of,
 )
-from xlabench.own import without_folders
-from xlabench.requested import operators_of, report_missing, requested_plan
 from xlabench.until_verdict import UntilVerdict
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TextIO, Unpack
 
     from runner.environments.machine import Machine
     from runner.messages import OwnModel, Settings
+    from runner.plan import LocalRequest
     from runner.plan.operators_of import Extracted
     from runner.schedule.execute import Result
     from runner.schedule.history import History
     from runner.schedule.run_folder import RunFolder
+    from runner.suites.base import OwnFound
     from xlabench.command import Parser
+    from xlabench.requested import Planned
 
 UNASKED_N = 100
 """Experiments that are measured without asking, though no model is named: an hour or so."""
-_NARROWING = (
-    *("suite_name", "config", "ops_of", "filter", "exclude", "only", "models_file", "filter_by_tier"),
-    *("exclude_by_tier", "smoke", "plan"),
-)
+_NARROWING = frozenset(
+    ("suite_name", "config", "ops_of", "filter", "exclude", "only", "models_file", "filter_by_tier", "exclude_by_tier")
+) | {"smoke", "plan"}
 
 USUAL = (
     *("--suite-name", "--only", "--filter", "--backend", "--test", "--accelerator", "--smoke", "--quick"),
@@ -87,7 +87,6 @@ def add_run_flags(parser: Parser) -> None:
         help="exit with 1 if an experiment failed, could not be verified, or gave a wrong answer",
     )
     add_no_wait(group)
-    parser.set_defaults(parser=parser)
 
 
 def add_no_wait(group: argparse._ActionsContainer) -> None:
@@ -99,77 +98,103 @@ def add_no_wait(group: argparse._ActionsContainer) -> None:
     )
 
 
-def settings_of(parsed: argparse.Namespace) -> Settings:
-    """Return the protocol settings: the flags', else those of the plan file, else the defaults."""
-    from runner import flags
-    from runner.plan import plan_file
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a run and its records go, and how its command treats them."""
 
-    found = flags.settings(parsed)
-    if parsed.plan is not None:
-        found = plan_file.with_settings(parsed.plan, found, flags.given_settings(parsed.parser, parsed.words[1:]))
-    return flags.agreeing(found)
+    home: Path
+    store: Path
+    command: str
+    """For readers of the run."""
+    ingest: bool = True
+    output: Path | None = None
+    """Folder of the run; None: an unfinished one of the home, or a new one."""
+    label: str | None = None
+    resume: bool = True
+    retry_failed: bool = False
+    strict: bool = False
+    wait: bool = True
+
+    @classmethod
+    def of(cls, parsed: argparse.Namespace, own: Sequence[OwnFound] = ()) -> Place:
+        """Return the place that the flags of `run` name; `own` are the models that they name."""
+        from runner import flags
+        from xlabench.own import without_folders
+
+        return cls(
+            home=home_of(parsed),
+            store=store_of(parsed),
+            command=flags.command_line(without_folders(parsed, own)),
+            ingest=not parsed.no_ingest,
+            output=parsed.output_dirname,
+            label=parsed.label,
+            resume=not parsed.no_resume,
+            retry_failed=parsed.retry_failed,
+            strict=parsed.strict,
+            wait=not parsed.no_wait,
+        )
 
 
-def measure(
-    parsed: argparse.Namespace,
-    settings: Callable[[argparse.Namespace], Settings],
-    afterwards: Callable[[argparse.Namespace, str], None] | None = None,
-) -> int:
-    """Measure what the flags ask for; `afterwards` is told the run once its records are in the store."""
-    from runner import flags, plan
-    from runner.plan import interpreters, payoff, plan_view
+def stops_before(planned: Planned, *, dry_run: bool) -> int | None:
+    """Return the exit code of a command that measures nothing; None where it does."""
+    if dry_run:
+        from runner.plan import plan_view
+
+        plan_view.print_matrix(planned.plan, sys.stdout)
+    if dry_run or planned.code == EXIT_USAGE:
+        return planned.code
+    if not _wanted(planned.request, sum(entry.runnable for entry in planned.plan.entries)):
+        return say("Cancelled. No experiment was measured.", EXIT_INTERRUPTED)
+    return None
+
+
+def measure(planned: Planned, settings: Settings, place: Place, afterwards: Callable[[str], None] | None = None) -> int:
+    """Measure a plan; `afterwards` is told the run once its records are in the store."""
+    from runner import plan
+    from runner.plan import payoff, plan_view
     from runner.schedule import run_folder
 
-    request, found = requested_plan(parsed)
-    made = interpreters.make_plan(request, found)
-    if parsed.dry_run:
-        plan_view.print_matrix(made, sys.stdout)
-    code = report_missing(parsed, made.missing_suites, empty=not made.entries)
-    if parsed.dry_run or code == EXIT_USAGE:
-        return code
-    if not _wanted(parsed, sum(entry.runnable for entry in made.entries)):
-        return say("Cancelled. No experiment was measured.", EXIT_INTERRUPTED)
-    settled = payoff.settled(settings(parsed), made.entries)
+    made, request = planned.plan, planned.request
+    settled = payoff.settled(settings, made.entries)
     for sentence in plan.missing_packages(made, request):
         print(sentence)
     folder = run_folder.open_folder(
-        home_of(parsed),
-        parsed.output_dirname,
+        place.home,
+        place.output,
         run_folder.RunIdentity(
             plan=made,
-            environments=tuple(each.description for each in found),
+            environments=tuple(each.description for each in planned.interpreters),
             settings=settled,
-            label=parsed.label or plan.label(made),
-            command=flags.command_line(without_folders(parsed, request.context.own)),
+            label=place.label or plan.label(made),
+            command=place.command,
         ),
-        resume=not parsed.no_resume,
-        retry_failed=parsed.retry_failed,
+        resume=place.resume,
+        retry_failed=place.retry_failed,
     )
     print(f"{plan_view.summary(made)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}")
-    for each in request.context.own:
+    for each in request.own:
         if each.model.beside:
             print(f"The hash of {each.model.name} also covers {', '.join(each.model.beside)}.")
-    extracted = operators_of(parsed)
-    if extracted is not None:
-        _keep(extracted, folder)
+    if planned.operators is not None:
+        _keep(planned.operators, folder)
     result = carry_out(
         folder,
-        {each.name: each.machine for each in found},
-        None if parsed.no_ingest else store_of(parsed),
+        {each.name: each.machine for each in planned.interpreters},
+        place.store if place.ingest else None,
         sys.stdout,
-        torchbench_dir=request.context.torchbench_dir,
-        own={each.model.name: each.model for each in request.context.own},
-        retry_failed=parsed.retry_failed,
-        history=_history(parsed, folder.file.run.run_id),
-        wait=not parsed.no_wait,
-        home=home_of(parsed),
+        torchbench_dir=request.torchbench_dir,
+        own={each.model.name: each.model for each in request.own},
+        retry_failed=place.retry_failed,
+        history=_history(place.store, request.protocol.retry_new_failures, folder.file.run.run_id),
+        wait=place.wait,
+        home=place.home,
     )
-    _say_what_was_found(parsed, folder, afterwards)
-    if extracted is not None:
-        _say_totals(extracted, folder)
-    if (result.failed or result.wrong) and parsed.strict:
+    _say_what_was_found(place, folder, afterwards)
+    if planned.operators is not None:
+        _say_totals(planned.operators, folder)
+    if (result.failed or result.wrong) and place.strict:
         return EXIT_FINDINGS
-    return max(code, _partial(folder)) if request.context.own else code
+    return max(planned.code, _partial(folder)) if request.own else planned.code
 
 
 def _partial(folder: RunFolder) -> int:
@@ -180,24 +205,25 @@ def _partial(folder: RunFolder) -> int:
     return EXIT_PARTIAL if "oom" in statuses else EXIT_DONE
 
 
-def _say_what_was_found(
-    parsed: argparse.Namespace, folder: RunFolder, afterwards: Callable[[argparse.Namespace, str], None] | None
-) -> None:
+def _say_what_was_found(place: Place, folder: RunFolder, afterwards: Callable[[str], None] | None) -> None:
     """Say what the store makes of the run, or where it lies."""
-    if parsed.no_ingest:
+    from store import changepoints
+    from store.state import FILE_NAME
+
+    if not place.ingest:
         _say_where(folder)
         return
-    _look_for_changes(parsed)
+    changepoints.update(place.store, place.home / FILE_NAME)
     if folder.settings.purpose == "payoff":
-        _say_payoffs(parsed, folder.file.run.run_id)
+        _say_payoffs(place.store, folder.file.run.run_id)
     if afterwards is not None:
-        afterwards(parsed, folder.file.run.run_id)
+        afterwards(folder.file.run.run_id)
 
 
-def _wanted(parsed: argparse.Namespace, experiments_n: int) -> bool:
+def _wanted(request: LocalRequest, experiments_n: int) -> bool:
     """Ask whoever sits at a terminal and has named no model whether all that there are should be measured."""
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    if not at_terminal or experiments_n <= UNASKED_N or any(getattr(parsed, name) for name in _NARROWING):
+    if not at_terminal or experiments_n <= UNASKED_N or bool(request.given & _NARROWING or request.own):
         return True
     print(f"No filter is set, so all {experiments_n:,} experiments are measured. `--smoke` takes only minutes.")
     return input("Measure all of them? [y/N] ").strip().lower() in ("y", "yes")
@@ -227,19 +253,13 @@ def _say_totals(extracted: Extracted, folder: RunFolder) -> None:
     print("\n".join(sentences(totals(read_records(folder.results), extracted.source), extracted.source)))
 
 
-def _say_payoffs(parsed: argparse.Namespace, run_id: str) -> None:
+def _say_payoffs(store: Path, run_id: str) -> None:
     from store.choose import newest_snapshot
     from store.query import connect
     from store.report.payoffs import sentences
 
-    with connect(newest_snapshot(store_of(parsed))) as con:
+    with connect(newest_snapshot(store)) as con:
         print("\n".join(sentences(con, run_id)))
-
-
-def _look_for_changes(parsed: argparse.Namespace) -> None:
-    from store import changepoints
-
-    changepoints.update(store_of(parsed), state_of(parsed))
 
 
 def carry_out(
@@ -273,13 +293,13 @@ def carry_out(
     return result
 
 
-def _history(parsed: argparse.Namespace, run_id: str) -> History:
+def _history(store: Path, retries: int, run_id: str) -> History:
     """Return what the store's newest index says of earlier runs; without one, nothing has passed before."""
     from runner.schedule.history import History
     from store.errors import StorageError
     from store.query import connect, current_snapshot, fetch, named
 
-    snapshot = current_snapshot(store_of(parsed)) if parsed.retry_new_failures else None
+    snapshot = current_snapshot(store) if retries else None
     if snapshot is None:
         return History()
     try:
@@ -288,4 +308,4 @@ def _history(parsed: argparse.Namespace, run_id: str) -> History:
     except StorageError:  # an earlier version's index, which this run's first record brings up
         return History()
     passed = frozenset((row["experiment_id"], row["environment"]) for row in rows)
-    return History(passed, parsed.retry_new_failures)
+    return History(passed, retries)

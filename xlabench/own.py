@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from runner.home.settings_file import SettingsFile
     from runner.messages import OwnModel
-    from runner.plan import PlanRequest
+    from runner.plan import LocalRequest
     from runner.suites.base import OwnFound
     from store.record import ExperimentConfig
     from xlabench.command import Parser
@@ -58,35 +58,52 @@ def add_own_flags(parser: Parser) -> None:
     )
 
 
-def settle(parsed: argparse.Namespace) -> None:
-    """Set what models of one's own have by default: they are verified, and measured on their own.
+@dataclass(frozen=True, kw_only=True)
+class Typed:
+    """Models of the user's own, as a command or `[models]` of the home names them."""
+
+    words: tuple[str, ...] = ()
+    inputs: tuple[tuple[str, ...], ...] = ()
+    """Of each word."""
+    pickled: Path | None = None
+    """The folder where `xlabench.measure` has left one."""
+
+    def __bool__(self) -> bool:
+        return bool(self.words) or self.pickled is not None
+
+
+def read(parsed: argparse.Namespace) -> tuple[LocalRequest, Typed]:
+    """Return what flags ask for; models of one's own are verified by default, and measured on their own.
 
     Raises:
         UsageError: flags that select other models stand beside them, or --input stands alone.
     """
+    from runner import flags
     from runner.errors import UsageError
+    from runner.suites.own.reference import TIMM
 
-    words: list[str] = getattr(parsed, "own", [])
-    if hasattr(parsed, "own_inputs"):  # listed, and settled with their request
-        return
-    if not words and getattr(parsed, "pickled", None) is None:
-        if getattr(parsed, "input", []):
+    request = flags.read(parsed)
+    words = tuple(parsed.own)
+    typed = Typed(words=words, inputs=(tuple(parsed.input),) * len(words), pickled=parsed.pickled)
+    if not typed:
+        if parsed.input:
             raise UsageError("--input requires a model of your own, for example `xlabench run mymodel.py`")
-        return
+        return request, typed
+    if parsed.input and (other := [word for word in words if word.startswith(TIMM)]):
+        raise UsageError(f"--input is for models of your own; {other[0]} has inputs of its suite (--batch-size)")
     for name in _SELECTING:
-        if getattr(parsed, name, None):
+        if name in request.given:
             flag = "--" + name.replace("_", "-")
             raise UsageError(f"{flag} selects models of suites; remove it or {words[0] if words else 'your model'}")
-    _verify_by_default(parsed)
+    return request if parsed.no_verify else _verified(request), typed
 
 
-def _verify_by_default(parsed: argparse.Namespace) -> None:
-    if not getattr(parsed, "verify_only", False) and not getattr(parsed, "quick", False):
-        parsed.verify = not getattr(parsed, "no_verify", False)
+def _verified(request: LocalRequest) -> LocalRequest:
+    return request if request.protocol.verify_only or request.quick else request.changed(verify=True)
 
 
-def with_listed(parsed: argparse.Namespace, request: PlanRequest, home: Path, file: SettingsFile) -> PlanRequest:
-    """Return the request with the sources of the models that `--only own/NAME` names in `[models]` of the home.
+def with_listed(request: LocalRequest, home: Path, file: SettingsFile) -> tuple[LocalRequest, Typed]:
+    """Return the sources of the models that `--only own/NAME` names in `[models]` of the home, and the rest.
 
     Raises:
         UsageError: the home lists no such model.
@@ -94,17 +111,19 @@ def with_listed(parsed: argparse.Namespace, request: PlanRequest, home: Path, fi
     from runner.errors import UsageError
     from runner.home.models import SUITE
 
-    names = [name.removeprefix(SUITE) for name in request.only if name.startswith(SUITE)]
+    only = request.selection.only
+    names = [name.removeprefix(SUITE) for name in only if name.startswith(SUITE)]
     for name in names:
         if name not in file.models:
             raise UsageError(f"--only own/{name}: [models] of {home / 'xlabench.toml'} lists no such model")
     if not names:
-        return request
+        return request, Typed()
     listed = [file.models[name] for name in names]
-    parsed.own = [str(home / each.source) if _is_path(each.source) else each.source for each in listed]
-    parsed.own_inputs = [each.inputs for each in listed]
-    _verify_by_default(parsed)
-    return replace(request, only=tuple(name for name in request.only if not name.startswith(SUITE)))
+    typed = Typed(
+        words=tuple(str(home / each.source) if _is_path(each.source) else each.source for each in listed),
+        inputs=tuple(each.inputs for each in listed),
+    )
+    return _verified(request).changed(only=tuple(name for name in only if not name.startswith(SUITE))), typed
 
 
 def _is_path(source: str) -> bool:
@@ -113,31 +132,27 @@ def _is_path(source: str) -> bool:
     return "/" in file or file.endswith((".py", ".pt2", ".json")) or ":" not in source
 
 
-def with_own(parsed: argparse.Namespace, request: PlanRequest, named: Mapping[str, Path]) -> PlanRequest:
+def with_own(request: LocalRequest, typed: Typed, named: Mapping[str, Path]) -> LocalRequest:
     """Return the request for the models that the command names; each is tried once, where the first one is measured.
 
     Raises:
         UsageError: one cannot be used.
     """
-    from runner.errors import UsageError
     from runner.suites.own.reference import TIMM
 
-    words: list[str] = getattr(parsed, "own", [])
-    if not words and getattr(parsed, "pickled", None) is None:
+    if not typed:
         return request
-    if parsed.input and (other := [word for word in words if word.startswith(TIMM)]):
-        raise UsageError(f"--input is for models of your own; {other[0]} has inputs of its suite (--batch-size)")
-    zoo = [f"timm_models/{word.removeprefix(TIMM)}" for word in words if word.startswith(TIMM)]
-    inputs: list[tuple[str, ...]] = getattr(parsed, "own_inputs", None) or [tuple(parsed.input)] * len(words)
-    typed = [(word, each) for word, each in zip(words, inputs, strict=True) if not word.startswith(TIMM)]
-    own = _found(parsed, typed, _python(request, named))
-    names = (*request.only, *(f"own/{found.model.name}" for found in own), *zoo)
-    return replace(
+    zoo = [f"timm_models/{word.removeprefix(TIMM)}" for word in typed.words if word.startswith(TIMM)]
+    each_typed = zip(typed.words, typed.inputs, strict=True)
+    own = _found(
         request,
-        suites=tuple(dict.fromkeys((*request.suites, *(name.partition("/")[0] for name in names)))),
-        only=names,
-        context=replace(request.context, own=own),
+        [(word, inputs) for word, inputs in each_typed if not word.startswith(TIMM)],
+        typed.pickled,
+        _python(request, named),
     )
+    names = (*request.selection.only, *(f"own/{found.model.name}" for found in own), *zoo)
+    suites = dict.fromkeys((*request.suites, *(name.partition("/")[0] for name in names)))
+    return request.changed(suite_name=tuple(suites), only=names, own=own)
 
 
 def without_folders(parsed: argparse.Namespace, own: Sequence[OwnFound] = ()) -> list[str]:
@@ -162,7 +177,7 @@ def _pickled(folder: Path | None) -> OwnModel | None:
     return None if folder is None else msgspec.json.decode((folder / PICKLED).read_bytes(), type=OwnModel)
 
 
-def _python(request: PlanRequest, named: Mapping[str, Path]) -> str:
+def _python(request: LocalRequest, named: Mapping[str, Path]) -> str:
     """Return the interpreter of the first environment."""
     from runner.plan.interpreters import interpreter_of
 
@@ -171,35 +186,32 @@ def _python(request: PlanRequest, named: Mapping[str, Path]) -> str:
 
 
 def _found(
-    parsed: argparse.Namespace, typed: Sequence[tuple[str, tuple[str, ...]]], python: str
+    request: LocalRequest, typed: Sequence[tuple[str, tuple[str, ...]]], pickled: Path | None, python: str
 ) -> tuple[OwnFound, ...]:
-    """Return the models, given by word and inputs; a command asks once."""
+    """Return the models, given by word and inputs."""
     import msgspec
 
     from runner.plan import interpreters
     from runner.suites.own import inspect_models
     from runner.suites.own.trial import Asked
 
-    known: tuple[OwnFound, ...] | None = getattr(parsed, "own_found", None)
-    if known is None:
-        usual = Asked(
-            pickled=_pickled(parsed.pickled),
-            batch_size=parsed.batch_size,
-            weights=parsed.weights or "random",
-            seed=getattr(parsed, "seed", None) or 1337,
-        )
-        each = [msgspec.structs.replace(usual, word=word, inputs=inputs) for word, inputs in typed]
-        known = inspect_models.look(
-            each if usual.pickled is None else [usual],
-            python=python,
-            variables={**os.environ, **interpreters.variables(python)},
-            timeout_s=float(getattr(parsed, "subprocess_timeout", None) or _TIMEOUT_S),
-        )
-        parsed.own_found = known
-        for found in known:
-            if found.too_large:
-                say(f"{found.source.name} was not tried: {found.too_large}.", EXIT_DONE)
-    return known
+    usual = Asked(
+        pickled=_pickled(pickled),
+        batch_size=request.configuration.batch_size,
+        weights=request.configuration.weights or "random",
+        seed=request.protocol.seed or 1337,
+    )
+    each = [msgspec.structs.replace(usual, word=word, inputs=inputs) for word, inputs in typed]
+    found = inspect_models.look(
+        each if usual.pickled is None else [usual],
+        python=python,
+        variables={**os.environ, **interpreters.variables(python)},
+        timeout_s=float(request.protocol.subprocess_timeout or _TIMEOUT_S),
+    )
+    for model in found:
+        if model.too_large:
+            say(f"{model.source.name} was not tried: {model.too_large}.", EXIT_DONE)
+    return found
 
 
 def measured_again(configs: Iterable[ExperimentConfig], words: Sequence[str], python: str) -> dict[str, OwnModel]:

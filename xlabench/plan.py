@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from xlabench.command import verb
-from xlabench.own import add_own_flags
-from xlabench.requested import report_missing, requested_plan
+from xlabench.command import home_of, verb
+from xlabench.own import add_own_flags, read
+from xlabench.requested import planned
 
 if TYPE_CHECKING:
     import argparse
@@ -42,14 +42,17 @@ def add(verbs: Verbs) -> None:
 
 
 def _plan(parsed: argparse.Namespace) -> int:
-    from runner.plan import interpreters, plan_view
+    from runner.plan import plan_view
 
-    request, found = requested_plan(parsed)
-    made = interpreters.make_plan(request, found)
+    request, typed = read(parsed)
+    found = planned(request, home_of(parsed), typed)
+    made = found.plan
     if parsed.format == "json":
         sys.stdout.write(plan_view.as_json(made).decode() + "\n")
     elif parsed.format == "yaml":
-        sys.stdout.write(plan_view.as_yaml(made, request, {each.name: each.machine for each in found}))
+        sys.stdout.write(
+            plan_view.as_yaml(made, found.request, {each.name: each.machine for each in found.interpreters})
+        )
     else:
         plan_view.print_matrix(made, sys.stdout)
-    return report_missing(parsed, made.missing_suites, empty=not made.entries)
+    return found.code

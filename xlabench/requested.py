@@ -1,56 +1,60 @@
-"""What the flags and the home ask for, and what the environments offer."""
+"""What a request and the home ask for, what the environments offer, and the plan of both."""
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xlabench import own
-from xlabench.command import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, home_of, say
+from xlabench.command import EXIT_DONE, EXIT_PARTIAL, EXIT_USAGE, say
 
 if TYPE_CHECKING:
-    import argparse
+    from pathlib import Path
 
-    from runner.plan import PlanRequest
+    from runner.plan import LocalRequest, Plan
     from runner.plan.interpreters import Interpreter
     from runner.plan.operators_of import Extracted
 
 
-def requested_plan(parsed: argparse.Namespace) -> tuple[PlanRequest, tuple[Interpreter, ...]]:
-    """Return what the flags and the home's `xlabench.toml` ask for, and what the environments offer."""
-    from runner import flags
-    from runner.home import settings_file
-    from runner.plan import interpreters
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """A request with all that was looked up for it, and its plan."""
 
-    home = home_of(parsed)
-    own.settle(parsed)
+    request: LocalRequest
+    interpreters: tuple[Interpreter, ...]
+    plan: Plan
+    code: int
+    """Exit code that the suites which are missing lead to."""
+    operators: Extracted | None = None
+    """Those of `--ops-of`, recorded."""
+
+
+def planned(request: LocalRequest, home: Path, typed: own.Typed) -> Planned:
+    """Plan what a request and the home's `xlabench.toml` ask for; say which suites are missing."""
+    from runner.home import settings_file
+    from runner.plan import interpreters, operators_of
+
     file = settings_file.read(home)
-    settings_file.apply(parsed, home, file)
-    found = operators_of(parsed)
-    request = flags.plan_request(parsed)
+    request = settings_file.with_limits(request, home, file)
+    found = operators_of.extract(request) if request.selection.ops_of else None
+    named_suites = ("operators",) if found else request.selection.suite_name
     request = found.narrow(request) if found else request
     named = settings_file.interpreters(home, file)
-    request = own.with_own(parsed, own.with_listed(parsed, request, home, file), named)
-    return request, interpreters.look(request, named, getattr(parsed, "threads", None))
+    request, listed = own.with_listed(request, home, file)
+    request = own.with_own(request, listed or typed, named)
+    there = interpreters.look(request, named)
+    made = interpreters.make_plan(request, there)
+    code = _report_missing(named_suites, made)
+    return Planned(request=request, interpreters=there, plan=made, code=code, operators=found)
 
 
-def operators_of(parsed: argparse.Namespace) -> Extracted | None:
-    """Return the operators of `--ops-of`, recorded once; None without the flag."""
-    if getattr(parsed, "ops_of", None) is None:
-        return None
-    from runner.plan.operators_of import extract
-
-    found: Extracted = getattr(parsed, "extracted", None) or extract(parsed)
-    parsed.extracted = found
-    return found
-
-
-def report_missing(parsed: argparse.Namespace, missing: dict[str, str], *, empty: bool) -> int:
+def _report_missing(named: tuple[str, ...], made: Plan) -> int:
     """Say which suites are not there; nothing left to do is a usage error, one asked for by name makes it partial."""
+    missing, empty = made.missing_suites, not made.entries
     for suite, reason in missing.items():
-        say(reason if suite in parsed.suite_name else f"skipped: {reason}", EXIT_PARTIAL)
-    if empty and set(missing) & set(parsed.suite_name):
+        say(reason if suite in named else f"skipped: {reason}", EXIT_PARTIAL)
+    if empty and set(missing) & set(named):
         return EXIT_USAGE
     if empty:
         return say("No experiment matches. Relax --suite-name, --filter or --exclude.", EXIT_USAGE)
-    return EXIT_PARTIAL if set(missing) & set(parsed.suite_name) else EXIT_DONE
+    return EXIT_PARTIAL if set(missing) & set(named) else EXIT_DONE

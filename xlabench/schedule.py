@@ -52,7 +52,7 @@ def add(verbs: Verbs) -> None:
 
 def _add_add(parser: Parser) -> None:
     from runner import flags
-    from runner.flags import types
+    from runner.plan import values
 
     parser.add_argument("schedule_name", metavar="NAME", help="name of the recurring run, and the label of its runs")
     parser.add_argument(
@@ -64,7 +64,7 @@ def _add_add(parser: Parser) -> None:
     add_job_flags(group)
     group.add_argument(
         "--late-after",
-        type=types.above_zero,
+        type=values.above_zero,
         default=_LATE_AFTER_H,
         metavar="H",
         help="report a run as late after H hours (default: 12)",

@@ -15,9 +15,8 @@ from runner.backends import xla_of
 from runner.dynamo import batch_sizes, output
 from runner.environments import machine
 from runner.errors import UsageError
-from runner.flags import types
 from runner.peer_cli import compose, table
-from runner.plan import plan_view
+from runner.plan import plan_view, values
 from runner.schedule.run_folder import open_folder
 from store.harness_csv import Options, Pair, speedups
 
@@ -105,7 +104,7 @@ def sides(parsed: argparse.Namespace) -> Sides:
 
 def _refuse_gone(name: str) -> None:
     try:
-        types.dynamo(name)
+        values.dynamo(name)
     except argparse.ArgumentTypeError as error:
         raise UsageError(f"--backend {name}: {error}") from None
 

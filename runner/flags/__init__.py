@@ -1,46 +1,188 @@
-"""The flags of planning and measuring, spelled as the peers spell them; one module per group of flags."""
+"""The flags of planning and measuring: declared, read and written from the fields of a request, so none is named twice.
+
+argparse stays: see docs/design.md for what a library was measured to take.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
+import shlex
+from typing import TYPE_CHECKING, Any
 
-from runner.flags.agreement import agreeing
-from runner.flags.artifacts import add_artifact_flags
-from runner.flags.configuration import add_configuration_flags
-from runner.flags.given import given_settings
-from runner.flags.protocol import add_protocol_flags
-from runner.flags.request import command_line, plan_request, settings
-from runner.flags.selection import SMOKE, add_selection_flags
-from runner.flags.verification import add_verification_flags
+from runner.flags.fields import flagged
+from runner.plan import plan_file
+from runner.plan.agreement import check
+from runner.plan.local_request import LocalRequest
+from runner.plan.request import Configuration, Protocol, RunRequest, Selection
 
 if TYPE_CHECKING:
-    import argparse
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from runner.flags.fields import Field
 
 __all__ = [
-    "SMOKE",
     "USUAL_OF_PLAN",
     "add_measure_flags",
     "add_plan_flags",
-    "agreeing",
+    "check_values",
     "command_line",
-    "given_settings",
-    "plan_request",
-    "settings",
+    "read",
+    "request_words",
+    "spaced",
 ]
-
 
 USUAL_OF_PLAN = ("--suite-name", "--only", "--filter", "--backend", "--test", "--accelerator", "--smoke", "--env")
 """Flags of planning that `--help` shows; `--help-all` shows all."""
+_GROUPS: dict[type, str] = {
+    Selection: "selection (without filters, everything is planned; filters may be repeated)",
+    Configuration: "configuration",
+    Protocol: "measurement",
+}
+_OF_PLAN = ("models_file", "plan", "env", "torchbench_dir")
+"""Fields of `LocalRequest` that say which experiments there are."""
 
 
 def add_plan_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags that say which experiments there are."""
-    add_selection_flags(parser)
-    add_configuration_flags(parser)
+    local = [each for each in flagged(LocalRequest) if each.name in _OF_PLAN]
+    for kind in (Selection, Configuration):
+        _add_all(parser, kind, [each for each in local if (each.flag.group or _GROUPS[Selection]) == _GROUPS[kind]])
 
 
 def add_measure_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags that say how a run measures, verifies, and what it leaves behind."""
-    add_protocol_flags(parser)
-    add_verification_flags(parser)
-    add_artifact_flags(parser)
+    _add_all(parser, Protocol, [each for each in flagged(LocalRequest) if each.name not in _OF_PLAN])
+
+
+def _add_all(parser: argparse.ArgumentParser, kind: type, more: Iterable[Field]) -> None:
+    groups: dict[str, Any] = {}
+    for each in (*flagged(kind), *more):
+        title = each.flag.group or _GROUPS[kind]
+        if title not in groups:
+            groups[title] = parser.add_argument_group(title)
+        _add(groups[title], each)
+
+
+def _add(group: argparse._ActionsContainer, field: Field) -> None:
+    """Add the flag of a field; the namespace has it only where it was given."""
+    flag = field.flag
+
+    def add(*names: str, text: str, **how: Any) -> None:
+        group.add_argument(*names, dest=field.name, default=argparse.SUPPRESS, help=text.replace("%", "%%"), **how)
+
+    if flag.texts is not None:
+        for value, text in flag.texts.items():
+            add(_dashed(value), text=text, action="append_const", const=value)
+        return
+    if field.switches:
+        if flag.help:
+            add(_dashed(field.name), *flag.names, text=flag.help, action="store_const", const=True)
+        if flag.off is not None:
+            add(flag.off[0], text=flag.off[1], action="store_const", const=False)
+        return
+    how: dict[str, Any] = {"choices": field.choices} if field.choices else {"metavar": field.metavar}
+    how |= {"type": field.word.read}
+    how |= {"nargs": "?", "const": flag.const} if flag.const is not None else {}
+    how |= {"action": "append"} if field.many else {"action": _Once} if flag.once else {}
+    add(_dashed(field.name), *flag.names, text=flag.help, **how)
+
+
+class _Once(argparse.Action):
+    """Take one value: PyTorch/XLA saves a process's graphs in one format, and the last would win in silence."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        given = getattr(namespace, self.dest, None)
+        if isinstance(given, str) and given != values:
+            parser.error(
+                f"{option} {values}: a run saves one format, and {given} is already given; run once per format"
+            )
+        setattr(namespace, self.dest, values)
+
+
+def read(parsed: argparse.Namespace) -> LocalRequest:
+    """Return the request that parsed flags give.
+
+    Raises:
+        UsageError: values that contradict each other, or a file or folder that cannot be used.
+    """
+    given = vars(parsed)
+    groups = {
+        kind: {each.name: _value(each, given) for each in flagged(kind) if each.name in given} for kind in _GROUPS
+    }
+    local = {each.name: _value(each, given) for each in flagged(LocalRequest) if each.name in given}
+    path = local.get("plan")
+    request = RunRequest(
+        selection=Selection(**groups[Selection]),
+        configuration=Configuration(**groups[Configuration]),
+        protocol=Protocol(**groups[Protocol]),
+        plan=plan_file.read(path) if path is not None else None,
+        environments=tuple(name for name, _ in local.get("env", ())),
+    )
+    typed = frozenset(name for group in (*groups.values(), local) for name in group)
+    asked = LocalRequest(request=request, given=typed, quick=given.get("quick", False), **local)
+    check(asked)
+    return asked
+
+
+def _value(field: Field, given: dict[str, Any]) -> Any:
+    value = given[field.name]
+    if field.flag.texts is not None:
+        return tuple(each for each in field.flag.texts if each in value)
+    return tuple(value) if field.many else value
+
+
+def request_words(request: RunRequest) -> list[str]:
+    """Return the flags of `xlabench run` that a request stands for; of its plan, nothing.
+
+    Every value stands in its flag's own word, so none can become another flag.
+    """
+    groups = (request.protocol,) if request.plan else (request.selection, request.configuration, request.protocol)
+    found = [
+        word for group in groups for each in flagged(type(group)) for word in _words(each, getattr(group, each.name))
+    ]
+    return found + [f"--env={name}" for name in request.environments]
+
+
+def _words(field: Field, value: Any) -> Iterator[str]:
+    if value == field.default and type(value) is type(field.default):
+        return
+    if field.flag.texts is not None:
+        yield from map(_dashed, value)
+    elif value is True:
+        yield _dashed(field.name)
+    elif value is False:
+        yield from (field.flag.off or ())[:1]
+    else:
+        for each in value if field.many else (value,):
+            yield f"{_dashed(field.name)}={field.word.write(each)}"
+
+
+def _dashed(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def spaced(words: Iterable[str]) -> Iterator[str]:
+    """Yield words with a flag and its value apart, as one types them; a value that begins with a dash stays with it."""
+    for word in words:
+        flag, equals, value = word.partition("=")
+        yield from (flag, value) if flag.startswith("--") and equals and value[:1] not in ("-", "") else (word,)
+
+
+def command_line(arguments: Sequence[str]) -> str:
+    """Return the command as one types it."""
+    return shlex.join(["xlabench", *arguments])
+
+
+def check_values(request: RunRequest) -> None:
+    """Check each value as its flag does: what its type cannot say, as that a suite of this name exists.
+
+    Raises:
+        ValueError: a flag does not take a value.
+    """
+    for group in (request.selection, request.configuration, request.protocol):
+        for field in flagged(type(group)):
+            value = getattr(group, field.name)
+            for each in value if field.many else () if value is None or field.switches else (value,):
+                field.check(each)

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from runner.errors import UsageError
-from runner.flags import types
 from runner.home.limits import JobLimits
 from runner.home.models import ServerModel
 from runner.home.notices import Notices
 from runner.home.roles import Roles
+from runner.plan import values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from runner.plan import LocalRequest
 
 NAME = "xlabench.toml"
 _PREFIX = "XLABENCH_"
@@ -53,9 +55,9 @@ class SettingsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _TYPES: Mapping[str, Callable[[str], int]] = {
-    "subprocess_timeout": types.positive,
-    "memory_limit": types.size,
-    "artifact_limit": types.size,
+    "subprocess_timeout": values.positive,
+    "memory_limit": values.size,
+    "artifact_limit": values.size,
 }
 
 
@@ -78,20 +80,21 @@ def interpreters(home: Path, file: SettingsFile) -> dict[str, Path]:
     """Return the named environments' interpreters."""
     for name in file.environments:
         try:
-            types.environment(name)
+            values.environment(name)
         except argparse.ArgumentTypeError as error:
             raise UsageError(f"{home / NAME}, [environments]: {error}") from None
     return {name: home / os.path.expanduser(python) for name, python in file.environments.items()}  # noqa: PTH111 - `/` keeps an absolute path
 
 
-def apply(parsed: argparse.Namespace, home: Path, file: SettingsFile) -> None:
-    """Set the limits that no flag set: from `XLABENCH_<LIMIT>`, else from the file.
+def with_limits(asked: LocalRequest, home: Path, file: SettingsFile) -> LocalRequest:
+    """Return the request with the limits that no flag set: from `XLABENCH_<LIMIT>`, else from the file.
 
     Raises:
         UsageError: a value that the flag would refuse, too.
     """
+    limits = {}
     for name, read_value in _TYPES.items():
-        if getattr(parsed, name, None) is not None:
+        if getattr(asked.protocol, name) is not None:
             continue
         variable = _PREFIX + name.upper()
         in_file = getattr(file.limits, name)
@@ -99,6 +102,7 @@ def apply(parsed: argparse.Namespace, home: Path, file: SettingsFile) -> None:
         if value is None:
             continue
         try:
-            setattr(parsed, name, read_value(str(value)))
+            limits[name] = read_value(str(value))
         except argparse.ArgumentTypeError as error:
             raise UsageError(f"{origin}: {name}: {error}") from None
+    return asked.changed(**limits)

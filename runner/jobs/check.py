@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import re
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,10 +11,11 @@ from runner import flags
 from runner.errors import RunnerError, UsageError
 from runner.home.models import SUITE
 from runner.jobs import operators
-from runner.jobs.command import flag_words
 from runner.jobs.plain import plain
 from runner.jobs.request import RunRequest, XlaFlag, decode
-from runner.plan import operators_of, plan_file
+from runner.plan import LocalRequest, operators_of, plan_file
+from runner.plan.agreement import check as check_agreement
+from runner.plan.protocol import settings
 from runner.plan.selection import select
 from runner.suites import get_suite
 from runner.suites.base import SuiteContext
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from runner.jobs.request import Request
-    from runner.plan import PlanRequest
 
 _MOST_EXPERIMENTS = 20_000
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./+-]{0,199}")
@@ -84,10 +82,10 @@ def check(request: Request, environments: Collection[str], models: Collection[st
         if request.plan is not None:
             _check_plan(request)
         operators.check_configurations(request.selection.config)
-        parsed = parsed_flags(request)
-        asked = planned(parsed)
+        asked = before_it_runs(request)
         if request.plan is None:
-            flags.agreeing(flags.settings(parsed))
+            flags.check_values(request)
+            settings(asked)
             _check_selection(_without_own(asked, models))
     except RecursionError:
         raise BadRequest("The request is nested too deeply.") from None
@@ -95,54 +93,34 @@ def check(request: Request, environments: Collection[str], models: Collection[st
         raise BadRequest(str(error)) from None
 
 
-def parsed_flags(request: RunRequest) -> argparse.Namespace:
-    """Return a request as the flags of `xlabench run` that it stands for.
+def before_it_runs(request: RunRequest) -> LocalRequest:
+    """Return what a request asks for before anything runs: of `--ops-of`, the model alone.
 
     Raises:
-        UsageError: a flag does not take its value.
+        UsageError: its parts contradict each other.
     """
-    return _Parser.of_run().parse_args(flag_words(request))
+    asked = LocalRequest.of_job(request)
+    check_agreement(asked)
+    return operators_of.of_model_alone(asked)
 
 
-def planned(parsed: argparse.Namespace) -> PlanRequest:
-    """Return what flags ask for before anything runs: of `--ops-of`, the model alone.
-
-    Raises:
-        UsageError: flags contradict each other.
-    """
-    return flags.plan_request(operators_of.of_model_alone(parsed) if parsed.ops_of else parsed)
-
-
-class _Parser(argparse.ArgumentParser):
-    """The flags of `xlabench run`; what they refuse is raised."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
-
-    @classmethod
-    def of_run(cls) -> _Parser:
-        parser = cls(add_help=False, allow_abbrev=False)
-        flags.add_plan_flags(parser)
-        flags.add_measure_flags(parser)
-        return parser
-
-
-def _without_own(asked: PlanRequest, models: Collection[str]) -> PlanRequest:
+def _without_own(asked: LocalRequest, models: Collection[str]) -> LocalRequest:
     """Return the selection without the models of `[models]`, which only the server's own file leads to a source.
 
     Raises:
         UsageError: one is not listed for whoever asks.
     """
-    own = [name for name in asked.only if name.startswith(SUITE)]
+    only = asked.selection.only
+    own = [name for name in only if name.startswith(SUITE)]
     for name in own:
         if name.removeprefix(SUITE) not in models:
             raise UsageError(
                 f"No job may have {name} executed: [models] of the server's xlabench.toml does not list it for you."
             )
-    return replace(asked, only=tuple(name for name in asked.only if name not in own))
+    return asked.changed(only=tuple(name for name in only if name not in own))
 
 
-def _check_selection(asked: PlanRequest) -> None:
+def _check_selection(asked: LocalRequest) -> None:
     found = select(asked)
     if not found.choices and not found.missing_suites:
         raise UsageError("No experiment matches. Relax the filters.")

@@ -9,6 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
+
+from runner.jobs.request import Request
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -27,31 +31,30 @@ class Ticket:
     label: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Work:
-    """What an attempt executes, wherever that is: it names no place."""
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """What an attempt executes, wherever that is: data that names no place. Its process reads it from a file."""
 
-    words: tuple[str, ...]
-    """Behind `python -m xlabench`; made by `runner.jobs.command` and the worker, never by who asked."""
-    run: str | None
+    request: Request
+    label: str = ""
+    """Name of its run."""
+    retry_failed: bool = False
+    """A run that is resumed measures its failures again."""
+    run: str | None = None
     """Name of the folder of its run, the same for all attempts; None where the command makes its own."""
-    plan: bytes | None
-    """Content of the plan file, if it has one."""
     timeout_s: float
     grace_s: float
 
-    def argv(self, home: Path, plan: Path, *ends: str, runs: Path | None = None) -> tuple[str, ...]:
-        """Return all words behind `python -m xlabench`.
+    def argv(self, file: Path, home: Path, *ends: str, runs: Path | None = None) -> tuple[str, ...]:
+        """Return the words behind `python -m xlabench`: where the work lies and where its host wants it done.
 
         Args:
+            file: that holds it there.
             home: of the host that executes it.
-            plan: where the plan lies there, if it has one.
             ends: what else that host adds.
             runs: folder of its runs; None: that of the home.
         """
-        found = [*self.words, f"--home={home}", *ends]
-        found += [f"--plan={plan}"] if self.plan is not None else []
-        return (*found, *([f"--output-dirname={(runs or home / 'runs') / self.run}"] if self.run else []))
+        place = [f"--output-dirname={(runs or home / 'runs') / self.run}"] if self.run else []
+        return ("carry-out", str(file), f"--home={home}", *ends, *place)
 
 
 @dataclass(frozen=True, kw_only=True)

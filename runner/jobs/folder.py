@@ -20,7 +20,7 @@ VARIABLE = "XLABENCH_JOB"
 """Environment variable that every process of an attempt inherits: its folder, which tells it from all others."""
 
 _ORDER, _STARTED, _MEASURES, _END = "order.json", "started.json", "measures.json", "end.json"
-_LOG, _LOCK, _PLAN = "log", "lock", "plan.yaml"
+_LOG, _LOCK, _WORK = "log", "lock", "work.json"
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,14 @@ class AttemptFolder:
         return self.path / _LOG
 
     @property
-    def plan(self) -> Path:
-        """The plan of the request, if it has one."""
-        return self.path / _PLAN
+    def work(self) -> Path:
+        """What the command is to do: its request, as data."""
+        return self.path / _WORK
 
-    def make(self, order: Mapping[str, Any], plan: bytes | None = None) -> None:
-        """Make the folder with what its process is to do."""
+    def make(self, order: Mapping[str, Any], work: bytes) -> None:
+        """Make the folder with what its process is to do, and the work for the command that it starts."""
         self.path.mkdir(parents=True, exist_ok=True)
-        if plan is not None:
-            write_whole(self.plan, plan)
+        write_whole(self.work, work)
         self._write(_ORDER, order)
 
     def order(self) -> dict[str, Any]:

@@ -1,16 +1,15 @@
-"""The request that flags of `xlabench run` stand for; what names a file of the asker's is refused."""
+"""The job that flags of `xlabench run` ask for; what names a file of the asker's is refused."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from runner import flags
 from runner.errors import UsageError
-from runner.flags.artifacts import INSTRUMENTS
-from runner.jobs.request import Configuration, Protocol, RunRequest, Selection
-from runner.plan import plan_file
+from runner.jobs.request import RunRequest
 from runner.suites.operators import document
 
 if TYPE_CHECKING:
@@ -29,32 +28,26 @@ def request(parsed: argparse.Namespace) -> RunRequest:
     Raises:
         UsageError: a flag that a job cannot have, or a value that it does not take.
     """
+    asked = flags.read(parsed)
     for name, flag in _FILES.items():
-        if getattr(parsed, name):
+        if getattr(asked, name):
             raise UsageError(f"{flag} names a file or folder, but a job contains only data; remove it.")
-    if parsed.ops_of and Path(parsed.ops_of).is_file():
+    named = asked.selection.ops_of
+    if named and Path(named).is_file():
         raise UsageError(
-            f"--ops-of {parsed.ops_of} is a file, but a job contains only data. Measure "
-            "it with `xlabench run --ops-of`, "
+            f"--ops-of {named} is a file, but a job contains only data. Measure it with `xlabench run --ops-of`, "
             "and pass the operators.json of that run with --config."
         )
-    for name, python in parsed.env:
+    for name, python in asked.env:
         if python is not None:
             raise UsageError(
                 f"--env {name}={python}: a job can only use environments of xlabench.toml; pass --env {name}."
             )
-    given: dict[str, Any] = {
-        "kind": "run",
-        "selection": _group(parsed, Selection) | {"config": _configurations(parsed.config)},
-        "configuration": _group(parsed, Configuration),
-        "protocol": _group(parsed, Protocol),
-        "environments": [name for name, _ in parsed.env],
-        "accelerator_model": getattr(parsed, "accelerator_model", None),  # of a job only
-    }
-    if parsed.plan is not None:
-        given["plan"] = msgspec.to_builtins(plan_file.read(parsed.plan))
+    data = asked.changed(config=tuple(_configurations(asked.selection.config))).request
+    # Of a job only.
+    data = msgspec.structs.replace(data, accelerator_model=getattr(parsed, "accelerator_model", None))
     try:
-        return msgspec.convert(given, RunRequest)
+        return msgspec.convert(msgspec.to_builtins(data), RunRequest)
     except msgspec.ValidationError as error:
         raise UsageError(f"A job does not support this: {error}. `xlabench run` may.") from None
 
@@ -69,11 +62,3 @@ def _configurations(configs: Sequence[str]) -> list[str]:
     for text in texts:
         document.of_text(text)
     return [text.text.strip() for text in texts]
-
-
-def _group(parsed: argparse.Namespace, kind: type[msgspec.Struct]) -> dict[str, Any]:
-    names = [field.name for field in msgspec.structs.fields(kind) if field.name != "instruments"]
-    found = {name: value for name in names if (value := getattr(parsed, name)) is not None}
-    if kind is Protocol:
-        found["instruments"] = [name for name in INSTRUMENTS if getattr(parsed, name)]
-    return found

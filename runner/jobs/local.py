@@ -93,14 +93,14 @@ class Local:
         place = self._folder(ticket)
         home = self.home.resolve()
         order = {
-            "argv": [*self.command, *work.argv(home, place.plan, *self.ends, runs=self.runs)],
+            "argv": [*self.command, *work.argv(place.work, home, *self.ends, runs=self.runs)],
             "cwd": str(Path.cwd()),  # where this process found its own packages
             "devices": list(held.values()),
             "timeout_s": work.timeout_s,
             "grace_s": work.grace_s,
             "parent": os.getpid() if self.bound else None,
         }
-        place.make(order, work.plan)
+        place.make(order, msgspec.json.encode(work))
         lock = place.take_lock()
         try:
             popen = self._popen(place, held, lock)

@@ -13,6 +13,7 @@ from runner.home import settings_file
 from runner.jobs.request import Instrument, RunRequest
 from runner.plan import plan_file
 from runner.plan.presets import PRESETS
+from runner.plan.request import FileEntry, PlanFile
 from runner.suites import get_suite, suite_names
 from runner.suites.base import SuiteContext
 from store.identity import backend_name
@@ -88,7 +89,7 @@ def exactly(entries: Iterable[PlanEntry], settings: dict[str, object], like: Run
     """Return the request that measures exactly these experiments, with protocol and needs of another one."""
     found = tuple(entries)
     experiments = tuple(
-        plan_file.FileEntry(
+        FileEntry(
             experiment_id=entry.experiment_id,
             environment=entry.environment,
             config=msgspec.to_builtins(entry.config),
@@ -100,7 +101,7 @@ def exactly(entries: Iterable[PlanEntry], settings: dict[str, object], like: Run
         for entry in found
     )
     names = tuple(dict.fromkeys(entry.environment for entry in found))
-    plan = plan_file.PlanFile(
+    plan = PlanFile(
         schema_version=plan_file.SCHEMA_VERSION, settings=settings, environments=names, experiments=experiments
     )
     return RunRequest(protocol=like.protocol, plan=plan, environments=names, accelerator_model=like.accelerator_model)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner import flags, plan
+from runner import plan
 from runner.errors import RunnerError
 from runner.home import settings_file
 from runner.jobs import check
@@ -13,13 +13,14 @@ from runner.jobs.request import encode
 from runner.messages import Settings
 from runner.plan import interpreters, plan_file
 from runner.plan.entries import cannot_run, make_entry
+from runner.plan.protocol import settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.jobs.request import RunRequest
     from runner.plan.interpreters import Interpreter
-    from runner.plan.plan_file import PlanFile
+    from runner.plan.request import PlanFile
     from store.record import PlanEntry
 
 
@@ -48,9 +49,8 @@ def preview(request: RunRequest, home: Path) -> Preview:
     file = settings_file.read(home)
     check.read(encode(request), file.jobs.request_bytes, file.environments)
     try:
-        parsed = check.parsed_flags(request)
-        asked = check.planned(parsed)
-        found = interpreters.look(asked, settings_file.interpreters(home, file), parsed.threads)
+        asked = check.before_it_runs(request)
+        found = interpreters.look(asked, settings_file.interpreters(home, file))
         if request.plan is not None:
             return _of_plan(request, request.plan, found)
         made = interpreters.make_plan(asked, found)
@@ -61,7 +61,7 @@ def preview(request: RunRequest, home: Path) -> Preview:
         skipped=made.skipped,
         missing_suites=made.missing_suites,
         lacking=tuple(plan.missing_packages(made, asked)),
-        processes=flags.settings(parsed).replicas,
+        processes=settings(asked).replicas,
     )
 
 

@@ -1,4 +1,4 @@
-"""What an attempt at a job executes: the words of its request, and those that only the worker may say."""
+"""What an attempt at a job executes: its request, and what only the worker may say of it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from runner.jobs.command import words
 from runner.jobs.executor import Work
 from runner.jobs.request import RunRequest
 
@@ -26,13 +23,15 @@ def work(request: Request, job: Job, limits: JobLimits) -> Work:
         job: its row; of it only the label, the number and the times are used, and no path.
         limits: of the home.
     """
-    limit = {"timeout_s": min(job.timeout_s, limits.longest_timeout_s), "grace_s": limits.grace_s}
-    if not isinstance(request, RunRequest):
-        return Work(words=tuple(words(request)), run=None, plan=None, **limit)
-    plan = msgspec.json.encode(request.plan) if request.plan else None  # JSON is YAML
-    again = ("--retry-failed",) if job.retry_failed else ()
-    found = (*words(request), f"--label={job.label}", *again)
-    return Work(words=found, run=run_name(job), plan=plan, **limit)
+    runs = isinstance(request, RunRequest)
+    return Work(
+        request=request,
+        label=job.label,
+        retry_failed=runs and job.retry_failed,
+        run=run_name(job) if runs else None,
+        timeout_s=min(job.timeout_s, limits.longest_timeout_s),
+        grace_s=limits.grace_s,
+    )
 
 
 def run_name(job: Job) -> str:

@@ -13,14 +13,14 @@ import msgspec
 from runner import errors, flags, plan
 from runner.home import settings_file
 from runner.peer_cli.table import Parser
-from runner.plan import interpreters
+from runner.plan import interpreters, protocol
 from runner.schedule import execute, run_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from runner.messages import Settings
-    from runner.plan import Plan, PlanRequest
+    from runner.plan import LocalRequest, Plan
     from runner.plan.interpreters import Interpreter
     from runner.schedule.execute import Result
     from runner.schedule.run_folder import RunFolder, RunIdentity
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Work:
     """A command line in our words, and the plan that it expands to here."""
 
-    request: PlanRequest
+    request: LocalRequest
     settings: Settings
     plan: Plan
     interpreters: tuple[Interpreter, ...]
@@ -56,14 +56,13 @@ def work(words: Sequence[str], *, program: str) -> Work:
     flags.add_plan_flags(parser)
     flags.add_measure_flags(parser)
     parsed = parser.parse_args(list(words))
-    settings_file.apply(parsed, home(), settings_file.read(home()))
-    request = flags.plan_request(parsed)
-    found = interpreters.look(request, {}, parsed.threads)
+    request = settings_file.with_limits(flags.read(parsed), home(), settings_file.read(home()))
+    found = interpreters.look(request, {})
     made = interpreters.make_plan(request, found)
     for reason in made.missing_suites.values():
         raise errors.UsageError(reason)
     # Readers of these command lines' files expect each experiment once.
-    settings = msgspec.structs.replace(flags.settings(parsed), twins=0)
+    settings = msgspec.structs.replace(protocol.settings(request), twins=0)
     return Work(request=request, settings=settings, plan=made, interpreters=found)
 
 

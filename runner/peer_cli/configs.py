@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from runner.backends import xla_of
 from runner.errors import UsageError
-from runner.flags import types
+from runner.plan import values
 
 if TYPE_CHECKING:
     import argparse
@@ -83,8 +83,8 @@ def words(given: Choices) -> list[str]:
     return found + (["--enable-functionalization"] if given["enable_functionalization"] == [True] else [])
 
 
-def _unique(values: list[str] | None) -> list[str | None]:
-    return [types.none_or(value) for value in dict.fromkeys(values or ())]
+def _unique(texts: list[str] | None) -> list[str | None]:
+    return [values.none_or(value) for value in dict.fromkeys(texts or ())]
 
 
 def _object(flag: str, text: str, keys: tuple[str, ...]) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def _run(parsed: argparse.Namespace, command: str) -> int:
 
 def _models(asked: Work, here: Machine, parsed: argparse.Namespace, model: str | None) -> list[str]:
     """Return the selected models, also where no experiment of theirs can run."""
-    plain = replace(asked.request, accelerators=("cpu",), xla=(None,), dynamo=(None,), tests=("eval",), torch_xla2=())
+    plain = asked.request.changed(accelerator=("cpu",), xla=(None,), dynamo=(None,), test=("eval",), torch_xla2=())
     found = [entry.config.model_name for entry in plan.make_plan(plain, here).entries]
     extra = _ONLY_BY_NAME.get(parsed.suite_name, ()) if model is None else ()
     hidden = {name for name in extra if not _named(name, parsed.filter or (), parsed.suite_name)}
@@ -118,7 +118,7 @@ def _announce(models: list[str], found: list[dict[str, Any]]) -> None:
 
 def _measure(work: Work, parsed: argparse.Namespace, command: str) -> int:
     if not work.plan.entries:
-        if set(work.request.accelerators) == {"cuda"} and None not in work.request.xla:
+        if set(work.request.accelerators) == {"cuda"} and None not in work.request.selection.xla:
             raise UsageError("PyTorch/XLA no longer supports CUDA; pass --accelerator=cpu or tpu, or --xla=None.")
         raise UsageError("No experiment is selected; relax --filter, --exclude, --xla or --dynamo.")
     directory = Path(parsed.output_dirname)

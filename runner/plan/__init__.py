@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from runner.plan.entries import make_entry
 from runner.plan.expand import label, make_plan, missing_packages, source_versions
-from runner.plan.request import Plan, PlanRequest
+from runner.plan.local_request import LocalRequest, Plan
 
-__all__ = ["Plan", "PlanRequest", "label", "make_entry", "make_plan", "missing_packages", "source_versions"]
+__all__ = ["LocalRequest", "Plan", "label", "make_entry", "make_plan", "missing_packages", "source_versions"]

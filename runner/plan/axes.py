@@ -12,7 +12,8 @@ from store.identity import backend_name
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from runner.plan.request import PlanRequest
+    from runner.plan.local_request import LocalRequest
+    from runner.plan.request import Selection
     from store.record import Accelerator, CacheState, Test
 
 _OF_INDUCTOR = frozenset({"compile_mode", "cudagraphs", "freezing"})
@@ -58,19 +59,22 @@ class Way:
         return self.dynamo == "inductor" if key.startswith("inductor.") else self.dynamo not in _NOT_DYNAMO
 
 
-def ways(request: PlanRequest, accelerator: Accelerator) -> Iterator[Way]:
+def ways(request: LocalRequest, accelerator: Accelerator) -> Iterator[Way]:
     """Yield what the request asks for on an accelerator; invalid combinations are left out."""
+    chosen = request.configuration
+    caches_asked: tuple[CacheState, ...] = ("cold", "warm") if chosen.cache == "both" else (chosen.cache,)
+    flags_asked, ops_asked = dict.fromkeys(chosen.xla_flags), dict.fromkeys(chosen.without_fallback)
     for xla, dynamo, torch_xla2 in _backends(request):
         # PyTorch/XLA dropped CUDA, and a TPU has no eager device: such pairs are invalid, so they are not planned.
         if (accelerator == "cuda" and xla) or (accelerator == "tpu" and not xla):
             continue
         # Only PyTorch/XLA has fallback ops; what is measured without one stands beside the same with it.
-        if request.without_fallback and (xla is None or torch_xla2):
+        if ops_asked and (xla is None or torch_xla2):
             continue
         uncached = xla is None and dynamo in _NOT_DYNAMO
-        all_flags = request.xla_flags if xla and request.xla_flags else ((),)
-        caches: tuple[CacheState, ...] = ("cold",) if uncached else request.caches
-        replaced = ((), *request.without_fallback)
+        all_flags = tuple(flags_asked) if xla and flags_asked else ((),)
+        caches: tuple[CacheState, ...] = ("cold",) if uncached else caches_asked
+        replaced = ((), *ops_asked)
         for xla_flags, state, ops in product(all_flags, caches, replaced):
             yield Way(
                 xla=xla,
@@ -82,29 +86,29 @@ def ways(request: PlanRequest, accelerator: Accelerator) -> Iterator[Way]:
             )
 
 
-def _backends(request: PlanRequest) -> list[tuple[str | None, str | None, str | None]]:
+def _backends(request: LocalRequest) -> list[tuple[str | None, str | None, str | None]]:
     """Return (xla, dynamo, torch_xla2): each axis that is given narrows the plan."""
-    found = list(dict.fromkeys(map(triple_of, request.backends))) or _narrowed(request)
+    found = list(dict.fromkeys(map(triple_of, request.selection.backend))) or _narrowed(request.selection)
     baseline = ("PJRT", None, None)
-    if request.xla_baseline and baseline not in found:
+    if request.configuration.use_xla_baseline and baseline not in found:
         found.append(baseline)
     return found
 
 
-def _narrowed(request: PlanRequest) -> list[tuple[str | None, str | None, str | None]]:
+def _narrowed(chosen: Selection) -> list[tuple[str | None, str | None, str | None]]:
     pairs = list(BACKENDS)
     known = {dynamo for _, dynamo in pairs}
-    pairs += [(xla_of(name), name) for name in request.dynamo if name not in known]
-    kinds = request.torch_xla2 or (None,)
+    pairs += [(xla_of(name), name) for name in dict.fromkeys(chosen.dynamo) if name not in known]
+    kinds = tuple(dict.fromkeys(chosen.torch_xla2)) or (None,)
     found = [(xla, dynamo, kind) for kind, (xla, dynamo) in product(kinds, pairs) if kind is None or _lazy(xla, dynamo)]
-    return [each for each in found if _asked(each[0], each[1], request)]
+    return [each for each in found if _asked(each[0], each[1], chosen)]
 
 
 def _lazy(xla: str | None, dynamo: str | None) -> bool:
     return xla is not None and dynamo is None
 
 
-def _asked(xla: str | None, dynamo: str | None, request: PlanRequest) -> bool:
-    if request.xla and xla not in request.xla:
+def _asked(xla: str | None, dynamo: str | None, chosen: Selection) -> bool:
+    if chosen.xla and xla not in chosen.xla:
         return False
-    return not request.dynamo or dynamo in request.dynamo
+    return not chosen.dynamo or dynamo in chosen.dynamo

@@ -10,7 +10,7 @@ import msgspec
 from runner.plan import plan_file, presets
 from runner.plan.axes import ways
 from runner.plan.entries import cannot_run, make_entry
-from runner.plan.request import Plan
+from runner.plan.local_request import Plan
 from runner.plan.selection import select
 from runner.suites import get_suite, suite_names
 from store.operators import operator_dtype
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from runner.environments.machine import Machine
     from runner.plan.axes import Way
-    from runner.plan.request import PlanRequest
+    from runner.plan.local_request import LocalRequest
     from runner.plan.selection import Choice
     from runner.suites.base import ModelInfo
     from store.record import Accelerator, PlanEntry, Test
@@ -43,22 +43,22 @@ _OF_MODELS = frozenset({"dtype", "amp_dtype", "optimizer", "loss"})
 """Settings that a single operator does not have."""
 
 
-def make_plan(request: PlanRequest, machine: Machine) -> Plan:
+def make_plan(request: LocalRequest, machine: Machine) -> Plan:
     """Expand the request on this machine, for the environment that it names.
 
     Raises:
         UsageError: a model asked for by name does not exist, or the plan file cannot be used.
     """
-    if request.plan_file is not None:
-        return Plan(entries=tuple(plan_file.repeat(request.plan_file, request, machine)))
+    if request.request.plan is not None:
+        return Plan(entries=tuple(plan_file.repeat(request.request.plan, request, machine)))
     selection = select(request)
     # Cut after filtering: sizes differ by at most one, and a group is never torn.
-    part = selection.choices[request.partition_id :: request.total_partitions]
+    part = selection.choices[request.selection.partition_id :: request.selection.total_partitions]
     entries = [entry for choice in part for entry in _of_model(choice, request, machine)]
     return Plan(entries=tuple(entries), missing_suites=selection.missing_suites)
 
 
-def source_versions(request: PlanRequest) -> dict[str, str]:
+def source_versions(request: LocalRequest) -> dict[str, str]:
     """Return what identifies the sources of the requested suites beside package versions."""
     versions: dict[str, str] = {}
     for name in request.suites or suite_names():
@@ -66,7 +66,7 @@ def source_versions(request: PlanRequest) -> dict[str, str]:
     return versions
 
 
-def missing_packages(plan: Plan, request: PlanRequest) -> list[str]:
+def missing_packages(plan: Plan, request: LocalRequest) -> list[str]:
     """Say per suite which packages its runnable models import and this interpreter lacks; nothing is imported."""
     models: dict[str, dict[str, None]] = {}
     for entry in plan.runnable:
@@ -88,25 +88,28 @@ def label(plan: Plan) -> str:
     return "+".join(dict.fromkeys(entry.config.suite_name for entry in plan.entries))
 
 
-def _of_model(choice: Choice, request: PlanRequest, machine: Machine) -> Iterator[PlanEntry]:
+def _of_model(choice: Choice, request: LocalRequest, machine: Machine) -> Iterator[PlanEntry]:
     accelerators = request.accelerators or tuple(machine.accelerators)
     tests = request.tests_of.get(choice.suite.name) or request.tests or choice.model.tests or TESTS
     for accelerator, test in product(accelerators, tests):
         for way in ways(request, accelerator):
             config, notes = _configuration(choice, request, accelerator, test, way)
             against = _table_skip(choice.model, config, way)
-            reason = choice.model.missing or (None if request.no_skip else against) or cannot_run(config, machine)
+            reason = (
+                choice.model.missing or (None if request.selection.no_skip else against) or cannot_run(config, machine)
+            )
             entry = make_entry(config, request.environment, reason, notes, None if reason else against)
             yield msgspec.structs.replace(entry, used_by=choice.model.used_by) if choice.model.used_by else entry
 
 
 def _configuration(
-    choice: Choice, request: PlanRequest, accelerator: Accelerator, test: Test, way: Way
+    choice: Choice, request: LocalRequest, accelerator: Accelerator, test: Test, way: Way
 ) -> tuple[ExperimentConfig, tuple[str, ...]]:
     """Return the requested configuration, and what the suite's tables changed in it."""
     suite, model = choice.suite.name, choice.model
-    asked = presets.requested(request.preset, suite, model.name, test, accelerator) | dict(request.requested)
-    batch_size = request.batch_size if request.batch_size is not None else choice.batch_size
+    chosen = request.configuration
+    asked = presets.requested(chosen.preset, suite, model.name, test, accelerator) | presets.fixed(chosen)
+    batch_size = chosen.batch_size if chosen.batch_size is not None else choice.batch_size
     if model.operator is not None:
         # Sizes and data types are those of the call.
         asked, batch_size = {name: value for name, value in asked.items() if name not in _OF_MODELS}, None

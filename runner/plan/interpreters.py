@@ -30,7 +30,7 @@ from store.record import Accelerator, Environment
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runner.plan import Plan, PlanRequest
+    from runner.plan import LocalRequest, Plan
     from store.record import PlanEntry
 
 DEFAULT = "default"
@@ -48,13 +48,12 @@ class Interpreter:
     description: Environment
 
 
-def look(request: PlanRequest, named: Mapping[str, Path], threads: int | None = None) -> tuple[Interpreter, ...]:
+def look(request: LocalRequest, named: Mapping[str, Path]) -> tuple[Interpreter, ...]:
     """Return the interpreters that a request asks for; none asked for: the current one.
 
     Args:
         request: names, each with a path or one of `named`.
         named: interpreters by name, from `xlabench.toml`.
-        threads: as asked for, for the description.
 
     Raises:
         UsageError: a name that is not known, or an interpreter that cannot measure.
@@ -72,10 +71,10 @@ def look(request: PlanRequest, named: Mapping[str, Path], threads: int | None = 
             )
         here, description = ask(name, chosen) if chosen else _current()
         description = msgspec.structs.replace(
-            description, name=name, threads=threads, torchbench_commit=sources.get("torchbench_commit")
+            description, name=name, threads=request.protocol.threads, torchbench_commit=sources.get("torchbench_commit")
         )
         found.append(Interpreter(name=name, machine=here, description=description))
-    _check_backends(request.backends, found)
+    _check_backends(request.selection.backend, found)
     return tuple(found)
 
 
@@ -90,7 +89,7 @@ def _check_backends(names: Sequence[str], interpreters: Sequence[Interpreter]) -
             raise UsageError(f"--backend {name}: there is no backend of this name.{hint}")
 
 
-def make_plan(request: PlanRequest, interpreters: Sequence[Interpreter]) -> Plan:
+def make_plan(request: LocalRequest, interpreters: Sequence[Interpreter]) -> Plan:
     """Plan each environment by what it offers; equal variants of a model stand side by side."""
     plans = [_plan_in(each, request) for each in interpreters]
     if len(plans) == 1:
@@ -104,9 +103,9 @@ def make_plan(request: PlanRequest, interpreters: Sequence[Interpreter]) -> Plan
     return replace(plans[0], entries=tuple(entries), missing_suites=missing)
 
 
-def _plan_in(interpreter: Interpreter, request: PlanRequest) -> Plan:
+def _plan_in(interpreter: Interpreter, request: LocalRequest) -> Plan:
     """Plan one environment; the suites were looked for in xlabench's own, so what they import is looked for here."""
-    made = plan.make_plan(replace(request, environment=interpreter.name), interpreter.machine)
+    made = plan.make_plan(msgspec.structs.replace(request, environment=interpreter.name), interpreter.machine)
     if interpreter.machine.python == sys.executable:
         return made
     return replace(made, entries=tuple(_with_lacking(entry, interpreter) for entry in made.entries))

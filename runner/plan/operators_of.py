@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from runner.suites.operators import traces
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runner.plan import PlanRequest
+    from runner.plan.local_request import LocalRequest
     from store.record import Test
 
 FILE = "operators.json"
@@ -51,8 +50,9 @@ class Extracted:
             f"; left out: {reasons}" if reasons else ""
         )
 
-    def narrow(self, request: PlanRequest) -> PlanRequest:
+    def narrow(self, request: LocalRequest) -> LocalRequest:
         """Return the request for these operators, and for the model itself, which they are a part of."""
+        request = request.changed(ops_of=None, config=(self.text,), test=())
         names = [f"operators/{each.name}" for each in get_suite("operators").models(request.context)]
         tests: dict[str, tuple[Test, ...]] = {"operators": ("eval",)}
         suites = ["operators"]
@@ -60,45 +60,31 @@ class Extracted:
             names.append(self.source)
             suites.append(self.suite)
             tests[self.suite] = (self.test,)
-        return replace(request, suites=tuple(suites), models=tuple(names), tests_of=tests)
+        return request.changed(suite_name=tuple(suites), models=tuple(names), tests_of=tests)
 
 
-def extract(parsed: argparse.Namespace) -> Extracted:
-    """Return the operators that the flags ask for, and let the flags name them as a configuration.
+def extract(asked: LocalRequest) -> Extracted:
+    """Return the operators that `--ops-of` asks for.
 
     Raises:
-        UsageError: flags that contradict it, no such model, or a model that does not run.
+        UsageError: no such model, or a model that does not run.
     """
-    check_beside(parsed)
-    path = Path(parsed.ops_of)
-    found = _of_trace(path) if path.is_file() else _of_model(parsed)
+    named = asked.selection.ops_of or ""
+    path = Path(named)
+    found = _of_trace(path) if path.is_file() else _of_model(asked, named)
     if not found.content:
-        raise UsageError(f"--ops-of {parsed.ops_of}: the model calls no aten operator.")
-    parsed.config, parsed.suite_name, parsed.test = [found.text], ["operators"], []
+        raise UsageError(f"--ops-of {named}: the model calls no aten operator.")
     return found
 
 
-def check_beside(parsed: argparse.Namespace) -> None:
-    """Check the flags beside `--ops-of`.
+def of_model_alone(asked: LocalRequest) -> LocalRequest:
+    """Return the request for the model of `--ops-of` without its operators, which nobody knows before it has run.
 
     Raises:
-        UsageError: one contradicts it.
+        UsageError: it is no model.
     """
-    if parsed.config or parsed.suite_name or parsed.plan or parsed.only or parsed.smoke:
-        raise UsageError("--ops-of selects the experiments; remove --suite-name, --config, --only, --plan, --smoke")
-    if len(parsed.test) > 1:
-        raise UsageError("--ops-of records one test of the model; pass --test eval or --test train")
-
-
-def of_model_alone(parsed: argparse.Namespace) -> argparse.Namespace:
-    """Return the flags for the model of `--ops-of` without its operators, which nobody knows before it has run.
-
-    Raises:
-        UsageError: a flag beside it contradicts it, or it is no model.
-    """
-    check_beside(parsed)
-    suite = _suite_of(parsed.ops_of)
-    return argparse.Namespace(**{**vars(parsed), "ops_of": None, "suite_name": [suite], "only": [parsed.ops_of]})
+    named = asked.selection.ops_of
+    return asked if named is None else asked.changed(ops_of=None, suite_name=(_suite_of(named),), only=(named,))
 
 
 def _suite_of(named: str) -> str:
@@ -118,27 +104,22 @@ def _of_trace(path: Path) -> Extracted:
     return Extracted(source=path.name, test="eval", content=content, left_out=recording.left_out, suite=None)
 
 
-def _of_model(parsed: argparse.Namespace) -> Extracted:
+def _of_model(asked: LocalRequest, named: str) -> Extracted:
     """Record a model in a process that imports torch."""
-    suite = _suite_of(parsed.ops_of)
-    model = parsed.ops_of.removeprefix(f"{suite}/")
-    test: Test = parsed.test[0] if parsed.test else "eval"
+    suite = _suite_of(named)
+    test: Test = asked.selection.test[0] if asked.selection.test else "eval"
+    configuration = asked.configuration
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / FILE
-        words = ["--suite", suite, "--model", model, "--test", test, "--output", str(out), "--seed", str(_seed(parsed))]
-        words += ["--batch-size", str(parsed.batch_size)] if parsed.batch_size else []
-        words += ["--torchbench-dir", str(parsed.torchbench_dir)] if parsed.torchbench_dir else []
-        words += ["--dtype", parsed.dtype] if parsed.dtype else []
+        words = ["--suite", suite, "--model", named.removeprefix(f"{suite}/"), "--test", test]
+        words += ["--output", str(out), "--seed", str(asked.protocol.seed)]
+        words += ["--batch-size", str(configuration.batch_size)] if configuration.batch_size else []
+        words += ["--torchbench-dir", str(asked.torchbench_dir)] if asked.torchbench_dir else []
+        words += ["--dtype", configuration.dtype] if configuration.dtype else []
         command = [sys.executable, "-m", "runner.suites.operators.record", *words]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0 or not out.exists():
             last = (done.stderr.strip().splitlines() or ["the process ended without a message"])[-1]
-            raise UsageError(f"--ops-of {parsed.ops_of}: the operators could not be recorded: {last}")
+            raise UsageError(f"--ops-of {named}: the operators could not be recorded: {last}")
         found = json.loads(out.read_text(encoding="utf-8"))
-    return Extracted(source=parsed.ops_of, test=test, suite=suite, **found)
-
-
-def _seed(parsed: argparse.Namespace) -> int:
-    from runner.messages import Settings
-
-    return int(getattr(parsed, "seed", Settings().seed))
+    return Extracted(source=named, test=test, suite=suite, **found)

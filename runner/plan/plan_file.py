@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -11,19 +10,19 @@ import yaml
 
 from runner.errors import UsageError
 from runner.plan.entries import cannot_run, make_entry
-from runner.plan.presets import PRESETS, PROCESSES, REPEATS
+from runner.plan.presets import PRESETS
+from runner.plan.request import FileEntry, PlanFile
 from runner.suites import get_suite, suite_names
 from runner.suites.own.suite import NAME as OWN
 from runner.suites.own.suite import no_source
-from store.record import ExperimentConfig, UsedBy
+from store.record import ExperimentConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from runner.environments.machine import Machine
-    from runner.messages import Settings
-    from runner.plan.request import PlanRequest
+    from runner.plan.local_request import LocalRequest
     from store.record import PlanEntry
 
 SCHEMA_VERSION = 1
@@ -33,21 +32,8 @@ _HEADER = """\
 # A configuration lists what differs from the defaults. An entry with `skip_reason` is not measured;
 # `not_here` says why the machine that printed this plan could not measure it; another may.
 """
-_BESIDE = frozenset({"plan_file", "total_partitions", "partition_id", "context", "environment", "environments"})
-"""Fields of a request that may be given beside a plan file."""
-_FLAGS = {
-    "suites": "--suite-name",
-    "backends": "--backend",
-    "accelerators": "--accelerator",
-    "tests": "--test",
-    "filters": "--filter",
-    "excludes": "--exclude",
-    "tiers": "--filter-by-tier",
-    "excluded_tiers": "--exclude-by-tier",
-    "caches": "--cache",
-    "xla_baseline": "--use-xla-baseline",
-    "models": "--smoke",
-}
+_BESIDE = frozenset({"total_partitions", "partition_id"})
+"""Fields of a selection that may be given beside a plan."""
 _AT_LEAST_ONE = frozenset(
     {
         "repeat",
@@ -66,29 +52,6 @@ _ABOVE_ZERO = {
     "time_budget_s": (math.inf, "a number of seconds above 0"),
 }
 """Bounds of settings, and how they are said."""
-
-
-class FileEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One experiment of a plan file; without an id, whatever its configuration gives."""
-
-    experiment_id: str | None = None
-    environment: str = "default"
-    config: dict[str, Any]
-    skip_reason: str | None = None
-    not_here: str | None = None
-    """Why the machine that printed the plan could not measure it; another may, so nobody reads it."""
-    notes: tuple[str, ...] = ()
-    in_spite_of: str | None = None
-    used_by: UsedBy | None = None
-
-
-class PlanFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A plan file as it lies on the disk."""
-
-    schema_version: int
-    settings: dict[str, Any] = {}
-    environments: tuple[str, ...] = ("default",)
-    experiments: tuple[FileEntry, ...]
 
 
 def as_yaml(entries: Sequence[PlanEntry], settings: Mapping[str, Any], machines: Mapping[str, Machine]) -> str:
@@ -152,16 +115,16 @@ def checked(file: PlanFile, place: str) -> list[tuple[FileEntry, ExperimentConfi
     return [(entry, _config(entry, number, place)) for number, entry in enumerate(file.experiments)]
 
 
-def repeat(path: Path, request: PlanRequest, machine: Machine) -> Iterator[PlanEntry]:
-    """Yield the file's experiments of the request's environment; what cannot run here is skipped with the reason.
+def repeat(file: PlanFile, request: LocalRequest, machine: Machine) -> Iterator[PlanEntry]:
+    """Yield the plan's experiments of the request's environment; what cannot run here is skipped with the reason.
 
     Raises:
-        UsageError: the file cannot be used, or flags beside it select something else.
+        UsageError: the plan cannot be used, or flags beside it select something else.
     """
     _refuse_beside(request)
-    file = read(path)
-    _check_environments(file, request, path)
-    configs = [_config(entry, number, path) for number, entry in enumerate(file.experiments)]
+    place = request.plan or "the request's plan"
+    _check_environments(file, request, place)
+    configs = [_config(entry, number, place) for number, entry in enumerate(file.experiments)]
     part = _part(configs, request)
     missing = {name: get_suite(name).unavailable(request.context) for name in {each.suite_name for each in configs}}
     for entry, config in zip(file.experiments, configs, strict=True):
@@ -171,20 +134,9 @@ def repeat(path: Path, request: PlanRequest, machine: Machine) -> Iterator[PlanE
             yield msgspec.structs.replace(made, used_by=entry.used_by)
 
 
-def with_settings(path: Path, settings: Settings, given: Iterable[str]) -> Settings:
-    """Return the settings of the command, and of the plan file where the command's flags leave them open."""
-    given = set(given)
-    wanted = {name: value for name, value in read(path).settings.items() if name not in given}
-    for name, of_preset in (("repeat", REPEATS), ("processes", PROCESSES)):
-        if name not in given and "preset" in wanted:
-            wanted.setdefault(name, of_preset[wanted["preset"]])
-    checked: Settings = msgspec.convert(wanted, type(settings))
-    return msgspec.structs.replace(settings, **{name: getattr(checked, name) for name in wanted})
-
-
-def _part(configs: Sequence[ExperimentConfig], request: PlanRequest) -> set[tuple[str, str]]:
+def _part(configs: Sequence[ExperimentConfig], request: LocalRequest) -> set[tuple[str, str]]:
     models = list(dict.fromkeys((config.suite_name, config.model_name) for config in configs))
-    return set(models[request.partition_id :: request.total_partitions])
+    return set(models[request.selection.partition_id :: request.selection.total_partitions])
 
 
 def _config(entry: FileEntry, number: int, path: Path | str) -> ExperimentConfig:
@@ -238,7 +190,7 @@ def _check_settings(settings: Mapping[str, Any], path: Path | str) -> None:
         raise _bad(path, f"preset is one of {', '.join(PRESETS)} - at `$.settings.preset`")
 
 
-def _check_environments(file: PlanFile, request: PlanRequest, path: Path) -> None:
+def _check_environments(file: PlanFile, request: LocalRequest, path: Path | str) -> None:
     known = {name for name, _ in request.environments} | {request.environment}
     for entry in file.experiments:
         if entry.environment not in known:
@@ -248,16 +200,12 @@ def _check_environments(file: PlanFile, request: PlanRequest, path: Path) -> Non
             )
 
 
-def _refuse_beside(request: PlanRequest) -> None:
-    """Refuse what would select or configure other experiments than the file's."""
-    blank = replace(request, **{f.name: _default(f) for f in fields(request) if f.name not in _BESIDE})
-    for name in (each.name for each in fields(request)):
-        if getattr(request, name) != getattr(blank, name):
-            flag = _FLAGS.get(name, "--" + name.replace("_", "-"))
-            if name == "requested":
-                flag = ", ".join("--" + each.replace("_", "-") for each in request.requested)
-            raise UsageError(f"--plan fixes the experiments; remove {flag} (only partitions may be combined with it).")
-
-
-def _default(field: Any) -> Any:
-    return field.default_factory() if callable(field.default_factory) else field.default
+def _refuse_beside(request: LocalRequest) -> None:
+    """Refuse what would select or configure other experiments than the plan's."""
+    names = [name for name in ("models_file",) if getattr(request, name)]
+    for group in (request.selection, request.configuration):
+        usual = {field.name: field.default for field in msgspec.structs.fields(group)}
+        names += [name for name in usual if name not in _BESIDE and getattr(group, name) != usual[name]]
+    if names:
+        flags = ", ".join("--" + name.replace("_", "-") for name in names)
+        raise UsageError(f"--plan fixes the experiments; remove {flags} (only partitions may be combined with it).")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runner.environments.machine import Machine
-    from runner.plan import Plan, PlanRequest
+    from runner.plan import LocalRequest, Plan
     from store.record import PlanEntry
 
 _RUN, _SKIP, _NONE = "run", "skip", "·"
@@ -28,12 +28,10 @@ def as_json(plan: Plan) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value), indent=2)
 
 
-def as_yaml(plan: Plan, request: PlanRequest, machines: Mapping[str, Machine]) -> str:
+def as_yaml(plan: Plan, request: LocalRequest, machines: Mapping[str, Machine]) -> str:
     """Return the plan as a plan file, with the protocol settings that the plan's flags fix."""
-    if request.plan_file is not None:
-        settings = plan_file.read(request.plan_file).settings
-    else:
-        settings = {"preset": request.preset}
+    file = request.request.plan
+    settings = {"preset": request.configuration.preset} if file is None else file.settings
     return plan_file.as_yaml(plan.entries, settings, machines)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from runner.plan.request import Configuration
     from store.record import Accelerator, Test
 
 PRESETS = ("xlabench", "peer", "hud")
@@ -67,6 +68,18 @@ _PEER_SGD = frozenset(
     ]
 )
 """Models that PyTorch/XLA's runner trains with SGD, because Adam's state would not fit; all others use Adam."""
+
+
+def fixed(configuration: Configuration) -> dict[str, Any]:
+    """Return the fields of `ExperimentConfig` that a configuration fixes, whatever its preset says."""
+    found = {name: value for name in CONFIGURABLE if (value := getattr(configuration, name)) is not None}
+    if configuration.no_optimizer or configuration.with_optimizer:
+        found["optimizer"] = None if configuration.no_optimizer else configuration.with_optimizer
+    if configuration.exec_mode == "continuous_events":
+        found["pure_wall_time"] = True
+    overrides = {f"dynamo.{key}": value for key, value in configuration.dynamo_config}
+    overrides |= {f"inductor.{key}": value for key, value in configuration.inductor_config}
+    return found | ({"overrides": overrides} if overrides else {})
 
 
 def requested(preset: str, suite: str, model: str, test: Test, accelerator: Accelerator) -> dict[str, Any]:

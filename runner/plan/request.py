@@ -1,80 +1,396 @@
-"""What a command asks to be planned, and the plan that is made of it."""
+"""A request for a run: typed once, as data, with the flags that it is typed as; a job, a command and a plan share it.
+
+A field with a `Flag` is a flag of the same name; `runner.flags` makes the flags of all commands from these fields.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from store.identity import digest
+import msgspec
+from msgspec import Meta
+
+from runner.backends.steps import DTYPES
+from runner.plan.values import (
+    Backend,
+    Bytes,
+    Count,
+    DeviceModel,
+    Dynamo,
+    Identifier,
+    ModelName,
+    Name,
+    Number,
+    OperatorConfig,
+    Ops,
+    Override,
+    Regex,
+    Seconds,
+    Seed,
+    Share,
+    SuiteModel,
+    TestName,
+    Tolerance,
+    TorchXla2,
+    Word,
+    Xla,
+    XlaFlags,
+)
+from runner.suites import suite_names
+from store.record import Accelerator, CacheState, UsedBy, Weights
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Mapping
 
-    from runner.suites.base import SuiteContext
-    from store.record import Accelerator, CacheState, PlanEntry, Test
+STABLE_TARGET = 0.01
+"""Of `--until-stable`: a third of the default noise floor, so that a process's own noise hides no verdict."""
+VERIFICATION, ARTIFACTS = "verification", "artifacts (written by an extra, instrumented process)"
+Instrument = Literal[
+    "dump_hlo",
+    "dump_dynamo_counters",
+    "dump_pytorch_profiles",
+    "dump_pytorch_xla_metrics",
+    "dump_inductor",
+    "profile_xla",
+    "profile_cuda_cpu",
+    "profile_cuda_cpu_individual_ops",
+    "save_output",
+    "memory_snapshot",
+    "minify",
+]
+"""`save_ir` belongs to them under `--save-ir-format`."""
+INSTRUMENTS: dict[Instrument, str] = {
+    "dump_hlo": "save XLA's dump of every module (--xla_dump_to)",
+    "dump_dynamo_counters": "save dynamo's counters as JSON",
+    "dump_pytorch_profiles": "save a Chrome trace (gzip) and the key_averages table",
+    "dump_pytorch_xla_metrics": "save PyTorch/XLA's metrics report",
+    "dump_inductor": "save the TORCH_COMPILE_DEBUG folder, with a runnable fx_graph_runnable.py",
+    "profile_xla": "save an XPlane profile for XProf or TensorBoard",
+    "profile_cuda_cpu": "add CPU and CUDA seconds to the record",
+    "profile_cuda_cpu_individual_ops": "add CPU and CUDA seconds per op, or per fallback op on XLA",
+    "save_output": "save the outputs of the last iteration (torch.save)",
+    "memory_snapshot": "save the allocator history (CUDA)",
+    "minify": "if the backend fails, save a minimal program that still fails",
+}
+"""What each instrument leaves behind; the timed process never sees any of them."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlanRequest:
-    """What a command asks for; an empty tuple means all that exist."""
+@dataclass(frozen=True, eq=False)
+class Flag:
+    """How a field is given on a command line; its name and default are those of the field, the rest its type's."""
 
-    suites: tuple[str, ...] = ()
-    accelerators: tuple[Accelerator, ...] = ()
-    xla: tuple[str | None, ...] = ()
-    dynamo: tuple[str | None, ...] = ()
-    backends: tuple[str, ...] = ()
-    """Names as reports show them; where given, in place of `xla`, `dynamo` and `torch_xla2`."""
-    tests: tuple[Test, ...] = ()
-    tests_of: Mapping[str, tuple[Test, ...]] = field(default_factory=dict)
-    """By suite, where they are others than `tests`."""
-    filters: tuple[str, ...] = ()
-    excludes: tuple[str, ...] = ()
-    only: tuple[str, ...] = ()
-    """Exact names of models, or `suite/model`."""
-    models_file: Path | None = None
-    tiers: tuple[int, ...] = ()
-    excluded_tiers: tuple[int, ...] = ()
-    fast: bool = False
-    no_skip: bool = False
-    torch_xla2: tuple[str | None, ...] = ()
-    xla_flags: tuple[tuple[str, ...], ...] = ()
-    """One variant of the XLA backends each."""
-    without_fallback: tuple[tuple[str, ...], ...] = ()
-    """One variant of the XLA backends each, beside the one that replaces no op."""
-    caches: tuple[CacheState, ...] = ("cold",)
-    xla_baseline: bool = False
-    plan_file: Path | None = None
-    environments: tuple[tuple[str, Path | None], ...] = ()
-    """Name and interpreter of each, None where the name is known; none: the current one, named `default`."""
-    models: tuple[str, ...] = ()
-    """Exact `suite/model` names; where given, nothing else is planned."""
-    batch_size: int | None = None
-    preset: str = "xlabench"
-    requested: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of `ExperimentConfig` that the command fixes, whatever the preset says."""
-    total_partitions: int = 1
-    partition_id: int = 0
-    context: SuiteContext
+    help: str
+    names: tuple[str, ...] = ()
+    """Further names."""
+    metavar: str | None = None
+    word: Word | None = None
+    """In place of the type's."""
+    choices: Callable[[], tuple[Any, ...]] | tuple[Any, ...] | None = None
+    """In place of the type's."""
+    const: Any = None
+    """Value of the flag where no word follows it; None: one must."""
+    off: tuple[str, str] | None = None
+    """The flag that gives False, and its help."""
+    texts: Mapping[Any, str] | None = None
+    """A flag of its own for each value of the field, with its help."""
+    once: bool = False
+    """It may not be given two values: the last would win in silence."""
+    group: str | None = None
+    """In place of the group of its struct."""
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Which experiments there are; an empty tuple means all that exist."""
+
+    suite_name: Annotated[tuple[Name, ...], Flag("suite of models or operators", choices=suite_names)] = ()
+    config: Annotated[
+        tuple[OperatorConfig, ...],
+        Meta(max_length=8),
+        Flag(
+            "measure the operators of a PARAM configuration, given as a file or as JSON (suite operators)",
+            metavar="FILE",
+        ),
+    ] = ()
+    ops_of: Annotated[
+        SuiteModel | None,
+        Flag(
+            "measure a model and the operators that it calls, or the operators of an execution trace",
+            metavar="SUITE/NAME|TRACE",
+        ),
+    ] = None
+    """The operators of this model, recorded when it runs, and the model; of a job never a trace, which is a file."""
+    accelerator: Annotated[tuple[Accelerator, ...], Flag("device kind")] = ()
+    backend: Annotated[
+        tuple[Backend, ...],
+        Flag(
+            "backend by its name in reports: eager, inductor, openxla+lazytensor, openxla+dynamo, or any that dynamo "
+            "lists; replaces --xla, --dynamo and --torch-xla2"
+        ),
+    ] = ()
+    """Where given, in place of `xla`, `dynamo` and `torch_xla2`."""
+    xla: Annotated[tuple[Xla, ...], Flag("run on PyTorch/XLA (PJRT) or without it (None)")] = ()
+    dynamo: Annotated[
+        tuple[Dynamo, ...],
+        Flag("torch.compile backend: inductor, openxla, or any that dynamo lists; None does not compile"),
+    ] = ()
+    torch_xla2: Annotated[tuple[TorchXla2, ...], Flag("run through torchax: extract_jax or torch_export")] = ()
+    test: Annotated[tuple[TestName, ...], Flag("test to run; inference and training are synonyms")] = ()
+    filter: Annotated[tuple[Regex, ...], Flag("include models whose name matches", names=("-k",))] = ()
+    exclude: Annotated[tuple[Regex, ...], Flag("exclude models whose name matches", names=("-x",))] = ()
+    only: Annotated[
+        tuple[ModelName, ...], Flag("include the model with exactly this name, or SUITE/NAME", metavar="NAME")
+    ] = ()
+    filter_by_tier: Annotated[tuple[Literal[1, 2, 3], ...], Flag("include models of this PyTorch/XLA tier")] = ()
+    exclude_by_tier: Annotated[tuple[Literal[1, 2, 3], ...], Flag("exclude models of this tier")] = ()
+    fast: Annotated[bool, Flag("exclude models that the suite marks as slow")] = False
+    no_skip: Annotated[bool, Flag("also measure experiments that the suites' tables skip")] = False
+    total_partitions: Annotated[Count, Flag("split the selected models into N parts")] = 1
+    partition_id: Annotated[Number, Flag("measure part K, counted from 0", metavar="K", word=Word(int))] = 0
+    smoke: Annotated[bool, Flag("measure two well-known models on the CPU with all backends, and verify them")] = False
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What is part of every experiment's identity; None: as the preset says."""
+
+    batch_size: Annotated[Count | None, Flag("batch size (default: the suite's value for each model)")] = None
+    preset: Annotated[
+        Literal["xlabench", "peer", "hud"],
+        Flag("set of defaults for dtype, optimizer, repeats and more (default: xlabench)"),
+    ] = "xlabench"
+    dtype: Annotated[Identifier | None, Flag("data type (default: the preset's)", choices=DTYPES)] = None
+    amp_dtype: Annotated[Literal["float16", "bfloat16"] | None, Flag("data type of autocast with --dtype amp")] = None
+    matmul_precision: Annotated[
+        Literal["highest", "high", "medium", "default"] | None, Flag("precision of float32 matrix products")
+    ] = None
+    disable_tf32: Annotated[
+        Literal[True] | None, Flag("disable TensorFloat-32 in matrix products and convolutions (CUDA)")
+    ] = None
+    xla_flags: Annotated[
+        tuple[XlaFlags, ...],
+        Flag("XLA_FLAGS of the XLA backends; each occurrence adds a variant, None one without flags"),
+    ] = ()
+    without_fallback: Annotated[
+        tuple[Ops, ...],
+        Flag(
+            "measure the XLA backends twice: unchanged, and with these fallback ops replaced by torch's decomposition "
+            "or PyTorch/XLA's optional lowering, to estimate what a lowering would gain"
+        ),
+    ] = ()
+    enable_functionalization: Annotated[
+        Literal[True] | None, Flag("functionalize XLA tensors, even if the preset disables it")
+    ] = None
+    compile_mode: Annotated[
+        Literal["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"] | None,
+        Flag("mode of torch.compile"),
+    ] = None
+    dynamic_shapes: Annotated[Literal[True] | None, Flag("compile with torch.compile(dynamic=True)")] = None
+    dynamic_batch_only: Annotated[
+        Literal[True] | None, Flag("with --dynamic-shapes: only the batch dimension is dynamic")
+    ] = None
+    fullgraph: Annotated[
+        Literal[True] | None,
+        Flag("fail on a graph break instead of continuing", names=("--filter-by-single-graph",)),
+    ] = None
+    cudagraphs: Annotated[
+        Literal[False] | None,
+        Flag("", off=("--disable-cudagraphs", "disable CUDA graphs, even if the preset enables them")),
+    ] = None
+    freezing: Annotated[Literal[True] | None, Flag("let inductor freeze parameters into the program (eval)")] = None
+    dynamo_config: Annotated[tuple[Override, ...], Flag("set torch._dynamo.config.KEY")] = ()
+    inductor_config: Annotated[tuple[Override, ...], Flag("set torch._inductor.config.KEY")] = ()
+    randomize_input: Annotated[Literal[True] | None, Flag("draw new floating-point inputs for each iteration")] = None
+    with_optimizer: Annotated[
+        Identifier | None,
+        Flag("include an optimizer step in train (default: SGD)", metavar="CLASS", const="SGD"),
+    ] = None
+    no_optimizer: Annotated[bool, Flag("run train without an optimizer step, whatever the preset says")] = False
+    loss: Annotated[Identifier | None, Flag("loss function of train (default: the suite's own)", metavar="NAME")] = None
+    weights: Annotated[Weights | None, Flag("model weights (default: random, so nothing is downloaded)")] = None
+    cache: Annotated[
+        CacheState | Literal["both"],
+        Flag("start with empty compiler caches, with caches filled by an earlier process, or measure both"),
+    ] = "cold"
+    keep_model_data_on_cuda: Annotated[
+        bool | None,
+        Flag(
+            "keep the model on the host device; the dynamo bridge moves it",
+            off=("--trace-on-xla", "keep the model on the XLA device (default)"),
+        ),
+    ] = None
+    use_xla_baseline: Annotated[bool, Flag("also plan openxla+lazytensor, as a baseline")] = False
+    collect_full_output: Annotated[Literal[True] | None, Flag("return predictions, loss and gradients from train")] = (
+        None
+    )
+    include_transfers: Annotated[
+        Literal[True] | None, Flag("time the transfer of inputs to the device and of results back")
+    ] = None
+    pure_wall_time: Annotated[
+        Literal[True] | None, Flag("measure time with device events, which excludes launch overhead (CUDA)")
+    ] = None
+    exec_mode: Annotated[
+        Literal["continuous", "discrete", "continuous_events"],
+        Flag("operators: call back to back, synchronize after each call, or time with device events (CUDA)"),
+    ] = "continuous"
+    cuda_l2_cache: Annotated[
+        Literal["on", "off"],
+        Flag("operators: `off` clears the L2 cache before each call and synchronizes after it (CUDA)"),
+    ] = "on"
+
+
+class Protocol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How it is measured, and what is left behind; None: as the run's own default."""
+
+    repeat: Annotated[Count | None, Flag("number of timed blocks in the steady state (default: 20)")] = None
+    until_stable: Annotated[
+        Share | None,
+        Flag(
+            "continue after --repeat blocks until the 95 % confidence interval of a process's median is within "
+            "± TARGET (default: 1%) or the time budget is spent",
+            const=STABLE_TARGET,
+        ),
+    ] = None
+    """A share, not percent."""
+    iterations_per_run: Annotated[Count, Flag("iterations per timed block (default: 1)")] = 1
+    processes: Annotated[
+        Count | None, Flag("number of benchmark processes per experiment (default: 3)", metavar="K")
+    ] = None
+    until_verdict: Annotated[
+        bool, Flag("measure ambiguous experiments with more processes: twice, then four times as many")
+    ] = False
+    time_budget: Annotated[
+        Seconds | None,
+        Flag(
+            "with --until-stable: measuring seconds of one process after its warm-up (default: 60); with "
+            "--until-verdict: seconds for all additional processes together (default: 600)"
+        ),
+    ] = None
+    interleave: Annotated[
+        Literal["processes", "rounds", "off"],
+        Flag(
+            "order of a group's processes: in turns, with the others stopped (processes); each as a whole, in a "
+            "balanced order (rounds); or experiment by experiment (off) (default: processes)"
+        ),
+    ] = "processes"
+    rounds: Annotated[Count, Flag("number of turns of an interleaved process (default: 10)", metavar="R")] = 10
+    rewarm: Annotated[
+        Number, Flag("blocks at the start of each turn that do not count as steady state (default: 1)")
+    ] = 1
+    twins: Annotated[
+        Number | None,
+        Flag(
+            "number of A/A controls: experiments that are also measured against themselves, to estimate the run's "
+            "false-alarm rate (default: one per ten groups, at least one for three)"
+        ),
+    ] = None
+    warmup_max: Annotated[
+        Count, Flag("give up after this many warm-up blocks and record `never_steady` (default: 50)")
+    ] = 50
+    threads: Annotated[Count | None, Flag("number of CPU threads of every backend (default: torch's default)")] = None
+    no_wait_quiet: Annotated[
+        bool,
+        Flag(
+            "do not wait for a quiet machine before a group's turns (default: wait up to 10 s, and up to a tenth of "
+            "the run in total)"
+        ),
+    ] = False
+    own_priority: Annotated[
+        bool, Flag("do not raise the priority of benchmark processes (default: raise it where permitted)")
+    ] = False
+    seed: Annotated[Seed, Flag("random seed of weights, inputs and random operations (default: 1337)")] = 1337
+    device_index: Annotated[Number | None, Flag("index of the device to use", names=("--card",))] = None
+    subprocess_timeout: Annotated[
+        Count | None, Flag("time limit of one process in seconds (default: 1800)", metavar="S")
+    ] = None
+    memory_limit: Annotated[Bytes | None, Flag("kill a benchmark process that exceeds this memory, for example 8G")] = (
+        None
+    )
+    retry_new_failures: Annotated[
+        Number,
+        Flag(
+            "retries for experiments that passed in the previous run, each in a new interpreter (default: 1)",
+        ),
+    ] = 1
+    start: Annotated[
+        Literal["fork", "interpreter"],
+        Flag("fork processes from a warm server, or start a new interpreter each time (default: fork)"),
+    ] = "fork"
+    verify: Annotated[
+        bool,
+        Flag("measure, and compare the results with those of eager in a separate process", group=VERIFICATION),
+    ] = False
+    verify_only: Annotated[
+        bool, Flag("compare the results with those of eager without measuring time", group=VERIFICATION)
+    ] = False
+    prove: Annotated[
+        bool,
+        Flag(
+            "repeat the timing proof of each backend (default: with preset xlabench, once per backend, environment "
+            "and machine)",
+            group=VERIFICATION,
+        ),
+    ] = False
+    verify_iterations: Annotated[Count, Flag("number of iterations to compare (default: 3)", group=VERIFICATION)] = 3
+    tolerance: Annotated[
+        Tolerance | None, Flag("tolerance, instead of the suite's own (see docs/runner.md)", group=VERIFICATION)
+    ] = None
+    cosine: Annotated[bool, Flag("compare all models by cosine similarity", group=VERIFICATION)] = False
+    instruments: Annotated[tuple[Instrument, ...], Flag("", texts=INSTRUMENTS, group=ARTIFACTS)] = ()
+    save_ir_format: Annotated[
+        Literal["text", "hlo", "stablehlo"] | None,
+        Flag("save the IR of every graph in this format", names=("--save-ir",), once=True, group=ARTIFACTS),
+    ] = None
+    profile_xla_duration_ms: Annotated[
+        Count, Flag("length of the XLA profile in milliseconds (default: 5000)", metavar="MS", group=ARTIFACTS)
+    ] = 5000
+    collect_dynamo_counters: Annotated[
+        bool, Flag("add dynamo's counters to the record (without an extra process)", group=ARTIFACTS)
+    ] = False
+    artifact_limit: Annotated[
+        Bytes | None, Flag("size limit of artifacts per experiment (default: 1G)", group=ARTIFACTS)
+    ] = None
+
+
+class FileEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One experiment of a plan file; without an id, whatever its configuration gives."""
+
+    experiment_id: str | None = None
     environment: str = "default"
+    config: dict[str, Any]
+    skip_reason: str | None = None
+    not_here: str | None = None
+    """Why the machine that printed the plan could not measure it; another may, so nobody reads it."""
+    notes: tuple[str, ...] = ()
+    in_spite_of: str | None = None
+    used_by: UsedBy | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """The experiments in the order they are measured, and the suites that could not be listed, with reasons."""
+class PlanFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A plan file as it lies on the disk."""
 
-    entries: tuple[PlanEntry, ...]
-    missing_suites: dict[str, str] = field(default_factory=dict)
+    schema_version: int
+    settings: dict[str, Any] = {}
+    environments: tuple[str, ...] = ("default",)
+    experiments: tuple[FileEntry, ...]
 
-    @property
-    def plan_id(self) -> str:
-        """Identify what is to be measured where; a run resumes only under the same one."""
-        return digest([(entry.experiment_id, entry.environment, entry.runnable) for entry in self.entries])
 
-    @property
-    def runnable(self) -> tuple[PlanEntry, ...]:
-        return tuple(entry for entry in self.entries if entry.runnable)
+class RunRequest(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    tag_field="kind",
+    tag="run",
+):
+    """Measure a selection, or exactly the experiments of a plan: `xlabench run`, as data that a job may hold."""
 
-    @property
-    def skipped(self) -> tuple[PlanEntry, ...]:
-        return tuple(entry for entry in self.entries if not entry.runnable)
+    selection: Selection = Selection()
+    configuration: Configuration = Configuration()
+    protocol: Protocol = Protocol()
+    plan: PlanFile | None = None
+    """In place of selection and configuration, which are then left as they are."""
+    environments: tuple[Name, ...] = ()
+    """Names of `xlabench.toml`, or `default`; none: the current interpreter."""
+    accelerator_model: DeviceModel | None = None
+    """A job waits for a host with one; none: any will do."""

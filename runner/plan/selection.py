@@ -18,7 +18,7 @@ from store.errors import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from runner.plan.request import PlanRequest
+    from runner.plan.local_request import LocalRequest
     from runner.suites.base import ModelInfo, Suite, SuiteContext
 
 _TIERS_FILE = "tiers.yaml"
@@ -46,7 +46,7 @@ class Selection:
     missing_suites: dict[str, str]
 
 
-def select(request: PlanRequest) -> Selection:
+def select(request: LocalRequest) -> Selection:
     """List the models of the requested suites and let the filters decide.
 
     Raises:
@@ -58,23 +58,24 @@ def select(request: PlanRequest) -> Selection:
         listed, missing, request.context, [name for name in _suites(request, lines) if name not in missing]
     )
     choices = by_name.of_lines(lines, str(request.models_file)) if lines is not None else listed
-    if request.only:
-        wanted = [choice for name in request.only for choice in by_name.find(name, "--only")]
+    only = tuple(dict.fromkeys(request.selection.only))
+    if only:
+        wanted = [choice for name in only for choice in by_name.find(name, "--only")]
         models = [choice.model for choice in wanted]
         choices = [choice for choice in choices if any(choice.model is model for model in models)]
         if lines is None:
             choices += by_name.unlisted()
     taken = tuple(_filtered(choices, request))
-    if request.filters and not taken and not missing:
-        _check_filters(choices, request.filters)
+    if request.selection.filter and not taken:
+        _check_filters(choices, request.selection.filter, missing)
     return Selection(choices=taken, missing_suites=missing)
 
 
-def _suites(request: PlanRequest, lines: Sequence[Line] | None) -> tuple[str, ...]:
+def _suites(request: LocalRequest, lines: Sequence[Line] | None) -> tuple[str, ...]:
     """Return the suites to list: as asked, else those that exact names point at, else all."""
     if request.suites:
         return request.suites
-    for names in (request.only, [line.name for line in lines or ()]):
+    for names in (request.selection.only, [line.name for line in lines or ()]):
         prefixes = [_prefix(name) for name in names]
         if prefixes and all(prefixes):
             return tuple(dict.fromkeys(prefix for prefix in prefixes if prefix))
@@ -87,7 +88,7 @@ def _prefix(name: str) -> str | None:
     return suite if slash and suite in (*suite_names(), OWN) else None
 
 
-def _listed(suites: Sequence[str], request: PlanRequest) -> tuple[list[Choice], dict[str, str]]:
+def _listed(suites: Sequence[str], request: LocalRequest) -> tuple[list[Choice], dict[str, str]]:
     choices: list[Choice] = []
     missing: dict[str, str] = {}
     for name in suites:
@@ -154,25 +155,29 @@ class _Names:
         return hint
 
 
-def _check_filters(choices: Sequence[Choice], filters: Sequence[str]) -> None:
-    """Refuse filters that no model matches whatever else is asked for: a name was mistyped."""
-    if not any(_matches(_patterns(filters), choice) for choice in choices):
-        names = [name for choice in choices for name in choice.names]
-        hint = (
-            did_you_mean(filters[0], names)
-            or " `xlabench plan` lists the models; --only accepts others by their exact name."
-        )
-        raise UsageError(f"No model matches --filter {filters[0]!r}.{hint}")
+def _check_filters(choices: Sequence[Choice], filters: Sequence[str], missing: dict[str, str]) -> None:
+    """Refuse filters that no model matches whatever else is asked for: a name was mistyped.
+
+    A suite that is missing may have a model that matches, unless the name is close to a known one.
+    """
+    if any(_matches(_patterns(filters), choice) for choice in choices):
+        return
+    hint = did_you_mean(filters[0], [name for choice in choices for name in choice.names])
+    if hint or not missing:
+        hint = hint or " `xlabench plan` lists the models; --only accepts others by their exact name."
+        not_listed = f" (Not listed: {', '.join(missing)}.)" if missing else ""
+        raise UsageError(f"No model matches --filter {filters[0]!r}.{hint}{not_listed}")
 
 
-def _filtered(choices: Sequence[Choice], request: PlanRequest) -> Iterator[Choice]:
+def _filtered(choices: Sequence[Choice], request: LocalRequest) -> Iterator[Choice]:
     """Yield the models that the filters let through; they search, ignoring case, as the peer's do."""
-    wanted = _patterns((*request.filters, *map(_tier, request.tiers)))
-    unwanted = _patterns((*request.excludes, *map(_tier, request.excluded_tiers)))
+    chosen, exactly = request.selection, request.exactly
+    wanted = _patterns((*chosen.filter, *map(_tier, chosen.filter_by_tier)))
+    unwanted = _patterns((*chosen.exclude, *map(_tier, chosen.exclude_by_tier)))
     for choice in choices:
-        if request.models and f"{choice.suite.name}/{choice.model.name}" not in request.models:
+        if exactly and f"{choice.suite.name}/{choice.model.name}" not in exactly:
             continue
-        if request.fast and choice.model.slow:
+        if chosen.fast and choice.model.slow:
             continue
         if wanted and not _matches(wanted, choice):
             continue

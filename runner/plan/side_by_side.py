@@ -8,7 +8,7 @@ import msgspec
 
 from runner.errors import UsageError
 from runner.messages import Settings
-from runner.plan.request import Plan
+from runner.plan.local_request import Plan
 from store.stats.verdicts import CONFIRMING_PROCESSES
 
 if TYPE_CHECKING:

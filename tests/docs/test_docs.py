@@ -35,6 +35,7 @@ VERBS = (
     "sql",
     "mark",
     "backup",
+    "completion",
 )
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from runner.environments.machine import Machine
 from runner.messages import Loaded, Report, Settings
-from runner.plan import Plan, PlanRequest, make_entry
+from runner.plan import LocalRequest, Plan, make_entry, plan_file
+from runner.plan.request import RunRequest
 from runner.process.samples import Block
 from runner.schedule.outcome import Outcome, RunFacts
 from runner.schedule.records import make_record, skipped
-from runner.suites.base import SuiteContext
 from store.record import Environment, Error, ExperimentConfig, PlanEntry, Record, Run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 PAIRS: dict[str, tuple[str | None, str | None]] = {
     "eager": (None, None),
@@ -45,9 +48,18 @@ def machine(
     )
 
 
-def request(**changes: Any) -> PlanRequest:
-    """Return a request for the suite `dummy`."""
-    return PlanRequest(**{"suites": ("dummy",), "context": SuiteContext(), **changes})
+def request(*, requested: Mapping[str, Any] | None = None, plan: Path | None = None, **changes: Any) -> LocalRequest:
+    """Return a request for the suite `dummy`, with fields of its parts; `requested` is of the configuration."""
+    fields = dict(requested or {})
+    overrides = [(*key.partition("."), value) for key, value in fields.pop("overrides", {}).items()]
+    for library in ("dynamo", "inductor"):
+        fields[f"{library}_config"] = tuple((name, value) for of, _, name, value in overrides if of == library)
+    asked = LocalRequest()
+    if plan is not None:
+        asked = msgspec.structs.replace(asked, plan=plan, request=RunRequest(plan=plan_file.read(plan)))
+        changes = {"suite_name": ()} | changes
+    fields |= {"with_optimizer": fields.pop("optimizer")} if "optimizer" in fields else {}
+    return asked.changed(**{"suite_name": ("dummy",), **fields, **changes})
 
 
 def config(backend: str = "eager", model: str = "dummy", **changes: Any) -> ExperimentConfig:

@@ -12,7 +12,7 @@ def known_backends(monkeypatch):
     monkeypatch.setattr("runner.environments.machine.dynamo_backends", lambda _: ("aot_eager", "inductor", "openxla"))
 
 
-ONE = {"models": ("dummy/dummy",), "tests": ("eval",)}
+ONE = {"models": ("dummy/dummy",), "test": ("eval",)}
 
 
 def variants(**changes):
@@ -64,17 +64,17 @@ def test_what_is_measured_without_a_fallback_op_stands_beside_the_same_with_it()
 )
 def test_backends_are_planned_by_their_names(names):
     """Also where no product of `xla` and `dynamo` gives exactly them."""
-    entries = make_plan(request(**ONE, backends=names), machine()).entries
+    entries = make_plan(request(**ONE, backend=names), machine()).entries
     assert tuple(entry.backend for entry in entries) == names
 
 
 def test_a_backend_by_its_name_is_that_of_its_pair():
-    named, paired = identities(backends=("openxla+dynamo",)), identities(xla=("PJRT",), dynamo=("openxla",))
-    assert named == paired == identities(backends=("openxla", "openxla+dynamo"))
+    named, paired = identities(backend=("openxla+dynamo",)), identities(xla=("PJRT",), dynamo=("openxla",))
+    assert named == paired == identities(backend=("openxla", "openxla+dynamo"))
 
 
 def test_both_caches_are_planned_where_something_is_compiled():
-    assert variants(caches=("cold", "warm")) == [
+    assert variants(cache="both") == [
         "eager",
         "inductor",
         "inductor cache=warm",
@@ -86,12 +86,12 @@ def test_both_caches_are_planned_where_something_is_compiled():
 
 
 def test_a_warm_cache_leaves_eager_as_it_is():
-    assert identities(caches=("warm",))["eager"] == identities()["eager"]
+    assert identities(cache="warm")["eager"] == identities()["eager"]
 
 
 def test_variants_and_caches_of_a_model_are_one_group():
     """They are measured together, under one batch size."""
-    entries = make_plan(request(**ONE, caches=("cold", "warm"), xla_flags=(("--a",), ())), machine()).entries
+    entries = make_plan(request(**ONE, cache="both", xla_flags=(("--a",), ())), machine()).entries
     assert len({entry.group for entry in entries}) == 1
     assert len({entry.experiment_id for entry in entries}) == len(entries) == 11
 
@@ -117,12 +117,12 @@ def test_torch_xla2_without_xla_is_nothing():
     ],
 )
 def test_the_xla_baseline_is_added_once(asked, found):
-    assert variants(xla_baseline=True, **asked) == found
+    assert variants(use_xla_baseline=True, **asked) == found
 
 
 def test_the_xla_baseline_is_not_planned_on_cuda():
     here = machine(accelerators={"cpu": "Example CPU", "cuda": "Example GPU"})
-    asked = request(**ONE, accelerators=("cuda",), dynamo=("inductor",), xla_baseline=True)
+    asked = request(**ONE, accelerator=("cuda",), dynamo=("inductor",), use_xla_baseline=True)
     assert [entry.backend for entry in make_plan(asked, here).entries] == ["inductor"]
 
 
@@ -180,6 +180,6 @@ def test_loss_and_optimizer_are_settings_of_train():
     asked = {"loss": "sum", "optimizer": "SGD", "collect_full_output": True}
     assert identities(requested=asked) == identities()
     (entry,) = make_plan(
-        request(models=("dummy/dummy",), tests=("train",), xla=(None,), dynamo=(None,), requested=asked), machine()
+        request(models=("dummy/dummy",), test=("train",), xla=(None,), dynamo=(None,), requested=asked), machine()
     ).entries
     assert (entry.config.loss, entry.config.optimizer, entry.config.collect_full_output) == ("sum", "SGD", True)

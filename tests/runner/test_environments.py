@@ -36,7 +36,7 @@ def script(tmp_path, text):
 
 
 def test_nothing_asked_for_is_the_current_interpreter():
-    (found,) = look(request(), {}, threads=3)
+    (found,) = look(request(threads=3), {})
     assert (found.name, found.machine) == ("default", machines.detect())
     assert (found.description.name, found.description.threads) == ("default", 3)
 
@@ -50,18 +50,18 @@ def test_another_interpreter_says_of_itself_what_it_would_say_here(tmp_path):
 
 def test_a_name_alone_is_looked_up(tmp_path):
     named = {"known": Path(HERE)}
-    (found,) = look(request(environments=(("known", None),)), named)
+    (found,) = look(request(env=(("known", None),)), named)
     assert (found.name, found.description.name) == ("known", "known")
 
 
 def test_default_alone_is_the_current_interpreter_beside_others(tmp_path):
-    found = look(request(environments=(("default", None), ("b", Path(HERE)))), {})
+    found = look(request(env=(("default", None), ("b", Path(HERE)))), {})
     assert [each.name for each in found] == ["default", "b"]
 
 
 def test_a_name_that_nobody_knows_is_refused_with_those_known():
     with pytest.raises(UsageError, match=r"--env new: .* choose one of default, old") as caught:
-        look(request(environments=(("new", None),)), {"old": None})
+        look(request(env=(("new", None),)), {"old": None})
     assert caught.value.exit_code == 2
 
 
@@ -106,7 +106,7 @@ def test_an_interpreter_without_any_package_says_what_it_lacks(tmp_path):
 
 
 def test_each_environment_is_planned_by_what_it_has():
-    made = make_plan(request(tests=("eval",)), [interpreter(), interpreter("plain", without=("torch_xla",))])
+    made = make_plan(request(test=("eval",)), [interpreter(), interpreter("plain", without=("torch_xla",))])
     skipped = {(each.environment, each.backend): each.skip_reason for each in made.skipped}
     assert {key[0] for key in skipped} == {"plain"}
     assert {key[1] for key in skipped} == {"openxla+lazytensor", "openxla+dynamo"}
@@ -115,7 +115,7 @@ def test_each_environment_is_planned_by_what_it_has():
 
 def test_equal_variants_of_a_model_stand_side_by_side():
     """They are one group: measured one after the other, so that the machine's drift meets both alike."""
-    made = make_plan(request(tests=("eval",)), [interpreter(), interpreter("other")])
+    made = make_plan(request(test=("eval",)), [interpreter(), interpreter("other")])
     order = [(each.config.model_name, each.variant, each.environment) for each in made.entries]
     assert order[:4] == [
         ("dummy", "eager", "default"),
@@ -135,7 +135,7 @@ def test_the_environments_are_part_of_the_plan():
 
 def test_a_suite_that_an_environment_lacks_is_skipped_there():
     """The suites are listed by xlabench's own interpreter."""
-    wanted = request(suites=("timm_models",), only=("test_vit2",), tests=("eval",), dynamo=(None,), xla=(None,))
+    wanted = request(suite_name=("timm_models",), only=("test_vit2",), test=("eval",), dynamo=(None,), xla=(None,))
     packages = {"torch": "2.9.1", "torchvision": "0.24", "timm": "1.0"}
     has, lacks = interpreter("has", packages=packages), interpreter("lacks", packages={"torch": "2.9.1"})
     there, missing = make_plan(wanted, [has, lacks]).entries

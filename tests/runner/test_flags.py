@@ -8,8 +8,11 @@ import pytest
 import xlabench
 from runner import flags
 from runner.errors import UsageError
-from runner.flags import configuration
+from runner.flags.fields import flagged
 from runner.plan import presets
+from runner.plan.local_request import SMOKE
+from runner.plan.protocol import settings
+from runner.plan.request import Configuration, RunRequest
 
 
 def parse(*words):
@@ -17,7 +20,7 @@ def parse(*words):
 
 
 def request(*words):
-    return flags.plan_request(parse(*words))
+    return flags.read(parse(*words))
 
 
 @pytest.mark.parametrize(
@@ -72,9 +75,8 @@ def test_a_torchbench_folder_that_is_missing_is_exit_2(capsys, tmp_path):
 def test_backend_and_the_pair_that_it_names_exclude_each_other():
     with pytest.raises(UsageError, match="--backend replaces --xla, --dynamo and --torch-xla2"):
         request("--backend", "eager", "--dynamo", "None")
-    assert request("--backend", "inductor", "--backend", "eager", "--backend", "inductor").backends == (
-        "inductor",
-        "eager",
+    assert request("--backend", "inductor", "--backend", "eager", "--backend", "inductor").selection.backend == (
+        *("inductor", "eager", "inductor"),
     )
 
 
@@ -95,10 +97,10 @@ def test_a_plan_without_a_match_is_exit_2(capsys):
 def test_a_mode_that_turns_cuda_graphs_on_is_refused_beside_the_flag_against_them(mode, instead):
     with pytest.raises(UsageError, match=rf"compile mode {mode} enables CUDA graphs; pass --compile-mode {instead}$"):
         request("--disable-cudagraphs", "--compile-mode", mode)
-    assert request("--disable-cudagraphs", "--compile-mode", instead).requested["cudagraphs"] is False
+    assert request("--disable-cudagraphs", "--compile-mode", instead).configuration.cudagraphs is False
 
 
-@pytest.mark.parametrize("mode", configuration.COMPILE_MODES)
+@pytest.mark.parametrize("mode", next(each for each in flagged(Configuration) if each.name == "compile_mode").choices)
 def test_the_modes_that_turn_cuda_graphs_on_are_torchs(mode):
     torch = pytest.importorskip("torch")
     options = torch._inductor.list_mode_options(mode)
@@ -120,28 +122,29 @@ def test_both_names_of_a_test_are_accepted(typed, test):
 
 @pytest.mark.parametrize(("typed", "value"), [("None", None), ("none", None), ("NONE", None), ("PJRT", "PJRT")])
 def test_none_is_a_value_of_xla(typed, value):
-    assert request("--xla", typed).xla == (value,)
+    assert request("--xla", typed).selection.xla == (value,)
 
 
 def test_flags_may_be_repeated_and_doubles_count_once():
     found = request(
         "--dynamo", "None", "--dynamo", "openxla", "--dynamo", "none", "--test", "eval", "--test", "inference"
     )
-    assert (found.dynamo, found.tests) == ((None, "openxla"), ("eval",))
-    assert request("-k", "a", "-k", "b", "-x", "c").filters == ("a", "b")
-    assert request("-x", "c").excludes == ("c",)
+    assert (found.selection.dynamo, found.tests) == ((None, "openxla", None), ("eval",))
+    assert request("-k", "a", "-k", "b", "-x", "c").selection.filter == ("a", "b")
+    assert request("-x", "c").selection.exclude == ("c",)
 
 
 def test_nothing_typed_means_everything():
     found = request()
-    assert (found.suites, found.accelerators, found.xla, found.dynamo, found.tests, found.models) == ((),) * 6
-    assert (found.batch_size, found.preset, found.environment) == (None, "xlabench", "default")
+    assert found.request == RunRequest()
+    assert (found.suites, found.accelerators, found.tests, found.exactly, found.given) == ((),) * 4 + (frozenset(),)
+    assert found.environment == "default"
 
 
 def test_smoke_names_models_that_everybody_knows_on_the_cpu():
     """None is of the suite dummy, and none needs a checkout."""
     found = request("--smoke")
-    assert found.models == flags.SMOKE
+    assert found.exactly == SMOKE
     assert found.suites == ("timm_models", "huggingface")
     assert found.accelerators == ("cpu",)
 
@@ -153,18 +156,18 @@ def test_smoke_measures_eval_in_all_backends_unless_a_test_is_typed(capsys):
 
     assert {(each["model_name"], each["test"], each["backend"]) for each in planned()} == {
         (name.partition("/")[2], "eval", backend)
-        for name in flags.SMOKE
+        for name in SMOKE
         for backend in ("eager", "inductor", "openxla+dynamo", "openxla+lazytensor")
     }
     assert [(each["test"], each["model_name"]) for each in planned("--test", "train", "--dynamo", "inductor")] == [
-        ("train", name.partition("/")[2]) for name in flags.SMOKE
+        ("train", name.partition("/")[2]) for name in SMOKE
     ]
 
 
 def test_smoke_verifies():
-    assert flags.settings(parse("--smoke")).verify == "with"
-    assert flags.settings(parse("--smoke", "--verify-only")).verify == "only"
-    assert flags.settings(parse()).verify == "off"
+    assert settings(request("--smoke")).verify == "with"
+    assert settings(request("--smoke", "--verify-only")).verify == "only"
+    assert settings(request()).verify == "off"
 
 
 def test_smoke_may_be_narrowed():
@@ -174,8 +177,8 @@ def test_smoke_may_be_narrowed():
 
 @pytest.mark.parametrize("preset", presets.PRESETS)
 def test_repeats_come_from_the_preset_unless_they_are_typed(preset):
-    assert flags.settings(parse("--preset", preset)).repeat == presets.REPEATS[preset]
-    assert flags.settings(parse("--preset", preset, "--repeat", "3")).repeat == 3
+    assert settings(request("--preset", preset)).repeat == presets.REPEATS[preset]
+    assert settings(request("--preset", preset, "--repeat", "3")).repeat == 3
 
 
 @pytest.mark.parametrize(
@@ -190,22 +193,22 @@ def test_repeats_come_from_the_preset_unless_they_are_typed(preset):
     ],
 )
 def test_processes_come_from_preset_and_smoke_plan_unless_they_are_typed(words, processes):
-    assert flags.settings(parse(*words)).processes == processes
+    assert settings(request(*words)).processes == processes
 
 
 def test_a_verdict_about_the_answer_takes_one_process():
-    assert flags.settings(parse("--verify-only")).replicas == 1
-    assert flags.settings(parse("--verify")).replicas == 3
+    assert settings(request("--verify-only")).replicas == 1
+    assert settings(request("--verify")).replicas == 3
 
 
 @pytest.mark.parametrize(
     ("typed", "share"), [([], 0.01), (["2"], 0.02), (["2%"], 0.02), (["0.5%"], 0.005), (["0.7 %"], 0.007)]
 )
 def test_a_target_is_typed_in_percent(typed, share):
-    found = flags.settings(parse("--until-stable", *typed))
+    found = settings(request("--until-stable", *typed))
     assert (found.until_stable, found.time_budget_s, found.stable_budget_s) == (share, None, 60.0)
-    assert flags.settings(parse("--until-stable", "--time-budget", "1.5")).stable_budget_s == 1.5
-    assert flags.settings(parse()).until_stable is None
+    assert settings(request("--until-stable", "--time-budget", "1.5")).stable_budget_s == 1.5
+    assert settings(request()).until_stable is None
 
 
 @pytest.mark.parametrize(
@@ -229,16 +232,9 @@ def test_settings_that_contradict_each_other_are_exit_2(capsys, tmp_path, words,
 
 def test_measurement_flags_become_settings():
     words = ["--iterations-per-run", "4", "--warmup-max", "7", "--threads", "2", "--seed", "9"]
-    found = flags.settings(parse(*words, "--subprocess-timeout", "60", "--start", "interpreter"))
+    found = settings(request(*words, "--subprocess-timeout", "60", "--start", "interpreter"))
     assert (found.iterations_per_run, found.warmup_max, found.threads, found.seed) == (4, 7, 2, 9)
     assert (found.timeout_s, found.start) == (60.0, "interpreter")
-
-
-def test_given_settings_are_those_that_the_words_fix():
-    """A value that equals the default counts as given, too."""
-    words = ["--repeat", "10", "--suite-name", "dummy", "--verify-only", "--memory-limit", "1G", "--dump-hlo"]
-    given = flags.given_settings(parse(*words).parser, words)
-    assert given == {"repeat", "verify", "memory_limit_bytes", "instruments"}
 
 
 def test_the_command_line_can_be_typed_again():

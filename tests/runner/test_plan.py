@@ -41,7 +41,7 @@ def reasons(here, backend, **changes):
 
 def test_two_models_without_filters_give_sixteen_experiments():
     """Two models, two tests, four backends: each combination once, all runnable."""
-    entries = planned(accelerators=("cpu",))
+    entries = planned(accelerator=("cpu",))
     assert len(entries) == 16
     assert len({each.experiment_id for each in entries}) == 16
     assert all(each.runnable for each in entries)
@@ -72,7 +72,7 @@ def test_entries_keep_the_order_of_measuring():
 def test_invalid_combinations_are_left_out(accelerator, left):
     """XLA has no CUDA any more, a TPU no eager device; nobody runs inductor on XLA or openxla without."""
     here = machine(accelerators={"cpu": "Example CPU", accelerator: "Example"})
-    entries = planned(here, accelerators=(accelerator,), models=("dummy/dummy",), tests=("eval",))
+    entries = planned(here, accelerator=(accelerator,), models=("dummy/dummy",), test=("eval",))
     assert [each.backend for each in entries] == left
     assert ("PJRT", "inductor") not in {(each.config.xla, each.config.dynamo) for each in entries}
 
@@ -94,7 +94,7 @@ def test_each_backend_axis_narrows_the_plan(flags, backends):
 
 
 def test_test_and_batch_size_and_model_narrow_or_mark_the_plan():
-    entries = planned(tests=("train",), models=("dummy/dummy",), batch_size=8)
+    entries = planned(test=("train",), models=("dummy/dummy",), batch_size=8)
     assert {(each.config.test, each.config.model_name, each.config.batch_size) for each in entries} == {
         ("train", "dummy", 8)
     }
@@ -108,13 +108,13 @@ def test_an_exact_model_of_another_suite_selects_nothing():
 @pytest.mark.parametrize(
     ("flags", "models"),
     [
-        ({"filters": ("NONZERO",)}, {"dummy_nonzero"}),
-        ({"filters": ("^dummy$",)}, {"dummy"}),
-        ({"filters": ("^dummy$", "Zero$")}, {"dummy", "dummy_nonzero"}),
-        ({"excludes": ("NonZero",)}, {"dummy"}),
-        ({"excludes": ("^dummy$", "zero")}, set()),
-        ({"filters": ("zero",), "excludes": ("dummy",)}, set()),
-        ({"filters": ("(?i)ZERO", "(?i)nothing")}, {"dummy_nonzero"}),
+        ({"filter": ("NONZERO",)}, {"dummy_nonzero"}),
+        ({"filter": ("^dummy$",)}, {"dummy"}),
+        ({"filter": ("^dummy$", "Zero$")}, {"dummy", "dummy_nonzero"}),
+        ({"exclude": ("NonZero",)}, {"dummy"}),
+        ({"exclude": ("^dummy$", "zero")}, set()),
+        ({"filter": ("zero",), "exclude": ("dummy",)}, set()),
+        ({"filter": ("(?i)ZERO", "(?i)nothing")}, {"dummy_nonzero"}),
     ],
 )
 def test_filters_search_the_model_name_ignoring_case(flags, models):
@@ -142,14 +142,14 @@ def test_without_torch_xla_the_reason_names_the_torch_version():
 def test_inductor_on_the_cpu_needs_a_toolchain(lack, word):
     """Only inductor is skipped, and only on the CPU."""
     here = machine(accelerators={"cpu": "Example CPU", "cuda": "Example GPU"}, **lack)
-    (reason,) = reasons(here, "inductor", accelerators=("cpu",))
+    (reason,) = reasons(here, "inductor", accelerator=("cpu",))
     assert word in reason
-    assert reasons(here, "inductor", accelerators=("cuda",)) == {None}
+    assert reasons(here, "inductor", accelerator=("cuda",)) == {None}
     assert reasons(here, "eager") == reasons(here, "openxla+lazytensor") == {None}
 
 
 def test_an_accelerator_that_is_missing_is_a_reason():
-    found = {each.skip_reason for each in planned(accelerators=("cuda",))}
+    found = {each.skip_reason for each in planned(accelerator=("cuda",))}
     assert found == {"this machine has no cuda device: nvidia-smi names none"}
 
 
@@ -163,7 +163,7 @@ def test_a_model_is_skipped_in_the_test_that_its_suite_names(monkeypatch):
 def test_a_models_own_reason_comes_before_the_machines(monkeypatch):
     models = [ModelInfo(name="one", skips={"eval": "too large"})]
     monkeypatch.setattr("runner.suites.dummy.DummySuite.models", lambda *_: models)
-    found = {each.skip_reason for each in planned(machine(without=("torch",)), tests=("eval",))}
+    found = {each.skip_reason for each in planned(machine(without=("torch",)), test=("eval",))}
     assert found == {"too large"}
 
 
@@ -181,8 +181,8 @@ def test_identity_is_the_same_on_another_machine():
 
 @pytest.mark.parametrize("changes", [{"batch_size": 8}, {"preset": "peer"}, {"preset": "hud"}])
 def test_identity_changes_with_the_requested_configuration(changes):
-    before = {each.experiment_id for each in planned(tests=("eval",))}
-    assert before.isdisjoint(each.experiment_id for each in planned(tests=("eval",), **changes))
+    before = {each.experiment_id for each in planned(test=("eval",))}
+    assert before.isdisjoint(each.experiment_id for each in planned(test=("eval",), **changes))
 
 
 def test_plan_id_changes_when_a_skip_changes():
@@ -207,7 +207,7 @@ def test_a_group_holds_all_variants_of_one_model_and_test():
 
 def test_the_preset_peer_reaches_config_and_variant():
     """Its eval is bfloat16 in torchbench only; train steps Adam; functionalization is off where XLA runs."""
-    entries = {each.backend: each for each in planned(preset="peer", tests=("train",), models=("dummy/dummy",))}
+    entries = {each.backend: each for each in planned(preset="peer", test=("train",), models=("dummy/dummy",))}
     fields = {(each.config.dtype, each.config.optimizer, each.config.matmul_precision) for each in entries.values()}
     assert fields == {("float32", "Adam", "high")}
     assert entries["openxla+lazytensor"].variant == "openxla+lazytensor no-functionalization"
@@ -216,7 +216,7 @@ def test_the_preset_peer_reaches_config_and_variant():
 
 def test_a_suite_that_is_missing_is_told_and_the_others_are_planned(monkeypatch):
     monkeypatch.setattr("runner.suites.timm_models.SUITE.unavailable", lambda _: "install timm", raising=True)
-    made = make_plan(request(suites=("timm_models", "dummy")), machine())
+    made = make_plan(request(suite_name=("timm_models", "dummy")), machine())
     assert made.missing_suites == {"timm_models": "install timm"}
     assert {each.config.suite_name for each in made.entries} == {"dummy"}
 
@@ -225,8 +225,8 @@ def test_no_suite_named_means_all_of_them(monkeypatch):
     asked = []
     for module in ("runner.plan.selection", "runner.plan.expand"):
         monkeypatch.setattr(f"{module}.get_suite", lambda name: asked.append(name) or Nothing())
-    make_plan(request(suites=()), machine())
-    source_versions(request(suites=()))
+    make_plan(request(suite_name=()), machine())
+    source_versions(request(suite_name=()))
     assert asked == [*suite_names(), *suite_names()]
 
 
@@ -254,9 +254,9 @@ def test_planning_imports_no_torch():
 def test_partitions_differ_by_at_most_one_model_and_lose_none(total):
     """Every experiment is in exactly one part, and the variants of a model stay together."""
     suites = ("timm_models", "huggingface")
-    whole = make_plan(request(suites=suites), machine()).entries
+    whole = make_plan(request(suite_name=suites), machine()).entries
     parts = [
-        make_plan(request(suites=suites, total_partitions=total, partition_id=part), machine()).entries
+        make_plan(request(suite_name=suites, total_partitions=total, partition_id=part), machine()).entries
         for part in range(total)
     ]
     assert sorted(entry.experiment_id for part in parts for entry in part) == sorted(
@@ -323,7 +323,7 @@ def test_skips_by_test_accelerator_and_backend_carry_their_reasons():
 
 @pytest.mark.usefixtures("tabled")
 def test_a_freezing_skip_counts_where_parameters_are_folded():
-    found = {each.backend: each.skip_reason for each in planned(tests=("eval",), requested={"freezing": True})}
+    found = {each.backend: each.skip_reason for each in planned(test=("eval",), requested={"freezing": True})}
     assert (found["inductor"], found["eager"]) == ("folds badly", None)
 
 
@@ -341,7 +341,7 @@ def test_a_model_that_cannot_be_built_here_is_skipped_under_no_skip_too(monkeypa
 
 @pytest.mark.usefixtures("tabled")
 def test_a_forced_dtype_holds_for_the_whole_group_and_is_said():
-    entries = planned(tests=("eval",), requested={"dtype": "bfloat16", "amp_dtype": "float16"})
+    entries = planned(test=("eval",), requested={"dtype": "bfloat16", "amp_dtype": "float16"})
     assert {(each.config.dtype, each.config.amp_dtype) for each in entries} == {("amp", "float16")}
     assert len({each.group for each in entries}) == 1
     assert {each.notes for each in entries} == {("amp in place of bfloat16: one: overflows",)}
@@ -349,13 +349,13 @@ def test_a_forced_dtype_holds_for_the_whole_group_and_is_said():
 
 @pytest.mark.usefixtures("tabled")
 def test_a_dtype_that_the_model_can_run_in_stays():
-    entries = planned(tests=("eval",), requested={"dtype": "float32", "amp_dtype": "float16"})
+    entries = planned(test=("eval",), requested={"dtype": "float32", "amp_dtype": "float16"})
     assert {(each.config.dtype, each.config.amp_dtype, each.notes) for each in entries} == {("float32", None, ())}
 
 
 @pytest.mark.usefixtures("tabled")
 def test_a_model_without_cudagraphs_says_so_where_they_are_asked_for():
-    entries = planned(machine(accelerators=BOTH), accelerators=("cuda",), preset="hud", tests=("train",))
+    entries = planned(machine(accelerators=BOTH), accelerator=("cuda",), preset="hud", test=("train",))
     found = {each.backend: (each.config.cudagraphs, each.notes) for each in entries}
     assert found == {"eager": (False, ()), "inductor": (False, ("without CUDA graphs: one: flaky",))}
 
@@ -371,7 +371,7 @@ def test_a_model_without_cudagraphs_says_so_where_they_are_asked_for():
     ],
 )
 def test_a_model_without_cudagraphs_has_no_mode_that_turns_them_on(mode, without):
-    asked = {"accelerators": ("cuda",), "preset": "hud", "tests": ("train",), "dynamo": ("inductor",)}
+    asked = {"accelerator": ("cuda",), "preset": "hud", "test": ("train",), "dynamo": ("inductor",)}
     (entry,) = planned(machine(accelerators=BOTH), xla=(None,), requested={"compile_mode": mode}, **asked)
     assert (entry.config.cudagraphs, entry.config.compile_mode) == (False, without)
 

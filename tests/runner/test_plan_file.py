@@ -7,18 +7,18 @@ import yaml
 from runner_makers import machine, request
 
 import xlabench as command
+from runner import flags
 from runner.errors import UsageError
-from runner.messages import Settings
-from runner.plan import make_plan, plan_file
+from runner.plan import make_plan
 from runner.plan.plan_view import as_yaml
 from runner.plan.presets import REPEATS
+from runner.plan.protocol import settings
 from tests.command import xlabench
-from xlabench import measuring
 
 RICH = {
     "preset": "peer",
     "xla_flags": (("--xla_a=1", "--xla_b"), ()),
-    "caches": ("cold", "warm"),
+    "cache": "both",
     "batch_size": 4,
     "requested": {
         "compile_mode": "max-autotune",
@@ -52,7 +52,7 @@ def printed(write):
 
 
 def repeated(path, here=None, **changes):
-    return make_plan(request(suites=(), plan_file=path, **changes), here or machine())
+    return make_plan(request(plan=path, **changes), here or machine())
 
 
 def bad(write, content, **changes):
@@ -117,7 +117,7 @@ def test_what_tables_say_against_it_comes_back(printed, monkeypatch):
 
 def test_a_printed_plan_may_be_printed_again(printed):
     path = printed(**RICH)
-    asked, here = request(suites=(), plan_file=path), machine()
+    asked, here = request(plan=path), machine()
     assert as_yaml(make_plan(asked, here), asked, {"default": here}) == path.read_text()
 
 
@@ -146,7 +146,7 @@ def test_entries_of_another_environment_wait_for_its_turn(write):
     path = write({"schema_version": 1, "environments": ["default", "old"], "experiments": content})
     both = (("default", None), ("old", None))
     for name in ("default", "old"):
-        (entry,) = repeated(path, environments=both, environment=name).entries
+        (entry,) = repeated(path, env=both, environment=name).entries
         assert entry.environment == name
 
 
@@ -201,26 +201,24 @@ def test_a_file_that_is_missing_is_one_sentence(tmp_path):
 @pytest.mark.parametrize(
     ("beside", "flag"),
     [
-        ({"filters": ("a",)}, "--filter"),
-        ({"suites": ("dummy",)}, "--suite-name"),
+        ({"filter": ("a",)}, "--filter"),
+        ({"suite_name": ("dummy",)}, "--suite-name"),
         ({"dynamo": ("inductor",)}, "--dynamo"),
         ({"batch_size": 3}, "--batch-size"),
         ({"preset": "peer"}, "--preset"),
         ({"no_skip": True}, "--no-skip"),
-        ({"caches": ("cold", "warm")}, "--cache"),
-        ({"requested": {"dtype": "amp", "matmul_precision": "high"}}, "--dtype, --matmul-precision"),
+        ({"cache": "both"}, "--cache"),
+        ({"dtype": "amp", "matmul_precision": "high"}, "--dtype, --matmul-precision"),
     ],
 )
 def test_flags_that_would_change_the_experiments_are_refused_beside_it(printed, beside, flag):
     with pytest.raises(UsageError, match=f"^--plan fixes the experiments; remove {flag} "):
-        make_plan(request(**({"suites": ()} | beside), plan_file=printed()), machine())
+        make_plan(request(**beside, plan=printed()), machine())
 
 
 def settings_of(*words):
     """Return the settings as the command works them out."""
-    parsed = command._parser().parse_args(words)
-    parsed.words = list(words)
-    return measuring.settings_of(parsed)
+    return settings(flags.read(command._parser().parse_args(words)))
 
 
 def test_a_flag_and_the_file_are_judged_together(write):
@@ -234,15 +232,19 @@ def test_a_flag_and_the_file_are_judged_together(write):
 
 
 def test_settings_of_the_file_hold_where_no_flag_is_given(write):
-    path = write({"schema_version": 1, "settings": {"repeat": 6, "seed": 3, "processes": 2}, "experiments": []})
-    found = plan_file.with_settings(path, Settings(seed=8), given={"seed"})
-    assert (found.repeat, found.seed, found.processes) == (6, 8, 2)
+    """A value that equals the default counts as given, too."""
+    in_file = {"repeat": 6, "seed": 3, "processes": 2, "wait_quiet": True, "timeout_s": 9.0, "instruments": ["minify"]}
+    path = write({"schema_version": 1, "settings": in_file, "experiments": []})
+    words = ("--seed", "1337", "--no-wait-quiet", "--subprocess-timeout", "1800", "--dump-hlo")
+    found = settings_of("run", "--plan", str(path), *words)
+    assert (found.repeat, found.seed, found.processes) == (6, 1337, 2)
+    assert (found.wait_quiet, found.timeout_s, found.instruments) == (False, 1800.0, ("dump_hlo",))
 
 
 def test_the_files_preset_brings_its_repeats(write):
     path = write({"schema_version": 1, "settings": {"preset": "hud"}, "experiments": []})
-    assert plan_file.with_settings(path, Settings(), given=()).repeat == REPEATS["hud"]
-    assert plan_file.with_settings(path, Settings(repeat=4), given={"repeat"}).repeat == 4
+    assert settings_of("run", "--plan", str(path)).repeat == REPEATS["hud"]
+    assert settings_of("run", "--plan", str(path), "--repeat", "4").repeat == 4
 
 
 @pytest.mark.slow

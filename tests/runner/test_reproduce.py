@@ -12,10 +12,11 @@ from runner_makers import entry, machine, settings
 
 import xlabench
 from runner import flags
-from runner.flags.artifacts import INSTRUMENTS
 from runner.messages import Settings
 from runner.plan import make_plan, presets
 from runner.plan.entries import make_entry
+from runner.plan.protocol import settings as settings_of
+from runner.plan.request import INSTRUMENTS
 from runner.schedule.records import make_record
 from runner.schedule.reproduce import reproduce
 from store.record import ExperimentConfig
@@ -105,8 +106,8 @@ SHOWN_ONLY = {"print_subprocess"}
 
 
 def parsed(words):
-    arguments = xlabench._parser().parse_args(words)
-    return flags.plan_request(arguments), flags.settings(arguments)
+    request = flags.read(xlabench._parser().parse_args(words))
+    return request, settings_of(request)
 
 
 def planned(request):
@@ -207,7 +208,7 @@ def test_what_was_measured_in_spite_of_a_table_is_so_again():
     import msgspec
 
     forced = msgspec.structs.replace(entry(), in_spite_of="too slow")
-    assert parsed(words_of(reproduce(forced, settings())))[0].no_skip
+    assert parsed(words_of(reproduce(forced, settings())))[0].selection.no_skip
     assert "--no-skip" not in words_of(reproduce(entry(), settings()))
 
 

@@ -31,7 +31,7 @@ def models(monkeypatch):
 
 def chosen(suites=("dummy",), **changes):
     """Return `suite/model` in the order of the plan."""
-    asked = request(suites=suites, tests=("eval",), xla=(None,), dynamo=(None,), **changes)
+    asked = request(suite_name=suites, test=("eval",), xla=(None,), dynamo=(None,), **changes)
     return [f"{e.config.suite_name}/{e.config.model_name}" for e in make_plan(asked, machine()).entries]
 
 
@@ -51,7 +51,7 @@ def test_only_takes_the_name_in_every_suite_that_has_it():
 def test_names_with_a_suite_list_that_suite_only(monkeypatch):
     """No word about a suite that is missing and was not asked for."""
     monkeypatch.setattr("runner.suites.timm_models.SUITE.unavailable", lambda _: "not here", raising=True)
-    asked = request(suites=(), only=("dummy/BertTiny",))
+    asked = request(suite_name=(), only=("dummy/BertTiny",))
     assert make_plan(asked, machine()).missing_suites == {}
 
 
@@ -61,12 +61,12 @@ def test_another_spelling_of_a_name_is_understood(spelling):
 
 
 def test_filters_search_other_spellings_too():
-    assert names(filters=("^camembert$", "^org/")) == ["Camembert"]
-    assert "Camembert" not in names(excludes=("^CamemBert$",))
+    assert names(filter=("^camembert$", "^org/")) == ["Camembert"]
+    assert "Camembert" not in names(exclude=("^CamemBert$",))
 
 
 def test_only_and_filters_narrow_together():
-    assert names(only=("BertTiny", "alexnet"), filters=("bert",)) == ["BertTiny"]
+    assert names(only=("BertTiny", "alexnet"), filter=("bert",)) == ["BertTiny"]
 
 
 @pytest.mark.parametrize(("typed", "close"), [("BertTinny", "BertTiny"), ("alexnett", "alexnet")])
@@ -91,12 +91,12 @@ def test_an_unknown_name_says_which_suites_could_not_be_looked_into(monkeypatch)
 @pytest.mark.parametrize(
     ("flags", "found"),
     [
-        ({"tiers": (1,)}, ["hf_T5"]),
-        ({"tiers": (2, 3)}, ["alexnet", "doctr_det_predictor"]),
-        ({"tiers": (1,), "filters": ("tiny",)}, ["hf_T5", "BertTiny"]),
-        ({"excluded_tiers": (1, 2)}, ["doctr_det_predictor", "Camembert", "BertTiny"]),
-        ({"excluded_tiers": (3,), "excludes": ("bert",)}, ["alexnet", "hf_T5"]),
-        ({"tiers": (1, 2), "excluded_tiers": (2,)}, ["hf_T5"]),
+        ({"filter_by_tier": (1,)}, ["hf_T5"]),
+        ({"filter_by_tier": (2, 3)}, ["alexnet", "doctr_det_predictor"]),
+        ({"filter_by_tier": (1,), "filter": ("tiny",)}, ["hf_T5", "BertTiny"]),
+        ({"exclude_by_tier": (1, 2)}, ["doctr_det_predictor", "Camembert", "BertTiny"]),
+        ({"exclude_by_tier": (3,), "exclude": ("bert",)}, ["alexnet", "hf_T5"]),
+        ({"filter_by_tier": (1, 2), "exclude_by_tier": (2,)}, ["hf_T5"]),
     ],
 )
 def test_a_tier_is_one_more_alternative_beside_the_patterns(flags, found):
@@ -124,7 +124,7 @@ def test_a_models_file_keeps_its_order_and_names_batch_sizes(write):
         "# our list\nBertTiny 8\n\ntimm_models/resnet18,16\nCamemBert=2   # theirs\norg/camembert 9\nhf_T5 , 4\n"
         "timm_models/alexnet\n"
     )
-    asked = request(suites=TWO, models_file=path, tests=("eval",), xla=(None,), dynamo=(None,))
+    asked = request(suite_name=TWO, models_file=path, test=("eval",), xla=(None,), dynamo=(None,))
     found = [(e.config.model_name, e.config.batch_size) for e in make_plan(asked, machine()).entries]
     assert found == [("BertTiny", 8), ("resnet18", 16), ("Camembert", 2), ("hf_T5", 4), ("alexnet", None)]
 
@@ -136,7 +136,7 @@ def test_a_batch_size_flag_goes_before_the_files(write):
 
 def test_a_models_file_is_narrowed_by_the_other_flags(write):
     path = write("BertTiny\nalexnet\nhf_T5")
-    assert names(models_file=path, excludes=("alex",)) == ["BertTiny", "hf_T5"]
+    assert names(models_file=path, exclude=("alex",)) == ["BertTiny", "hf_T5"]
     assert names(models_file=path, only=("alexnet", "BertTiny"), fast=True) == ["BertTiny", "alexnet"]
     assert names(models_file=path, total_partitions=2, partition_id=1) == ["alexnet"]
 
@@ -184,7 +184,7 @@ def test_a_model_without_an_entry_is_taken_by_its_exact_name(monkeypatch, tmp_pa
     listed.write_text("convnext_atto,3\nresnet18\n")
     assert chosen(suites=TWO, models_file=listed) == ["timm_models/convnext_atto", "timm_models/resnet18"]
     with pytest.raises(UsageError, match=r"No model matches --filter 'convnext'\. .* --only accepts others"):
-        chosen(suites=TWO, filters=("convnext",))
+        chosen(suites=TWO, filter=("convnext",))
     for absent in ("dummy/convnext_atto", "resnext"):
         with pytest.raises(UsageError, match="there is no model"):
             chosen(suites=TWO, only=(absent,))

@@ -1,12 +1,11 @@
 """`xlabench.toml` of a home."""
 
-import argparse
-
 import pytest
 
 from runner.errors import UsageError
 from runner.home import settings_file
 from runner.home.settings_file import Limits, SettingsFile
+from runner.plan import LocalRequest
 
 LIMITS = {"subprocess_timeout": 60, "memory_limit": 2 << 30, "artifact_limit": 10 << 20}
 TEXT = """
@@ -33,9 +32,8 @@ def write(home, text):
 
 
 def limits(home, file, **flags):
-    parsed = argparse.Namespace(**{**dict.fromkeys(LIMITS), **flags})
-    settings_file.apply(parsed, home, file)
-    return vars(parsed)
+    protocol = settings_file.with_limits(LocalRequest().changed(**flags), home, file).protocol
+    return {name: getattr(protocol, name) for name in LIMITS}
 
 
 def test_without_a_file_nothing_is_set(tmp_path):

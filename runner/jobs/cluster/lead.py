@@ -24,6 +24,7 @@ from runner.jobs.cluster.mirror import Mirror
 from runner.jobs.cluster.order import END, LOG, MEASURES, ORDER, STOP, WAITS, Measured, Order, run_name
 from runner.jobs.executor import Alive, Ended, Ticket, Waiting
 from runner.jobs.local import Local
+from runner.jobs.request import RunRequest
 from runner.jobs.states import End
 from store.errors import RemoteFailed
 from store.remote import SharedFolder
@@ -85,7 +86,9 @@ class Lead:
     def __post_init__(self) -> None:
         home = node_home()
         self.own = home / "cluster" / self.order.origin
-        ends = () if "--until-verdict" in self.order.work.words else ("--no-ingest",)
+        request = self.order.work.request
+        verdicts = isinstance(request, RunRequest) and request.protocol.until_verdict
+        ends = () if verdicts else ("--no-ingest",)
         self.executor = Local(home, ends=ends, runs=self.own / "runs", bound=True)
         self.ticket = Ticket(
             job_id=self.order.job_id, attempt=self.order.attempt, home=self.own, label=self.order.label

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 import xlabench
 from runner.dynamo import batch_sizes, harness
 from runner.errors import UsageError
+from runner.flags.fields import flagged
+from runner.plan.request import Configuration, Protocol, Selection
 from tests.runner.dynamo_cli.command import dynamo
 from tests.runner.runner_makers import entry, machine, plan
 
@@ -26,8 +29,11 @@ def words(*given, suite="timm_models", here=HERE):
 
 
 def run_flags(*given, **changes):
-    """Return what `xlabench run` reads out of the translation."""
-    return xlabench._parser().parse_args(["run", *words(*given, **changes)])
+    """Return what `xlabench run` reads out of the translation: each flag, or its default."""
+    read = vars(xlabench._parser().parse_args(["run", *words(*given, **changes)]))
+    fields = [field for kind in (Selection, Configuration, Protocol) for field in flagged(kind)]
+    usual = {field.name: [] if field.many else field.default for field in fields}
+    return argparse.Namespace(**usual | read | dict.fromkeys(read.get("instruments", ()), True))
 
 
 def test_a_command_of_theirs_is_a_command_of_ours():

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from runner_makers import PAIRS, config, settings
 
-from runner.flags.artifacts import INSTRUMENTS
 from runner.instrument import notes, passes
 from runner.instrument.passes import _FAMILIES, SAVE_IR
 from runner.instrument.registry import TOOLS
+from runner.plan.request import INSTRUMENTS
 
 FOLDER = Path("/results/artifacts/x")
 ALL = tuple(INSTRUMENTS)

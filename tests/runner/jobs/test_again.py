@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from runner.jobs import check, rerun
-from runner.jobs.command import flag_words
+from runner.jobs.command import words
 from runner.jobs.preview import preview
 from runner.jobs.request import RunRequest, Selection, encode
 from store.run_file import read_run_file
@@ -69,7 +69,7 @@ def test_a_request_for_a_rerun_is_accepted_where_it_is_submitted(tmp_path):
     file = run(tmp_path)
     request = rerun.rerun(file, rerun.planned(file, [cell(file)]))
     assert check.read(encode(request), 1 << 20, ()) == request
-    assert flag_words(request) == ["--env=default"]
+    assert words(request) == ["run", "--env=default"]
 
 
 @pytest.mark.parametrize("place", ["/nowhere/bin/python", None])

@@ -16,6 +16,7 @@ import pytest
 from runner.home.roles import Access, Person
 from runner.jobs import check, folder, rerun
 from runner.jobs.command import words
+from runner.jobs.executor import Work
 from runner.jobs.job_request import JobRequest
 from runner.jobs.local import Local
 from runner.jobs.queue import JobQueue, Refused
@@ -265,9 +266,9 @@ def test_a_row_names_no_process_that_is_ended_and_no_folder_that_is_used(desk, t
 
 
 def test_a_forged_row_cannot_choose_what_is_executed(desk, tmp_path, monkeypatch):
-    """Whatever else the row holds, the words are those of its request, and the environment is the worker's."""
+    """Whatever else the row holds, its process gets the request as data, and words and environment of the worker."""
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
-    script = "import os, sys; print(sys.argv[1:], os.getcwd(), 'EVIL' in os.environ)"
+    script = "import os, sys; print(open(sys.argv[2]).read(), sys.argv[1:], os.getcwd(), 'EVIL' in os.environ)"
     worker = Worker(desk.home, Local(desk.home, command=(sys.executable, "-c", script)), say=lambda _: None)
     desk.submit(JobRequest(request=DUMMY, label="x"))
     write(desk, folder="/etc", host="evil", run_id="evil", who="--home=/etc", why="$(id)", key="; id", executor="evil")
@@ -275,7 +276,10 @@ def test_a_forged_row_cannot_choose_what_is_executed(desk, tmp_path, monkeypatch
     told = folder.of(desk.home, 1, 1).log_tail()
     for evil in ("/etc", "evil", "$(id)", "; id"):
         assert evil not in told
-    assert told.startswith("['run', '--suite-name=dummy', '--accelerator=cpu', '--label=x', ")
+    request, _, argv = told.partition("} [")
+    assert msgspec.json.decode(request + "}", type=Work).request == DUMMY
+    place, home = folder.of(desk.home, 1, 1).work, desk.home.resolve()
+    assert argv.startswith(f"'carry-out', '{place}', '--home={home}', '--output-dirname={home}/runs/")
     assert told.endswith(f"{Path.cwd()} False\n")
 
 

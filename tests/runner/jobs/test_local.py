@@ -116,7 +116,7 @@ def test_a_job_runs_in_its_own_session_and_says_how_it_ended(desk):
     job = lab.until("done")
     assert (job.exit_code, job.message[:8], job.attempts) == (3, "partial:", 1)
     assert job.spent_s > 0
-    assert lab.place().log_tail() == "told run\n"
+    assert lab.place().log_tail() == "told carry-out\n"
     assert_gone(lab)
 
 
@@ -153,7 +153,7 @@ def test_a_worker_that_died_between_start_and_table_has_lost_nothing(desk, monke
 def test_the_leading_process_says_who_it_is_before_its_command_begins(tmp_path):
     """However slow the machine: a worker that sees the command at work knows whom to ask to end it."""
     place = folder.AttemptFolder(tmp_path)
-    place.make({"argv": ["x"], "cwd": "/", "devices": [], "timeout_s": 1.0, "grace_s": 1.0})
+    place.make({"argv": ["x"], "cwd": "/", "devices": [], "timeout_s": 1.0, "grace_s": 1.0}, b"{}")
     script = """
 import select
 import sys

@@ -13,6 +13,8 @@ from runner import flags
 from runner.jobs import check, from_flags
 from runner.jobs.command import words
 from runner.jobs.request import ConfirmRequest, Needs, RunRequest, decode, encode, needs
+from runner.plan import LocalRequest
+from runner.plan.protocol import settings
 
 ENVIRONMENTS = ("nightly",)
 BYTES = 1 << 20
@@ -43,12 +45,15 @@ LINES = [
 
 @pytest.mark.parametrize("line", LINES)
 def test_a_job_means_what_the_flags_mean(line):
-    """Flags to request to row to words to flags: the same namespace comes out."""
+    """Flags to request to row to words to flags: the same request and the same settings come out."""
     import shlex
 
     before = parsed(*shlex.split(line))
     request = decode(encode(from_flags.request(before)))
-    assert parsed(*words(request)[1:]) == before
+    assert flags.read(parsed(*words(request)[1:])).request == request
+    asked = flags.read(before)
+    assert LocalRequest.of_job(request).request == asked.request
+    assert settings(LocalRequest.of_job(request)) == settings(asked)
 
 
 def test_a_trace_is_a_file_and_no_job_has_one(tmp_path):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from runner.plan import PlanRequest
 from runner.plan.selection import _tiers
 from runner.suites import data, huggingface, timm_models, torchbench
-from runner.suites.base import SuiteContext
 from runner.suites.errors import SuiteDataError
 from runner.suites.tables import Tables, checked
 
@@ -62,7 +60,3 @@ def test_a_model_is_in_one_tier_at_most():
     names = [name for tier in _tiers().values() for name in tier]
     assert len(names) == len(set(names))
     assert set(_tiers()) == {1, 2, 3}
-
-
-def test_a_request_needs_nothing_but_a_context():
-    assert PlanRequest(context=SuiteContext()).tiers == ()

@@ -20,15 +20,17 @@ from runner import processes
 from runner.jobs import folder
 from runner.jobs.cluster.order import ORDER, STOP, Measured, Order
 from runner.jobs.executor import Work
-from runner.jobs.request import Needs
+from runner.jobs.request import Needs, Protocol, RunRequest, Selection
 from runner.jobs.states import End
 from runner.schedule import devices
 from store.remote import SharedFolder
 
 ROOT = Path(__file__).resolve().parents[4]
 PATIENCE_S = 120.0
-HANGS = ("run", "--suite-name=faulty", "--only=step_hangs", "--accelerator=cpu", "--xla=None", "--dynamo=None")
-FINE = (*(word.replace("step_hangs", "fine") for word in HANGS), "--test=eval", "--repeat=4", "--processes=1")
+ONE = {"suite_name": ("faulty",), "accelerator": ("cpu",), "xla": (None,), "dynamo": (None,)}
+HANGS = RunRequest(selection=Selection(**ONE, only=("step_hangs",)))
+FINE = RunRequest(selection=Selection(**ONE, only=("fine",), test=("eval",)), protocol=Protocol(repeat=4, processes=1))
+NONSENSE = RunRequest(selection=Selection(suite_name=("nonsense",)))
 
 
 class Site:
@@ -40,8 +42,8 @@ class Site:
         self.attempt = SharedFolder.of(str(self.shared)).under("attempts/here/1/1")
         self.popen: subprocess.Popen[bytes] | None = None
 
-    def lead(self, *words: str, run: str | None = None, **needs: object) -> None:
-        work = Work(words=words, run=run, plan=None, timeout_s=100.0, grace_s=2.0)
+    def lead(self, request: RunRequest, run: str | None = None, **needs: object) -> None:
+        work = Work(request=request, run=run, timeout_s=100.0, grace_s=2.0)
         order = Order(origin="here", job_id=1, attempt=1, label="x", needs=Needs(**needs), work=work)
         self.attempt.write(ORDER, msgspec.json.encode(order))
         self.popen = subprocess.Popen(
@@ -79,21 +81,21 @@ def site(tmp_path, monkeypatch):
 
 
 def test_a_command_that_refuses_ends_with_its_code_and_its_words(site):
-    site.lead("run", "--suite-name=nonsense", accelerators=("cpu",))
+    site.lead(NONSENSE, accelerators=("cpu",))
     assert site.end().code == 2
     assert "nonsense" in site.log()
 
 
 def test_what_the_node_does_not_have_is_said_and_not_waited_for(site):
     """It was chosen by what its labels say; where they are wrong, the attempt fails with the reason."""
-    site.lead("run", accelerators=("cpu",), environments=("nightly",))
+    site.lead(RunRequest(), accelerators=("cpu",), environments=("nightly",))
     assert site.end().code == 2
     assert "waits for the environment nightly" in site.log()
 
 
 def test_it_waits_for_a_device_that_somebody_measures_on_there(site):
     held = devices.take(["cpu"], "by hand")
-    site.lead("run", "--suite-name=nonsense", accelerators=("cpu",))
+    site.lead(NONSENSE, accelerators=("cpu",))
     site.until(lambda: b"cpu is in use by benchmark process" in (site.attempt.read("waits") or b""), "waiting")
     assert site.attempt.read("end.json") is None
     devices.release(held)
@@ -103,7 +105,7 @@ def test_it_waits_for_a_device_that_somebody_measures_on_there(site):
 
 @pytest.mark.slow
 def test_records_come_to_the_shared_place_under_the_name_that_it_tells(site):
-    site.lead(*FINE, run="nightly-job1", accelerators=("cpu",))
+    site.lead(FINE, run="nightly-job1", accelerators=("cpu",))
     assert site.end().code == 0
     told = msgspec.json.decode(site.attempt.read("measures.json"), type=Measured)
     [record] = (site.shared / "runs" / "here" / told.name / "results.jsonl").read_text().splitlines()
@@ -114,7 +116,7 @@ def test_records_come_to_the_shared_place_under_the_name_that_it_tells(site):
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["asked at the place", "killed"])
 def test_it_takes_the_attempt_with_it_and_gives_the_device_back(site, how):
-    site.lead(*HANGS, run="hangs", accelerators=("cpu",))
+    site.lead(HANGS, run="hangs", accelerators=("cpu",))
     site.until(lambda: any(site.home.rglob("attempt-1-timed*.log")), "measuring")
     assert site.left()
     if how == "killed":

@@ -1,16 +1,28 @@
-"""What argparse makes of one word; each raises a sentence that names what is accepted."""
+"""The values of a request: how each is typed, read from one word of a command line, and written as one.
+
+A reader raises a sentence that names what is accepted. What `Meta` says is checked where a job's row is read: there a
+value is data, and never a path, a shell word or code.
+"""
 
 from __future__ import annotations
 
 import argparse
 import re
 import shlex
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from msgspec import Meta
 
 from runner.backends import NAMES
 from store import patterns
 from store.errors import did_you_mean
+from store.record.words import Test
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _TESTS = {"eval": "eval", "train": "train", "inference": "eval", "training": "train"}
 _GONE = {
@@ -175,3 +187,66 @@ def environment(text: str) -> tuple[str, Path | None]:
             f"{text!r} is not of the form NAME=PYTHON, for example nightly=/venvs/nightly/bin/python"
         )
     return name, Path(python) if python else None
+
+
+@dataclass(frozen=True, eq=False)
+class Word:
+    """How a value is read from one word of a command line, and written as one."""
+
+    read: Callable[[str], Any]
+    write: Callable[[Any], str] = str
+    metavar: str | None = None
+
+
+def _number_text(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else repr(value)
+
+
+def _xla_flags_text(flags: tuple[str, ...]) -> str:
+    return shlex.join(flags) if flags else "None"
+
+
+Name = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9_.+-]*\Z", max_length=200)]
+"""Of a suite, a backend or an environment."""
+Backend = Annotated[Name, Word(backend, metavar="NAME")]
+ModelName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9_./+-]*\Z", max_length=200)]
+SuiteModel = Annotated[str, Meta(pattern=r"\A[a-z0-9_]+/[A-Za-z0-9][A-Za-z0-9_.+-]*\Z", max_length=200)]
+"""A model as SUITE/NAME; which there are, `runner.jobs.check` knows."""
+Op = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?\Z", max_length=100)]
+"""An op that may fall back, without `aten::`."""
+Ops = Annotated[tuple[Op, ...], Meta(min_length=1, max_length=20), Word(ops, ",".join, "OP[,OP]")]
+Identifier = Annotated[str, Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\Z", max_length=100)]
+Regex = Annotated[str, Meta(pattern=r"\A[\w.^$|()?:\[\]*+/ -]+\Z", max_length=200), Word(regex, metavar="REGEX")]
+Xla = Annotated[Literal["PJRT"] | None, Word(xla, metavar="None|PJRT")]
+Dynamo = Annotated[Identifier | None, Word(dynamo, metavar="None|NAME")]
+TorchXla2 = Annotated[Literal["extract_jax", "torch_export"] | None, Word(torch_xla2, metavar="None|WAY")]
+TestName = Annotated[Test, Word(test, metavar="eval|train")]
+XlaFlag = Annotated[str, Meta(pattern=r"\A--?xla_[a-z0-9_]+=(true|false|-?[0-9]+(\.[0-9]+)?)\Z", max_length=200)]
+"""Numbers and switches only: other values name files."""
+XlaFlags = Annotated[tuple[XlaFlag, ...], Word(words, _xla_flags_text, "FLAGS")]
+Override = Annotated[
+    tuple[
+        Annotated[str, Meta(pattern=r"\A[A-Za-z_][\w.]*\Z", max_length=200)],
+        Annotated[str, Meta(pattern=r"\A(True|False|None|-?[0-9]+(\.[0-9]+)?)\Z", max_length=40)],
+    ],
+    Word(key_value, "=".join, "KEY=VALUE"),
+]
+"""A compiler's setting and its value; numbers and switches only: texts name programs and files."""
+LONGEST_CONFIG = 100_000
+"""Characters of a configuration of operators."""
+OperatorConfig = Annotated[str, Meta(pattern=r"\A\s*\{", max_length=LONGEST_CONFIG)]
+"""The JSON of a configuration of operators, never a path; what it may hold, `runner.jobs.operators` checks."""
+Side = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][\w.,+:/@#=() -]*\Z", max_length=200)]
+"""A run (id, label, `latest`), environment or backend, as `xlabench compare` takes it."""
+DeviceModel = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][\w.,+:/@#=() -]*\Z", max_length=200)]
+"""As records name an accelerator's model."""
+Identity = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9_-]*\Z", max_length=100)]
+"""Of an experiment, or of a run."""
+Count = Annotated[int, Meta(ge=1, le=1_000_000), Word(positive, metavar="N")]
+Number = Annotated[int, Meta(ge=0, le=1_000_000), Word(not_negative, metavar="N")]
+Seed = Annotated[int, Meta(ge=0, le=2**63 - 1), Word(int, metavar="N")]
+Seconds = Annotated[float, Meta(gt=0, le=30 * 86_400), Word(above_zero, _number_text, "S")]
+Share = Annotated[float, Meta(gt=0, lt=1), Word(percent, percent_text, "TARGET%")]
+"""Typed in percent."""
+Tolerance = Annotated[float, Meta(gt=0), Word(above_zero, _number_text, "X")]
+Bytes = Annotated[int, Meta(ge=1, le=1 << 50), Word(size, metavar="SIZE")]

@@ -1,0 +1,136 @@
+"""`xlabench completion`: scripts that complete verbs, flags, suites, backends and models; without torch."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from xlabench.command import EXIT_DONE, Parser, verb
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from xlabench.command import Verbs
+
+_SCRIPTS = {
+    "bash": """\
+_xlabench() {
+    local IFS=$'\\n'
+    COMPREPLY=($(xlabench completion bash --words "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o default -F _xlabench xlabench
+""",
+    "zsh": """\
+_xlabench() {
+    local -a found
+    found=("${(@f)$(xlabench completion zsh --words "${(@)words[2,$CURRENT]}" 2>/dev/null)}")
+    if [[ -n "$found" ]]; then compadd -- $found; else _files; fi
+}
+compdef _xlabench xlabench
+""",
+    "fish": """\
+function __xlabench
+    set -l words (commandline -opc)
+    xlabench completion fish --words $words[2..] (commandline -ct) 2>/dev/null
+end
+complete -c xlabench -a '(__xlabench)'
+""",
+}
+"""Each passes the words behind `xlabench` up to the cursor; where nothing is known, the shell offers files."""
+_MODELS = ("only", "filter", "exclude", "ops_of")
+"""Flags that take names of models."""
+_BACKENDS = ("backend", "backends", "baseline", "baseline_backend")
+
+
+def add(verbs: Verbs, whole: Callable[[], Parser]) -> None:
+    """Add the verb and its flags; `whole` makes the parser of the command."""
+    parser = verb(
+        verbs,
+        "completion",
+        _completion,
+        "Print a script that completes commands in bash, zsh or fish.",
+        'For the current shell: eval "$(xlabench completion bash)".',
+    )
+    parser.add_argument("shell", choices=_SCRIPTS, help="the shell")
+    # Of the scripts.
+    parser.add_argument("--words", dest="behind", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parser.set_defaults(whole=whole)
+
+
+def _completion(parsed: argparse.Namespace) -> int:
+    if parsed.behind is None:
+        print(_SCRIPTS[parsed.shell], end="")
+    else:
+        print("\n".join(completions(parsed.whole(), parsed.behind)))
+    return EXIT_DONE
+
+
+def completions(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[str]:
+    """Return what the last of some words, which is empty or has just begun, may become; none: nothing is known."""
+    *before, last = words or [""]
+    verbs = _verbs(parser)
+    for number, word in enumerate(before):
+        if verbs is not None and word in verbs.choices:
+            return completions(verbs.choices[word], words[number + 1 :])
+    if last.startswith("-"):
+        found: Iterable[str] = (name for name in _flags(parser) if name.startswith("--"))
+    elif (action := _waiting(parser, before)) is not None:
+        found = _values(action, before)
+    elif verbs is not None:
+        found = [each.dest for each in verbs._choices_actions]  # noqa: SLF001 - argparse keeps what is shown there only
+    else:
+        found = [str(choice) for each in parser._actions for choice in _positional_choices(each)]  # noqa: SLF001 - as above
+    return [each for each in found if each.startswith(last)]
+
+
+def _verbs(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[Parser] | None:
+    found = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]  # noqa: SLF001 - as above
+    return found[0] if found else None
+
+
+def _flags(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
+    """Return the flags that help shows."""
+    known = parser._option_string_actions  # noqa: SLF001 - as above
+    return {name: action for name, action in known.items() if action.help != argparse.SUPPRESS}
+
+
+def _positional_choices(action: argparse.Action) -> Iterable[object]:
+    return () if action.option_strings or action.choices is None else action.choices
+
+
+def _waiting(parser: argparse.ArgumentParser, before: Sequence[str]) -> argparse.Action | None:
+    """Return the flag that takes the next word as a value, if one does."""
+    flags = _flags(parser)
+    for distance, word in enumerate(reversed(before)):
+        if word.startswith("-"):
+            action = flags.get(word)
+            takes_none = action is None or action.nargs == 0
+            takes_more = action is not None and (distance == 0 or action.nargs in ("+", "*"))
+            return None if takes_none or not takes_more else action
+    return None
+
+
+def _values(action: argparse.Action, before: Sequence[str]) -> Iterable[str]:
+    if action.choices is not None:
+        return [str(choice) for choice in action.choices]
+    if action.dest in _BACKENDS:
+        from runner.backends import NAMES
+
+        return list(NAMES)
+    return _models(action.dest, before) if action.dest in _MODELS else ()
+
+
+def _models(flag: str, before: Sequence[str]) -> list[str]:
+    """Return the names of models, of the suites that the command names if it does."""
+    from runner.suites import get_suite, suite_names
+    from runner.suites.base import SuiteContext
+
+    context = SuiteContext()
+    named = [word for word in before if word in suite_names()]
+    found = []
+    for name in named or suite_names():
+        suite = get_suite(name)
+        if suite.unavailable(context) is None:
+            prefix = f"{name}/" if flag == "ops_of" else ""
+            found += [prefix + model.name for model in suite.models(context)]
+    return list(dict.fromkeys(found))
