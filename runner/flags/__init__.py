@@ -1,6 +1,8 @@
 """The flags of planning and measuring: declared, read and written from the fields of a request, so none is named twice.
 
-argparse stays: see docs/design.md for what a library was measured to take.
+They are made with argparse. `--help` of one verb with 95 flags took 0.32 s with cyclopts 5.4 and 0.21 s with typer 0.29
+before anything of ours was imported; all verbs with all of their flags take 0.25 s here, imports included, and 0.4 s is
+the limit. Neither has a short and a whole help, or a flag whose value may be left out.
 """
 
 from __future__ import annotations

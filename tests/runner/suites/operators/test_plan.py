@@ -101,7 +101,7 @@ def test_the_command_of_a_record_plans_the_same_experiment_without_the_file(plan
     path.unlink()
     for entry in entries:
         words = shlex.split(reproduce(entry, Settings()))[2:]
-        selection = words[: words.index("--preset")]
+        selection = words[: words.index("--repeat")]
         _, (again,), _ = planned(*selection)
         assert again.experiment_id == entry.experiment_id
     assert len(entries) == 2
@@ -116,7 +116,7 @@ def test_call_by_call_is_a_series_of_its_own_and_comes_back(planned, config_file
         "torch.relu(float[2]) #2 discrete",
     ]
     words = shlex.split(reproduce(entries[1], Settings()))[2:]
-    _, (again,), _ = planned(*words[: words.index("--preset")])
+    _, (again,), _ = planned(*words[: words.index("--repeat")])
     assert again.experiment_id == entries[1].experiment_id
 
 
