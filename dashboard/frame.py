@@ -21,7 +21,16 @@ ANSWERS_SHOWN = 4
 _CHIP_VALUES = 3
 
 
-def head(title: str, view: View, answers: Sequence[str], results: int, *, baseline: bool, more: str = "below") -> None:
+def head(
+    title: str,
+    view: View,
+    answers: Sequence[str],
+    results: int,
+    *,
+    baseline: bool,
+    more: str = "below",
+    of_one_model: bool = False,
+) -> None:
     """Draw title, answers and origin.
 
     Args:
@@ -31,8 +40,9 @@ def head(title: str, view: View, answers: Sequence[str], results: int, *, baseli
         results: number of results behind the page.
         baseline: whether the page compares with the baseline.
         more: where the answers stand that do not fit.
+        of_one_model: the page is about one model, so that there is no other is no doubt.
     """
-    name(title, view)
+    name(title, view, of_one_model=of_one_model)
     if answers:
         st.markdown(f"#### {answers[0]}")
     listed = [f"- {answer}" for answer in answers[1:ANSWERS_SHOWN]]
@@ -50,13 +60,14 @@ def origin() -> AbstractContextManager[object]:
     return st.container(key="origin")
 
 
-def name(title: str, view: View, run_id: str | None = None) -> None:
+def name(title: str, view: View, run_id: str | None = None, *, of_one_model: bool = False) -> None:
     """Draw the title, beside it the address of the view, and below what speaks against its results.
 
     Args:
         title: name of the page.
         view: what is shown.
         run_id: the run whose results are shown, if it is another one than the selection's.
+        of_one_model: as `head` takes it.
     """
     with st.container(horizontal=True, vertical_alignment="bottom", key="head"):
         st.title(title, anchor=False)
@@ -64,7 +75,8 @@ def name(title: str, view: View, run_id: str | None = None) -> None:
         _share(view)
     selection = replace(view.selection, run_id=run_id or view.selection.run_id)
     _chips(view)
-    doubt = doubts.of_view(data.rows(view.snapshot, "doubts", selection)).line
+    found = doubts.of_view(data.rows(view.snapshot, "doubts", selection))
+    doubt = (found._replace(models=()) if of_one_model else found).line
     if doubt is not None:
         with st.container(key="doubt"):
             st.markdown(f":orange[:material/warning: {doubt}]")

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -39,7 +43,7 @@ SHOWN = {
     "/model": {"run": "own-model"},
 }
 """Path of a page → parameters, and the run of the demo that has most to show there."""
-MORE = {"/model": "&model=mymodel.py:SpatialTransformer", "/trends": "&suite=timm_models"}
+MORE = {"/model": "&model=mymodel.py:SpatialTransformer@340b14db", "/trends": "&suite=timm_models"}
 LONGEST_PX = 4000
 PAINT_MS = 1500
 COLOURS = 256
@@ -69,14 +73,31 @@ def main() -> None:
     args = parser.parse_args()
     args.outdir.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
-        store = args.store or Path(scratch)
+        store = args.store or Path(scratch) / "store"
         if not args.store:
             ingest([RUNS], store)
+            shutil.copy(RUNS.parent / "state.sqlite", scratch)
         with running_server(store) as url, running_browser() as browser:
             for path in args.only or PATHS:
                 query = args.query or ("" if args.store else _query(path))
                 for size in SIZES:
                     shoot(browser, f"{url}{path}?{query}", PATHS[path], size, args.outdir, whole=args.whole)
+
+            if not args.store and not args.only:
+                _shoot_weekly(browser, store, args.outdir)
+
+
+def _shoot_weekly(browser: Browser, store: Path, outdir: Path) -> None:
+    """Save the first screen of the weekly review of the runs that page Compare shows."""
+    sides = SHOWN["/compare"]
+    file = store.parent / "weekly.html"
+    command = [sys.executable, "-m", "xlabench", "report", "weekly", "--database", str(store), "--format", "html"]
+    command += ["--run", _id(sides["b"]), "--since", _id(sides["a"]), "--output", str(file)]
+    subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    page = browser.new_page(viewport={"width": SIZES[0].width, "height": SIZES[0].height})
+    page.goto(file.as_uri())
+    page.wait_for_timeout(PAINT_MS)
+    _save(page.screenshot, outdir / "weekly.png")
 
 
 def _query(path: str) -> str:

@@ -84,7 +84,7 @@ def _columns() -> dict[str, Column]:
         "time_share": measured("time_share", "Time", f"{most} — where there was no profile pass."),
         "calls_per_iteration": Column("Calls/iteration", "decimal", help=f"Calls per iteration. {most}"),
         "steady_models_n": measured("steady_models_n", "Models"),
-        "blocked_n": measured("blocked_n", "Alone blocks"),
+        "blocked_n": measured("blocked_n", "Blocked only by it"),
         "calls_compile": measured("calls_compile", "Calls while compiling", most, hidden=True),
         "results_n": measured("results_n", hidden=True),
         "time_n": measured("time_n", hidden=True),

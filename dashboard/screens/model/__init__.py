@@ -75,7 +75,8 @@ def _one(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
     """
     suite, model, test = (str(rows[name].iloc[0]) for name in ("suite", "model", "test"))
     selection = replace(view.selection, suite=(suite,), model=(model,), test=(test,))
-    frame.head(TITLE, view, sides.answers(rows, view, f"{model} ({suite}, {test})"), len(rows), baseline=True)
+    said = sides.answers(rows, view, f"{model} ({suite}, {test})")
+    frame.head(TITLE, view, said, len(rows), baseline=True, of_one_model=True)
     sides.show(view, rows, selection)
     steps.show(view, suite, model, test)
     ladder.show(view, suite, model, test)

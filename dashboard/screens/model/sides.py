@@ -35,10 +35,19 @@ def answers(rows: pd.DataFrame, view: View, model: str) -> list[str]:
     if ran.empty:
         return [f"**{escape(model)}** gave no latency in this run", *failures(rows)]
     best = ran.sort_values("latency_s").iloc[0]
-    said = (
-        f"**{escape(model)}** is fastest with **{escape(best['series'])}**: {seconds(best['latency_s'])} an iteration"
-    )
-    return [f"{said} (n = {int(best['steady_n'])})", *_speedups(rows, view), *failures(rows)]
+    number = f"**{escape(best['series'])}**: {seconds(best['latency_s'])} an iteration (n = {int(best['steady_n'])})"
+    said = f"**{escape(model)}** is fastest with {number}"
+    if _is_undecided(ran, best, view.selection.baseline):
+        said = f"**{escape(model)}**: no backend is shown to be the fastest; the lowest latency has {number}"
+    return [said, *_speedups(rows, view), *failures(rows)]
+
+
+def _is_undecided(ran: pd.DataFrame, best: Any, baseline: str) -> bool:
+    """Tell whether the interval of a speedup leaves open that another backend is as fast: ours, or the baseline's."""
+    known = ran[ran["speedup_low"].notna()]
+    if best["variant"] != baseline:
+        known = known[known["series"] == best["series"]]
+    return bool(((known["speedup_low"] <= 1) & (known["speedup_high"] >= 1) & (known["variant"] != baseline)).any())
 
 
 def _speedups(rows: pd.DataFrame, view: View) -> list[str]:
