@@ -29,12 +29,12 @@ class Spent(NamedTuple):
 
 def one_more(home: Path, store: Path) -> None:
     """Print both, without the first of each: a process also imports, and a file is read for the first time."""
-    newest = query.current_snapshot(store)
-    assert newest is not None
     ours, copies = [], []
     for number in range(TIMES + 1):
         ours.append(_spent(lambda number=number: _bring_in(home, store, number)))
         copies.append(_spent(lambda: _copy(store)))
+    newest = query.current_snapshot(store)
+    assert newest is not None
     size = newest.stat().st_size
     print(f"one record more, until a reader has it (limit {LIMIT_S} s), index of {size / 1e6:.0f} MB, n = {TIMES}:")
     for name, found in (("ours", ours[1:]), ("a copy of the index", copies[1:])):
