@@ -114,7 +114,13 @@ def _verdict(flipped: Flips, moved: Speed) -> str:
     """Say what got worse and what got better, in one sentence."""
     slower, faster = (moved.count(word, CONFIRMED) for word in ("slower", "faster"))
     maybe = moved.count("slower", SUSPECTED)
-    bad = [(len(flipped.failing), "newly failing"), (slower, "slower"), (maybe, "suspected to be slower")]
+    sure = sum(flip.counts == flips.COUNTS for flip in flipped.failing)
+    bad = [
+        (sure, "newly failing"),
+        (len(flipped.failing) - sure, "failing once, not retried"),
+        (slower, "slower"),
+        (maybe, "suspected to be slower"),
+    ]
     good = [(len(flipped.passing), "newly passing"), (faster, "faster")]
     worse, better = (", ".join(f"{n} {word}" for n, word in part if n) for part in (bad, good))
     return f"{worse or 'Nothing got worse'}; {better or 'nothing got better'}."

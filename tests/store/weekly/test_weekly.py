@@ -350,3 +350,7 @@ def test_a_payoff_that_was_measured_stands_in_the_answer_and_its_reason_in_the_t
 def test_without_a_measured_payoff_the_answer_says_nothing_of_it(told):
     assert table(told, "Measured payoffs of fallback ops") == []
     assert not any(line.startswith("Measured") for line in told["answer"])
+
+
+def test_the_verdict_counts_what_failed_again_apart_from_what_failed_once(con):
+    assert re.search(r"2 newly failing, 2 failing once, not retried", weekly_report(con).render("html"))
