@@ -1,4 +1,4 @@
-"""Who looks at the pages and how they came: the name, whether a login gave it, and the desk for jobs."""
+"""Who looks at the pages and how they came: the name, whether a login gave it, and the queue for jobs."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def may_read(name: str) -> Decision:
 
 
 def decided(by: JobQueue, right: Right) -> Decision:
-    """Return what a desk decides."""
+    """Return what a queue decides."""
     try:
         return by.may(right)
     except RunnerError as error:

@@ -39,14 +39,14 @@ def submit(request: Request, label: str, why: str, key: str) -> None:
         why: for whoever reads the queue.
         key: made when the button was drawn, so that a second click on it, however fast, is the same job.
     """
-    wish = JobRequest(request=request, label=label, why=why, key=key)
-    _do("Queued", lambda: access.job_queue().submit(wish))
+    job_request = JobRequest(request=request, label=label, why=why, key=key)
+    _do("Queued", lambda: access.job_queue().submit(job_request))
 
 
 def schedule(request: Request, label: str, cron: str, late_after_h: float) -> None:
     """Have a request measured whenever an expression says. For a callback."""
-    wish = JobRequest(request=request, label=label)
-    _say(lambda: _next_time(recurring.add(access.job_queue(), cron, wish, 3600 * late_after_h)))
+    job_request = JobRequest(request=request, label=label)
+    _say(lambda: _next_time(recurring.add(access.job_queue(), cron, job_request, 3600 * late_after_h)))
 
 
 def reschedule(name: str, cron: str, late_after_h: float) -> None:

@@ -245,8 +245,8 @@ def _ink(text: object) -> str:
 
 
 def _fitted(displayed: pd.DataFrame, columns: Mapping[str, Column], room: int) -> dict[str, int]:
-    wishes = {name: widths.Wish(each.label, each.kind, each.pinned, each.width) for name, each in columns.items()}
-    return widths.fitted(displayed, wishes, _FORMATS, room)
+    facts = {name: widths.ColumnFacts(each.label, each.kind, each.pinned, each.width) for name, each in columns.items()}
+    return widths.fitted(displayed, facts, _FORMATS, room)
 
 
 def _config(column: Column, width: int | None) -> ColumnConfig:

@@ -49,7 +49,7 @@ _EMS = {
 _OTHER_EMS = 0.64
 
 
-class Wish(NamedTuple):
+class ColumnFacts(NamedTuple):
     """What one column needs."""
 
     label: str
@@ -60,19 +60,21 @@ class Wish(NamedTuple):
     """Pixels, also where texts make room."""
 
 
-def fitted(shown: pd.DataFrame, wishes: Mapping[str, Wish], formats: Mapping[str, str], room: int) -> dict[str, int]:
+def fitted(
+    shown: pd.DataFrame, facts: Mapping[str, ColumnFacts], formats: Mapping[str, str], room: int
+) -> dict[str, int]:
     """Return the width of each column in pixels; texts make room where not all fit, then verdicts, last pinned ones.
 
     Args:
         shown: the values as they are displayed.
-        wishes: column → what it needs, in order.
+        facts: column → what it needs, in order.
         formats: kind of a number → its format with `%`.
         room: pixels for all of them.
     """
-    widths = {name: _needed(shown[name], wish, formats) for name, wish in wishes.items()}
+    widths = {name: _needed(shown[name], fact, formats) for name, fact in facts.items()}
     for pinned, kinds in ((False, ("text",)), (False, ("verdict",)), (True, ("text", "verdict"))):
-        texts = [name for name, wish in wishes.items() if wish.kind in kinds and wish.pinned == pinned]
-        widths |= _levelled(widths, texts, room, wishes)
+        texts = [name for name, fact in facts.items() if fact.kind in kinds and fact.pinned == pinned]
+        widths |= _levelled(widths, texts, room, facts)
     return widths
 
 
@@ -82,30 +84,32 @@ def text_px(text: str) -> float:
     return _FONT_PX * sum(_EMS.get(character, _OTHER_EMS) for character in text)
 
 
-def _needed(values: pd.Series, wish: Wish, formats: Mapping[str, str]) -> int:
-    longest = max([text_px(wish.label), *(text_px(text) for text in _texts(values, wish, formats))])
-    least = {"line": _LINE_PX, "time": _TIME_PX}.get(wish.kind, 0)
-    bold = _BOLD if wish.kind == "verdict" else 1
-    return int(max(min(longest * bold + _PADDING_PX, LONGEST_PX), least, wish.at_least))
+def _needed(values: pd.Series, fact: ColumnFacts, formats: Mapping[str, str]) -> int:
+    longest = max([text_px(fact.label), *(text_px(text) for text in _texts(values, fact, formats))])
+    least = {"line": _LINE_PX, "time": _TIME_PX}.get(fact.kind, 0)
+    bold = _BOLD if fact.kind == "verdict" else 1
+    return int(max(min(longest * bold + _PADDING_PX, LONGEST_PX), least, fact.at_least))
 
 
-def _texts(values: pd.Series, wish: Wish, formats: Mapping[str, str]) -> list[str]:
+def _texts(values: pd.Series, fact: ColumnFacts, formats: Mapping[str, str]) -> list[str]:
     """Return what may be the widest of a column."""
-    if wish.kind in ("line", "time"):
+    if fact.kind in ("line", "time"):
         return []
-    if wish.kind in formats:
-        form, known = formats[wish.kind], pd.to_numeric(values).dropna()
+    if fact.kind in formats:
+        form, known = formats[fact.kind], pd.to_numeric(values).dropna()
         digits = [_DIGITS] if form.endswith("g") else []
         return digits + [form % end for end in (known.min(), known.max())] if len(known) else digits
     every: list[Any] = values.head(_ROWS).tolist()
     return sorted({str(text) for text in every if not missing(text)}, key=len)[-3:]
 
 
-def _levelled(widths: Mapping[str, int], texts: list[str], room: int, wishes: Mapping[str, Wish]) -> dict[str, int]:
+def _levelled(
+    widths: Mapping[str, int], texts: list[str], room: int, facts: Mapping[str, ColumnFacts]
+) -> dict[str, int]:
     """Return widths of texts, the longest cut to one level, so that all columns fit, as far as they can."""
     room -= sum(width for name, width in widths.items() if name not in texts)
     least = {
-        name: max(SHORTEST_PX, int(text_px(wishes[name].label)) + _PADDING_PX, wishes[name].at_least) for name in texts
+        name: max(SHORTEST_PX, int(text_px(facts[name].label)) + _PADDING_PX, facts[name].at_least) for name in texts
     }
     found = {name: widths[name] for name in texts}
     for level in range(LONGEST_PX, 0, -_STEP_PX):

@@ -114,7 +114,7 @@ def _submit(parsed: argparse.Namespace) -> int:
     from runner.jobs.job_request import JobRequest
 
     request = _request(parsed)
-    wish = JobRequest(
+    job_request = JobRequest(
         request=request,
         label=parsed.label or _label(request),
         why=parsed.why,
@@ -122,11 +122,11 @@ def _submit(parsed: argparse.Namespace) -> int:
         priority=parsed.priority,
         timeout_s=parsed.timeout,
     )
-    desk = job_queue_of(parsed)
-    job = desk.submit(wish)
-    _print(parsed, desk, job)
+    job_queue = job_queue_of(parsed)
+    job = job_queue.submit(job_request)
+    _print(parsed, job_queue, job)
     warn_without_worker(parsed, confirms=parsed.confirm is not None)
-    return _follow(desk, job.job_id) if parsed.follow else EXIT_DONE
+    return _follow(job_queue, job.job_id) if parsed.follow else EXIT_DONE
 
 
 def _request(parsed: argparse.Namespace) -> Request:
@@ -199,21 +199,21 @@ def warn_without_worker(parsed: argparse.Namespace, *, confirms: bool = False) -
 def _list(parsed: argparse.Namespace) -> int:
     from xlabench.jobs_text import table
 
-    desk = job_queue_of(parsed)
+    job_queue = job_queue_of(parsed)
     if parsed.limit < 1:
         return say(f"--limit {parsed.limit}: the limit must be at least 1.", EXIT_USAGE)
-    found = desk.listed(parsed.limit)
-    alone = {job.job_id: desk.left_alone(job) for job in found}
-    sys.stdout.write(table(found, desk.positions(), parsed.format, alone))
+    found = job_queue.listed(parsed.limit)
+    alone = {job.job_id: job_queue.left_alone(job) for job in found}
+    sys.stdout.write(table(found, job_queue.positions(), parsed.format, alone))
     return EXIT_DONE
 
 
 def _show(parsed: argparse.Namespace) -> int:
-    desk = job_queue_of(parsed)
-    job = desk.job(parsed.job_id)
+    job_queue = job_queue_of(parsed)
+    job = job_queue.job(parsed.job_id)
     if job is None:
         return _none(parsed)
-    _print(parsed, desk, job, whole=True)
+    _print(parsed, job_queue, job, whole=True)
     return EXIT_DONE
 
 
@@ -221,25 +221,25 @@ def _none(parsed: argparse.Namespace) -> int:
     return say(f"There is no job {parsed.job_id}. Run `xlabench jobs list` to see all jobs.", EXIT_USAGE)
 
 
-def _print(parsed: argparse.Namespace, desk: JobQueue, job: Job, *, whole: bool = False) -> None:
+def _print(parsed: argparse.Namespace, job_queue: JobQueue, job: Job, *, whole: bool = False) -> None:
     from xlabench.jobs_text import details, line
 
     if whole or parsed.format == "json":
-        sys.stdout.write(details(job, desk.actions(job.job_id), parsed.format, desk.left_alone(job)))
+        sys.stdout.write(details(job, job_queue.actions(job.job_id), parsed.format, job_queue.left_alone(job)))
     else:
-        print(line(job, desk.left_alone(job)))
+        print(line(job, job_queue.left_alone(job)))
     sys.stdout.flush()
 
 
 def _cancel(parsed: argparse.Namespace) -> int:
-    desk = job_queue_of(parsed)
-    _print(parsed, desk, desk.cancel(parsed.job_id))
+    job_queue = job_queue_of(parsed)
+    _print(parsed, job_queue, job_queue.cancel(parsed.job_id))
     return EXIT_DONE
 
 
 def _retry(parsed: argparse.Namespace) -> int:
-    desk = job_queue_of(parsed)
-    _print(parsed, desk, desk.retry(parsed.job_id))
+    job_queue = job_queue_of(parsed)
+    _print(parsed, job_queue, job_queue.retry(parsed.job_id))
     warn_without_worker(parsed)
     return EXIT_DONE
 
@@ -247,33 +247,33 @@ def _retry(parsed: argparse.Namespace) -> int:
 def _log(parsed: argparse.Namespace) -> int:
     from runner.jobs import folder
 
-    desk = job_queue_of(parsed)
-    job = desk.job(parsed.job_id)
+    job_queue = job_queue_of(parsed)
+    job = job_queue.job(parsed.job_id)
     if job is None:
         return _none(parsed)
     if parsed.follow:
-        return _follow(desk, job.job_id)
+        return _follow(job_queue, job.job_id)
     if job.attempts:
-        sys.stdout.buffer.write(folder.of(desk.home, job.job_id, job.attempts).read_log())
+        sys.stdout.buffer.write(folder.of(job_queue.home, job.job_id, job.attempts).read_log())
     return EXIT_DONE
 
 
-def _follow(desk: JobQueue, job_id: int) -> int:
+def _follow(job_queue: JobQueue, job_id: int) -> int:
     """Print the log as it grows, of each attempt in turn, until the job is over; Ctrl-C leaves the job running."""
     from runner.jobs import folder
     from runner.jobs.queue import is_over
     from xlabench.jobs_text import line
 
     said, attempt, offset = "", 0, 0
-    while (job := desk.job(job_id)) is not None:
+    while (job := job_queue.job(job_id)) is not None:
         over = is_over(job)
         if job.attempts != attempt:
             attempt, offset = job.attempts, 0
         if attempt:
-            text = folder.of(desk.home, job_id, attempt).read_log(offset)
+            text = folder.of(job_queue.home, job_id, attempt).read_log(offset)
             offset += len(text)
             sys.stdout.buffer.write(text)
-        if (now := line(job, desk.left_alone(job))) != said:
+        if (now := line(job, job_queue.left_alone(job))) != said:
             print(said := now, file=sys.stderr)
         sys.stdout.flush()
         if over:

@@ -89,15 +89,15 @@ def _add(parsed: argparse.Namespace) -> int:
     from runner.jobs.job_request import JobRequest
     from xlabench.jobs_text import moment
 
-    wish = JobRequest(
+    job_request = JobRequest(
         request=from_flags.request(parsed),
         label=parsed.schedule_name,
         priority=parsed.priority,
         timeout_s=parsed.timeout,
     )
-    desk = job_queue_of(parsed)
-    made = recurring.add(desk, parsed.cron, wish, 3600 * parsed.late_after)
-    print(f"{made.name}: next at {moment(recurring.due_after(made.cron, desk.clock()))} UTC")
+    job_queue = job_queue_of(parsed)
+    made = recurring.add(job_queue, parsed.cron, job_request, 3600 * parsed.late_after)
+    print(f"{made.name}: next at {moment(recurring.due_after(made.cron, job_queue.clock()))} UTC")
     warn_without_worker(parsed)
     return EXIT_DONE
 

@@ -1,6 +1,6 @@
 """The door of the server: nothing may be sent in but questions, and what is refused is told to the log.
 
-Whatever people change here goes through the websocket of a page and the desk; no address takes a body. Streamlit's own
+Whatever people change here goes through the websocket of a page and the queue; no address takes a body. Streamlit's own
 would take files of anybody who has a page open, into memory.
 """
 

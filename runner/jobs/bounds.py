@@ -40,13 +40,13 @@ def reached(con: sqlite3.Connection, limits: JobLimits, who: str, now: float) ->
     return None
 
 
-def timeout_s(wish: JobRequest, limits: JobLimits) -> float:
+def timeout_s(job_request: JobRequest, limits: JobLimits) -> float:
     """Return how long an attempt may run.
 
     Raises:
         BadRequest: longer than the home allows.
     """
-    found = wish.timeout_s if wish.timeout_s is not None else limits.timeout_s
+    found = job_request.timeout_s if job_request.timeout_s is not None else limits.timeout_s
     if not 0 < found <= limits.longest_timeout_s:
         raise BadRequest(
             f"A job may run for {limits.longest_timeout_s:g} s at most, not {found:g}; "
@@ -55,19 +55,23 @@ def timeout_s(wish: JobRequest, limits: JobLimits) -> float:
     return found
 
 
-def check_words(wish: JobRequest, person: Person) -> None:
+def check_words(job_request: JobRequest, person: Person) -> None:
     """Check what people say about a request.
 
     Raises:
         BadRequest: it is too long, is missing, or cannot be shown.
     """
-    named = {"label": (wish.label, LONGEST_NAME), "name": (person.name, LONGEST_NAME), "key": (wish.key, LONGEST_NAME)}
-    for what, (text, longest) in {**named, "why": (wish.why, LONGEST_TEXT)}.items():
+    named = {
+        "label": (job_request.label, LONGEST_NAME),
+        "name": (person.name, LONGEST_NAME),
+        "key": (job_request.key, LONGEST_NAME),
+    }
+    for what, (text, longest) in {**named, "why": (job_request.why, LONGEST_TEXT)}.items():
         if len(text) > longest:
             raise BadRequest(f"The {what} has {len(text)} characters, and at most {longest} are allowed; shorten it.")
         if any(not letter.isprintable() and letter != "\n" for letter in text) or (what != "why" and "\n" in text):
             raise BadRequest(f"The {what} contains a character that cannot be displayed; enter it again.")
-    if not person.name.strip() or not wish.label.strip():
+    if not person.name.strip() or not job_request.label.strip():
         raise BadRequest("A name is missing: enter your name and a name for the run.")
-    if abs(wish.priority) > _MOST_PRIORITY:
-        raise BadRequest(f"The priority must be between -100 and 100, not {wish.priority}.")
+    if abs(job_request.priority) > _MOST_PRIORITY:
+        raise BadRequest(f"The priority must be between -100 and 100, not {job_request.priority}.")

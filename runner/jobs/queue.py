@@ -39,7 +39,7 @@ class Refused(RunnerError):
 class JobQueue:
     """The queue of a home, as one person reaches it.
 
-    Every method opens its own short transaction: a desk may be kept, shared by threads, and costs nothing.
+    Every method opens its own short transaction: a queue may be kept, shared by threads, and costs nothing.
     """
 
     home: Path
@@ -51,24 +51,24 @@ class JobQueue:
     def state(self) -> Path:
         return self.home / FILE_NAME
 
-    def submit(self, wish: JobRequest) -> Job:
+    def submit(self, job_request: JobRequest) -> Job:
         """Queue a request; the same key gives the job that it gave before.
 
         Raises:
             Refused: the person may not, the request cannot be carried out, or a limit is reached.
         """
         file = self.allowed("submit", None)
-        key = wish.key or uuid.uuid4().hex
+        key = job_request.key or uuid.uuid4().hex
         try:
-            text, timeout_s = self.checked(wish, file)
+            text, timeout_s = self.checked(job_request, file)
         except RunnerError as error:
             raise self.refuse("submit", None, str(error)) from None
         with opened(self.state) as con:
             job = jobs.by_key(con, key)
             full = None if job else bounds.reached(con, file.jobs, self.person.name, self.clock())
             if job is None and full is None:
-                job = jobs.add(con, self._job(wish, key, text, timeout_s, file.jobs.attempts))
-                self.act(con, job.job_id, "submit", wish.why)
+                job = jobs.add(con, self._job(job_request, key, text, timeout_s, file.jobs.attempts))
+                self.act(con, job.job_id, "submit", job_request.why)
         if job is None:
             raise self.refuse("submit", None, str(full))
         wake.tell(self.home)
@@ -162,16 +162,16 @@ class JobQueue:
         """
         return may(right, self.person, self.access, settings_file.read(self.home).roles)
 
-    def checked(self, wish: JobRequest, file: SettingsFile) -> tuple[str, float]:
+    def checked(self, job_request: JobRequest, file: SettingsFile) -> tuple[str, float]:
         """Return the request's text and the job's timeout.
 
         Raises:
             BadRequest: the request cannot be carried out, or a word beside it cannot be shown.
         """
-        text = encode(wish.request)
+        text = encode(job_request.request)
         check.read(text, file.jobs.request_bytes, file.environments, allowed(self.person, file.models))
-        bounds.check_words(wish, self.person)
-        return text, bounds.timeout_s(wish, file.jobs)
+        bounds.check_words(job_request, self.person)
+        return text, bounds.timeout_s(job_request, file.jobs)
 
     def allowed(self, action: str, job_id: int | None) -> SettingsFile:
         """Return the home's settings if the person may launch.
@@ -204,15 +204,15 @@ class JobQueue:
         )
         jobs.act(con, made)
 
-    def _job(self, wish: JobRequest, key: str, text: str, timeout_s: float, attempts: int) -> Job:
+    def _job(self, job_request: JobRequest, key: str, text: str, timeout_s: float, attempts: int) -> Job:
         return Job(
             key=key,
             request=text,
-            label=wish.label,
-            why=wish.why,
+            label=job_request.label,
+            why=job_request.why,
             who=self.person.name,
             verified=self.person.verified,
-            priority=wish.priority,
+            priority=job_request.priority,
             timeout_s=timeout_s,
             tries_left=attempts,
             submitted_at=self.clock(),

@@ -27,78 +27,78 @@ _FIELDS_N = 5
 _LONGEST_LATE_S = 30 * 86_400.0
 
 
-def add(desk: JobQueue, cron: str, wish: JobRequest, late_after_s: float) -> Schedule:
+def add(job_queue: JobQueue, cron: str, job_request: JobRequest, late_after_s: float) -> Schedule:
     """Schedule a recurring request, under its label, from the next time that the expression names.
 
     Raises:
         Refused: the person may not, the expression or the request cannot be, or the name is taken.
     """
-    file = desk.allowed("schedule", None)
+    file = job_queue.allowed("schedule", None)
     schedule = Schedule(
-        name=wish.label,
+        name=job_request.label,
         cron=cron,
-        request=encode(wish.request),
-        priority=wish.priority,
-        timeout_s=wish.timeout_s,
+        request=encode(job_request.request),
+        priority=job_request.priority,
+        timeout_s=job_request.timeout_s,
         late_after_s=late_after_s,
-        who=desk.person.name,
-        verified=desk.person.verified,
-        created_at=desk.clock(),
+        who=job_queue.person.name,
+        verified=job_queue.person.verified,
+        created_at=job_queue.clock(),
     )
     try:
-        desk.checked(wish, file)
-        due_before(cron, desk.clock())
+        job_queue.checked(job_request, file)
+        due_before(cron, job_queue.clock())
         _check_late(late_after_s)
     except RunnerError as error:
-        raise desk.refuse("schedule", None, str(error)) from None
-    with opened(desk.state) as con:
+        raise job_queue.refuse("schedule", None, str(error)) from None
+    with opened(job_queue.state) as con:
         taken = schedule.name in {each.name for each in schedules.active(con)}
         written = None if taken else schedules.add(con, schedule)
         if written is not None:
-            desk.act(con, None, "schedule", f"{written.name}: {cron}")
+            job_queue.act(con, None, "schedule", f"{written.name}: {cron}")
     if written is None:
-        raise desk.refuse("schedule", None, f"A recurring run {schedule.name} already exists; remove it first.")
+        raise job_queue.refuse("schedule", None, f"A recurring run {schedule.name} already exists; remove it first.")
     return written
 
 
-def change(desk: JobQueue, name: str, cron: str, late_after_s: float) -> Schedule:
+def change(job_queue: JobQueue, name: str, cron: str, late_after_s: float) -> Schedule:
     """Give a recurring run another time; what it measures stays, and it counts from the next time on.
 
     Raises:
         Refused: the person may not, the expression cannot be, or there is none of this name.
     """
-    desk.allowed("schedule", None)
+    job_queue.allowed("schedule", None)
     try:
-        due_before(cron, desk.clock())
+        due_before(cron, job_queue.clock())
         _check_late(late_after_s)
     except RunnerError as error:
-        raise desk.refuse("schedule", None, str(error)) from None
-    with opened(desk.state) as con:
+        raise job_queue.refuse("schedule", None, str(error)) from None
+    with opened(job_queue.state) as con:
         before = next((each for each in schedules.active(con) if each.name == name), None)
         if before is not None:
-            schedules.remove(con, name, desk.clock())
-            who = {"who": desk.person.name, "verified": desk.person.verified, "created_at": desk.clock()}
+            schedules.remove(con, name, job_queue.clock())
+            who = {"who": job_queue.person.name, "verified": job_queue.person.verified, "created_at": job_queue.clock()}
             changed = msgspec.structs.replace(before, schedule_id=0, cron=cron, late_after_s=late_after_s, **who)
             written = schedules.add(con, changed)
-            desk.act(con, None, "schedule", f"{name}: {cron}, before: {before.cron}")
+            job_queue.act(con, None, "schedule", f"{name}: {cron}, before: {before.cron}")
     if before is None:
-        raise desk.refuse("schedule", None, f"There is no recurring run {name}.")
+        raise job_queue.refuse("schedule", None, f"There is no recurring run {name}.")
     return written
 
 
-def remove(desk: JobQueue, name: str) -> None:
+def remove(job_queue: JobQueue, name: str) -> None:
     """End a recurring run; its jobs and runs stay.
 
     Raises:
         Refused: the person may not, or there is none of this name.
     """
-    desk.allowed("unschedule", None)
-    with opened(desk.state) as con:
-        done = schedules.remove(con, name, desk.clock())
+    job_queue.allowed("unschedule", None)
+    with opened(job_queue.state) as con:
+        done = schedules.remove(con, name, job_queue.clock())
         if done:
-            desk.act(con, None, "unschedule", name)
+            job_queue.act(con, None, "unschedule", name)
     if not done:
-        raise desk.refuse(
+        raise job_queue.refuse(
             "unschedule", None, f"There is no recurring run {name}. Run `xlabench schedule list` to see all."
         )
 
@@ -165,13 +165,13 @@ def _submit(
     """Submit a job under a key that names the time: whoever comes second gets the same job."""
     person = Person(schedule.who, schedule.verified)
     access = Access(loopback=False, login=True) if schedule.verified else LOCAL
-    desk = JobQueue(home, person, access, clock)
+    job_queue = JobQueue(home, person, access, clock)
     job_id, reason = None, ""
     try:
-        file = desk.allowed("submit", None)
+        file = job_queue.allowed("submit", None)
         models = allowed(person, file.models)
         request = check.read(schedule.request, file.jobs.request_bytes, file.environments, models)
-        job_id = desk.submit(
+        job_id = job_queue.submit(
             JobRequest(
                 request=request,
                 label=schedule.name,
@@ -184,5 +184,5 @@ def _submit(
     except (Refused, check.BadRequest) as error:
         reason = str(error)
         say(f"recurring run {schedule.name} was due but was refused: {reason}")
-    with opened(desk.state) as con:
+    with opened(job_queue.state) as con:
         schedules.write_tick(con, Tick(schedule_id=schedule.schedule_id, due_at=due_at, job_id=job_id, reason=reason))

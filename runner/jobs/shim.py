@@ -30,7 +30,7 @@ def main(folder: AttemptFolder) -> None:
     """Lead the attempt of this folder to its end."""
     order = folder.order()
     signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
-    if order.get("parent"):  # its death is a wish to end, which leaves the command its grace
+    if order.get("parent"):  # its death is a request to end, which leaves the command its grace
         processes.die_with_parent(order["parent"], signal.SIGTERM)
     processes.become_subreaper()
     # Before the command, which on a busy machine may be seen at work while this process has not been heard of; who asks

@@ -48,15 +48,15 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-def standings(desk: JobQueue) -> list[Standing]:
+def standings(job_queue: JobQueue) -> list[Standing]:
     """Return how each recurring run of the home stands, by name."""
-    if not desk.state.is_file():
+    if not job_queue.state.is_file():
         return []
-    with opened(desk.state) as con:
-        now = desk.clock()
+    with opened(job_queue.state) as con:
+        now = job_queue.clock()
         found = [(each, schedules.last_tick(con, each.schedule_id, now)) for each in schedules.active(con)]
         with_jobs = [(each, tick, jobs.get(con, tick.job_id) if tick and tick.job_id else None) for each, tick in found]
-    return [_standing(*each, now, desk.home / "runs") for each in with_jobs]
+    return [_standing(*each, now, job_queue.home / "runs") for each in with_jobs]
 
 
 def _standing(schedule: Schedule, tick: Tick | None, job: Job | None, now: float, runs: Path) -> Standing:

@@ -86,9 +86,9 @@ class NoticeScan:
             self.say(f"notice {each.notice_id}: {each.title}")
 
     def _recurring(self, known: Mapping[str, Notice]) -> Sequence[Notice]:
-        desk = JobQueue(self.home, Person("notices"), clock=self.clock)
+        job_queue = JobQueue(self.home, Person("notices"), clock=self.clock)
         try:
-            return list(recurring(standings(desk), known))
+            return list(recurring(standings(job_queue), known))
         except StoreError as error:
             self.say(f"Recurring runs cannot be checked for notices: {error}")
             return []

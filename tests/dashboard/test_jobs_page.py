@@ -35,7 +35,7 @@ def home(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def desk(home):
+def job_queue(home):
     return JobQueue(home, Person("ann"))
 
 
@@ -43,10 +43,10 @@ def page(monkeypatch, home, **query):
     return open_page(monkeypatch, home / "store", "runs", **query)
 
 
-def put(desk, state, **fields):
+def put(job_queue, state, **fields):
     """Queue a job and bring it into a state, as the worker would."""
-    job = desk.submit(JobRequest(request=DUMMY, label=fields.pop("label", "doubt"), why=fields.pop("why", "")))
-    with opened(desk.state) as con:
+    job = job_queue.submit(JobRequest(request=DUMMY, label=fields.pop("label", "doubt"), why=fields.pop("why", "")))
+    with opened(job_queue.state) as con:
         return jobs.change(con, job.job_id, ("queued",), state=state, **fields)
 
 
@@ -61,10 +61,10 @@ def test_an_empty_queue_says_how_to_ask_for_a_run(monkeypatch, home):
     assert any("xlabench jobs submit" in code.value for code in at.code)
 
 
-def test_waiting_jobs_stand_in_their_order_and_others_below(monkeypatch, home, desk):
-    put(desk, "done", label="yesterday")
+def test_waiting_jobs_stand_in_their_order_and_others_below(monkeypatch, home, job_queue):
+    put(job_queue, "done", label="yesterday")
     for priority in (0, 5):
-        desk.submit(JobRequest(request=DUMMY, label=f"p{priority}", priority=priority, why="vgg16 looks slower"))
+        job_queue.submit(JobRequest(request=DUMMY, label=f"p{priority}", priority=priority, why="vgg16 looks slower"))
     (queue,) = tables(page(monkeypatch, home, show=["Jobs"]))
     assert list(queue["label"]) == ["p5", "p0", "yesterday"]
     assert list(queue["place"].dropna()) == [1, 2]
@@ -83,8 +83,8 @@ def test_waiting_jobs_stand_in_their_order_and_others_below(monkeypatch, home, d
         ("lost", "its process disappeared without an exit code", {"retry-job", "cancel-job"}),
     ],
 )
-def test_each_state_says_why_and_offers_what_can_be_done(monkeypatch, home, desk, state, message, buttons):
-    put(desk, state, message=message, tries_left=0 if state == "lost" else 3)
+def test_each_state_says_why_and_offers_what_can_be_done(monkeypatch, home, job_queue, state, message, buttons):
+    put(job_queue, state, message=message, tries_left=0 if state == "lost" else 3)
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert not at.exception
     said = text(at) + "\n".join(error.value for error in at.error)
@@ -95,9 +95,9 @@ def test_each_state_says_why_and_offers_what_can_be_done(monkeypatch, home, desk
         assert "etry" in at.error[0].value, "it says what to do"
 
 
-def test_a_job_that_nobody_follows_says_so_and_what_to_do(monkeypatch, home, desk, tmp_path):
+def test_a_job_that_nobody_follows_says_so_and_what_to_do(monkeypatch, home, job_queue, tmp_path):
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
-    put(desk, "running", executor="ray", attempts=1)
+    put(job_queue, "running", executor="ray", attempts=1)
     with owners.only_one(home):  # of this machine: it follows none of a cluster
         at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert not at.exception
@@ -117,32 +117,32 @@ def test_what_people_typed_is_shown_as_they_typed_it(monkeypatch, home):
     assert tables(at)[0]["label"].iloc[0] == HOSTILE
 
 
-def test_a_row_that_holds_no_request_breaks_no_page(monkeypatch, home, desk):
-    put(desk, "queued", request="{not json", folder="/etc", run_id="x", submitted_at=1e300)
+def test_a_row_that_holds_no_request_breaks_no_page(monkeypatch, home, job_queue):
+    put(job_queue, "queued", request="{not json", folder="/etc", run_id="x", submitted_at=1e300)
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert not at.exception
     assert "not readable" in text(at)
 
 
-def test_a_folder_outside_of_the_homes_runs_is_not_read(home, desk, tmp_path_factory):
+def test_a_folder_outside_of_the_homes_runs_is_not_read(home, job_queue, tmp_path_factory):
     from dashboard.progress import progress
 
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (elsewhere / "run.json").write_text("{}")
-    assert progress(put(desk, "running", folder=str(elsewhere))) is None
-    assert progress(put(desk, "running", folder=str(home / "runs" / ".." / ".." / "x"))) is None
+    assert progress(put(job_queue, "running", folder=str(elsewhere))) is None
+    assert progress(put(job_queue, "running", folder=str(home / "runs" / ".." / ".." / "x"))) is None
 
 
-def test_cancel_and_retry_go_through_the_desk_with_the_typed_name(monkeypatch, home, desk):
-    desk.submit(JobRequest(request=DUMMY, label="doubt"))
+def test_cancel_and_retry_go_through_the_desk_with_the_typed_name(monkeypatch, home, job_queue):
+    job_queue.submit(JobRequest(request=DUMMY, label="doubt"))
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert at.button(key="cancel-job").disabled, "nobody has said who it is"
     at.text_input(key="job-name").set_value("bob").run()
     at.button(key="cancel-job").click().run()
-    assert desk.job(1).state == "cancelled"
+    assert job_queue.job(1).state == "cancelled"
     at.button(key="retry-job").click().run()
-    assert desk.job(1).state == "queued"
-    assert [(each.action, each.who, each.verified) for each in desk.actions(1)][1:] == [
+    assert job_queue.job(1).state == "queued"
+    assert [(each.action, each.who, each.verified) for each in job_queue.actions(1)][1:] == [
         ("cancel", "bob", False),
         ("retry", "bob", False),
     ]
@@ -150,22 +150,22 @@ def test_cancel_and_retry_go_through_the_desk_with_the_typed_name(monkeypatch, h
 
 
 @pytest.mark.parametrize(("state", "does", "then"), [("queued", "cancel", "cancelled"), ("failed", "retry", "queued")])
-def test_a_double_click_on_a_job_acts_once(monkeypatch, home, desk, state, does, then):
-    put(desk, "failed", message="exit code 2") if state == "failed" else desk.submit(
+def test_a_double_click_on_a_job_acts_once(monkeypatch, home, job_queue, state, does, then):
+    put(job_queue, "failed", message="exit code 2") if state == "failed" else job_queue.submit(
         JobRequest(request=DUMMY, label="doubt")
     )
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     at.text_input(key="job-name").set_value("bob").run()
     click_twice(at, at.button(key=f"{does}-job"))
     assert not at.exception
-    assert desk.job(1).state == then
-    assert [each.action for each in desk.actions(1)].count(does) == 1
-    assert len(desk.listed()) == 1
+    assert job_queue.job(1).state == then
+    assert [each.action for each in job_queue.actions(1)].count(does) == 1
+    assert len(job_queue.listed()) == 1
 
 
-def test_where_launching_is_off_every_button_says_so_and_nothing_is_planned(monkeypatch, home, desk):
+def test_where_launching_is_off_every_button_says_so_and_nothing_is_planned(monkeypatch, home, job_queue):
     monkeypatch.setattr(planned, "_planned", lambda *_: pytest.fail("planned for somebody who may not launch"))
-    put(desk, "failed", message="exit code 2")
+    put(job_queue, "failed", message="exit code 2")
     monkeypatch.setenv(settings.LOOPBACK_VARIABLE, "")
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert at.button(key="retry-job").disabled
@@ -177,19 +177,19 @@ def test_where_launching_is_off_every_button_says_so_and_nothing_is_planned(monk
     tell("a configuration of somebody who may not launch", 1, "nothing is expanded, and the page says why")
 
 
-def test_a_forged_click_is_refused_and_kept(monkeypatch, home, desk):
-    """The button was drawn for somebody who might; the desk decides again."""
-    desk.submit(JobRequest(request=DUMMY, label="doubt"))
+def test_a_forged_click_is_refused_and_kept(monkeypatch, home, job_queue):
+    """The button was drawn for somebody who might; the queue decides again."""
+    job_queue.submit(JobRequest(request=DUMMY, label="doubt"))
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     at.text_input(key="job-name").set_value("eve").run()
     monkeypatch.setenv(settings.LOOPBACK_VARIABLE, "")
     at.button(key="cancel-job").click().run()
-    assert desk.job(1).state == "queued"
-    assert [each.action for each in desk.actions(1)] == ["submit", "refused cancel"]
+    assert job_queue.job(1).state == "queued"
+    assert [each.action for each in job_queue.actions(1)] == ["submit", "refused cancel"]
     assert any("Launching is disabled" in error.value.replace("\\", "") for error in at.error)
 
 
-def test_the_form_shows_the_plan_and_queues_one_job_for_two_clicks(monkeypatch, home, desk):
+def test_the_form_shows_the_plan_and_queues_one_job_for_two_clicks(monkeypatch, home, job_queue):
     at = page(monkeypatch, home, show=["New run"])
     at.text_input(key="new-name").set_value("ann").run()
     at.multiselect(key="new_model").set_value(["dummy/dummy"]).run()
@@ -203,24 +203,24 @@ def test_the_form_shows_the_plan_and_queues_one_job_for_two_clicks(monkeypatch, 
     click_twice(at, button)
     assert not at.exception
     assert at.button(key="new-start").disabled
-    (job,) = desk.listed()
+    (job,) = job_queue.listed()
     assert (job.label, job.why, job.who, job.verified) == ("dummy", "is it slower?", "ann", False)
     assert "new-results" not in text(at)
 
 
-def test_backends_that_no_selection_names_alone_are_asked_for_one_by_one(monkeypatch, home, desk):
+def test_backends_that_no_selection_names_alone_are_asked_for_one_by_one(monkeypatch, home, job_queue):
     """Eager and inductor lie on other axes than lazy tensors: what was not chosen is not measured."""
     at = page(monkeypatch, home, show=["New run"])
     at.text_input(key="new-name").set_value("ann").run()
     at.multiselect(key="new_model").set_value(["dummy/dummy"]).run()
     at.multiselect(key="new_backend").set_value(["inductor", "openxla+lazytensor"]).run()
     at.button(key="new-start").click().run()
-    plan = decode(desk.listed()[0].request).plan
+    plan = decode(job_queue.listed()[0].request).plan
     pairs = {(each.config.get("xla"), each.config.get("dynamo")) for each in plan.experiments}
     assert pairs <= {(None, "inductor"), ("PJRT", None)}
 
 
-def test_the_form_takes_a_configuration_of_operators(monkeypatch, home, desk):
+def test_the_form_takes_a_configuration_of_operators(monkeypatch, home, job_queue):
     at = page(monkeypatch, home, show=["New run"])
     at.text_input(key="new-name").set_value("ann").run()
     at.multiselect(key="new_suite").set_value(["operators"]).run()
@@ -235,14 +235,14 @@ def test_the_form_takes_a_configuration_of_operators(monkeypatch, home, desk):
     assert "**1 experiment** to measure" in text(at)
     at.button(key="new-start").click().run()
     assert not at.exception
-    (job,) = desk.listed()
+    (job,) = job_queue.listed()
     assert "torch.neg" in job.request
     cloned = page(monkeypatch, home, show=["Jobs"], job=["1"])
     cloned.button(key="clone-job").click().run()
     assert not cloned.exception
 
 
-def test_the_form_asks_for_the_operators_of_a_model_and_a_clone_keeps_them(monkeypatch, home, desk):
+def test_the_form_asks_for_the_operators_of_a_model_and_a_clone_keeps_them(monkeypatch, home, job_queue):
     at = page(monkeypatch, home, show=["New run"])
     at.text_input(key="new-name").set_value("ann").run()
     at.multiselect(key="new_model").set_value(["dummy/dummy", "dummy/dummy_nonzero"]).run()
@@ -257,7 +257,7 @@ def test_the_form_asks_for_the_operators_of_a_model_and_a_clone_keeps_them(monke
     assert "under eager as well" in text(at).replace("\\", "")
     at.button(key="new-start").click().run()
     assert not at.exception
-    (job,) = desk.listed()
+    (job,) = job_queue.listed()
     assert job.label == "ops of dummy/dummy"
     asked = decode(job.request)
     assert asked.selection == Selection(
@@ -265,20 +265,20 @@ def test_the_form_asks_for_the_operators_of_a_model_and_a_clone_keeps_them(monke
     )
     cloned = page(monkeypatch, home, show=["Jobs"], job=["1"])
     cloned.text_input(key="job-name").set_value("ann").run()
-    desk.cancel(1)
+    job_queue.cancel(1)
     cloned.button(key="clone-job").click().run()
     assert not cloned.exception
     assert cloned.toggle(key="new_ops").value
     cloned.button(key="new-start").click().run()
-    again = decode(desk.job(2).request)
+    again = decode(job_queue.job(2).request)
     axes = {"xla": (), "dynamo": ()}
     assert msgspec.structs.replace(again.selection, **axes) == msgspec.structs.replace(asked.selection, **axes)
     assert set(again.selection.dynamo) == {"inductor", None}
 
 
-def test_a_clone_is_the_same_form(monkeypatch, home, desk):
+def test_a_clone_is_the_same_form(monkeypatch, home, job_queue):
     request = RunRequest(selection=Selection(suite_name=("dummy",), only=("dummy/dummy",), test=("eval",)))
-    desk.submit(JobRequest(request=request, label="mine", why="because"))
+    job_queue.submit(JobRequest(request=request, label="mine", why="because"))
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     at.button(key="clone-job").click().run()
     assert not at.exception
@@ -286,7 +286,7 @@ def test_a_clone_is_the_same_form(monkeypatch, home, desk):
     assert at.text_input(key="new_label").value == "mine"
 
 
-def test_the_form_names_the_device_that_a_job_waits_for(monkeypatch, home, desk):
+def test_the_form_names_the_device_that_a_job_waits_for(monkeypatch, home, job_queue):
     """One of this machine or any other; a part of the plan waits for it as all of it does, and a clone too."""
     at = page(monkeypatch, home, show=["New run"])
     at.text_input(key="new-name").set_value("ann").run()
@@ -297,14 +297,14 @@ def test_the_form_names_the_device_that_a_job_waits_for(monkeypatch, home, desk)
     at.multiselect(key="new_backend").set_value(["inductor", "openxla+lazytensor"]).run()
     at.button(key="new-start").click().run()
     assert not at.exception
-    (job,) = desk.listed()
+    (job,) = job_queue.listed()
     asked = decode(job.request)
     assert asked.plan is not None
     assert asked.accelerator_model == here
     elsewhere = RunRequest(
         selection=Selection(suite_name=("dummy",), only=("dummy/dummy",)), accelerator_model="TPU v5e"
     )
-    desk.submit(JobRequest(request=elsewhere, label="mine"))
+    job_queue.submit(JobRequest(request=elsewhere, label="mine"))
     at = page(monkeypatch, home, show=["Jobs"], job=["2"])
     assert "on TPU v5e" in text(at)
     at.button(key="clone-job").click().run()
@@ -332,45 +332,45 @@ def measured(home, factory, *, purpose="benchmark", run_id="measured", names=("s
     ingest([home / "runs"], home / "store")
 
 
-def test_the_environments_of_a_jobs_run_are_judged_on_its_page(monkeypatch, home, desk, factory):
+def test_the_environments_of_a_jobs_run_are_judged_on_its_page(monkeypatch, home, job_queue, factory):
     measured(home, factory)
-    put(desk, "done", run_id="measured", folder=str(home / "runs" / "measured"))
+    put(job_queue, "done", run_id="measured", folder=str(home / "runs" / "measured"))
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert not at.exception
     assert "**night** against stable: :red[▼ 1 slower, " in text(at)
 
 
-def test_a_confirmation_of_two_environments_of_one_run_says_what_came_of_it(monkeypatch, home, desk, factory):
+def test_a_confirmation_of_two_environments_of_one_run_says_what_came_of_it(monkeypatch, home, job_queue, factory):
     """Each suspicion was of one run; what the confirming run says of it stands in that one alone."""
     measured(home, factory)
     measured(home, factory, purpose="confirmation", run_id="confirming", names=("old", "new"))
     request = ConfirmRequest(old="stable", new="night", run="measured")
-    job = desk.submit(JobRequest(request=request, label="confirm"))
-    with opened(desk.state) as con:
+    job = job_queue.submit(JobRequest(request=request, label="confirm"))
+    with opened(job_queue.state) as con:
         jobs.change(con, job.job_id, ("queued",), state="done", run_id="confirming")
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert not at.exception
     assert "**Verdicts**: :red[▼ 1 slower, " in text(at)
 
 
-def test_a_confirmation_says_what_it_compares(monkeypatch, home, desk):
-    desk.submit(JobRequest(request=ConfirmRequest(old="day-1", new="day-2"), label="confirm"))
+def test_a_confirmation_says_what_it_compares(monkeypatch, home, job_queue):
+    job_queue.submit(JobRequest(request=ConfirmRequest(old="day-1", new="day-2"), label="confirm"))
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert "confirm all suspected cells: day-1 → day-2" in text(at).replace("\\", "")
 
 
-def test_where_a_cluster_alone_works_a_confirmation_says_what_it_waits_for(monkeypatch, home, desk):
+def test_where_a_cluster_alone_works_a_confirmation_says_what_it_waits_for(monkeypatch, home, job_queue):
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(home / "locks"))
     with owners.only_one(home, "ray"):
         assert "Confirmations wait" not in text(page(monkeypatch, home, show=["Jobs"]))
-        desk.submit(JobRequest(request=ConfirmRequest(old="day-1", new="day-2"), label="confirm"))
+        job_queue.submit(JobRequest(request=ConfirmRequest(old="day-1", new="day-2"), label="confirm"))
         assert "Start `xlabench worker` here, too" in text(page(monkeypatch, home, show=["Jobs"]))
         with owners.only_one(home):
             assert "Confirmations wait" not in text(page(monkeypatch, home, show=["Jobs"]))
 
 
-def test_a_broken_settings_file_lets_nobody_launch_and_breaks_no_page(monkeypatch, home, desk):
-    desk.submit(JobRequest(request=DUMMY, label="doubt"))
+def test_a_broken_settings_file_lets_nobody_launch_and_breaks_no_page(monkeypatch, home, job_queue):
+    job_queue.submit(JobRequest(request=DUMMY, label="doubt"))
     (home / "xlabench.toml").write_text("[roles\n")
     at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert not at.exception

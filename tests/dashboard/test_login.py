@@ -72,8 +72,8 @@ def test_the_role_list_says_who_launches_and_the_login_gives_the_name(monkeypatc
     from runner.jobs.queue import JobQueue
     from runner.jobs.request import RunRequest, Selection
 
-    desk = JobQueue(tmp_path, Person("cli"))
-    desk.submit(JobRequest(request=RunRequest(selection=Selection(suite_name=("dummy",))), label="doubt"))
+    job_queue = JobQueue(tmp_path, Person("cli"))
+    job_queue.submit(JobRequest(request=RunRequest(selection=Selection(suite_name=("dummy",))), label="doubt"))
     roles(monkeypatch, tmp_path, f'launch = ["{listed}"]')
     at = open_page(monkeypatch, tmp_path / "store", "runs", show=["Jobs"], job=["1"])
     button = at.button(key="cancel-job")
@@ -82,8 +82,8 @@ def test_the_role_list_says_who_launches_and_the_login_gives_the_name(monkeypatc
         assert "does not list the name under launch" in button.help
         return
     button.click().run()
-    assert desk.job(1).state == "cancelled"
-    newest = desk.actions(1)[-1]
+    assert job_queue.job(1).state == "cancelled"
+    newest = job_queue.actions(1)[-1]
     assert (newest.action, newest.who, newest.verified) == ("cancel", "ann@example.org", True)
 
 

@@ -74,7 +74,7 @@ def opened(at, key):
     return at.run()
 
 
-def wishes(home):
+def job_requests(home):
     return [(job, decode(job.request)) for job in JobQueue(home, Person("ann")).listed()]
 
 
@@ -98,7 +98,7 @@ def test_one_click_asks_for_both_sides_of_the_regressions(monkeypatch, home, day
     assert at.button(key="confirm-slower").label == "Confirm 4 regressions"
     at.button(key="confirm-slower").click().run()
     assert not at.exception
-    ((job, request),) = wishes(home)
+    ((job, request),) = job_requests(home)
     assert isinstance(request, ConfirmRequest)
     assert (request.old, request.new, request.cells, request.run) == ("day-1", "day-2", "suspected", None)
     assert len(request.experiments) == 4
@@ -119,7 +119,7 @@ def test_all_ambiguous_cells_are_asked_for_by_one_click_both_sides_of_them(monke
     assert at.button(key="confirm-ambiguous").label == "Measure all 4 ambiguous again"
     at.button(key="confirm-ambiguous").click().run()
     assert not at.exception
-    ((_, request),) = wishes(home)
+    ((_, request),) = job_requests(home)
     assert (request.old, request.new, request.cells) == ("day-1", "day-2", "all")
     assert len(request.experiments) == 4
 
@@ -162,7 +162,7 @@ def test_the_chosen_results_of_a_table_are_asked_for_with_their_baseline(monkeyp
     at = signed(at, f"{key}-name")
     at.button(key=f"{key}-queue").click().run()
     assert not at.exception
-    ((_, request),) = wishes(home)
+    ((_, request),) = job_requests(home)
     assert [(each.config["model_name"], each.config["dynamo"]) for each in request.plan.experiments] == [
         ("dummy", "inductor"),
         ("dummy", "openxla"),
@@ -187,7 +187,7 @@ def test_an_operator_is_measured_again_as_the_same_call(monkeypatch, home, facto
     at.button(key="operators-queue").click()
     at = opened(at, "operators-again")
     assert not at.exception
-    ((_, request),) = wishes(home)
+    ((_, request),) = job_requests(home)
     assert [each.config["operator"]["name"] for each in request.plan.experiments] == ["torch.neg"] * 2
 
 
@@ -196,7 +196,7 @@ def test_one_result_of_the_model_page_is_one_click(monkeypatch, home, day):
     query = {"suite": ["dummy"], "model": ["dummy"], "test": ["eval"], "result": ["openxla+dynamo"]}
     at = signed(open_page(monkeypatch, ingested(home), "model", **query), "result-name")
     click_twice(at, at.button(key="again-result"))
-    ((job, request),) = wishes(home)
+    ((job, request),) = job_requests(home)
     assert job.label == "again day-1"
     assert [each.config["dynamo"] for each in request.plan.experiments] == ["inductor", "openxla"]
 
@@ -210,7 +210,7 @@ def test_all_failed_are_chosen_by_one_word(monkeypatch, home, day):
     at = opened(at, "attention-again")
     at.button(key="attention-queue").click()
     at = opened(at, "attention-again")
-    ((_, request),) = wishes(home)
+    ((_, request),) = job_requests(home)
     assert {each.config["model_name"] for each in request.plan.experiments} == {"dummy_nonzero"}
     assert len(request.plan.experiments) == 2
 
@@ -243,7 +243,7 @@ def test_the_payoff_of_an_op_is_asked_for_with_both_sides(monkeypatch, home, fac
     at = opened(at, "measure-payoff")
     at.button(key="payoff-queue").click().run()
     assert not at.exception
-    ((job, request),) = wishes(home)
+    ((job, request),) = job_requests(home)
     assert (job.label, job.state) == ("payoff nonzero", "queued")
     configs = [each.config for each in request.plan.experiments]
     assert [config.get("without_fallback") for config in configs] == [None, ["nonzero"]]

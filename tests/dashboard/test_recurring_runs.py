@@ -29,8 +29,8 @@ class Home:
 
     def __init__(self, path) -> None:
         self.path = path
-        self.desk = JobQueue(path, Person("ann"))
-        self.due_at = recurring.due_before("0 * * * *", self.desk.clock()) - HOUR
+        self.job_queue = JobQueue(path, Person("ann"))
+        self.due_at = recurring.due_before("0 * * * *", self.job_queue.clock()) - HOUR
         earlier = JobQueue(path, Person("ann"), clock=lambda: self.due_at - 30 * HOUR)
         hour = int(self.due_at // HOUR) % 24
         self.schedule = recurring.add(
@@ -39,8 +39,8 @@ class Home:
 
     def submitted(self, state, **fields):
         """Have the run submitted, and its job in a state."""
-        job = self.desk.submit(JobRequest(request=REQUEST, label="nightly"))
-        with opened(self.desk.state) as con:
+        job = self.job_queue.submit(JobRequest(request=REQUEST, label="nightly"))
+        with opened(self.job_queue.state) as con:
             jobs.change(con, job.job_id, ("queued",), state=state, **fields)
             schedules.write_tick(con, Tick(schedule_id=1, due_at=self.due_at, job_id=job.job_id))
 
@@ -125,7 +125,7 @@ def test_an_incomplete_run_says_how_many_and_names_what_is_missing(monkeypatch, 
 
 
 def test_a_run_that_is_not_over_in_its_time_is_late(monkeypatch, home, demo):
-    with opened(home.desk.state) as con:
+    with opened(home.job_queue.state) as con:
         con.execute("UPDATE schedules SET late_after_s = 60")
     home.submitted("running")
     assert "[feed]" not in page(monkeypatch, demo)[1]
@@ -174,12 +174,12 @@ def test_a_recurring_run_gets_another_time_and_is_removed_on_the_page(monkeypatc
     at.session_state["reviewer"] = "bea"
     at.run()
     at.button(key="recurring-change-1-save").click().run()
-    with opened(home.desk.state) as con:
+    with opened(home.job_queue.state) as con:
         (changed,) = schedules.active(con)
     assert (changed.cron, changed.who, changed.request) == ("30 5 * * *", "bea", home.schedule.request)
     at = open_page(monkeypatch, demo, unfolded=["recurring-change-2"])
     at.session_state["reviewer"] = "bea"
     at.run()
     at.button(key="recurring-change-2-remove").click().run()
-    with opened(home.desk.state) as con:
+    with opened(home.job_queue.state) as con:
         assert schedules.active(con) == []

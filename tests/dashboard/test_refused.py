@@ -26,13 +26,13 @@ ELSEWHERE = "203.0.113.9"
 
 class Site:
     def __init__(self, folder) -> None:
-        self.desk = JobQueue(folder / "home", Person("ann"))
+        self.job_queue = JobQueue(folder / "home", Person("ann"))
         self.log = folder / "log"
         self.port = 0
 
     def queue(self):
         """Return every job and everything that was done to one."""
-        return self.desk.listed(), self.desk.actions()
+        return self.job_queue.listed(), self.job_queue.actions()
 
     def said(self, *parts: str) -> bool:
         """Say whether a line of the log has all of these."""
@@ -49,9 +49,9 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("refused")
     (folder / "secret.txt").write_text(SECRET)
     made = Site(folder)
-    made.desk.home.mkdir()
-    made.desk.submit(JobRequest(request=DUMMY, label="waits"))
-    with served(made.desk.home, log=made.log) as made.port:
+    made.job_queue.home.mkdir()
+    made.job_queue.submit(JobRequest(request=DUMMY, label="waits"))
+    with served(made.job_queue.home, log=made.log) as made.port:
         yield made
 
 
@@ -65,7 +65,7 @@ OURS = ("/artifact?record=x&path=y", "/notices.atom", "/perfetto/index.html")
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "CONNECT", "LAUNCH"])
 def test_no_address_takes_anything_in(site, method):
-    """Pages launch through their websocket and the desk; no form of a foreign page finds another way."""
+    """Pages launch through their websocket and the queue; no form of a foreign page finds another way."""
     before = site.queue()
     for path in (*PAGES, *STREAMLITS, *OURS, "/api/jobs", "/jobs", "/jobs/1/cancel"):
         status, headers, _ = ask(site.port, path, method=method)
@@ -144,8 +144,8 @@ def test_a_forged_click_of_a_session_without_the_right_is_refused_and_kept(site)
     with session(site.port, "runs", "show=Jobs&job=1", X_Forwarded_For=ELSEWHERE) as eve:
         drawn = eve.run()
         eve.run(clicked=drawn["Cancel"])
-    assert site.desk.listed() == before
-    last = site.desk.actions()[-1]
+    assert site.job_queue.listed() == before
+    last = site.job_queue.actions()[-1]
     assert (last.action, last.verified) == ("refused click cancel-job", False)
     assert "Launching is disabled" in last.detail
     assert site.said("refused a forged click on cancel-job: Launching is disabled")
@@ -154,13 +154,13 @@ def test_a_forged_click_of_a_session_without_the_right_is_refused_and_kept(site)
 
 def test_the_same_click_of_somebody_on_this_machine_is_done(site):
     """So that the test above shows the refusal, and not a click that says nothing."""
-    job = site.desk.submit(JobRequest(request=DUMMY, label="to be cancelled"))
+    job = site.job_queue.submit(JobRequest(request=DUMMY, label="to be cancelled"))
     with session(site.port, "runs", f"show=Jobs&job={job.job_id}") as ann:
         drawn = ann.run()
         ann.run(values={drawn["Launch as"]: "ann"})
         ann.run(clicked=drawn["Cancel"], values={drawn["Launch as"]: "ann"})
-    assert site.desk.job(job.job_id).state == "cancelled"
-    assert site.desk.actions(job.job_id)[-1].who == "ann"
+    assert site.job_queue.job(job.job_id).state == "cancelled"
+    assert site.job_queue.actions(job.job_id)[-1].who == "ann"
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ FORMATS = {"ratio": "%.2f\N{MULTIPLICATION SIGN}", "decimal": "%.4g"}
 
 
 def fitted(frame, room=widths.ROOM_PX, **kinds):
-    wishes = {name: widths.Wish(name, kind, pinned=name == "model", at_least=0) for name, kind in kinds.items()}
-    return widths.fitted(frame, wishes, FORMATS, room)
+    facts = {name: widths.ColumnFacts(name, kind, pinned=name == "model", at_least=0) for name, kind in kinds.items()}
+    return widths.fitted(frame, facts, FORMATS, room)
 
 
 def test_a_name_is_as_wide_as_the_browser_draws_it():

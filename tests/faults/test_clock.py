@@ -91,7 +91,7 @@ class Night:
 
     def __init__(self, home):
         self.now = NOON
-        self.desk = JobQueue(home, Person("ann"), clock=lambda: self.now)
+        self.job_queue = JobQueue(home, Person("ann"), clock=lambda: self.now)
         self.executor = Aged(World())
         self.worker = Worker(home, self.executor, clock=lambda: self.now, say=lambda _: None)
 
@@ -100,7 +100,7 @@ class Night:
         self.worker.step()
 
     def states(self):
-        return [job.state for job in self.desk.listed()]
+        return [job.state for job in self.job_queue.listed()]
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def night(tmp_path):
 
 @pytest.mark.parametrize("seconds", JUMPS)
 def test_a_job_is_ended_for_the_time_that_it_took(night, seconds):
-    night.desk.submit(JobRequest(request=REQUEST, label="x", timeout_s=1000.0))
+    night.job_queue.submit(JobRequest(request=REQUEST, label="x", timeout_s=1000.0))
     night.at(NOON)
     night.at(NOON + seconds)
     assert night.executor.world.begun == [(1, 1)]
@@ -120,17 +120,17 @@ def test_a_job_is_ended_for_the_time_that_it_took(night, seconds):
 
 
 def test_recurring_runs_go_on_after_the_clock_was_ahead(night):
-    recurring.add(night.desk, "0 2 * * *", JobRequest(request=REQUEST, label="nightly"), 6 * HOUR)
+    recurring.add(night.job_queue, "0 2 * * *", JobRequest(request=REQUEST, label="nightly"), 6 * HOUR)
     night.at(NOON + 14 * HOUR)
     night.at(NOON + YEAR)
-    recurring.add(night.desk, "0 3 * * *", JobRequest(request=REQUEST, label="later"), 6 * HOUR)
+    recurring.add(night.job_queue, "0 3 * * *", JobRequest(request=REQUEST, label="later"), 6 * HOUR)
     night.at(NOON + 15 * HOUR)
     seen = len(night.states())
     night.at(NOON + 24 * HOUR)
     assert len(night.states()) == seen, "nothing is due"
     night.at(NOON + 39.5 * HOUR)
     assert len(night.states()) == seen + 2
-    assert {each.schedule.name: each.due_at for each in standings(night.desk)} == {
+    assert {each.schedule.name: each.due_at for each in standings(night.job_queue)} == {
         "nightly": NOON + 38 * HOUR,
         "later": NOON + 39 * HOUR,
     }
@@ -138,8 +138,8 @@ def test_recurring_runs_go_on_after_the_clock_was_ahead(night):
 
 
 def test_nothing_is_begun_twice_when_the_clock_goes_back(night):
-    recurring.add(night.desk, "0 2 * * *", JobRequest(request=REQUEST, label="nightly"), 6 * HOUR)
+    recurring.add(night.job_queue, "0 2 * * *", JobRequest(request=REQUEST, label="nightly"), 6 * HOUR)
     for hours in (14, 13, 14.5, 12, 14, 37, 14):
         night.at(NOON + hours * HOUR)
-    [job] = night.desk.listed()
+    [job] = night.job_queue.listed()
     assert night.executor.world.begun == [(job.job_id, 1)]

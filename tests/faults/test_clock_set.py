@@ -139,20 +139,20 @@ def test_a_run_its_ingest_and_its_report(tmp_path, clock):
 @pytest.mark.timeout(1200)
 def test_a_worker_and_its_job(tmp_path, clock):
     home = tmp_path / "home"
-    desk = JobQueue(home, Person("ann"))
+    job_queue = JobQueue(home, Person("ann"))
     home.mkdir()
-    desk.submit(JobRequest(request=REQUEST, label="clock"))
+    job_queue.submit(JobRequest(request=REQUEST, label="clock"))
     worker = subprocess.Popen(
         clock.command("worker", "--home", str(home)), cwd=ROOT, env=clock.environment, stderr=subprocess.PIPE, text=True
     )
     deadline = time.monotonic() + PATIENCE_S
-    while desk.job(1).state in ("queued", "starting", "running"):
-        assert time.monotonic() < deadline, desk.job(1)
+    while job_queue.job(1).state in ("queued", "starting", "running"):
+        assert time.monotonic() < deadline, job_queue.job(1)
         assert worker.poll() is None, worker.communicate()
         time.sleep(0.1)
     worker.send_signal(signal.SIGINT)
     said = worker.communicate(timeout=60)[1]
     assert "Traceback" not in said
-    assert (desk.job(1).state, desk.job(1).attempts) == ("done", 1), said
-    assert_measured(Path(desk.job(1).folder))
+    assert (job_queue.job(1).state, job_queue.job(1).attempts) == ("done", 1), said
+    assert_measured(Path(job_queue.job(1).folder))
     tell("clock set while a worker carries out a job", clock.jumps_n, "done once, each result once")

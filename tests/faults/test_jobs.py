@@ -58,7 +58,7 @@ class Site:
     """A home with a real dashboard and the worker beside it, and the processes of its one job."""
 
     def __init__(self, home: Path) -> None:
-        self.desk = JobQueue(home, Person("ann"))
+        self.job_queue = JobQueue(home, Person("ann"))
         self.popen: subprocess.Popen[bytes] | None = None
         home.mkdir()
         (home / "xlabench.toml").write_text("[jobs]\nattempts = 10\n")
@@ -67,32 +67,41 @@ class Site:
 
     def open(self) -> None:
         self.serve()
-        self.desk.submit(JobRequest(request=REQUEST, label="kills"))
+        self.job_queue.submit(JobRequest(request=REQUEST, label="kills"))
 
     def close(self) -> None:
         if self.popen is not None:
             self.popen.terminate()
             self.popen.wait()
-        for path in (self.desk.home / "jobs").glob("*/*"):
+        for path in (self.job_queue.home / "jobs").glob("*/*"):
             processes.kill_tagged(str(path), tag=folder.VARIABLE)
 
     def serve(self) -> None:
-        command = [sys.executable, "-m", "xlabench", "serve", "--home", str(self.desk.home), "--port", str(free_port())]
+        command = [
+            sys.executable,
+            "-m",
+            "xlabench",
+            "serve",
+            "--home",
+            str(self.job_queue.home),
+            "--port",
+            str(free_port()),
+        ]
         self.popen = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.worker()
 
     def worker(self) -> psutil.Process:
         """Return the home's worker; there is always one soon."""
-        until(lambda: owner(self.desk.home) is not None, "a worker", PATIENCE_S)  # a server is being started
-        return psutil.Process(owner(self.desk.home).pid)
+        until(lambda: owner(self.job_queue.home) is not None, "a worker", PATIENCE_S)  # a server is being started
+        return psutil.Process(owner(self.job_queue.home).pid)
 
     def job(self) -> Job:
-        job = self.desk.job(1)
+        job = self.job_queue.job(1)
         assert job is not None
         return job
 
     def place(self, attempt: int) -> folder.AttemptFolder:
-        return folder.of(self.desk.home, 1, attempt)
+        return folder.of(self.job_queue.home, 1, attempt)
 
     def measuring(self, attempt: int) -> dict[str, psutil.Process]:
         """Wait until the attempt measures the slow model; return its processes by their names in `ALONE`."""
@@ -110,7 +119,7 @@ class Site:
             with contextlib.suppress(psutil.NoSuchProcess):  # a worker ends with its dashboard
                 found[name].kill()
         if "worker" in names:  # what is dying still counts as the home's worker
-            until(lambda: (known := owner(self.desk.home)) is None or known.pid != found["worker"].pid, "a death")
+            until(lambda: (known := owner(self.job_queue.home)) is None or known.pid != found["worker"].pid, "a death")
         if "dashboard" in names:
             self.popen.wait()
             self.serve()
@@ -178,11 +187,11 @@ def assert_whole(site: Site) -> None:
     taken = devices.take(["cpu"], "test")
     assert not isinstance(taken, str), taken
     devices.release(taken)
-    [run] = (site.desk.home / "runs").iterdir()
+    [run] = (site.job_queue.home / "runs").iterdir()
     assert str(run) == site.job().folder
     records = [json.loads(line) for line in (run / "results.jsonl").read_text().splitlines()]
     assert len({record["record_id"] for record in records}) == len(records)
-    snapshot = current_snapshot(site.desk.home / "store")
+    snapshot = current_snapshot(site.job_queue.home / "store")
     assert snapshot is not None
     with connect(snapshot) as con:
         rows = con.execute("SELECT model, status FROM results ORDER BY model").fetchall()

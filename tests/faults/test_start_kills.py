@@ -49,9 +49,9 @@ def test_a_kill_at_any_moment_leaves_the_queue_whole(tmp_path, monkeypatch, verb
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     (tmp_path / "tmp").mkdir()
     home, port, generator = tmp_path / "home", free_port(), random.Random(22)
-    desk = JobQueue(home, Person("ann"))
+    job_queue = JobQueue(home, Person("ann"))
     home.mkdir()
-    desk.submit(JobRequest(request=WAITS, label="waits"))
+    job_queue.submit(JobRequest(request=WAITS, label="waits"))
     words = ["--port", str(port)] if verb == "serve" else []
     for number in range(ROUNDS):
         env = {**os.environ, TAG: str(tmp_path), "PYTHONPATH": str(ROOT)}
@@ -63,9 +63,9 @@ def test_a_kill_at_any_moment_leaves_the_queue_whole(tmp_path, monkeypatch, verb
         popen.wait()
         assert gone(str(tmp_path)) == [], f"round {number}"
     check(home / FILE_NAME)
-    [job] = desk.listed()
+    [job] = job_queue.listed()
     assert (job.state, job.attempts) == ("queued", 0)
-    assert [each.action for each in desk.actions()] == ["submit"]
+    assert [each.action for each in job_queue.actions()] == ["submit"]
     # The worker that a killed server leaves notices it, and ends, within seconds.
     until = time.monotonic() + GONE_WITHIN_S
     while owner(home) is not None and time.monotonic() < until:

@@ -39,24 +39,24 @@ def waited(done, what: str):
     return found
 
 
-def command_of(desk: JobQueue, job_id: int) -> psutil.Process | None:
+def command_of(job_queue: JobQueue, job_id: int) -> psutil.Process | None:
     """Return the process of the job's command, `xlabench run`."""
-    job = desk.job(job_id)
+    job = job_queue.job(job_id)
     if job is None or job.pid is None:
         return None
     children = psutil.Process(job.pid).children()
     return children[0] if children else None
 
 
-def once(desk: JobQueue) -> tuple[float, float]:
+def once(job_queue: JobQueue) -> tuple[float, float]:
     """Submit a job; return the milliseconds of the call, and until the command's process has been seen."""
     before = time.time()
-    job_id = desk.submit(JobRequest(request=REQUEST, label="latency")).job_id
+    job_id = job_queue.submit(JobRequest(request=REQUEST, label="latency")).job_id
     called = time.time()
-    waited(lambda: command_of(desk, job_id), "the job's process")
+    waited(lambda: command_of(job_queue, job_id), "the job's process")
     seen = time.time()
-    desk.cancel(job_id)
-    waited(lambda: desk.job(job_id).state == "cancelled", "the end of the job")
+    job_queue.cancel(job_id)
+    waited(lambda: job_queue.job(job_id).state == "cancelled", "the end of the job")
     return 1e3 * (called - before), 1e3 * (seen - before)
 
 
@@ -65,13 +65,13 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=20)
     times = parser.parse_args().times
     with tempfile.TemporaryDirectory() as folder:
-        desk = JobQueue(Path(folder), Person("bench"))
+        job_queue = JobQueue(Path(folder), Person("bench"))
         command = [sys.executable, "-m", "xlabench", "worker", "--home", folder]
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as worker:
             try:
-                waited(lambda: owner(desk.home), "the worker")
+                waited(lambda: owner(job_queue.home), "the worker")
                 time.sleep(0.5)
-                found = [once(desk) for _ in range(times + 1)][1:]  # the first also imports
+                found = [once(job_queue) for _ in range(times + 1)][1:]  # the first also imports
                 resident = psutil.Process(worker.pid).memory_info().rss / 2**20
             finally:
                 worker.terminate()

@@ -84,7 +84,7 @@ def _buttons(job: Job, request: Request | None) -> None:
 
 
 def _act(label: str, icon: str, job: Job, *, disabled: str | None, key: str, act: Callable[[int], None]) -> None:
-    """Draw a button whose click counts also where it should not: the desk refuses it then, and keeps that."""
+    """Draw a button whose click counts also where it should not: the queue refuses it then, and keeps that."""
     off = disabled is not None
     st.button(label, icon=icon, key=key, disabled=off, help=disabled, on_click=act, args=(job.job_id,))
 

@@ -49,7 +49,7 @@ def locks(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def desk(tmp_path):
+def job_queue(tmp_path):
     made = JobQueue(tmp_path / "home", Person("ann"))
     yield made
     for path in (made.home / "jobs").glob("*/*"):
@@ -59,27 +59,29 @@ def desk(tmp_path):
 class Lab:
     """A worker over real processes that execute a script in place of xlabench."""
 
-    def __init__(self, desk: JobQueue, script: str, **limits: float) -> None:
-        self.desk, self.script = desk, script
-        desk.home.mkdir(exist_ok=True)
+    def __init__(self, job_queue: JobQueue, script: str, **limits: float) -> None:
+        self.job_queue, self.script = job_queue, script
+        job_queue.home.mkdir(exist_ok=True)
         lines = [f"{name} = {value}" for name, value in limits.items()]
-        (desk.home / "xlabench.toml").write_text("\n".join(["[jobs]", *lines]))
+        (job_queue.home / "xlabench.toml").write_text("\n".join(["[jobs]", *lines]))
         self.worker = self.another_worker()
 
     def another_worker(self) -> Worker:
         return Worker(
-            self.desk.home, Local(self.desk.home, command=(sys.executable, "-c", self.script)), say=lambda _: None
+            self.job_queue.home,
+            Local(self.job_queue.home, command=(sys.executable, "-c", self.script)),
+            say=lambda _: None,
         )
 
     def submit(self, **given) -> None:
         request = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=("cpu",)))
-        self.desk.submit(JobRequest(request=request, label="x", **given))
+        self.job_queue.submit(JobRequest(request=request, label="x", **given))
 
     def until(self, state: str, worker: Worker | None = None) -> Job:
         deadline = time.monotonic() + PATIENCE_S
         while True:
             (worker or self.worker).step()
-            job = self.desk.job(1)
+            job = self.job_queue.job(1)
             assert job is not None
             if job.state == state:
                 return job
@@ -92,12 +94,12 @@ class Lab:
         deadline = time.monotonic() + PATIENCE_S
         while not (log.exists() and "began" in log.read_text()):
             self.worker.step()
-            assert time.monotonic() < deadline, self.desk.job(1)
+            assert time.monotonic() < deadline, self.job_queue.job(1)
             time.sleep(0.02)
         return self.until("running")
 
     def place(self, attempt: int = 1) -> folder.AttemptFolder:
-        return folder.of(self.desk.home, 1, attempt)
+        return folder.of(self.job_queue.home, 1, attempt)
 
     def left(self, attempt: int = 1) -> list[psutil.Process]:
         return processes.tagged(str(self.place(attempt).path), tag=folder.VARIABLE)
@@ -110,8 +112,8 @@ def assert_gone(lab: Lab, attempt: int = 1) -> None:
         time.sleep(0.02)
 
 
-def test_a_job_runs_in_its_own_session_and_says_how_it_ended(desk):
-    lab = Lab(desk, "import sys; print('told', sys.argv[1]); sys.exit(3)")
+def test_a_job_runs_in_its_own_session_and_says_how_it_ended(job_queue):
+    lab = Lab(job_queue, "import sys; print('told', sys.argv[1]); sys.exit(3)")
     lab.submit()
     job = lab.until("done")
     assert (job.exit_code, job.message[:8], job.attempts) == (3, "partial:", 1)
@@ -120,29 +122,29 @@ def test_a_job_runs_in_its_own_session_and_says_how_it_ended(desk):
     assert_gone(lab)
 
 
-def test_a_job_gets_none_of_the_workers_secrets(desk, monkeypatch):
+def test_a_job_gets_none_of_the_workers_secrets(job_queue, monkeypatch):
     for name in SECRETS:
         monkeypatch.setenv(name, "s3cret")
-    lab = Lab(desk, "import os; print([name for name, value in os.environ.items() if 's3cret' in value])")
+    lab = Lab(job_queue, "import os; print([name for name, value in os.environ.items() if 's3cret' in value])")
     lab.submit()
     lab.until("done")
     assert lab.place().log_tail() == "[]\n"
 
 
-def test_a_command_that_refuses_is_a_failure_with_its_last_line(desk):
-    lab = Lab(desk, "import sys; sys.exit('no such thing')")
+def test_a_command_that_refuses_is_a_failure_with_its_last_line(job_queue):
+    lab = Lab(job_queue, "import sys; sys.exit('no such thing')")
     lab.submit()
     assert lab.until("failed").message == "exit code 1: no such thing"
 
 
-def test_a_worker_that_died_between_start_and_table_has_lost_nothing(desk, monkeypatch):
+def test_a_worker_that_died_between_start_and_table_has_lost_nothing(job_queue, monkeypatch):
     """The attempt holds its lock from birth: the next worker finds it though no pid was written."""
-    lab = Lab(desk, SLEEP)
+    lab = Lab(job_queue, SLEEP)
     lab.submit()
     monkeypatch.setattr(lab.worker, "_write_alive", lambda *_: sys.exit("dies here"))
     with pytest.raises(SystemExit):
         lab.worker.step()
-    assert desk.job(1).state == "starting"
+    assert job_queue.job(1).state == "starting"
     lab.worker = lab.another_worker()
     job = lab.begun()
     assert job.attempts == 1
@@ -171,8 +173,8 @@ shim.main(folder.AttemptFolder(Path(sys.argv[1])))
     assert done.stdout == "True\n"
 
 
-def test_a_worker_that_died_before_the_start_begins_another_attempt(desk, monkeypatch):
-    lab = Lab(desk, SLEEP)
+def test_a_worker_that_died_before_the_start_begins_another_attempt(job_queue, monkeypatch):
+    lab = Lab(job_queue, SLEEP)
     lab.submit()
     monkeypatch.setattr(lab.worker.executor, "start", lambda *_: sys.exit("dies here"))
     with pytest.raises(SystemExit):
@@ -180,63 +182,65 @@ def test_a_worker_that_died_before_the_start_begins_another_attempt(desk, monkey
     assert lab.until("running", lab.another_worker()).attempts == 2
 
 
-def test_the_devices_are_held_until_the_job_ends_whatever_becomes_of_its_worker(desk):
-    lab = Lab(desk, SLEEP)
+def test_the_devices_are_held_until_the_job_ends_whatever_becomes_of_its_worker(job_queue):
+    lab = Lab(job_queue, SLEEP)
     lab.submit()
     job = lab.begun()
     script = "from runner.schedule import devices; print(devices.take(['cpu'], 'other'))"
     other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert f"cpu is in use by benchmark process {job.pid}" in other.stdout
     assert "(job 1: x)" in other.stdout
-    desk.cancel(1)
+    job_queue.cancel(1)
     lab.until("cancelled", lab.another_worker())
     assert_gone(lab)
     devices.release(devices.take(["cpu"], "other"))
 
 
-def test_cancel_asks_first(desk):
-    lab = Lab(desk, SLEEP.replace("time.sleep(600)", "\ntry: time.sleep(600)\nfinally: print('put away', flush=True)"))
+def test_cancel_asks_first(job_queue):
+    lab = Lab(
+        job_queue, SLEEP.replace("time.sleep(600)", "\ntry: time.sleep(600)\nfinally: print('put away', flush=True)")
+    )
     lab.script = lab.script.replace("import time;", "import signal, time; signal.signal(15, lambda *_: exit(130));")
     lab.worker = lab.another_worker()
     lab.submit()
     lab.begun()
-    desk.cancel(1)
+    job_queue.cancel(1)
     job = lab.until("cancelled")
     assert job.exit_code == 130
     assert "put away" in lab.place().log_tail()
 
 
-def test_what_is_deaf_or_stopped_is_killed_after_the_grace(desk):
-    lab = Lab(desk, DEAF, grace_s=0.3)
+def test_what_is_deaf_or_stopped_is_killed_after_the_grace(job_queue):
+    lab = Lab(job_queue, DEAF, grace_s=0.3)
     lab.submit()
     lab.begun()
     assert len(lab.left()) == 3
-    desk.cancel(1)
+    job_queue.cancel(1)
     lab.until("cancelled")
     assert_gone(lab)
 
 
-def test_a_stopped_leader_is_killed_by_the_worker(desk, monkeypatch):
+def test_a_stopped_leader_is_killed_by_the_worker(job_queue, monkeypatch):
     monkeypatch.setattr("runner.jobs.worker.LATE_S", 0.2)
-    lab = Lab(desk, DEAF, grace_s=0.2)
+    lab = Lab(job_queue, DEAF, grace_s=0.2)
     lab.submit()
     job = lab.begun()
     os.kill(job.pid, signal.SIGSTOP)
-    desk.cancel(1)
+    job_queue.cancel(1)
     lab.until("cancelled")
     assert_gone(lab)
 
 
-def test_a_job_whose_time_is_over_fails(desk):
-    lab = Lab(desk, DEAF, grace_s=0.2)
+def test_a_job_whose_time_is_over_fails(job_queue):
+    lab = Lab(job_queue, DEAF, grace_s=0.2)
     lab.submit(timeout_s=0.5)
     assert "it reached its time limit" in lab.until("failed").message
     assert_gone(lab)
 
 
 @pytest.mark.parametrize("victim", ["leader", "command"])
-def test_what_is_killed_is_tried_again_and_leaves_no_process(desk, victim):
-    lab = Lab(desk, DEAF)
+def test_what_is_killed_is_tried_again_and_leaves_no_process(job_queue, victim):
+    lab = Lab(job_queue, DEAF)
     lab.submit()
     job = lab.begun()
     leader = psutil.Process(job.pid)
@@ -244,13 +248,13 @@ def test_what_is_killed_is_tried_again_and_leaves_no_process(desk, victim):
     lab.begun(attempt=2)
     assert lab.left(1) == []
     assert len(lab.left(2)) == 3
-    assert desk.job(1).message == ""
+    assert job_queue.job(1).message == ""
 
 
-def test_the_end_wakes_the_worker(desk):
+def test_the_end_wakes_the_worker(job_queue):
     """The leading process's descriptor becomes readable: nobody has to look now and then."""
-    go = desk.home / "go"
-    lab = Lab(desk, f"import pathlib, time\nwhile not pathlib.Path({str(go)!r}).exists(): time.sleep(0.02)")
+    go = job_queue.home / "go"
+    lab = Lab(job_queue, f"import pathlib, time\nwhile not pathlib.Path({str(go)!r}).exists(): time.sleep(0.02)")
     lab.submit()
     lab.worker.step()
     [descriptor] = lab.worker.executor.descriptors()
@@ -260,12 +264,12 @@ def test_the_end_wakes_the_worker(desk):
     assert lab.worker.executor.descriptors() == ()
 
 
-def test_an_attempt_that_ended_while_nobody_looked_is_found(desk):
-    lab = Lab(desk, "pass")
+def test_an_attempt_that_ended_while_nobody_looked_is_found(job_queue):
+    lab = Lab(job_queue, "pass")
     lab.submit()
     lab.worker.step()
-    ticket = Ticket(job_id=1, attempt=1, home=desk.home, label="x")
-    fresh = Local(desk.home)
+    ticket = Ticket(job_id=1, attempt=1, home=job_queue.home, label="x")
+    fresh = Local(job_queue.home)
     deadline = time.monotonic() + PATIENCE_S
     while isinstance(seen := fresh.look(ticket), Alive):
         assert time.monotonic() < deadline
@@ -274,17 +278,17 @@ def test_an_attempt_that_ended_while_nobody_looked_is_found(desk):
     assert seen.end.code == 0
 
 
-def test_a_job_waits_for_the_model_that_it_names(desk):
+def test_a_job_waits_for_the_model_that_it_names(job_queue):
     """Which this machine may not have; a job that names the one it has is started."""
-    lab = Lab(desk, "pass")
-    wish = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=("cpu",)), accelerator_model="Z80")
-    desk.submit(JobRequest(request=wish, label="x"))
+    lab = Lab(job_queue, "pass")
+    job_request = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=("cpu",)), accelerator_model="Z80")
+    job_queue.submit(JobRequest(request=job_request, label="x"))
     lab.worker.step()
-    assert desk.job(1).message.startswith("waits for a host with Z80: this one has ")
+    assert job_queue.job(1).message.startswith("waits for a host with Z80: this one has ")
     here = machine.detect().devices["cpu"][0]
-    desk.submit(JobRequest(request=msgspec.structs.replace(wish, accelerator_model=here), label="x"))
+    job_queue.submit(JobRequest(request=msgspec.structs.replace(job_request, accelerator_model=here), label="x"))
     lab.worker.step()
-    assert desk.job(2).attempts == 1
+    assert job_queue.job(2).attempts == 1
 
 
 def test_a_run_tells_its_job_where_it_measures(tmp_path: Path, monkeypatch):

@@ -34,15 +34,15 @@ class Night:
 
     def __init__(self, home) -> None:
         self.now = NOON
-        self.desk = JobQueue(home, Person("ann"), clock=lambda: self.now)
+        self.job_queue = JobQueue(home, Person("ann"), clock=lambda: self.now)
         self.world = World()
         self.start_worker()
 
     def start_worker(self) -> None:
-        self.worker = Worker(self.desk.home, Fake(self.world), clock=lambda: self.now, say=lambda _: None)
+        self.worker = Worker(self.job_queue.home, Fake(self.world), clock=lambda: self.now, say=lambda _: None)
 
     def add(self, cron="0 2 * * *", name="nightly", late_after_s=6 * HOUR):
-        return recurring.add(self.desk, cron, JobRequest(request=REQUEST, label=name), late_after_s)
+        return recurring.add(self.job_queue, cron, JobRequest(request=REQUEST, label=name), late_after_s)
 
     def at(self, hours: float) -> None:
         """Move the clock to so many hours after that noon, and let the worker look."""
@@ -50,7 +50,7 @@ class Night:
         self.worker.step()
 
     def labels(self) -> list[tuple[str, str]]:
-        return [(job.label, job.state) for job in self.desk.listed()]
+        return [(job.label, job.state) for job in self.job_queue.listed()]
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_a_job_is_submitted_once_for_each_time(night):
     night.start_worker()
     night.at(15)
     assert len(night.labels()) == 1
-    [job] = night.desk.listed()
+    [job] = night.job_queue.listed()
     assert (job.why, job.who) == ("recurring: 0 2 * * *", "ann")
     night.at(38)
     assert len(night.labels()) == 2
@@ -79,7 +79,7 @@ def test_a_worker_that_dies_between_job_and_tick_submits_no_second(night, monkey
     night.now = NOON + 14 * HOUR
     monkeypatch.setattr(schedules, "write_tick", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        recurring.submit_due(night.desk.home, night.desk.clock, print)
+        recurring.submit_due(night.job_queue.home, night.job_queue.clock, print)
     monkeypatch.undo()
     night.at(14.1)
     assert len(night.labels()) == 1
@@ -90,7 +90,7 @@ def test_of_times_that_were_missed_the_newest_counts(night):
     night.add()
     night.at(7 * 24)
     assert len(night.labels()) == 1
-    [standing] = standings(night.desk)
+    [standing] = standings(night.job_queue)
     assert standing.due_at == NOON + (6 * 24 + 14) * HOUR
 
 
@@ -98,13 +98,13 @@ def test_what_is_removed_is_due_no_more_and_its_name_is_free(night):
     night.add()
     with pytest.raises(Refused, match="A recurring run nightly already exists"):
         night.add()
-    recurring.remove(night.desk, "nightly")
+    recurring.remove(night.job_queue, "nightly")
     night.at(38)
     assert night.labels() == []
     night.add()
     with pytest.raises(Refused, match="There is no recurring run weekly"):
-        recurring.remove(night.desk, "weekly")
-    actions = [each.action for each in night.desk.actions()]
+        recurring.remove(night.job_queue, "weekly")
+    actions = [each.action for each in night.job_queue.actions()]
     assert actions == ["schedule", "refused schedule", "unschedule", "schedule", "refused unschedule"]
 
 
@@ -125,25 +125,27 @@ def test_times_are_utc_and_a_time_counts_from_its_own_second_on():
 
 
 def test_without_the_right_to_launch_nothing_recurs(tmp_path):
-    desk = JobQueue(tmp_path, Person("eve"), Access(loopback=False, login=False))
+    job_queue = JobQueue(tmp_path, Person("eve"), Access(loopback=False, login=False))
     with pytest.raises(Refused, match="Launching is disabled"):
-        recurring.add(desk, "0 2 * * *", JobRequest(request=REQUEST, label="x"), HOUR)
+        recurring.add(job_queue, "0 2 * * *", JobRequest(request=REQUEST, label="x"), HOUR)
 
 
 def test_who_has_lost_the_right_launches_no_more(night):
     """The role list of the time when a run is due decides."""
-    (night.desk.home / "xlabench.toml").write_text('[roles]\nlaunch = ["ann"]\n')
-    desk = JobQueue(night.desk.home, Person("ann", verified=True), Access(loopback=False, login=True), night.desk.clock)
-    recurring.add(desk, "0 2 * * *", JobRequest(request=REQUEST, label="nightly"), HOUR)
-    (night.desk.home / "xlabench.toml").write_text('[roles]\nlaunch = ["bob"]\n')
+    (night.job_queue.home / "xlabench.toml").write_text('[roles]\nlaunch = ["ann"]\n')
+    job_queue = JobQueue(
+        night.job_queue.home, Person("ann", verified=True), Access(loopback=False, login=True), night.job_queue.clock
+    )
+    recurring.add(job_queue, "0 2 * * *", JobRequest(request=REQUEST, label="nightly"), HOUR)
+    (night.job_queue.home / "xlabench.toml").write_text('[roles]\nlaunch = ["bob"]\n')
     night.at(14)
     assert night.labels() == []
-    [standing] = standings(night.desk)
+    [standing] = standings(night.job_queue)
     assert (standing.word, standing.reason[:18]) == ("missing", "ann may not launch")
 
 
 def word(night: Night) -> str:
-    [standing] = standings(night.desk)
+    [standing] = standings(night.job_queue)
     return standing.word
 
 
@@ -165,32 +167,32 @@ def measured(night):
     """A night whose run is one that was measured; gives it with the run's folder, to be changed."""
     night.add()
     night.at(14)
-    folder = night.desk.home / "runs" / "smoke"
+    folder = night.job_queue.home / "runs" / "smoke"
     folder.mkdir(parents=True)
     (folder / "run.json").write_bytes((SMOKE / "run.json").read_bytes())
     with pa.input_stream(str(SMOKE / "results.jsonl.zst")) as stream:
         (folder / "results.jsonl").write_bytes(stream.read())
     night.world.end((1, 1), End(code=0))
     night.worker.step()
-    with opened(night.desk.state) as con:
+    with opened(night.job_queue.state) as con:
         jobs.change(con, 1, ("done",), folder=str(folder), run_id="smoke")
     return night, folder
 
 
 def test_a_run_with_all_records_is_complete_and_one_without_says_which_are_missing(measured):
     night, folder = measured
-    [whole] = standings(night.desk)
+    [whole] = standings(night.job_queue)
     assert (whole.word, whole.unfinished) == ("complete", ())
     assert whole.finished_n == whole.planned_n
     lines = (folder / "results.jsonl").read_text().splitlines()
     pack_results(folder)
-    assert standings(night.desk) == [whole], "packed meanwhile"
+    assert standings(night.job_queue) == [whole], "packed meanwhile"
     (folder / "results.jsonl.zst").unlink()
     gone = msgspec.json.decode(lines[0])
     key = gone["experiment_id"]
     kept = [line for line in lines if msgspec.json.decode(line)["experiment_id"] != key]
     (folder / "results.jsonl").write_text("".join(f"{line}\n" for line in kept))
-    [standing] = standings(night.desk)
+    [standing] = standings(night.job_queue)
     assert (standing.word, standing.finished_n) == ("incomplete", whole.planned_n - 1)
     name = f"{gone['model']['suite_name']}/{gone['model']['model_name']} {gone['experiment']['test']} {gone['variant']}"
     assert standing.unfinished == (name,)

@@ -42,17 +42,19 @@ class Machine(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None)
         self.now = 1_000_000.0
         home = Path(self.folder.name)
-        self.desk = JobQueue(home, Person("ann"), clock=lambda: self.now)
+        self.job_queue = JobQueue(home, Person("ann"), clock=lambda: self.now)
         self.world = World()
         self.count = 0
-        with opened(self.desk.state) as con:
+        with opened(self.job_queue.state) as con:
             pass
-        with contextlib.closing(sqlite3.connect(self.desk.state)) as con:
+        with contextlib.closing(sqlite3.connect(self.job_queue.state)) as con:
             con.executescript(WATCH)
         self.start_worker()
 
     def start_worker(self) -> None:
-        self.worker = Worker(self.desk.home, Fake(self.world), clock=lambda: self.now, say=lambda _: None, host="here")
+        self.worker = Worker(
+            self.job_queue.home, Fake(self.world), clock=lambda: self.now, say=lambda _: None, host="here"
+        )
 
     @rule(
         target=submitted,
@@ -62,17 +64,17 @@ class Machine(RuleBasedStateMachine):
     def submit(self, devices, priority) -> int:
         request = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=devices))
         self.count += 1
-        return self.desk.submit(JobRequest(request=request, label="x", priority=priority, timeout_s=1000.0)).job_id
+        return self.job_queue.submit(JobRequest(request=request, label="x", priority=priority, timeout_s=1000.0)).job_id
 
     @rule(job_id=submitted)
     def cancel(self, job_id) -> None:
         with contextlib.suppress(Refused):
-            self.desk.cancel(job_id)
+            self.job_queue.cancel(job_id)
 
     @rule(job_id=submitted)
     def retry(self, job_id) -> None:
         with contextlib.suppress(Refused):
-            self.desk.retry(job_id)
+            self.job_queue.retry(job_id)
 
     @rule(crash=st.sampled_from(["", "", "before", "after"]))
     def work(self, crash) -> None:
@@ -100,22 +102,22 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def every_job_is_there_and_moved_as_it_may(self) -> None:
-        if not hasattr(self, "desk"):
+        if not hasattr(self, "queue"):
             return
-        assert len(self.desk.listed()) == self.count
-        with opened(self.desk.state) as con:
+        assert len(self.job_queue.listed()) == self.count
+        with opened(self.job_queue.state) as con:
             moves = con.execute("SELECT DISTINCT before, after FROM moves").fetchall()
         assert [(before, after) for before, after in moves if after not in MOVES[before]] == []
 
     def teardown(self) -> None:
         """Once everything ends well, every job is over within a few steps, and what it says is what happened."""
-        if not hasattr(self, "desk"):
+        if not hasattr(self, "queue"):
             return
         for _ in range(4 * self.count + 2):
             self.worker.step()
             for attempt in list(self.world.running):
                 self.world.end(attempt, End(code=0))
-        found = self.desk.listed()
+        found = self.job_queue.listed()
         assert [job for job in found if job.state not in OVER] == []
         for job in found:
             end = self.world.ends.get((job.job_id, job.attempts))
@@ -154,43 +156,43 @@ def test_only_what_was_interrupted_is_lost(end, cancelled, state):
 
 
 @pytest.fixture
-def desk(tmp_path) -> JobQueue:
+def job_queue(tmp_path) -> JobQueue:
     return JobQueue(tmp_path, Person("ann"))
 
 
-def worker_of(desk: JobQueue, world: World) -> Worker:
-    return Worker(desk.home, Fake(world), say=lambda _: None)
+def worker_of(job_queue: JobQueue, world: World) -> Worker:
+    return Worker(job_queue.home, Fake(world), say=lambda _: None)
 
 
-def submit(desk: JobQueue, *devices: str, **given) -> int:
+def submit(job_queue: JobQueue, *devices: str, **given) -> int:
     request = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=devices))
-    return desk.submit(JobRequest(request=request, label="x", **given)).job_id
+    return job_queue.submit(JobRequest(request=request, label="x", **given)).job_id
 
 
-def test_a_lost_job_is_tried_as_often_as_the_home_says_and_no_more(desk):
+def test_a_lost_job_is_tried_as_often_as_the_home_says_and_no_more(job_queue):
     world = World()
-    (desk.home / "xlabench.toml").write_text("[jobs]\nattempts = 2\n")
-    submit(desk, "cpu")
-    worker = worker_of(desk, world)
+    (job_queue.home / "xlabench.toml").write_text("[jobs]\nattempts = 2\n")
+    submit(job_queue, "cpu")
+    worker = worker_of(job_queue, world)
     for attempt in (1, 2):
         worker.step()
         assert list(world.running) == [(1, attempt)]
         world.end((1, attempt), None)
     worker.step()
-    job = desk.job(1)
+    job = job_queue.job(1)
     assert (job.state, job.attempts, job.tries_left) == ("lost", 2, 0)
-    assert desk.retry(1).tries_left == 2
+    assert job_queue.retry(1).tries_left == 2
 
 
-def test_nobody_is_overtaken_for_ever_on_a_device(desk):
+def test_nobody_is_overtaken_for_ever_on_a_device(job_queue):
     """A job that needs both devices gets them, though jobs behind it need one only."""
     world = World()
-    worker = worker_of(desk, world)
+    worker = worker_of(job_queue, world)
     for devices in (("cpu",), ("cpu", "cuda"), ("cuda",), ("cpu",)):
-        submit(desk, *devices)
+        submit(job_queue, *devices)
     worker.step()
     assert set(world.running) == {(1, 1)}
-    assert desk.job(2).message == "waits"
+    assert job_queue.job(2).message == "waits"
     world.end((1, 1), End(code=0))
     worker.step()
     assert set(world.running) == {(2, 1)}
@@ -199,28 +201,28 @@ def test_nobody_is_overtaken_for_ever_on_a_device(desk):
     assert set(world.running) == {(3, 1), (4, 1)}
 
 
-def test_higher_priority_goes_first(desk):
+def test_higher_priority_goes_first(job_queue):
     world = World()
-    submit(desk, "cpu")
-    submit(desk, "cpu", priority=1)
-    worker_of(desk, world).step()
+    submit(job_queue, "cpu")
+    submit(job_queue, "cpu", priority=1)
+    worker_of(job_queue, world).step()
     assert set(world.running) == {(2, 1)}
 
 
-def test_what_does_not_end_when_asked_is_killed(desk):
+def test_what_does_not_end_when_asked_is_killed(job_queue):
     now = [0.0]
     world = World()
-    desk = JobQueue(desk.home, desk.person, clock=lambda: now[0])
-    worker = Worker(desk.home, Fake(world), clock=lambda: now[0], say=lambda _: None)
-    submit(desk, "cpu")
+    job_queue = JobQueue(job_queue.home, job_queue.person, clock=lambda: now[0])
+    worker = Worker(job_queue.home, Fake(world), clock=lambda: now[0], say=lambda _: None)
+    submit(job_queue, "cpu")
     worker.step()
-    desk.cancel(1)
+    job_queue.cancel(1)
     worker.step()
     assert world.asked == {(1, 1)}
-    assert desk.job(1).state == "running"
+    assert job_queue.job(1).state == "running"
     now[0] += 26
     worker.step()
-    assert desk.job(1).state == "cancelled"
+    assert job_queue.job(1).state == "cancelled"
     assert world.running == {}
 
 
@@ -236,52 +238,52 @@ FORGED = {
 @pytest.mark.parametrize(
     ("column", "value"), [(column, value) for column, values in FORGED.items() for value in values]
 )
-def test_a_forged_row_is_refused_with_its_reason_and_nothing_is_started(desk, column, value):
+def test_a_forged_row_is_refused_with_its_reason_and_nothing_is_started(job_queue, column, value):
     world = World()
-    submit(desk, "cpu")
-    with opened(desk.state) as con:
+    submit(job_queue, "cpu")
+    with opened(job_queue.state) as con:
         con.execute(f"UPDATE jobs SET {column} = ?", (value,))
-    worker_of(desk, world).step()
-    job = desk.job(1)
+    worker_of(job_queue, world).step()
+    job = job_queue.job(1)
     assert world.begun == []
     assert (job.state, job.message[:9]) == ("failed", "refused: ")
-    assert [(each.action, each.who) for each in desk.actions(1)][-1] == ("refused start", "worker")
+    assert [(each.action, each.who) for each in job_queue.actions(1)][-1] == ("refused start", "worker")
 
 
-def test_a_broken_settings_file_starts_nothing_and_loses_nothing(desk):
+def test_a_broken_settings_file_starts_nothing_and_loses_nothing(job_queue):
     """What runs is followed; what waits, waits until the file is whole again."""
     world = World()
     said: list[str] = []
-    worker = Worker(desk.home, Fake(world), say=said.append)
-    submit(desk, "cpu")
+    worker = Worker(job_queue.home, Fake(world), say=said.append)
+    submit(job_queue, "cpu")
     worker.step()
-    submit(desk, "cuda")
-    (desk.home / "xlabench.toml").write_text("[jobs\n")
+    submit(job_queue, "cuda")
+    (job_queue.home / "xlabench.toml").write_text("[jobs\n")
     world.end((1, 1), End(code=0))
     for _ in range(2):
         worker.step()
-    assert [job.state for job in desk.listed()] == ["queued", "done"]
+    assert [job.state for job in job_queue.listed()] == ["queued", "done"]
     assert len([text for text in said if text.startswith("No job is started: ")]) == 1
-    (desk.home / "xlabench.toml").unlink()
+    (job_queue.home / "xlabench.toml").unlink()
     worker.step()
-    assert desk.job(2).state == "running"
+    assert job_queue.job(2).state == "running"
 
 
-def test_a_row_with_bytes_that_are_no_text_hides_no_other(desk):
+def test_a_row_with_bytes_that_are_no_text_hides_no_other(job_queue):
     world = World()
     for _ in range(2):
-        submit(desk, "cpu")
-    with opened(desk.state) as con:
+        submit(job_queue, "cpu")
+    with opened(job_queue.state) as con:
         con.execute("UPDATE jobs SET who = CAST(x'ff00fe' AS TEXT), request = CAST(x'ff' AS TEXT) WHERE job_id = 1")
-    worker_of(desk, world).step()
-    assert [job.state for job in desk.listed()] == ["running", "failed"]
+    worker_of(job_queue, world).step()
+    assert [job.state for job in job_queue.listed()] == ["running", "failed"]
 
 
 @pytest.mark.parametrize("state", ALIVE)
-def test_a_row_that_says_it_runs_and_does_not_is_lost(desk, state):
+def test_a_row_that_says_it_runs_and_does_not_is_lost(job_queue, state):
     """A forged row, or one of a host that is gone: the worker looks, and finds nothing."""
-    submit(desk, "cpu")
-    with opened(desk.state) as con:
+    submit(job_queue, "cpu")
+    with opened(job_queue.state) as con:
         jobs.change(con, 1, ("queued",), state=state, attempts=7, tries_left=0, executor="fake", host="elsewhere")
-    worker_of(desk, World()).step()
-    assert desk.job(1).state == "lost"
+    worker_of(job_queue, World()).step()
+    assert job_queue.job(1).state == "lost"

@@ -26,10 +26,10 @@ class Home:
         self.now = NOON
         self.store: list[Notice] = []
         self.said: list[str] = []
-        self.desk = JobQueue(path, Person("ann"), clock=lambda: self.now)
+        self.job_queue = JobQueue(path, Person("ann"), clock=lambda: self.now)
 
     def schedule(self, name="nightly"):
-        return recurring.add(self.desk, "0 2 * * *", JobRequest(request=REQUEST, label=name), 12 * HOUR)
+        return recurring.add(self.job_queue, "0 2 * * *", JobRequest(request=REQUEST, label=name), 12 * HOUR)
 
     def settings(self, text: str) -> None:
         (self.path / "xlabench.toml").write_text(text)

@@ -24,9 +24,9 @@ LOOK = [sys.executable, "-m", "xlabench", "notices", "look", "--home"]
 @pytest.fixture
 def missing(home, hooks):
     """A home, by the real clock, whose recurring run is missing since half an hour; it tells a webhook."""
-    desk = JobQueue(home.path, Person("ann"))
-    due = desk.clock() - HOUR / 2
-    earlier = JobQueue(home.path, Person("ann"), clock=lambda: desk.clock() - 30 * HOUR)
+    job_queue = JobQueue(home.path, Person("ann"))
+    due = job_queue.clock() - HOUR / 2
+    earlier = JobQueue(home.path, Person("ann"), clock=lambda: job_queue.clock() - 30 * HOUR)
     recurring.add(
         earlier,
         f"{int(due // 60) % 60} {int(due // HOUR) % 24} * * *",
@@ -88,7 +88,7 @@ def test_what_one_has_claimed_another_leaves(home, hooks):
     home.store = [event(1)]
     home.settings(f'[notices.webhook]\nurl = "{hooks.url}"\n')
     home.look()
-    with opened(home.desk.state) as con:
+    with opened(home.job_queue.state) as con:
         con.execute("UPDATE notice_deliveries SET state = 'pending'")
         assert notices.claim(con, "webhook", [1]) == [1]
         assert notices.claim(con, "webhook", [1]) == []

@@ -34,7 +34,7 @@ def test_a_late_run_that_then_measures_nothing_and_one_that_is_complete(home, mo
     assert home.look() == ["notice 2: Recurring run nightly is missing"]
     from runner.jobs import standing
 
-    with opened(home.desk.state) as con:
+    with opened(home.job_queue.state) as con:
         jobs.change(con, 1, ("failed",), state="done", folder=str(home.path / "runs" / "night"), run_id="r")
     (home.path / "runs" / "night").mkdir(parents=True)
     monkeypatch.setattr(standing, "_progress", lambda *_: (4, (), ("torch 2.9.1",)))

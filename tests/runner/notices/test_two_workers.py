@@ -40,7 +40,7 @@ def until(done, what: str) -> None:
 
 def happen(home, numbers: range, channels: tuple[str, ...] = ("webhook",)) -> None:
     """Have events that are to be sent."""
-    with opened(home.desk.state) as con:
+    with opened(home.job_queue.state) as con:
         for number in numbers:
             assert notices.add(con, event(number), channels, 0.0)
 
@@ -65,7 +65,7 @@ def told(home, hooks, monkeypatch, tmp_path):
 @pytest.mark.slow
 def test_two_processes_that_look_all_the_time_send_each_event_once(told, hooks, tmp_path):
     """Alone and in floods: events come while both look, and both send."""
-    told.desk.submit(JobRequest(request=REQUEST, label="x"))
+    told.job_queue.submit(JobRequest(request=REQUEST, label="x"))
     logs = [tmp_path / f"{number}.log" for number in range(2)]
     lookers = [started(log, "-c", LOOKS, str(told.path)) for log in logs]
     try:
@@ -89,9 +89,9 @@ def test_a_local_worker_and_a_rays_send_an_event_once(told, hooks, tmp_path):
     pytest.importorskip("ray", reason=NEEDS_RAY)
     pytest.importorskip("fsspec", reason=NEEDS_RAY)
     hooks.pause_s = 2 * TICK_S  # so that one is still at it when the other looks
-    job = told.desk.submit(JobRequest(request=REQUEST, label="x"))
-    told.desk.cancel(job.job_id)
-    with opened(told.desk.state) as con:
+    job = told.job_queue.submit(JobRequest(request=REQUEST, label="x"))
+    told.job_queue.cancel(job.job_id)
+    with opened(told.job_queue.state) as con:
         jobs.change(con, job.job_id, ("cancelled",), finished_at=None)
     ray = ("--executor=ray", "--address=http://127.0.0.1:1", f"--shared={tmp_path / 'shared'}")
     logs = [tmp_path / "local.log", tmp_path / "ray.log"]
@@ -99,7 +99,7 @@ def test_a_local_worker_and_a_rays_send_an_event_once(told, hooks, tmp_path):
     workers = [started(log, "-m", "xlabench", "worker", f"--home={told.path}", *words) for log, words in each_words]
     try:
         until(lambda: all("waiting for jobs" in log.read_text() for log in logs), "two workers")
-        with opened(told.desk.state) as con:
+        with opened(told.job_queue.state) as con:
             assert notices.add(con, event(1), ["webhook"], 0.0)
             jobs.change(con, job.job_id, ("cancelled",), finished_at=told.now)  # which makes both look
         both_have_looked([psutil.Process(each.pid) for each in workers])

@@ -86,9 +86,9 @@ def test_what_a_worker_has_reserved_itself_is_no_measurement(watched):
 
 
 def test_a_job_that_is_over_is_looked_at_though_the_next_one_measures(watched, run):
-    job = watched.home.desk.submit(JobRequest(request=REQUEST, label="x"))
+    job = watched.home.job_queue.submit(JobRequest(request=REQUEST, label="x"))
     assert watched.looks() == 0
-    with opened(watched.home.desk.state) as con:
+    with opened(watched.home.job_queue.state) as con:
         jobs.change(con, job.job_id, ("queued",), state="done", finished_at=watched.home.now)
     assert watched.looks() == 1
 
@@ -104,7 +104,7 @@ def test_a_time_at_which_a_run_is_missing_or_late_is_looked_at(watched):
 
 
 def test_a_notice_that_is_to_be_sent_again_is_when_its_time_has_come(watched):
-    with opened(watched.home.desk.state) as con:
+    with opened(watched.home.job_queue.state) as con:
         notices.add(con, event(1), ["mail"], watched.home.now + 600)
     assert watched.looks() == 0
     assert watched.looks(600) == 1

@@ -107,7 +107,7 @@ def test_a_server_that_is_away_is_tried_with_growing_waits_and_given_up_in_the_e
         times.append(home.now)
         home.now += 1
         assert home.look() == [], "not before its time"
-        with opened(home.desk.state) as con:
+        with opened(home.job_queue.state) as con:
             home.now = notices.next_at(con)
     waits = [later - earlier for earlier, later in itertools.pairwise(times)]
     assert waits == [60, 120, 240, 480, 960, 1920]

@@ -30,14 +30,14 @@ class Lab:
 
     def __init__(self, home: Path, cluster: RealCluster) -> None:
         home.mkdir()
-        self.desk = JobQueue(home, Person("ann"))
+        self.job_queue = JobQueue(home, Person("ann"))
         self.said: list[str] = []
         self.executor = Ray(
             home=home,
             cluster=RayCluster(cluster.address),
             shared=SharedFolder.of(str(home.parent / "shared")),
             python=sys.executable,
-            arrived=Arrivals(home / "store", self.desk.state, self.said.append).tell,
+            arrived=Arrivals(home / "store", self.job_queue.state, self.said.append).tell,
             say=self.said.append,
         )
         self.worker = Worker(home, self.executor, say=self.said.append)
@@ -46,12 +46,12 @@ class Lab:
         deadline = time.monotonic() + patience_s
         while not done():
             self.worker.step()
-            assert time.monotonic() < deadline, (what, self.said, self.desk.listed())
+            assert time.monotonic() < deadline, (what, self.said, self.job_queue.listed())
             time.sleep(0.3)
 
     def node_of(self, job_id: int) -> str:
         """Return the node that a job's newest attempt was given to."""
-        attempt = self.desk.job(job_id).attempts
+        attempt = self.job_queue.job(job_id).attempts
         found = [
             job.node_id for name, job in self.executor.cluster.jobs().items() if name.endswith(f"-{job_id}-{attempt}")
         ]
@@ -59,12 +59,12 @@ class Lab:
 
     def records(self, job_id: int) -> list[dict]:
         """Return the records of a job's run that have come into the home."""
-        folder = self.desk.job(job_id).folder
+        folder = self.job_queue.job(job_id).folder
         path = Path(folder or "/nowhere") / "results.jsonl"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
 
     def stored(self) -> list[tuple[str, str, str]]:
-        snapshot = current_snapshot(self.desk.home / "store")
+        snapshot = current_snapshot(self.job_queue.home / "store")
         if snapshot is None:
             return []
         with connect(snapshot) as con:

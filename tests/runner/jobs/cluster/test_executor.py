@@ -77,7 +77,7 @@ class Lab:
     def __init__(self, folder: Path, shared: str) -> None:
         home = folder / "home"
         home.mkdir()
-        self.desk = JobQueue(home, Person("ann"))
+        self.job_queue = JobQueue(home, Person("ann"))
         self.cluster = FakeCluster([node("a", {"cpu": "X"}), node("b", {"cpu": "Y"})])
         self.shared, self.said, self.told = SharedFolder.of(shared), [], []
         executor = Ray(home, self.cluster, self.shared, arrived=self.arrived, say=self.said.append)
@@ -88,11 +88,11 @@ class Lab:
 
     def submit(self, **given: object) -> None:
         request = RunRequest(selection=Selection(suite_name=("dummy",), accelerator=("cpu",)), **given)
-        self.desk.submit(JobRequest(request=request, label="x; rm -rf /"))
+        self.job_queue.submit(JobRequest(request=request, label="x; rm -rf /"))
 
     def step(self) -> Job:
         self.worker.step()
-        return self.desk.job(1)
+        return self.job_queue.job(1)
 
     def place(self, attempt: int = 1) -> SharedFolder:
         [origin] = {name.split("/")[1] for name in self.shared.files() if name.startswith("attempts/")}
@@ -121,21 +121,21 @@ def test_an_attempt_is_given_measured_and_done(lab):
     [command] = lab.cluster.commands
     assert command.startswith("exec python3 -m runner.jobs.cluster.lead ")
     assert "rm" not in command
-    assert (lab.step().state, lab.desk.job(1).message) == ("starting", "waits for Ray to start it on a")
+    assert (lab.step().state, lab.job_queue.job(1).message) == ("starting", "waits for Ray to start it on a")
     lab.run()
-    assert (lab.step().state, lab.desk.job(1).host, lab.desk.job(1).message) == ("running", "a", "")
+    assert (lab.step().state, lab.job_queue.job(1).host, lab.job_queue.job(1).message) == ("running", "a", "")
     lab.place().write("log", b"half of it\n")
     lab.place().write("measures.json", msgspec.json.encode(Measured(run_id="r", name="run-r")))
     lab.shared.write(f"runs/{order.origin}/run-r/results.jsonl", b"{}\n")
     job = lab.step()
-    assert (job.run_id, job.folder) == ("r", str(lab.desk.home / "runs" / "run-r"))
+    assert (job.run_id, job.folder) == ("r", str(lab.job_queue.home / "runs" / "run-r"))
     assert lab.told == [("run-r", False)]
-    assert folder.of(lab.desk.home, 1, 1).log_tail() == "half of it\n"
+    assert folder.of(lab.job_queue.home, 1, 1).log_tail() == "half of it\n"
     lab.place().write("end.json", msgspec.json.encode(End(code=0)))
     lab.cluster.turn(lab.name(), "SUCCEEDED")
     assert lab.step().state == "done"
     assert lab.told == [("run-r", False), ("run-r", True)]
-    assert (lab.desk.home / "runs" / "run-r" / "results.jsonl").read_text() == "{}\n"
+    assert (lab.job_queue.home / "runs" / "run-r" / "results.jsonl").read_text() == "{}\n"
 
 
 def test_a_dead_nodes_job_is_lost_and_given_to_another_node(lab):
@@ -147,7 +147,7 @@ def test_a_dead_nodes_job_is_lost_and_given_to_another_node(lab):
     job = lab.step()
     assert (job.state, job.attempts) == ("starting", 2)
     assert lab.cluster.given[lab.name(2)].node_id == "id-b"
-    assert [each.detail for each in lab.desk.actions(1) if each.action == "lost"] == ["its node is gone"]
+    assert [each.detail for each in lab.job_queue.actions(1) if each.action == "lost"] == ["its node is gone"]
 
 
 def test_an_attempt_that_ended_without_a_word_is_lost_with_what_ray_says(lab):
@@ -159,7 +159,7 @@ def test_an_attempt_that_ended_without_a_word_is_lost_with_what_ray_says(lab):
         lab.cluster.given[lab.name(attempt)] = replace(
             lab.cluster.given[lab.name(attempt)], state="FAILED", message=message
         )
-    assert (lab.step().state, lab.desk.job(1).message) == (
+    assert (lab.step().state, lab.job_queue.job(1).message) == (
         "lost",
         "Ray says FAILED: python3: No module named runner",
     )
@@ -177,7 +177,7 @@ def test_a_cluster_that_does_not_answer_loses_nothing_and_is_named_once(lab):
     assert lab.said.count("the cluster at x cannot be used: refused") == 1
     lab.submit()
     lab.step()
-    assert lab.desk.job(3).message == "waits: the cluster at x cannot be used: refused"
+    assert lab.job_queue.job(3).message == "waits: the cluster at x cannot be used: refused"
     lab.cluster.broken = ""
     assert lab.step().state == "running"
 
@@ -202,25 +202,25 @@ def test_a_job_waits_for_the_model_that_it_names(lab):
     lab.submit(accelerator_model="Z")
     lab.submit(accelerator_model="Y")
     assert lab.step().message == "waits for a node with Z: the 2 there are have cpu (X), cpu (Y)"
-    assert lab.desk.job(2).state == "starting"
+    assert lab.job_queue.job(2).state == "starting"
     lab.cluster.alive.append(node("c", {"cpu": "Z"}))
     assert lab.step().state == "starting"
 
 
 def test_what_needs_the_store_is_left_to_this_machine(lab):
-    lab.desk.submit(JobRequest(request=ConfirmRequest(old="a", new="b"), label="confirm"))
+    lab.job_queue.submit(JobRequest(request=ConfirmRequest(old="a", new="b"), label="confirm"))
     assert lab.step().message.startswith("waits for a worker on the home's own machine, ")
-    assert "start `xlabench worker`" in lab.desk.job(1).message
+    assert "start `xlabench worker`" in lab.job_queue.job(1).message
 
 
 def test_beside_a_worker_of_this_machine_that_one_says_what_a_confirmation_waits_for(lab, tmp_path, monkeypatch):
     """Else both would write their sentence in turns, and whoever follows the job would read it again and again."""
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
-    lab.desk.submit(JobRequest(request=ConfirmRequest(old="a", new="b"), label="confirm"))
-    with owners.only_one(lab.desk.home, "ray"):
-        assert owners.lacks_confirmer(lab.desk.home)
-        with owners.only_one(lab.desk.home):
-            assert not owners.lacks_confirmer(lab.desk.home)
+    lab.job_queue.submit(JobRequest(request=ConfirmRequest(old="a", new="b"), label="confirm"))
+    with owners.only_one(lab.job_queue.home, "ray"):
+        assert owners.lacks_confirmer(lab.job_queue.home)
+        with owners.only_one(lab.job_queue.home):
+            assert not owners.lacks_confirmer(lab.job_queue.home)
             assert lab.step().message == ""
 
 
@@ -230,15 +230,18 @@ def test_while_a_node_waits_for_its_device_the_jobs_time_has_not_begun(lab):
     lab.run()
     lab.place().write("waits", b"waits: cpu is in use by benchmark process 7")
     lab.worker.clock = lambda: 2e9
-    assert (lab.step().state, lab.desk.job(1).message) == ("starting", "waits: cpu is in use by benchmark process 7")
+    assert (lab.step().state, lab.job_queue.job(1).message) == (
+        "starting",
+        "waits: cpu is in use by benchmark process 7",
+    )
     lab.place().write("waits", b"")
-    assert (lab.step().state, lab.desk.job(1).started_at) == ("running", 2e9)
+    assert (lab.step().state, lab.job_queue.job(1).started_at) == ("running", 2e9)
 
 
 def test_cancel_asks_at_the_place_and_a_waiting_one_is_taken_back(lab):
     lab.submit()
     lab.step()
-    lab.desk.cancel(1)
+    lab.job_queue.cancel(1)
     lab.step()
     assert lab.place().exists("stop")
     assert lab.step().state == "cancelled"
@@ -250,7 +253,7 @@ def test_a_run_name_that_leaves_the_homes_runs_is_no_run(lab, name):
     lab.step()
     lab.run()
     lab.place().write("measures.json", json.dumps({"run_id": "r", "name": name}).encode())
-    assert (lab.step().state, lab.desk.job(1).folder) == ("running", None)
+    assert (lab.step().state, lab.job_queue.job(1).folder) == ("running", None)
 
 
 def test_another_worker_takes_up_what_one_left(lab):
@@ -259,6 +262,6 @@ def test_another_worker_takes_up_what_one_left(lab):
     lab.run()
     old = lab.worker.executor
     lab.worker = Worker(
-        lab.desk.home, Ray(lab.desk.home, lab.cluster, old.shared, arrived=lab.arrived), say=lab.said.append
+        lab.job_queue.home, Ray(lab.job_queue.home, lab.cluster, old.shared, arrived=lab.arrived), say=lab.said.append
     )
-    assert (lab.step().state, lab.desk.job(1).attempts) == ("running", 1)
+    assert (lab.step().state, lab.job_queue.job(1).attempts) == ("running", 1)

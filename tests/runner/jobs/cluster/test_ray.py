@@ -37,17 +37,17 @@ def cluster(tmp_path, monkeypatch):
 def test_a_dead_nodes_job_is_lost_and_done_by_the_other_node(cluster, tmp_path):
     lab = Lab(tmp_path / "home", cluster)
     for _ in range(2):
-        lab.desk.submit(JobRequest(request=REQUEST, label="both"))
-    lab.until(lambda: {job.state for job in lab.desk.listed()} == {"running"}, "both run")
+        lab.job_queue.submit(JobRequest(request=REQUEST, label="both"))
+    lab.until(lambda: {job.state for job in lab.job_queue.listed()} == {"running"}, "both run")
     assert sorted(map(lab.node_of, (1, 2))) == sorted(cluster.nodes)
     [victim] = [job_id for job_id in (1, 2) if lab.node_of(job_id) == cluster.nodes[1]]
     lab.until(lambda: lab.records(victim), "a record comes back while its job runs")
     cluster.kill(1)
-    lab.until(lambda: lab.desk.job(victim).attempts == 2, "lost and given to the other node")
-    lab.until(lambda: {job.state for job in lab.desk.listed()} == {"done"}, "both done")
+    lab.until(lambda: lab.job_queue.job(victim).attempts == 2, "lost and given to the other node")
+    lab.until(lambda: {job.state for job in lab.job_queue.listed()} == {"done"}, "both done")
     assert lab.node_of(victim) == cluster.nodes[0]
-    assert [job.attempts for job in sorted(lab.desk.listed(), key=lambda job: job.job_id != victim)] == [2, 1]
-    for job in lab.desk.listed():
+    assert [job.attempts for job in sorted(lab.job_queue.listed(), key=lambda job: job.job_id != victim)] == [2, 1]
+    for job in lab.job_queue.listed():
         records = lab.records(job.job_id)
         assert sorted((each["model"]["model_name"], each["status"]) for each in records) == [
             ("fine", "ok"),

@@ -92,32 +92,32 @@ def test_twenty_jobs_over_two_devices_end_once_each_though_a_node_dies(tmp_path,
 def carry_out(lab: Lab, cluster: RealCluster) -> int:
     """Submit the jobs, kill the second node while it measures, and wait for all; return the job that was there."""
     for _ in range(JOBS_N):
-        lab.desk.submit(JobRequest(request=REQUEST, label="many"))
+        lab.job_queue.submit(JobRequest(request=REQUEST, label="many"))
     lab.until(lambda: count(lab, "done") >= BEFORE_KILL_N, "some are done", PATIENCE_S)
     lab.until(lambda: there(lab, cluster), "the second node measures")
     [victim] = there(lab, cluster)
     cluster.kill(1)
-    lab.until(lambda: lab.desk.job(victim).attempts == 2, "lost and given to the other node", PATIENCE_S)
+    lab.until(lambda: lab.job_queue.job(victim).attempts == 2, "lost and given to the other node", PATIENCE_S)
     lab.until(lambda: count(lab, "done") == JOBS_N, "all done", PATIENCE_S)
     return victim
 
 
 def count(lab: Lab, state: str) -> int:
-    return [job.state for job in lab.desk.listed()].count(state)
+    return [job.state for job in lab.job_queue.listed()].count(state)
 
 
 def there(lab: Lab, cluster: RealCluster) -> list[int]:
     """Return the job that the second node measures, without a record so far."""
-    running = [job.job_id for job in lab.desk.listed() if job.state == "running" and not lab.records(job.job_id)]
+    running = [job.job_id for job in lab.job_queue.listed() if job.state == "running" and not lab.records(job.job_id)]
     return [job_id for job_id in running if lab.node_of(job_id) == cluster.nodes[1]]
 
 
 def assert_done_once(lab: Lab, cluster: RealCluster, victim: int) -> None:
     """Each job ended once, as done, and its record is in the store once; beside them at most the dead attempt's."""
-    listed = lab.desk.listed()
+    listed = lab.job_queue.listed()
     assert {job.job_id: job.attempts for job in listed} == {n: 1 + (n == victim) for n in range(1, JOBS_N + 1)}
     for job in listed:
-        ends = [each.action for each in lab.desk.actions(job.job_id) if each.action not in ("submit", "started")]
+        ends = [each.action for each in lab.job_queue.actions(job.job_id) if each.action not in ("submit", "started")]
         assert sorted(ends) == (["done", "lost", "queued again"] if job.job_id == victim else ["done"])
     stored = Counter(lab.stored())
     assert set(stored.values()) == {1}
