@@ -39,7 +39,7 @@ SHOWN = {
     "/trends": {"run": "nightly-12"},
     "/fallback-ops": {"run": "fallbacks"},
     "/operators": {"run": "operators"},
-    "/compare": {"a": "nightly-05", "b": "nightly-06"},
+    "/compare": {"a": "nightly-04", "b": "nightly-05"},
     "/model": {"run": "own-model"},
 }
 """Path of a page → parameters, and the run of the demo that has most to show there."""

@@ -149,6 +149,8 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where to write (default: a temporary folder, removed)")
     parser.add_argument("--publication", action="store_true", help="only what one record more costs, at both sizes")
     parsed = parser.parse_args()
+    if parsed.folder:
+        Path(parsed.folder).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=parsed.folder) as made:
         folder = Path(made)
         publication_of(folder, parsed.records // 10)
