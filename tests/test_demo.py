@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from runner.home import settings_file
 from store import query
 from store.state.reviews import listed
 from tests.browser.harness import free_port
@@ -37,6 +38,7 @@ def test_the_demo_is_served_within_a_minute_and_holds_every_run(tmp_path: Path) 
         ids = {row[0] for row in query.connect(store).execute("SELECT DISTINCT run_id FROM runs").fetchall()}
         assert ids <= {_run_id(name) for name in RUNS}
         assert len(listed(tmp_path / "demo" / "state.sqlite")) > 0
+        assert settings_file.read(tmp_path / "demo").dashboard.label == "nightly"
     finally:
         process.terminate()
         process.communicate(timeout=60)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from review_data import Words, copy_run
 
+from runner.home import settings_file
 from store import query
 from store.compare.sides import resolve
 from store.review.collect import review
@@ -255,7 +256,8 @@ def show(home: Path, port: str) -> int:
     if not (home / "runs").is_dir():
         home.mkdir(parents=True, exist_ok=True)
         shutil.copytree(DEMO / "runs", home / "runs")
-        shutil.copy(DEMO / FILE_NAME, home / FILE_NAME)
+        for name in (FILE_NAME, settings_file.NAME):
+            shutil.copy(DEMO / name, home / name)
     xlabench = [sys.executable, "-m", "xlabench"]
     code = subprocess.run([*xlabench, "ingest", "--home", str(home)], check=False).returncode
     if code:

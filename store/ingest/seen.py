@@ -26,15 +26,18 @@ class Seen:
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self._con = con
         self._sorted: list[Hashes] = []
+        self._first: Hashes = np.zeros(0, np.uint64)
         self._batches_n = 0
 
     def add(self, hashes: Hashes) -> bool:
         """Take in a batch; say whether each of its records is new and stands in it once."""
         self._batches_n += 1
         if self._batches_n == 1 and len(hashes) <= _SMALL:
+            self._first = hashes
             return False
         if not self._sorted:
-            self._sorted = [self._held()]
+            # The first batch may not stand in the index yet.
+            self._sorted = [np.sort(np.concatenate((self._held(), self._first)))]
         batch = np.sort(hashes)
         new = not (batch[1:] == batch[:-1]).any() and not any(_meet(batch, each) for each in self._sorted)
         self._sorted.append(batch)
@@ -45,7 +48,7 @@ class Seen:
 
     def _held(self) -> Hashes:
         found = self._con.execute("SELECT hash(record_id) AS id_hash FROM records").fetchnumpy()["id_hash"]
-        return np.sort(np.asarray(found, np.uint64))
+        return np.asarray(found, np.uint64)
 
 
 def _meet(batch: Hashes, held: Hashes) -> bool:

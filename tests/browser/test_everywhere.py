@@ -63,7 +63,7 @@ def test_a_line_of_the_attention_list_opens_its_page_with_both_runs_in_the_url(p
     page.reload()
     settled(page, "Compare")
     first = page.get_by_role("combobox", name="A: before")
-    expect(first).to_have_value("nightly · 2025-10-09 08:53 UTC · 11111111")
+    expect(first).to_have_value("nightly · 2025-10-09 08:53 UTC · torch 2.9.1 · 46 of 48 so far · 11111111")
 
 
 def test_the_link_to_copy_opens_the_same_view(page, browser, demo_url):

@@ -26,7 +26,7 @@ OURS = {
         "FILTER_WORDS.get(name, 'Only')",
         "_origin(view, results, baseline=baseline)",
         "answers",
-        "doubts.of_view(data.rows(view.snapshot, 'doubts', selection)).line",
+        "(found._replace(models=()) if of_one_model else found).line",
         "title",
     ],
     "dashboard/launching.py": ["going_on.state", "help", "label"],
