@@ -33,6 +33,7 @@ def test_ctrl_k_finds_a_model_and_a_saved_view_and_the_browser_knows_who_saved_i
         page.keyboard.press("Enter")
         expect(page.get_by_text("Monday (speedup, Ann Lee)")).to_be_visible()
         page.keyboard.press("Escape")
+        expect(page.get_by_role("textbox", name="Save this view as")).to_be_hidden()
         _find(page, "vgg16")
         settled(page, PATHS["/model"])
         in_address(page, {"model": ["vgg16"]}, others=True)
