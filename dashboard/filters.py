@@ -48,9 +48,9 @@ class Choices:
     devices: tuple[str, ...]
     """Accelerators, then models of them."""
     newest: str
-    """The newest run of the chosen label that is no mere rerun of a few cells."""
+    """The newest run of the chosen label that does more than measure a few cells again."""
     reruns_n: int
-    """Newer runs of the label, which are."""
+    """Number of newer runs of the label that only measure a few cells again."""
 
     @property
     def baselines(self) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ def _pinned() -> str | None:
 
 
 def _offer_pin(chosen: str) -> None:
-    """Offer to begin with this label from now on; the click is the browser's own affair."""
+    """Draw the button that pins this label; `page.js` keeps it, the server hears of it with the next session."""
     value = "" if chosen == ALL else quote(chosen, safe="")
     words = "Begin with all labels in this browser" if chosen == ALL else "Pin this label in this browser"
     st.html(f'<button class="xl-pin" type="button" data-label="{escape(value)}">{words}</button>')
