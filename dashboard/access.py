@@ -86,7 +86,7 @@ def ask_name(key: str) -> None:
         key=key,
         max_chars=LONGEST_NAME,
         placeholder="your name, asked once",
-        help="There is no login, so the name stands in the history as unverified.",
+        help="There is no login, so the name is stored as unverified.",
         on_change=lambda: login.remember(st.session_state[key]),
         width=220,
     )

@@ -30,8 +30,8 @@ TO_DO = {
 """Doubt → what to do, in the order of how much it matters."""
 
 
-COLUMN = Column("Doubt", help="What speaks against the result; the page's first line says what to do about it.")
-"""Of tables whose rows are results, filled by `marked`."""
+COLUMN = Column("Doubt", help="Doubts about the result. The first line of the page says what to do about them.")
+"""Column of tables whose rows are results, filled by `marked`."""
 _FACTS = ["status", "ran", "verification_code"]
 _NAMED = 3
 """Wrong answers that the line names."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dashboard.view import View
 
 _HELP = (
-    "Markdown: what happens, how often and since which run, versions, all models with the same trouble. With a script "
+    "Markdown: what happens, how often and since which run, versions, all models with the same fault. With a script "
     "that shows it where `xlabench repro` has made one."
 )
 

@@ -84,7 +84,7 @@ def sidebar(choices: Choices) -> Selection:
             bind="query-params",
             persist_state="session",
             help="Keeps the models of which no result of this run, under any backend, called a fallback op or broke "
-            "its graph. A result that failed tells of neither.",
+            "its graph. A failed result counts as neither.",
         )
         st.button("Clear filters", on_click=clear, icon=":material/filter_alt_off:", type="tertiary", key="clear")
     return _selection(run, choices)

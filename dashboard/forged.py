@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _CLICK = "trigger_value"
 _OFF = "The button was off, and a click on it came all the same."
 _MOST_KEPT = 3
-"""Of one message: a forged one may hold thousands."""
+"""Most clicks that are kept of one message: a forged one may contain thousands."""
 
 
 def keep() -> None:

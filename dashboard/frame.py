@@ -103,7 +103,7 @@ def _share(view: View) -> None:
     ) as part:
         if not part.open:
             return
-        st.caption("It opens this view, of this run, also when newer ones have come.")
+        st.caption("It opens this view of this run, even when there are newer runs.")
         st.code(links.here(view), language=None, wrap_lines=True)
         st.caption("Its sentences and charts as slides, in one HTML file:")
         st.html('<button class="xl-deck" type="button">Save the deck</button>')

@@ -20,7 +20,7 @@ VERIFICATION: dict[str, Meaning] = {
         "Nothing, unless the control below says vacuous: then the check would not have noticed other weights.",
     ),
     "PASS (batch N)": Meaning(
-        "The results agree at a batch of N; at the larger timed batch nobody knows, so this is no PASS.",
+        "The results agree at a batch of N; the larger timed batch was not compared, so this is no PASS.",
         "Read the note that says why: memory or time for the reference, or preset peer's own cap. A machine with more "
         "memory, a longer `--subprocess-timeout` or a smaller `--batch-size` gives a verdict.",
     ),
@@ -42,7 +42,7 @@ VERIFICATION: dict[str, Meaning] = {
         "Read the error and the log; `--minify` makes a small program that still fails.",
     ),
     "VERIFIER_SKIPPED": Meaning(
-        "The answer was not compared: nobody asked for it, a table says why this model is not checked, or nothing in "
+        "The answer was not compared: it was not requested, a table excludes this model with a reason, or nothing in "
         "it could be judged (constants, random numbers, noise).",
         "Run with `--verify`. Where a check is below, its notes say why. The speed is known and the answer is not.",
     ),
@@ -51,7 +51,7 @@ VERIFICATION: dict[str, Meaning] = {
         "Read why the experiment failed, and the log of its verify process.",
     ),
 }
-"""By code, as docs/runner.md has them."""
+"""Code → meaning, in the order of docs/runner.md."""
 UNKNOWN = Meaning("A code of a later version, or of another tool.", "Read the record.")
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from runner.jobs.request import RunRequest
 
 ALONE = (
-    "A new run of this side alone: it shows whether the number comes again, and never confirms a difference between "
-    "two sides. Compare confirms: it measures both in turns."
+    "Measures this side alone, in a new run. This shows whether the number is reproducible. It never confirms a "
+    "difference between two sides: for that, page Compare measures both in turns."
 )
 FAILED = "failed"
 _MOST_LISTED = 2000
@@ -88,7 +88,7 @@ def one(view: View, cell: Cell, label: str, *, key: str, beside: Collection[str]
     file = run_files.of(view.snapshot, cell.run_id)
     entries = () if isinstance(file, str) else rerun.planned(file, [(cell.experiment_id, cell.environment)], beside)
     if isinstance(file, str) or not entries:
-        why_not = file if isinstance(file, str) else "The plan of its run does not hold it."
+        why_not = file if isinstance(file, str) else "The plan of its run does not contain it."
         st.button(label, key=key, icon=":material/replay:", disabled=True, help=escape(why_not))
         return
     launching.button(label, rerun.rerun(file, entries), f"again {file.run.label}"[:LONGEST_NAME], key=key, help=ALONE)
@@ -110,7 +110,7 @@ def _choice(view: View, run: str, cells: Sequence[Cell], key: str) -> None:
     wanted = [(cell.experiment_id, cell.environment) for cell in chosen]
     entries = rerun.planned(file, wanted, (baseline,) if beside else ())
     if not entries:
-        st.caption("Choose results." if not chosen else "The plan of the run holds none of these results.")
+        st.caption("Choose results." if not chosen else "The plan of the run contains none of these results.")
         return
     ask(view, rerun.rerun(file, entries), f"again {file.run.label}", key, ALONE)
 

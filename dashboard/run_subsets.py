@@ -34,7 +34,7 @@ _SHELVES: WeakKeyDictionary[duckdb.DuckDBPyConnection, ByteLimitedCache[RunSubse
 """Connection to a snapshot → its excerpts: they go when it is closed."""
 _LOCK = Lock()
 _MOST_BYTES = 32 * 10**6
-"""Of all excerpts of one snapshot; thirteen runs of 550 results take some 4 MB."""
+"""Size of all cached subsets of one snapshot; thirteen runs of 550 results take about 4 MB."""
 _CELL_BYTES = 16
 
 

@@ -41,7 +41,7 @@ class Selection:
     baseline_accelerator: str | None = None
     """None: the same. A baseline on another accelerator is cross-device: it gives ratios and no verdict."""
     only: tuple[str, ...] = ()
-    """Of `ONLY`: models without fallback ops, without graph breaks."""
+    """Choices of `ONLY`: models without fallback ops, without graph breaks."""
     rule: Rule = "paired"
     """Overview only."""
     suite: tuple[str, ...] = ()

@@ -45,7 +45,7 @@ MEMORY_VARIABLE = "XLABENCH_QUERY_MEMORY"
 beside the snapshot. `serve` sets it where nobody has."""
 
 QUERY_MEMORY = "256MB"
-"""Of `serve`: without a bound DuckDB keeps whatever it has read."""
+"""Memory for the queries of `serve`: without a limit DuckDB keeps whatever it has read."""
 
 KEPT_ROWS_BYTES = 128 * 10**6
 """What is kept of the answers of queries."""

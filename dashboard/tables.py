@@ -62,7 +62,7 @@ _KINDS: dict[str, Kind] = {
 _SCALES: dict[str, float] = {"ms": 1000.0, "MiB": 2.0**-20, "percent": 100.0}
 """What a stored value (seconds, bytes, share) is multiplied by to be shown."""
 _NO_REASON = "no value"
-"""Of a metric whose entry says no more of a missing value: the row's own column of reasons does."""
+"""Text for a missing value of a metric whose entry gives no reason; the row's column of reasons does."""
 _STYLED_ROWS = 2000
 """Most rows whose verdicts are coloured: a style is sent cell by cell."""
 _ROWS_WHOLE = 15

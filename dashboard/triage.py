@@ -53,7 +53,7 @@ def reviewer() -> tuple[str, bool]:
         persist_state="session",
         max_chars=reviews.LONGEST_NAME,
         placeholder="asked once",
-        help="There is no login, so the name stands in the history as unverified.",
+        help="There is no login, so the name is stored as unverified.",
     )
     return login.known()
 

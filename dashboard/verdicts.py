@@ -18,7 +18,7 @@ class Look:
     sign: str
     word: str
     colour: str
-    """For charts and cells; it reads on light and dark."""
+    """Colour in charts and cells, readable on light and dark."""
     markdown: str
     """Name of the colour in Streamlit's markdown."""
 

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ROOM_PX = 1046
-"""Of a table beside the sidebar in a window of 1440 pixels, within a part that opens; wider ones are filled anyway."""
+"""Width of a table inside an expander, next to the sidebar, in a window of 1440 pixels; wider windows are filled."""
 PAGE_PX = 1080
-"""Of a table that no part which opens is around."""
+"""Width of a table outside an expander."""
 BOX_PX = 35
 """Where a row is selected."""
 LONGEST_PX = 460
-"""Of a text: what is longer is read in its cell, or in a file."""
+"""Largest width of a text: longer ones are read in their cell, or in a file."""
 SHORTEST_PX = 90
-"""Of a text that has to make room."""
+"""Smallest width of a text that has to make room."""
 _FONT_PX = 13.1
 _PADDING_PX = 19
 _BOLD = 1.06
@@ -54,7 +54,7 @@ class ColumnFacts(NamedTuple):
 
     label: str
     kind: str
-    """As of `tables.Column`."""
+    """Kind of the column, as in `tables.Column`."""
     pinned: bool
     at_least: int
     """Pixels, also where texts make room."""

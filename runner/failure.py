@@ -52,7 +52,7 @@ def of_exit(phase: Phase, wait_status: int | None, log_tail: str, *, oom_kill: b
     traceback_ = log_tail or None
     status: Status = "oom" if OUT_OF_MEMORY.search(log_tail) else "crashed"
     if wait_status is None:
-        message = "the measuring process vanished, and nobody knows how it ended"
+        message = "the measuring process disappeared without an exit status"
         return status, Error(phase=phase, type="Exit", message=message, traceback=traceback_)
     code = os.waitstatus_to_exitcode(wait_status)
     if code < 0:

@@ -31,9 +31,9 @@ ProveMode = Literal["off", "once", "again"]
 Interleave = Literal["processes", "rounds", "off"]
 """Processes of a group take turns while the others are stopped; run whole, in balanced order; or entry by entry."""
 TIME_BUDGET_S = 60.0
-"""Of a process that measures until it is stable, where nothing else is asked for."""
+"""Default budget of a process that measures until it is stable."""
 VERDICT_BUDGET_S = 600.0
-"""Of `until_verdict` where nothing else is asked for."""
+"""Default budget of `until_verdict`."""
 VERDICT_LOOKS = 3
 """How often verdicts are asked for at most: with K, 2 K and 4 K processes. Each look more widens all intervals."""
 
@@ -98,7 +98,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     save_ir_format: str | None = None
     profile_xla_duration_ms: int = 5000
     artifact_limit_bytes: int = 1 << 30
-    """Of the artifacts of one experiment together; what is beyond is cut, with a note."""
+    """Size limit of all artifacts of one experiment; larger ones are truncated, with a note."""
     collect_dynamo_counters: bool = False
     print_subprocess: bool = False
     """Show what the measuring processes print; it is kept in their logs in any case."""
@@ -150,7 +150,7 @@ class OwnModel(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    """As records name it, hash included."""
+    """Name in records, with the hash."""
     form: OwnForm
     place: str
     """An absolute path, the name of a module, or the name of a model of torchvision."""
@@ -159,7 +159,7 @@ class OwnModel(msgspec.Struct, frozen=True, kw_only=True):
     attribute: str | None = None
     sha256: str
     inputs: tuple[str, ...] = ()
-    """As typed; none: those of the source."""
+    """Inputs as typed; empty: those of the source."""
     beside: tuple[str, ...] = ()
     """Files in the folder of the source that it imports or reads, relative to it: they are in the hash."""
     folders: tuple[str, ...] = ()
@@ -183,7 +183,7 @@ class Load(msgspec.Struct, tag="load", frozen=True, kw_only=True):
     results: str | None = None
     """File in which the timed process leaves the results of one more iteration, for the verification; None: nowhere."""
     own: OwnModel | None = None
-    """Of suite `own`: the source of the model."""
+    """The source of the model (suite `own`)."""
 
 
 class WarmUp(msgspec.Struct, tag="warm_up", frozen=True):
@@ -203,7 +203,7 @@ class Turn(msgspec.Struct, tag="turn", frozen=True):
     round: int
     rewarm: int = 0
     disturbed: tuple[int, ...] = ()
-    """Of the turns since the warm-up, counted from 0, those that count as disturbed now."""
+    """Numbers of the turns since the warm-up, from 0, that count as disturbed now."""
 
 
 class Pause(msgspec.Struct, tag="pause", frozen=True):
@@ -268,7 +268,7 @@ class Probed(msgspec.Struct, frozen=True, kw_only=True):
     seconds: list[float]
     """On each core, its waiting left out."""
     wait_share: float
-    """Of its time on the core where it had to wait most."""
+    """Share of its time that it waited, on the core where it waited most."""
 
 
 class TurnFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -289,7 +289,7 @@ class WarmedUp(msgspec.Struct, tag="warmed_up", frozen=True, kw_only=True):
     steady: bool
     blocks: int
     facts: TurnFacts | None = None
-    """Of the steady blocks, where all blocks are taken in one go."""
+    """Facts of the steady blocks, if all blocks are taken in one go."""
 
 
 class TurnDone(msgspec.Struct, tag="turn_done", frozen=True, kw_only=True):
@@ -323,7 +323,7 @@ class Report(msgspec.Struct, tag="report", frozen=True, kw_only=True):
     """Seconds of the blocks at the begin of turns; they are no part of the metrics."""
     until: Until | None = None
     waits: list[float | None] = []
-    """By block: seconds that the thread that waited most waited for a core; None where unknown."""
+    """For each block, the seconds that the longest-waiting thread waited for a core; None if unknown."""
     waits_all: list[float | None] = []
     """The same of all threads together."""
     inner_loops: list[int] = []

@@ -25,7 +25,7 @@ TAG = "XLABENCH_RUN_ID"
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _START_FIELD = 19
-"""Of /proc/PID/stat, counted behind the name of the program."""
+"""Field of /proc/PID/stat, counted after the name of the program."""
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _KILL_ROUNDS = 100
 _STOP_ROUNDS = 1000

@@ -111,7 +111,7 @@ class Workload:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     batch_size: int | None
-    """As resolved: what one iteration processes, in samples; None where the suite cannot tell."""
+    """The resolved number of samples that one iteration processes; None if the suite cannot tell."""
     loss: Callable[[Any], Any]
     loss_name: str
     weights: Weights = "random"

@@ -105,7 +105,7 @@ TABLE: Mapping[str, Advice] = {
         "read the log of the experiment's process",
     ),
 }
-"""By code. A code is for ever: records name it, and it marks the row of its result."""
+"""Code → advice. A code is never renamed: records contain it, and it marks the row of its result."""
 OF_NO_ROW = frozenset({"governor", "disturbed_turns"})
 """Findings that make no single number doubtful: of the whole machine, or of what is left out of every statistic."""
 

@@ -28,7 +28,7 @@ _EXIT_USAGE = 2
 _EXIT_INTERRUPTED = 130
 _HEIGHT_PX = 640
 _WIDTH_IN = 9.0
-"""Of the chart in a notebook, which is as high as its rows need."""
+"""Width of the chart in a notebook; its height depends on its rows."""
 _TERMINAL = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 """Variables by which a notebook says that it shows colours: no line is written over another one there."""
 
@@ -46,7 +46,7 @@ class Result:
         self._report = report
         self._rows = rows
         self.run_id = run_id
-        """Of the run, as `xlabench report --run` takes it."""
+        """Id of the run, as `xlabench report --run` takes it."""
 
     @property
     def best(self) -> str | None:
@@ -117,7 +117,7 @@ def measure(
         show: print how the run goes on stderr.
 
     Raises:
-        MeasureError: the module cannot be brought to another process, or does not run there.
+        MeasureError: the module cannot be sent to another process, or does not run there.
     """
     tests, backends = ([each] if isinstance(each, str) else list(each) for each in (test, backends))
     words = [*(f"--backend={name}" for name in backends), *(f"--test={name}" for name in tests)]
@@ -173,7 +173,7 @@ def _bring(folder: Path, module: Any, inputs: Any, loss: Any) -> None:
 def _example_inputs(module: Any) -> Any:
     found = getattr(module, "example_inputs", None)
     if found is None:
-        raise MeasureError(f"{type(module).__name__} says no inputs: pass them, as in measure(module, inputs).")
+        raise MeasureError(f"{type(module).__name__} has no inputs: pass them, as in measure(module, inputs).")
     return found() if callable(found) else found
 
 
@@ -201,7 +201,7 @@ def _written(folder: Path, module: Any, inputs: Any, loss: Any) -> tuple[str, st
     else:
         return "exported", str(folder / "module.pt2")
     reasons = "; ".join(failures)
-    raise MeasureError(f"{type(module).__name__} cannot be brought to another process ({reasons}). Measure its file.")
+    raise MeasureError(f"{type(module).__name__} cannot be sent to another process ({reasons}). Measure its file.")
 
 
 def _identity(module: Any, inputs: Any, loss: Any) -> str:

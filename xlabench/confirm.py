@@ -29,7 +29,7 @@ SELECT regexp_replace(coalesce(planned.path, run.path), '/run[.]json$', '') AS p
 FROM runs AS run LEFT JOIN latest_run_files AS planned USING (run_id)
 WHERE run_id = $run
 """
-"""Of the plan, wherever the records lie: they may have been packed, or copied elsewhere."""
+"""The folder of the plan, wherever the records lie: they may have been packed, or copied elsewhere."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class Confirming:
 
     place: Place
     interpreters: Mapping[str, Path | None] = field(default_factory=dict)
-    """By the names of the confirming run's environments."""
+    """Environment of the confirming run → its interpreter."""
     torchbench_dir: Path | None = None
     models: tuple[str, ...] = ()
     """Where models of the user's own lie."""

@@ -105,7 +105,7 @@ class Place:
     home: Path
     store: Path
     command: str
-    """For readers of the run."""
+    """The command, for readers of the run."""
     ingest: bool = True
     output: Path | None = None
     """Folder of the run; None: an unfinished one of the home, or a new one."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from xlabench.command import Verbs
 
 _MEMORY = "1GB"
-"""Of the queries of a look: somebody may be measuring."""
+"""Memory for the queries of one check: a measurement may be running."""
 
 
 def add(verbs: Verbs) -> None:

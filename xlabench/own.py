@@ -64,7 +64,7 @@ class Typed:
 
     words: tuple[str, ...] = ()
     inputs: tuple[tuple[str, ...], ...] = ()
-    """Of each word."""
+    """Inputs of each word."""
     pickled: Path | None = None
     """The folder where `xlabench.measure` has left one."""
 

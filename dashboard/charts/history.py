@@ -29,7 +29,7 @@ _EVENTS: dict[str, tuple[str, list[int], Any]] = {
 """Kind of an event → colour and dashes of its line, and how far down its word stands."""
 
 Kind = Literal["values", "ratio", "share", "whole"]
-"""Of the y axis: any numbers, ratios on a logarithmic one around 1, shares from 0 to 1, counts."""
+"""Kind of the y axis: any numbers, ratios on a logarithmic axis around 1, shares from 0 to 1, counts."""
 
 
 def points(rows: pd.DataFrame, values: Iterable[float | None], labels: Iterable[str]) -> pd.DataFrame:

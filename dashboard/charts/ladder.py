@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ROW_PX = 34
 CHROME_PX = 56
 ROOM = 1.4
-"""Of the axis beyond the longest bar."""
+"""Length of the axis, relative to the longest bar."""
 LABEL_PX = 190
 
 

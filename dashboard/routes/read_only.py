@@ -110,7 +110,7 @@ class Teller:
         if now - self._began >= _MINUTE_S:
             left_out = self._told_n - _MOST_A_MINUTE
             if left_out > 0:
-                self.tell(f"refused {left_out} more requests before that, which nobody wrote down")
+                self.tell(f"refused {left_out} more requests before that, which were not logged")
             self._began, self._told_n = now, 0
         self._told_n += 1
         if self._told_n <= _MOST_A_MINUTE:

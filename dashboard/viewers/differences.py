@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_LINES = 3000
-"""Of each text that are aligned: the time grows with their product."""
+"""Lines of each text that are aligned: the time grows with their product."""
 AROUND = 3
 """Lines that both have and that stay open beside a difference."""
 _LONGEST = 300

@@ -41,7 +41,7 @@ class Device(Protocol):
     """One opened device; made in a measuring process only."""
 
     device: Any
-    """As torch names it."""
+    """The device as torch names it."""
 
     def synchronize(self) -> None:
         """Wait until the device has finished."""

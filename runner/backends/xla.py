@@ -28,7 +28,7 @@ _TRANSFERS = {
     "TransferToDevice": ("TransferToDeviceTime", "OutboundData"),
     "TransferFromDevice": ("TransferFromDeviceTime", "InboundData"),
 }
-"""By the name in our metrics: the runtime's metric of time, and the one of bytes as the host sees them."""
+"""Name of our metric → the runtime's metrics of time and of bytes, as the host sees them."""
 _PRECISIONS = {"highest": "highest", "high": "high", "medium": "default", "default": "default"}
 """torch's words for the precision of float32 products, and PyTorch/XLA's."""
 

@@ -43,7 +43,7 @@ class Offer:
     environment: Environment
     imports: Imports
     backends: Mapping[Accelerator, Mapping[str, str | None]]
-    """By accelerator that is there: each backend with the reason why it cannot run, None where it can."""
+    """Accelerator of this machine → each backend with the reason why it cannot run, None if it can."""
     proofs: tuple[StoredProof, ...] = ()
     """Timing proofs of these versions on this machine that the home keeps."""
 
@@ -81,12 +81,12 @@ class Facts:
     state: MachineState
     offers: tuple[Offer, ...]
     unasked: Mapping[str, str]
-    """By environment of `xlabench.toml` that could not say what it offers: why."""
+    """Environment of `xlabench.toml` that could not report what it offers → the reason."""
     absent: Mapping[Accelerator, str]
-    """By accelerator that is not there: what was looked for."""
+    """Accelerator that this machine lacks → what was looked for."""
     disks: tuple[Disk, ...]
     measured_on: tuple[str, ...]
-    """Of each device that somebody measures on now: who does."""
+    """A sentence for each device in use: who measures on it."""
 
 
 def look(home: Path, named: Mapping[str, Path], threads: int | None = None) -> Facts:

@@ -36,7 +36,7 @@ class Imports:
     """What came of importing an interpreter's packages."""
 
     broken: Mapping[str, str] = field(default_factory=dict)
-    """By package: why it cannot be imported."""
+    """Package → why it cannot be imported."""
     threads: int | None = None
     """Threads that torch takes where nobody asks for another number."""
 

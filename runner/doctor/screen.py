@@ -26,7 +26,7 @@ def lines(facts: Facts) -> Iterator[tuple[str, str]]:
     yield "quiet turns", _turns(trial)
     yield "governor", state.governor or _UNKNOWN
     yield "steal", _UNKNOWN if state.steal_share is None else f"{state.steal_share:.1%}"
-    yield "waits", "told for each thread" if trial.begun.waits_told else _UNKNOWN
+    yield "waits", "reported for each thread" if trial.begun.waits_told else _UNKNOWN
     yield "priority", trial.begun.policy.removeprefix("libraries, ") if trial.raised else "not raised"
     for disk in facts.disks:
         yield "disk", f"{disk.free_bytes / 2**30:,.1f} GiB free for {disk.folder}"

@@ -43,7 +43,7 @@ _GONE = {
     "trt": "TensorRT through TorchScript was removed; use tensorrt if dynamo lists it",
 }
 _INFERENCE_REPEAT = ("-n50",)
-"""Of inductor, as there."""
+"""The harness's own repeats for inductor."""
 _QUICK = {
     "torchbench": ("-k", "resnet..$"),
     "huggingface": ("-k", "Albert"),

@@ -19,7 +19,7 @@ _LEAST_WINDOW_S = 0.1
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _STAT_NAME_END = b") "
 _CUTIME = 13
-"""Of the words behind the process's name: CPU time of children that it has waited for."""
+"""Index of the word after the process's name with the CPU time of children that it has waited for."""
 _CGROUP_FILES = ("cpu/cpu.stat", "cpu,cpuacct/cpu.stat", "cpu.stat")
 _MAX_PROGRAMS = 3
 _NOTABLE_CPUS = 0.05

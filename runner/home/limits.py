@@ -21,9 +21,9 @@ class JobLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hours_per_person: _Seconds = 48.0
     """Running hours of the jobs that one person submitted in the last 24 hours."""
     timeout_s: _Seconds = 6 * 3600.0
-    """Of one attempt, where the job does not say."""
+    """Time limit of one attempt if the job sets none."""
     longest_timeout_s: _Seconds = 48 * 3600.0
     attempts: _Count = 3
-    """Of a job that is lost: its host or its process died."""
+    """Attempts of a job that is lost, because its host or process died."""
     grace_s: _Seconds = 20.0
-    """From SIGTERM to SIGKILL."""
+    """Seconds from SIGTERM to SIGKILL."""

@@ -21,9 +21,9 @@ class ServerModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A model that jobs may name."""
 
     source: Annotated[str, Meta(min_length=1)]
-    """As `xlabench run` takes it; a relative path starts at the home."""
+    """The source as `xlabench run` takes it; a relative path starts at the home."""
     inputs: tuple[str, ...] = ()
-    """As `--input` takes them."""
+    """Inputs as `--input` takes them."""
     launch: tuple[str, ...] = ()
     """Who may: names as the login gives them, patterns included; `*` is everybody who may launch."""
 

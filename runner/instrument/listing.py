@@ -27,7 +27,7 @@ _KINDS = {
     "memory-snapshot": "memory_snapshot",
     "minify": "minify",
 }
-"""By the name of the file, or of the folder that it lies in, up to the first dot."""
+"""Name of the file, or of its folder, up to the first dot → its kind."""
 
 
 def artifacts(folder: Path, written: Iterable[Path], cut: Sequence[Path]) -> list[Artifact]:

@@ -8,7 +8,7 @@ from runner.instrument.base import Tool
 
 
 class MemorySnapshot(Tool):
-    """From before the first compilation on: peaks of the warm-up are what one looks for."""
+    """Records from before the first compilation on, because the peaks of the warm-up matter."""
 
     names = ("memory_snapshot",)
 

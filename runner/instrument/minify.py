@@ -20,7 +20,7 @@ _LOG = "minifier.log"
 _LOG_BYTES = 1 << 16
 _MOST_S = 300.0
 _SHARE = 0.5
-"""Of the experiment's time: the failing run itself needs some."""
+"""Share of the experiment's time limit: the failing run itself needs some."""
 _LEVEL_ON_FAILURE = 2
 
 

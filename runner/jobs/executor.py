@@ -83,7 +83,7 @@ class Alive:
     host: str | None = None
     """Where it lies, if not on this host."""
     pid: int | None = None
-    """Of its leading process, where it lies on this host and has said so."""
+    """Process id of its leading process, if that runs on this host and has reported it."""
     pid_started_at: float | None = None
     ran_s: float | None = None
     """Seconds for which that process has lived, whatever the clock was set to; None where nobody knows."""

@@ -22,4 +22,4 @@ class JobRequest:
     priority: int = 0
     """Higher ones go first; -100 to 100."""
     timeout_s: float | None = None
-    """Of one attempt; None: that of [jobs]."""
+    """Time limit of one attempt; None: that of [jobs]."""

@@ -27,7 +27,7 @@ _MOST_S = 3.0
 """Seconds of a core for listing them: a page waits for it."""
 _DEEPEST = 30
 _MOST_BYTES = 1 << 36
-"""Of the tensors of one call."""
+"""Most bytes of the tensors of one call."""
 _TEXT = re.compile(r"[\w ,.<>()*=!|?:;\[\]+-]{0,4000}", re.ASCII)
 """Modes, equations and schemas; none has a slash."""
 _NAME = re.compile(r"[A-Za-z][\w.:+-]{0,199}", re.ASCII)

@@ -45,7 +45,7 @@ class ConfirmRequest(
     """Whose environments or backends the sides are."""
     cells: Literal["suspected", "all"] = "suspected"
     experiments: Annotated[tuple[Identity, ...], Meta(max_length=2000)] = ()
-    """Of the new side, where not all of these cells are wanted."""
+    """Experiments of the new side to confirm; empty: all of these cells."""
     processes: Annotated[int, Meta(ge=3, le=1000)] | None = None
     accelerator: tuple[Accelerator, ...] = ()
     """What the sides ran on, so that the job waits for it; none: everything that the machine has."""

@@ -32,7 +32,7 @@ class Loop:
     beside: Callable[[], None] = lambda: None
     """Called after each step."""
     drain: bool = False
-    """At the signal wait for the jobs that go on; at a second one end at once."""
+    """Wait for the running jobs at the first signal, and end at once at the second."""
     _signals: int = 0
 
     def run(self, ready: Callable[[], None]) -> None:

@@ -21,7 +21,7 @@ MOVES: Mapping[State, frozenset[State]] = {
     "cancelled": frozenset({"queued"}),
     "done": frozenset(),
 }
-"""From each state to those that may follow; who moves a job names the state that it found it in."""
+"""State → the states that may follow. Whoever changes a state names the state that was found."""
 
 ALIVE: tuple[State, ...] = ("starting", "running")
 OVER: tuple[State, ...] = ("done", "failed", "cancelled", "lost")

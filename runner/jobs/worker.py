@@ -54,7 +54,7 @@ class Worker:
     _checked: dict[int, tuple[str, Request]] = field(default_factory=dict)
     """Requests by job, with the text that they were read from."""
     _problem: str = ""
-    """Of the settings file, as it was said last."""
+    """The problem of the settings file that was reported last."""
 
     def step(self) -> None:
         """Follow what goes on, queue what was lost or is due, start what can be started."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from store.state.notices import Notice, State
 
 TRIES = 8
-"""Of a notice by one channel; the last comes two hours after the first."""
+"""Tries to deliver a notice by one channel; the last comes two hours after the first."""
 FIRST_WAIT_S = 60.0
 """After the first try; each later wait is twice as long."""
 MOST_S = 180.0

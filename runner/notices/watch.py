@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from store.state.schedules import Schedule
 
 _POINTER = "CURRENT"
-"""Of the store's folder: names the newest snapshot."""
+"""The file of the store's folder that names the newest snapshot."""
 LEFT_TO_ANOTHER = 3
 """Exit code of a look that did nothing, as another process was at it."""
 AGAIN_S = 30.0
@@ -42,13 +42,13 @@ class Watch:
     store: Path
     """Folder of the index."""
     command: Sequence[str]
-    """Of a look."""
+    """The command that looks for notices once."""
     clock: Callable[[], float] = time.time
     _running: subprocess.Popen[bytes] | None = None
     _looked_at: float = 0.0
     _seen: dict[str, object] = field(default_factory=dict)
     _seen_before: dict[str, object] = field(default_factory=dict)
-    """By the look before the last."""
+    """What the look before the last one had seen."""
 
     def step(self) -> None:
         """Start a look if there is a reason and none goes on."""

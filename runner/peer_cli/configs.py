@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from runner.environments.machine import Machine
 
 KEYS = ("accelerator", "xla", "xla_flags", "dynamo", "torch_xla2", "test", "enable_functionalization")
-"""Of an experiment configuration, in their order; `batch_size` may stand beside them."""
+"""Keys of an experiment configuration in their order; `batch_size` is optional."""
 
 Choices = dict[str, list[Any]]
 

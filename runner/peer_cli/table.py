@@ -28,7 +28,7 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     default: str | int | float | None = None
     choices: tuple[str | int, ...] = ()
     group: str | None = None
-    """Of the flags of a group one may be given."""
+    """Name of a group of flags, of which at most one may be given."""
     required: bool = False
     gives: str | None = None
     """Flags of ours, `{}` for its value."""

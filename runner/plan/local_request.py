@@ -56,7 +56,7 @@ class LocalRequest(msgspec.Struct, frozen=True, kw_only=True):
     models: tuple[str, ...] = ()
     """Exact `suite/model` names that a file or a recording names; where given, nothing else is planned."""
     tests_of: Mapping[str, tuple[Test, ...]] = {}
-    """By suite, where they are others than those of the selection."""
+    """Suite → its tests, if they differ from those of the selection."""
     environment: str = "default"
     """The one that is planned."""
 

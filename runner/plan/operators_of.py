@@ -35,7 +35,7 @@ class Extracted:
     content: dict[str, Any]
     left_out: Mapping[str, int]
     suite: str | None
-    """Of the model; None of a trace."""
+    """Suite of the model; None for a trace."""
 
     @property
     def text(self) -> str:

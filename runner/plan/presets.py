@@ -36,7 +36,7 @@ WITHOUT_CUDAGRAPHS = {"reduce-overhead": "default", "max-autotune": "max-autotun
 
 REPEATS = {"xlabench": 20, "peer": 10, "hud": 30}
 PROCESSES = {"xlabench": 3, "peer": 1, "hud": 3}
-"""Of each experiment. The peer's runner has one."""
+"""Processes of each experiment. The peer's runner has one."""
 
 _PEER_SGD = frozenset(
     [

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 STABLE_TARGET = 0.01
-"""Of `--until-stable`: a third of the default noise floor, so that a process's own noise hides no verdict."""
+"""Target of `--until-stable`: a third of the default noise floor, so that a process's own noise hides no verdict."""
 VERIFICATION, ARTIFACTS = "verification", "artifacts (written by an extra, instrumented process)"
 Instrument = Literal[
     "dump_hlo",

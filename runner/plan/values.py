@@ -207,7 +207,7 @@ def _xla_flags_text(flags: tuple[str, ...]) -> str:
 
 
 Name = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9_.+-]*\Z", max_length=200)]
-"""Of a suite, a backend or an environment."""
+"""Name of a suite, a backend or an environment."""
 Backend = Annotated[Name, Word(backend, metavar="NAME")]
 ModelName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9_./+-]*\Z", max_length=200)]
 SuiteModel = Annotated[str, Meta(pattern=r"\A[a-z0-9_]+/[A-Za-z0-9][A-Za-z0-9_.+-]*\Z", max_length=200)]
@@ -239,9 +239,9 @@ OperatorConfig = Annotated[str, Meta(pattern=r"\A\s*\{", max_length=LONGEST_CONF
 Side = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][\w.,+:/@#=() -]*\Z", max_length=200)]
 """A run (id, label, `latest`), environment or backend, as `xlabench compare` takes it."""
 DeviceModel = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][\w.,+:/@#=() -]*\Z", max_length=200)]
-"""As records name an accelerator's model."""
+"""An accelerator's model, as records name it."""
 Identity = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9_-]*\Z", max_length=100)]
-"""Of an experiment, or of a run."""
+"""Id of an experiment or a run."""
 Count = Annotated[int, Meta(ge=1, le=1_000_000), Word(positive, metavar="N")]
 Number = Annotated[int, Meta(ge=0, le=1_000_000), Word(not_negative, metavar="N")]
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1), Word(int, metavar="N")]

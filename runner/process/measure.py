@@ -57,7 +57,7 @@ EFFECTIVE_PREFIXES = (
 MAX_REWARM_BLOCKS = 100
 """Where blocks are so short that their time hardly adds up, they are done soon in number."""
 MAX_INNER_LOOPS = 100_000
-"""Of iterations that do nothing: their time is that of the loop."""
+"""Limit for iterations that do nothing: their time is that of the loop."""
 FLOOR_BLOCKS = 21
 """Blocks with nothing in them; their median is the floor."""
 MAX_SPOILT_TURNS = 3

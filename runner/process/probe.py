@@ -23,7 +23,7 @@ MEMORY_VALUES = 1 << 18
 BRANCHES = 3000
 """Steps of an interpreted loop, a tenth of a millisecond: a busy sibling slows branches more than arithmetic."""
 TRIES = 3
-"""Of each core the fastest try counts: a single interrupt is no slow core."""
+"""Tries on each core, of which the fastest counts: a single interrupt is no slow core."""
 _SCHEDSTAT = Path("/proc/thread-self/schedstat")
 
 

@@ -31,7 +31,7 @@ class Block:
     graphs: int | None = None
     device_reads: int | None = None
     transfers: dict[str, float] = field(default_factory=dict)
-    """By the ends of their metrics' names, as `TransferToDevice_bytes`."""
+    """End of a metric's name, such as `TransferToDevice_bytes` → its value."""
     phases: dict[str, float] = field(default_factory=dict)
     """Seconds of the parts of a step that tells them apart."""
     inner_loops: int = 1

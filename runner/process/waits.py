@@ -18,7 +18,7 @@ class Waited:
     """What the threads of a process waited between two readings, seconds."""
 
     largest_s: float
-    """Of the thread that waited most: parallel work goes on when the last thread is done."""
+    """Wait of the thread that waited most: parallel work goes on when the last thread is done."""
     all_s: float
 
 

@@ -31,9 +31,9 @@ class Repetition:
     reported_s: float
     """Median of the blocks that were timed as for a result, per iteration."""
     seconds: tuple[float, ...]
-    """Of each pass, until the device was waited for."""
+    """Seconds of each pass, until the device had finished."""
     unfinished_s: tuple[float, ...]
-    """Of each pass: how much longer its last output took to read than the same output once more."""
+    """For each pass, how much longer its last output took to read than the same output read again."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,11 +29,11 @@ REPETITIONS = 5
 BLOCKS = 4
 """Blocks that are timed as for a result, in each repetition."""
 SHORTEST_S = 0.03
-"""Of the shortest pass: long beside the clock and the scheduler's time slices, short enough to be repeated."""
+"""Seconds of the shortest pass: long beside the clock and the scheduler's time slices, short enough to repeat."""
 LONGEST = 16
 """Iterations of the shortest pass at most: a clock that leaves out the work would ask for thousands."""
 EXACTNESS = 0.01
-"""Of a tensor's largest value. Compilers round by a hundredth of it; inputs of the other sign change more."""
+"""Largest error, as a share of a tensor's largest value. Compilers round by a hundredth of it."""
 
 
 def prove(load: Load) -> Proof:

@@ -23,7 +23,7 @@ class _Module:
 
     defined: dict[str, str]
     uses: dict[str, frozenset[str]]
-    """By name, the names in its text."""
+    """Name → the names in its text."""
     ours: dict[str, tuple[str, str]]
     """Imported name → module of ours and its name there."""
     outer: dict[str, str]

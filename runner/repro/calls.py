@@ -37,7 +37,7 @@ class Call(msgspec.Struct, frozen=True):
     """One call, as text of a script."""
 
     target: str
-    """As `torch.ops.aten.nonzero.default`."""
+    """The op, such as `torch.ops.aten.nonzero.default`."""
     arguments: str
     """With `values[0]`, … for tensors."""
     tensors: list[str]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _KEY = re.compile(r"(dynamo|inductor)(\.[A-Za-z]\w*)+")
 _WORD = re.compile(r"[\w.+-]{1,100}")
-"""As a job may set it: a path or a command in a record of somebody else would be executed."""
+"""A word that a job may set: a path or a command in somebody else's record would be executed."""
 _SEED = re.compile(r"--seed[= ](\d+)")
 _TOLERANCE = re.compile(r"--tolerance[= ](\S+)")
 _ASKED = ("model_name", "test", "accelerator", "batch_size", "seed", "loss")
@@ -54,10 +54,10 @@ class Subject:
 
     config: ExperimentConfig
     batch_size: int | None
-    """As resolved; of the verification where that is what failed."""
+    """The resolved batch size; that of the verification if the verification failed."""
     settings: Settings
     own: OwnModel | None = None
-    """Of suite `own`: where the source of the model lies, as the command says."""
+    """Where the source of the model lies (suite `own`), as given on the command line."""
     resolved_loss: str | None = None
 
     @property

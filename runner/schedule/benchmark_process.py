@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _SERVER_TRIES = 2
 MOST_PRINTED_BYTES = 1 << 30
-"""Of the log of a process: a model that prints in an endless loop would fill the disk until its time is over."""
+"""Limit of a process's log: a model that prints in an endless loop would fill the disk until its time is over."""
 
 
 class PrintedTooMuch(Exception):
@@ -42,7 +42,7 @@ class _Running:
     follower: LogFollower
     watch: Watch | None
     left_s: float
-    """Of its time; it passes while the process runs, not while it is stopped."""
+    """Seconds left of its time limit; they pass while the process runs, not while it is stopped."""
     begun: bool = False
 
 

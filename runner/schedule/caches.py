@@ -57,7 +57,7 @@ class Scratch:
 
     path: Path = field(default_factory=_folder)
     filled: bool = False
-    """By an earlier process of the same configuration, on purpose."""
+    """Whether an earlier process of the same configuration filled them on purpose."""
     users: int = 0
 
     def ready(self) -> None:

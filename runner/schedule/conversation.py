@@ -40,7 +40,7 @@ class Conversation:
     wants_turn: bool = True
     """Whether what it goes on with is a turn, and not its report."""
     judge: Judge | None = None
-    """Of a timed process: which of its turns were disturbed."""
+    """Says which turns of a timed process were disturbed."""
     oom_kills_before: int = field(default_factory=failure.kernel_oom_kills)
 
     def ask(self, command: Any) -> Any:

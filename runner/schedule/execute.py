@@ -52,9 +52,9 @@ class Result:
 
     measured: int
     counts: Counts
-    """Of what was measured."""
+    """Counts of what this call measured."""
     before: Counts
-    """Of what had been measured by an earlier call of the run."""
+    """Counts of what earlier calls of the run had measured."""
     skipped: int
     already_finished: int
     seconds: float

@@ -19,7 +19,7 @@ class Extras:
     verification: Verification | None = None
     proof: Proof | None = None
     verify_metrics: dict[str, Any] = field(default_factory=dict)
-    """For the record where no process was timed."""
+    """Metrics for the record if no process was timed."""
     instrumented: list[Instrumented] = field(default_factory=list)
     artifacts: list[Artifact] = field(default_factory=list)
     """Logs of all processes and whatever they wrote; paths relative to the run folder."""

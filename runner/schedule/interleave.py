@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from runner.schedule.resume import Member
 
 HEADROOM = 1.25
-"""Of the largest process so far: the next one may be larger, and all grow while they work."""
+"""Factor over the largest process so far: the next one may be larger, and all grow while they work."""
 
 
 @dataclass(kw_only=True)

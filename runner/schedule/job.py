@@ -44,7 +44,7 @@ class Job:
     attempt: int
     run_folder: Path
     folder: Path
-    """Of its artifacts; both are absolute."""
+    """Folder of its artifacts; both paths are absolute."""
     batch_size: int | None
     torchbench_dir: Path | None
     facts: RunFacts

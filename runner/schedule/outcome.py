@@ -32,7 +32,7 @@ class Outcome:
     loaded: Loaded | None = None
     report: Report | None = None
     answer: Verified | Proved | Instrumented | None = None
-    """Of an extra process."""
+    """Answer of an extra process."""
     machine: MachineState | None = None
     """What the machine did while the process lived; of a timed process."""
     quiet: Quiet | None = None

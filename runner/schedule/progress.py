@@ -60,7 +60,7 @@ class ProgressView:
     _live: Live | None = None
     _left: list[Member] = field(default_factory=list)
     _times: dict[str, dict[str, float]] = field(default_factory=dict)
-    """By group and variant, the smallest median of a process, in seconds."""
+    """Group → variant → the smallest median of a process, in seconds."""
 
     def __post_init__(self) -> None:
         self._console = Console(file=self.stream, highlight=False, soft_wrap=True)

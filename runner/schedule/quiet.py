@@ -31,7 +31,7 @@ OTHERS_CPUS = 0.05
 """Under a twentieth of one CPU in other hands, waits are the backend's own: its locks, its threads beyond the cores."""
 STEAL_SHARE = 0.05
 PROBE_RATIO = 1.5
-"""Of the fixed work's usual time at this hour; idle turns here were mostly below 1.3, and none was studied apart."""
+"""Limit over the fixed work's usual time at this hour; idle turns were mostly below 1.3 here."""
 PROBES_KEPT = 24
 LEAST_PROBES = 6
 LEAST_BLOCKS = 6
@@ -109,12 +109,12 @@ class Judge:
     """Turns that the process is to take."""
     run: QuietRun
     key: tuple[str | None, ...] = ()
-    """Of the experiment, its environment and the machine: processes with the same key and policy wait alike."""
+    """Experiment, environment and machine: processes with the same key and policy wait alike."""
     policy: str = "libraries"
     turns: Turns = field(default_factory=Turns)
     programs: list[str] = field(default_factory=list)
     _seconds: list[float] = field(default_factory=list)
-    """Of each turn's blocks."""
+    """Seconds of each turn's blocks."""
     _unjudged_n: int = 0
     """Turns that were taken while nothing is judged."""
 

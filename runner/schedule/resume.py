@@ -33,7 +33,7 @@ class Extension:
 
     replicas: range
     batch_size: int | None
-    """As its first process has resolved it."""
+    """The batch size that its first process resolved."""
     start: str
     """How its processes start."""
     had: Mapping[tuple[str, str], int]

@@ -38,7 +38,7 @@ class RunFolder:
     path: Path
     file: RunFile
     settings: Settings
-    """Of this call: a resumed run's own, but for those that change no number."""
+    """Settings of this call: those of the resumed run, except settings that change no number."""
     resumed: bool
 
     @property

@@ -88,13 +88,13 @@ class ModelInfo:
     slow: str | None = None
     """How slow it is; `--fast` leaves it out."""
     operator: Operator | None = None
-    """Of suite `operators`: what to build and call; it becomes part of the experiment's configuration."""
+    """The operator to build and call (suite `operators`); it becomes part of the experiment's configuration."""
     used_by: UsedBy | None = None
-    """Of an operator: the model that it was recorded from."""
+    """The model that an operator was recorded from."""
     tests: tuple[Test, ...] = ()
     """Those that are measured where none is asked for; none: all."""
     source: Source | None = None
-    """Of suite `own`: where the model comes from; it becomes part of the experiment's configuration."""
+    """Where the model comes from (suite `own`); it becomes part of the experiment's configuration."""
 
 
 @dataclass(frozen=True, kw_only=True)

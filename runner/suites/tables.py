@@ -25,10 +25,10 @@ class Skip(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     all: Reasons = {}
     test: dict[Literal["eval", "train"], Reasons] = {}
     accelerator: dict[str, Reasons] = {}
-    """By accelerator; `cpu_aarch64` counts on such a CPU only."""
+    """Accelerator → reasons; `cpu_aarch64` counts on such a CPU only."""
     backend: dict[str, Reasons] = {}
     freezing: dict[str, Reasons] = {}
-    """By accelerator, under `--freezing`."""
+    """Accelerator → reasons under `--freezing`."""
 
 
 class Dtype(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

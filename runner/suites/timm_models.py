@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _FILE = "timm_models.yaml"
 _UNLISTED_BATCH: dict[str, data.BatchSize] = {"cpu": 2, "other": 32}
-"""Of a model without an entry."""
+"""Batch sizes of a model without an entry."""
 
 
 class TimmModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -41,9 +41,9 @@ class Finding:
     decided_by: str | None = None
     first_failed: str | None = None
     failed_iteration: int | None = None
-    """Of the first failure, from 1 on."""
+    """Iteration of the first failure, from 1."""
     failed_samples: tuple[int, int] | None = None
-    """Of the first failure: the first and last sample of the chunk that is furthest off."""
+    """First and last sample of the chunk that is furthest off, at the first failure."""
     tensors: int = 0
     """Compared, judged or not."""
     judged: set[str] = field(default_factory=set)
@@ -83,7 +83,7 @@ class Expected:
     """What right results are."""
 
     eager: Sequence[Leaves]
-    """By iteration."""
+    """Eager's results of each iteration."""
     double: Sequence[Leaves] | None
     rule: Rule
     deviations: Sequence[Deviation] = ()
@@ -92,7 +92,7 @@ class Expected:
     constant: frozenset[str] = frozenset()
     """Leaves that other weights and inputs leave as they are."""
     unstable: Mapping[tuple[int, str], float] = field(default_factory=dict)
-    """By iteration, from 0 on, and leaf: by how much float64 changes where weights and inputs are nudged, an RMSE."""
+    """Iteration from 0 and leaf → the RMSE by which float64 changes when weights and inputs are nudged."""
     samples: int | None = None
     """Samples of an iteration: the first dimension of what is judged chunk by chunk."""
     rows: int | None = None

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from runner.workload import Workload
 
 _STRENGTH = 0.5
-"""Of the noise, in units of the root mean square of the tensor that it is added to."""
+"""Strength of the noise, in units of the root mean square of the tensor that it is added to."""
 _OF_ZEROS = 0.02
 """Noise on a tensor of zeros; a usual standard deviation of initial weights."""
 _ROUNDINGS = 8.0
-"""Of a nudge, in units of float32's rounding: about what the order of additions makes in a layer."""
+"""Size of a nudge, in units of float32's rounding: about the effect of the order of additions in a layer."""
 _EVERY = 2
 """Every other tensor is disturbed, from the first on: the weights, where weights and biases alternate."""
 

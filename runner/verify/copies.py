@@ -36,7 +36,7 @@ class Size:
     """How much of an experiment is compared."""
 
     batch_size: int | None
-    """As the suite is asked for it; None: its own."""
+    """Batch size requested from the suite; None: the suite's own."""
     iterations: int
     most: int | None = None
     """Samples at most, whatever the suite's own batch size is."""
@@ -47,12 +47,12 @@ class Results:
     """What one copy gave; nothing of the copy itself stays."""
 
     leaves: list[dict[str, Any]]
-    """By iteration; a tensor that an iteration gives again is the same object."""
+    """Results of each iteration; a tensor that an iteration returns twice is the same object."""
     batch_size: int | None
     draws: bool
     """It drew random numbers, which other devices and compilers draw from other streams."""
     seconds: list[float]
-    """Of each iteration."""
+    """Seconds of each iteration."""
     dropout: bool = False
     """Dropout was taken out of the model."""
     disturbed: str | None = None

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SHARE = 0.5
-"""Of the process's time limit: what is planned has to be done by then."""
+"""Share of the process's time limit by which the planned work must be done."""
 _PER_ITERATION = 6
 """Iterations of eager that one compared iteration costs: eager once more, the backend, float64 four times as slow."""
 _DOUBLE = 2.2
 """Times eager's memory that float64 takes."""
 _FREE = 0.9
-"""Of the memory that is left, what float64 may take."""
+"""Share of the available memory that float64 may take."""
 _MOST_PIECES = 64
 _SAME = 1e-5
 """Eager in pieces has to agree with eager as a whole by this tolerance."""

@@ -24,9 +24,9 @@ _FRACTION = 5.0
 _EXACT = 0.1
 """Eager is exact where its error is below this share of the relative tolerance."""
 _GAIN = 0.01
-"""By how much the size of a whole tensor may be off where the rule is tightened, before eager's own error counts."""
+"""Largest relative error of a whole tensor's size under a tightened rule, before eager's own error counts."""
 _ROUNDINGS = 8.0
-"""Of a tensor without a float64 reference: eager's error, in units of its dtype's rounding of the largest value."""
+"""Assumed error of eager without a float64 reference, in units of its dtype's rounding of the largest value."""
 _APART = 10.0
 """Times eager's error by which a tensor changes that varies."""
 _TINY, _SMALL, _MEDIUM = 10, 500, 1000
@@ -40,7 +40,7 @@ NOT_FINITE = "eager's values are not finite"
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """By what tensors are judged."""
+    """The rule by which tensors are judged."""
 
     tolerance: float
     cosine: bool = False
@@ -99,7 +99,7 @@ class Yardstick:
     scale: float = 1.0
     slack: float = 0.0
     gain: float | None = None
-    """By how much the size of the whole may be off; None: by anything."""
+    """Largest relative error of the whole tensor's size; None: no limit."""
     unjudged: str | None = None
 
     @classmethod

@@ -78,7 +78,7 @@ class Deviation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 @dataclass(frozen=True, kw_only=True)
 class Criteria:
-    """By what one experiment is verified."""
+    """The criteria by which one experiment is verified."""
 
     tolerance: float
     cosine: bool = False

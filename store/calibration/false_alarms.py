@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class FalseAlarms(msgspec.Struct, frozen=True, kw_only=True):
-    """Of the twins of a run, how many were called faster or slower; with the rate's 95 % interval."""
+    """How many A/A controls of a run were called faster or slower, with the rate's 95 % interval."""
 
     run_id: str
     twins: int

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from store.query import Connection
 
 Floors = dict[tuple[Any, Any], Floor]
-"""By machine and experiment; experiment None: all of the machine together."""
+"""Machine and experiment → noise floor; experiment None: the whole machine."""
 
 
 def floors_without(con: Connection, runs: Iterable[str]) -> Floors:

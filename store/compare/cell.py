@@ -25,7 +25,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     experiment_id: str
     old_environment: str
     old_experiment_id: str
-    """Of the old side; those above are the new side's."""
+    """Experiment of the old side; the fields above are the new side's."""
     alike: tuple[Any, ...]
     """What cells have in common whose variants alone differ."""
     old_s: float | None
@@ -48,7 +48,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     looks: int = 1
     """How often the runs' verdicts may have been asked for while processes were added."""
     false_alarms: tuple[FalseAlarms, ...] = ()
-    """Of the runs behind the sides."""
+    """False alarms of the runs of both sides."""
     speedup_changes: Table | None = None
     break_even: Table | None = None
     findings: Table | None = None

@@ -54,7 +54,7 @@ def resolve(con: Connection, text: str, run: str | None = None) -> Side:
     by_order = {"latest": 0, "previous": 1}
     if text in by_order:
         if len(runs) <= by_order[text]:
-            raise UsageError(f"There is no {text} run: the store has {len(runs)}.")
+            raise UsageError(f"There is no {text} run: the store has {len(runs)}. Measure again with `xlabench run`.")
         return Side(text=text, run_id=str(runs[by_order[text]]["run_id"]))
     found = [row for row in known if row["run_id"] == text or row["run_label"] == text]
     found = found or [row for row in known if len(text) >= 4 and str(row["run_id"]).startswith(text)]  # noqa: PLR2004

@@ -24,7 +24,7 @@ _WRITTEN = """
 SELECT DISTINCT pos::BIGINT, bytes::BIGINT FROM duckdb_logs_parsed('FileSystem') WHERE op = 'WRITE' AND path = $path
 """
 _MOST_PARTS = 2000
-"""Of a session: 500 MB. Who wrote more has spent the time of a copy many times over."""
+"""Most parts of a session (500 MB): a session that writes more has spent the time of many copies."""
 
 
 class Ledger(msgspec.Struct):

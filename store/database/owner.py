@@ -51,7 +51,7 @@ class Index(msgspec.Struct):
 
     con: Connection
     before: dict[str, Watermark]
-    """Of a rebuild: the files that the old index knew, which are read beside those that were asked for."""
+    """For a rebuild: the files that the old index knew, which are read in addition to the requested ones."""
 
 
 @contextmanager

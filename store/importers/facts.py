@@ -32,7 +32,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     accelerator: str | None = None
     accelerator_model: str | None = None
     label: str | None = None
-    """Of the run that its rows belong to."""
+    """Label of the run that its rows belong to."""
     time: datetime | None = None
     """When it was measured; without it, when the file was last written."""
     origin: str | None = None

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SUITE = "operators"
 _PASSES = {"forward": ("eval", ""), "backward": ("train", " backward")}
-"""Of PARAM → test, and what follows the operator's name: a backward pass is timed alone, without its forward."""
+"""Pass of PARAM → test, and suffix of the operator's name: a backward pass is timed alone, without its forward."""
 
 
 class _Line(msgspec.Struct):

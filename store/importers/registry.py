@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 IMPORTERS: dict[str, Importer] = {
     importer.name: importer for importer in (HudCsv(), HudJson(), Param(), PublishedTable(), Parquet())
 }
-"""By name."""
+"""Name → importer."""
 
 _OURS = "results.jsonl"
 

@@ -41,7 +41,7 @@ class Table(msgspec.Struct, kw_only=True):
     suite: str = UNKNOWN
     dtype: str | None = None
     geomean: list[float | None] | None = None
-    """As published, of the columns of speedups, in their order."""
+    """Published geometric means of the columns of speedups, in their order."""
     note: str | None = None
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 MOST_BYTES = 2**28
-"""Of a file that is one value: it is read as a whole."""
+"""Largest file that is one value: it is read as a whole."""
 
 
 class Found(NamedTuple):

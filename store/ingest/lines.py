@@ -23,9 +23,9 @@ class Lines(NamedTuple):
     """Whole lines as they stand in a file; `data` ends with the end of the last one."""
 
     number: int
-    """Of the first line, from 1."""
+    """Number of the first line, from 1."""
     offset: int
-    """Of the first line's first byte."""
+    """Offset of the first line's first byte."""
     data: bytes
     ends: npt.NDArray[np.int64]
     """Offsets in `data` behind each line's newline."""

@@ -21,7 +21,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     word: str
     """slower, faster, same, ambiguous or not comparable."""
     certainty: str
-    """Of slower and faster: confirmed, suspected or not confirmed; else empty."""
+    """For slower and faster: confirmed, suspected or not confirmed; otherwise empty."""
     cell: Cell
     """The better evidence."""
     row: dict[str, Any]

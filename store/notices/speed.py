@@ -28,9 +28,9 @@ _CONFIRMED: Kind = "confirmed regression"
 _REGRESSIONS = (_SUSPECTED, _CONFIRMED)
 _BACK = ("same", "faster")
 _DOUBTED = timedelta(days=14)
-"""For so long a confirming run is looked for."""
+"""How long a confirming run is looked for."""
 _REMEMBERED = timedelta(days=30)
-"""For so long what is as fast as before again is told: later it is compared with other runs."""
+"""How long a recovery is reported: later the result is compared with other runs."""
 
 
 def regressions(

@@ -33,7 +33,7 @@ VERIFICATION_MARKS = {
     "NONDETERMINISTIC_EAGER_RUN": "eager varies",
     "PASS": None,
 }
-"""By verification code; a code that is not here says nothing about the answer."""
+"""Verification code → its mark; a code that is not here says nothing about the answer."""
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):

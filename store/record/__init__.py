@@ -114,7 +114,7 @@ class Record(msgspec.Struct, kw_only=True):
     verification_code: str = "VERIFIER_SKIPPED"
     verification: Verification | None = None
     proof: Proof | None = None
-    """Of the backend's clock; None: none was taken."""
+    """Timing proof of the backend; None: none was taken."""
     outputs_file: str | None = None
     schema_version: int = SCHEMA_VERSION
     record_id: str
@@ -131,7 +131,7 @@ class Record(msgspec.Struct, kw_only=True):
     measurement: Measurement = msgspec.field(default_factory=Measurement)
     fallback_ops: list[FallbackOp] = msgspec.field(default_factory=list)
     instead_of: str | None = None
-    """Of an experiment with replaced ops: the experiment_id of the same configuration with the ops as they are."""
+    """For an experiment with replaced ops: the experiment_id of the same configuration without replacements."""
     replacements: list[Replacement] = msgspec.field(default_factory=list)
     graph_breaks: list[GraphBreak] = msgspec.field(default_factory=list)
     graphs: list[Graph] = msgspec.field(default_factory=list)
@@ -141,6 +141,6 @@ class Record(msgspec.Struct, kw_only=True):
     findings: list[Finding] = msgspec.field(default_factory=list)
     machine: MachineState | None = None
     used_by: UsedBy | None = None
-    """Of an operator: the model that it was recorded from."""
+    """The model that an operator was recorded from."""
     finished_at: float
     reproduce: str

@@ -20,7 +20,7 @@ class Operator(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a workload of suite `operators` calls: one expanded configuration, in the words of PARAM's files."""
 
     name: str
-    """As `torch.mm`, `torch.nn.Conv2d`, `aten::add`."""
+    """Name such as `torch.mm`, `torch.nn.Conv2d` or `aten::add`."""
     build: dict[str, Any] | None = None
     """`args` and `kwargs` of the step that makes the operator; None: it is called as it is."""
     input: dict[str, Any]
@@ -38,7 +38,7 @@ class UsedBy(msgspec.Struct, frozen=True, kw_only=True):
     """The model whose operators were recorded, and how often one iteration of it makes this call."""
 
     model: str
-    """As `SUITE/NAME`, or the name of a trace."""
+    """The model as `SUITE/NAME`, or the name of a trace."""
     test: Test
     calls: int
 
@@ -47,11 +47,11 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where a model of suite `own` comes from: name and hash, never a path and never the source itself."""
 
     name: str
-    """Of the file and of the model in it, as `mymodel.py:MyNet`."""
+    """Names of the file and of the model in it, such as `mymodel.py:MyNet`."""
     sha256: str
-    """Of the file; with files in its folder that it imports or reads, of all their names and hashes."""
+    """Hash of the file; with files in its folder that it imports or reads, hash of all their names and hashes."""
     inputs: tuple[str, ...] = ()
-    """As typed with `--input`; none: those of the source."""
+    """Inputs as typed with `--input`; empty: those of the source."""
 
 
 class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -68,7 +68,7 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     xla: str | None = None
     dynamo: str | None = None
     dtype: str = "float32"
-    """Of an operator, that of its call (`store.operators.operator_dtype`)."""
+    """Data type; for an operator, that of its call (`store.operators.operator_dtype`)."""
     batch_size: int | None = None
     xla_flags: tuple[str, ...] = ()
     torch_xla2: str | None = None
@@ -105,11 +105,11 @@ class ExperimentConfig(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
     overrides: dict[str, str] = msgspec.field(default_factory=dict)
     """Configuration overrides by dotted name, as `inductor.max_autotune` → `"True"`."""
     operator: Operator | None = None
-    """Of suite `operators`: what is built and called. Its experiments need no file but the plan."""
+    """The operator that is built and called (suite `operators`). Its experiments need no file but the plan."""
     without_fallback: tuple[str, ...] = ()
     """Ops (without `aten::`) that PyTorch/XLA would run on the host, computed by what replaces them."""
     source: Source | None = None
-    """Of suite `own`."""
+    """Source of the model (suite `own`)."""
 
 
 class Experiment(msgspec.Struct, kw_only=True):
@@ -118,7 +118,7 @@ class Experiment(msgspec.Struct, kw_only=True):
     accelerator: str
     accelerator_model: str | None = None
     device_index: int | None = None
-    """Of the device that was asked for; None: the first."""
+    """Index of the requested device; None: the first."""
     xla: str | None = None
     xla_flags: str | None = None
     dynamo: str | None = None
@@ -134,7 +134,7 @@ class Experiment(msgspec.Struct, kw_only=True):
     dtype: str | None = None
     optimizer: str | None = None
     loss: str | None = None
-    """As requested; None: the suite's own, which `resolved_loss` names where the model was built."""
+    """The requested loss; None: the suite's own, which `resolved_loss` names if the model was built."""
     resolved_loss: str | None = None
     matmul_precision: str | None = None
     compile_mode: str | None = None
@@ -146,15 +146,15 @@ class Experiment(msgspec.Struct, kw_only=True):
     amp_dtype: str | None = None
     disable_tf32: bool | None = None
     weights: str | None = None
-    """As resolved: `random` also where pretrained ones were asked for and could not be had."""
+    """The weights that were used: `random` also if pretrained ones were requested but not available."""
     randomize_input: bool | None = None
     collect_full_output: bool | None = None
     include_transfers: bool | None = None
     pure_wall_time: bool | None = None
     overrides: dict[str, str] = msgspec.field(default_factory=dict)
     operator: Operator | None = None
-    """Of suite `operators`: what was built and called."""
+    """The operator that was built and called (suite `operators`)."""
     without_fallback: list[str] = []
     """Ops that were replaced, so that they would not run on the host."""
     source: Source | None = None
-    """Of suite `own`."""
+    """Source of the model (suite `own`)."""

@@ -19,7 +19,7 @@ class Blocks(msgspec.Struct, kw_only=True):
 
     Empty where none did: all but operators."""
     rewarm_time: list[float] = msgspec.field(default_factory=list)
-    """Of the blocks at the begin of interleaved turns, seconds; they stand in no other array."""
+    """Seconds of the blocks at the start of interleaved turns; no other array contains them."""
     wait_s: list[float | None] = msgspec.field(default_factory=list)
     """Seconds that the process's threads waited for a core during each block: the largest wait of a thread.
 
@@ -91,7 +91,7 @@ class Measurement(msgspec.Struct, kw_only=True):
     together: int = 1
     """Processes that stood open at the same time and took turns, this one included."""
     processes: int = 1
-    """Of the experiment; each has a record, its `replica`."""
+    """Processes of the experiment; each has a record, its `replica`."""
     looks: int = 1
     """How often verdicts of the run may be asked for, each time with more processes (`--until-verdict`)."""
     repeat: int | None = None

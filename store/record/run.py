@@ -35,7 +35,7 @@ class PlanEntry(msgspec.Struct, kw_only=True, frozen=True):
     """What the suite's tables say against measuring it, where it is measured all the same (`--no-skip`)."""
 
     used_by: UsedBy | None = None
-    """Of an operator: the model that it was recorded from."""
+    """The model that an operator was recorded from."""
 
     @property
     def runnable(self) -> bool:

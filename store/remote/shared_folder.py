@@ -39,7 +39,7 @@ class SharedFolder:
     fs: Any
     root: str
     url: str
-    """As it was given."""
+    """The URL as it was given."""
 
     @classmethod
     def of(cls, text: str) -> SharedFolder:

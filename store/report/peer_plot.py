@@ -19,11 +19,11 @@ _MARKERS = ("D", "o", "s", "v", "x", "+")
 _LINES = ("solid", "dotted", "dashed", "dashdot")
 _BARS = {"elinewidth": 0.5, "capsize": 3}
 _GROUP_WIDTH = 0.70
-"""Of a group of bars: the rest is room between groups."""
+"""Width of a group of bars; the rest is room between groups."""
 
 
 class Size(NamedTuple):
-    """Of a picture, in inches."""
+    """Size of a picture in inches."""
 
     width: float = 9.0
     height: float = 6.75

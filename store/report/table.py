@@ -41,7 +41,7 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     low: float | None = None
     high: float | None = None
     n: int | None = None
-    """Of a mean: over how many."""
+    """Number of models behind a mean."""
 
 
 class Picture(msgspec.Struct, frozen=True, kw_only=True):

@@ -39,7 +39,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     results_n: int
     runs_n: int
     models: list[str]
-    """As `suite/model`."""
+    """Models as `suite/model`."""
     tests: list[str]
     backends: list[str]
     torch: list[str]
@@ -94,4 +94,4 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     at: datetime
     versions: str
-    """As the script printed them; empty where it did not come so far."""
+    """Versions that the script printed; empty if it ended before."""

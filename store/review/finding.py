@@ -43,13 +43,13 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     op: str = ""
     models: tuple[str, ...] = ()
-    """Of an op: those that it is new in, or gone from."""
+    """Models in which an op is new, or from which it is gone."""
     state: str = ""
-    """Of a failure: what the last runs say, as `flaky, failed 2 of 5 (RPFPP)`."""
+    """State of a failure over the last runs, such as `flaky, failed 2 of 5 (RPFPP)`."""
     signature: str = ""
-    """Of a failure: its message without names and numbers."""
+    """Message of a failure without names and numbers."""
     cell: Cell | None = None
-    """Of a change of speed: the better evidence."""
+    """The best evidence of a change of speed."""
     confirming_run: str = ""
     now: dict[str, Any] = {}
     """The new side's result, if it has one."""

@@ -20,7 +20,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     job_id: int = 0
     """0 until it is written."""
     key: str
-    """Of its submitter: the same key is the same job."""
+    """The submitter's key: the same key is the same job."""
     request: str
     """JSON; see `runner.jobs.request`."""
     label: str
@@ -42,17 +42,17 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     executor: str | None = None
     host: str | None = None
     pid: int | None = None
-    """Of the process that leads it, on `host`; with `pid_started_at` it is no other."""
+    """Id of its leading process on `host`; `pid_started_at` makes it unambiguous."""
     pid_started_at: float | None = None
     cancel_wanted_at: float | None = None
     run_id: str | None = None
     folder: str | None = None
-    """Of the run, as the run itself said."""
+    """Folder of the run, as the run reported it."""
     exit_code: int | None = None
     message: str = ""
     """Why it waits, failed or was lost: one sentence."""
     spent_s: float = 0.0
-    """Of all attempts that ended."""
+    """Seconds of all attempts that have ended."""
     submitted_at: float
     started_at: float | None = None
     finished_at: float | None = None

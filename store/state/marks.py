@@ -17,7 +17,7 @@ _TIMES = ("marked_at", "created_at")
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
-    """From `marked_at` (UTC) on, the series that fit all names begin anew; a name that is None takes all."""
+    """A mark: from `marked_at` (UTC) on, the series that match all names begin anew; None matches every name."""
 
     mark_id: int = 0
     """0 until it is written."""

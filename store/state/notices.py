@@ -39,7 +39,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     text: str
     page: str = ""
-    """Of the dashboard, relative to its address."""
+    """Page of the dashboard, relative to its address."""
     run_id: str | None = None
     base_run_id: str | None = None
     """What the run was compared with."""
@@ -56,7 +56,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     state: State
     tries: int
     next_at: float
-    """Of a pending one: not sent before."""
+    """Time before which a pending notice is not sent."""
     detail: str
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 LEVEL = 0.95
-"""Of a comparison that is made once; `level_of` where its data may be added to and judged again."""
+"""Confidence level of a comparison that is made once; `level_of` if its data may grow and be judged again."""
 REFUTED = 0.05
 """A cell whose scatter would be as large in under one of twenty cells, if the prior were right, does not use it."""
 _MEDIAN_VARIANCE = np.pi / 2
@@ -48,7 +48,7 @@ class Effects:
     processes: NDArray[np.int64]
     """Processes of each cell that gave a ratio."""
     level: float = LEVEL
-    """Of the intervals."""
+    """Confidence level of the intervals."""
 
 
 def level_of(looks: int) -> float:

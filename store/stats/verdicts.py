@@ -31,7 +31,7 @@ class Verdict:
     low: float | None = None
     high: float | None = None
     p: float | None = None
-    """As measured."""
+    """The p-value as measured."""
     q: float | None = None
     """Adjusted for the number of cells judged together (Benjamini-Hochberg)."""
     floor: float | None = None

@@ -32,9 +32,9 @@ class Flip(msgspec.Struct, frozen=True, kw_only=True):
     now: Row | None
     last: Row | None
     counts: str = ""
-    """Of a new failure: whether it counts."""
+    """Whether a new failure counts."""
     state: str | None = None
-    """Of its series over the last runs, with the outcomes from the newest on."""
+    """State of its series over the last runs, with the outcomes from the newest on."""
     since: str | None = None
     """The first run of those in a row that failed."""
 

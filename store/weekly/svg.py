@@ -14,7 +14,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 150, 12, 30
 _HEIGHT = 250
 _ROW = 24
 _MOST_TICKS = 8
-"""Of a logarithmic axis: more would run into one another."""
+"""Most ticks of a logarithmic axis: more would overlap."""
 _LABEL_GAP = 14
 _NAMES = 380
 """Room for names left of the intervals."""

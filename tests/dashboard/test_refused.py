@@ -235,4 +235,4 @@ def test_whoever_floods_the_server_does_not_fill_the_disk():
     assert len(said) == 600
     now[0] = 61.0
     tell("later")
-    assert said[600:] == ["refused 400 more requests before that, which nobody wrote down", "later"]
+    assert said[600:] == ["refused 400 more requests before that, which were not logged", "later"]

@@ -40,7 +40,7 @@ VERBS = (
 
 
 _OF_THE_SYSTEM = re.compile(
-    r"(?<=\n)# (?:[\w/.]*/)?(?:cp|install|journalctl|pip|podman|python3.11|systemctl|useradd) .*"
+    r"(?<=\n)# (?:[\w/.]*/)?(?:cp|install|journalctl|pip|podman|python3.11|rm|systemctl|useradd) .*"
 )
 """A line that an administrator types; test_deploy.py looks at those with our words."""
 

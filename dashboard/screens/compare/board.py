@@ -170,7 +170,7 @@ def _evidence(finding: Finding) -> dict[str, Any]:
 
 
 COLUMNS: dict[str, Column] = {
-    "state": Column("State", help="What somebody said of it; open until then.", pinned=True),
+    "state": Column("State", help="What users answered; open until there is an answer.", pinned=True),
     "finding": Column("Finding", "verdict"),
     "certainty": Column(
         "Certainty",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _NOTE = "What you found out"
 _SAVED = "_saved_of"
-"""Of a session: token of a finding → how often it has saved what it says of it."""
+"""Key of the session's state: token of a finding → how often the session has saved an answer to it."""
 
 
 def show(view: View, found: Review, finding: Finding, said: Mapping[Subject, Standing]) -> None:
@@ -86,7 +86,7 @@ def _why(view: View, found: Review, finding: Finding) -> None:
         st.markdown("**What else differs there**\n" + "\n".join(f"- {text}" for text in said))
         programs.offer(view, found, list(each(mine)))
     elif finding.group == "speed":
-        st.caption("Graphs, breaks, fallback ops and compiled programs are the same there, as far as both sides tell.")
+        st.caption("Graphs, breaks, fallback ops and compiled programs are the same, as far as both sides tell.")
 
 
 def _numbers(finding: Finding) -> list[str]:
@@ -211,7 +211,7 @@ def _history(finding: Finding, said: Mapping[Subject, Standing]) -> None:
         and subject.run_id != finding.subject.run_id
         for entry in standing.entries
     ]
-    for title, entries in (("History", mine), ("Said of it in other runs", earlier)):
+    for title, entries in (("History", mine), ("Answers in other runs", earlier)):
         if entries:
             lines = [f"- {_line(entry)}" for entry in sorted(entries, key=lambda each: -each.entry_id)]
             st.markdown(f"**{title}**\n" + "\n".join(lines))

@@ -40,7 +40,7 @@ def show(view: View, found: Review, passes: Callable[[pd.DataFrame], pd.DataFram
         told = frame.assign(difference=[words(row).replace("\\", "") for row in each(frame)])
         columns = {name: board.COLUMNS[name] for name in ("model", "test", "variant", "suite")} | {
             "difference": Column("A → B", help="Graphs, operations and fusions, by kind of program."),
-            "changed_n": Column("Other fingerprints", "number", help="Programs of B that A has not."),
+            "changed_n": Column("Other fingerprints", "number", help="Programs that only B has."),
         }
         picked = tables.show(
             told,

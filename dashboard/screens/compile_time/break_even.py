@@ -130,7 +130,7 @@ def _table(view: View, rows: pd.DataFrame) -> None:
         "suite": Column("Suite"),
         "test": Column("Test"),
         "accelerator": Column("Accelerator"),
-        "outcome": Column("Ahead", help="Of the baseline, with the whole work, waiting included."),
+        "outcome": Column("Ahead", help="When the backend is ahead of the baseline, compiling included."),
         "break_even_iterations": measured("break_even_iterations", "Iterations", hidden=True),
         "break_even_s": measured("break_even_s", "By then", hidden=True),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),

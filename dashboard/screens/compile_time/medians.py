@@ -50,7 +50,7 @@ def show(view: View) -> None:
         "compiler_time_n": Column("n, compiler", "number", help="Models behind the median of the compiler time."),
         "time_to_steady_s": measured("time_to_steady_s", note=_OVER),
         "time_to_steady_n": Column("n, steady", "number", help="Models behind the median of the time to steady."),
-        "graphs_number": measured("graphs_number", "Graphs (most)", note="Of the model with most."),
+        "graphs_number": measured("graphs_number", "Graphs (most)", note="Those of the model with most."),
         "without_n": Column("Did not run", "number", help="Results without a number."),
         "main_reason": Column("Most frequent reason"),
     }

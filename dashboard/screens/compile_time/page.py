@@ -36,7 +36,7 @@ def show(view: View) -> None:
         return
     medians.show(view)
     if bool((rows[[*_TIMES]] < 0).any(axis=None)):
-        st.caption("A time below 0 is noise: what it is beyond took as long as a steady iteration does.")
+        st.caption("A time below 0 is noise: the first blocks took no longer than steady ones.")
     parts = dots.parts(rows, chosen)
     chart, charted = _controls(list(parts))
     if chart == CHARTS[1]:

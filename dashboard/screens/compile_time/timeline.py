@@ -40,9 +40,9 @@ def show(view: View) -> None:
         alt=f"The first blocks of {name} in time, by backend",
     )
     st.caption(
-        "Of what happens within a block only durations are known, not when: each bar begins where its block begins. "
-        "They overlap and are no parts of the block: tracing waits for the compiler, execution goes on beside "
-        "the host. A dash in the table: the backend does not say it of each block."
+        "Within a block, only durations are known, not their order, so each bar begins where its block begins. "
+        "The durations overlap and do not add up to the block: tracing waits for the compiler, and the device executes "
+        "while the host goes on. A dash in the table means that the backend does not report the number per block."
     )
     st.caption(" ".join(_unknown(blocks)))
     _table(view, blocks, asked)

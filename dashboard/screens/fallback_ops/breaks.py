@@ -32,7 +32,7 @@ def show(view: View) -> None:
     columns = {
         "headline": Column("Reason", pinned=True, help="Its first line; the hidden column and the files have all."),
         "models_n": Column("Models", "number", help="Models in which dynamo split the graph for this reason."),
-        "count": measured("count", "Breaks (most)", "Of the result with most."),
+        "count": measured("count", "Breaks (most)", "Those of the result with most."),
         "results_n": measured("results_n"),
         "variants": Column("Backends"),
         "models": Column("In models"),

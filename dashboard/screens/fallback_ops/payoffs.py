@@ -24,8 +24,8 @@ __all__ = ["GAINS", "LIMITS", "of_op", "proven", "sentences", "show"]
 
 GAINS = {1: "proven", 0: "not told apart", -1: "slower replaced"}
 _MEANING = (
-    "A new run of each result as it is and with the op replaced, in turns, the answers verified. It tells what this "
-    "replacement pays; its results stand here and in `xlabench report payoffs`, in no other view."
+    "Measures each result unchanged and with the op replaced, in turns, and verifies the answers. This shows the gain "
+    "of this replacement. The results appear here and in `xlabench report payoffs`, in no other view."
 )
 _HOST_READ = "host_read"
 _NAMED = 4
@@ -138,7 +138,7 @@ def _ask(view: View, op: str, steady: pd.DataFrame) -> None:
     chosen = st.multiselect("Results", list(names), default=list(names), key="payoff-results")
     request = without(file, [(names[name].experiment_id, names[name].environment) for name in chosen], op)
     if request is None:
-        st.caption("Choose results." if not chosen else "The plan of the run holds none of these results.")
+        st.caption("Choose results." if not chosen else "The plan of the run contains none of these results.")
         return
     st.markdown(f"{count(len(chosen), 'result')} as they are and without **{escape(op)}**.")
     rerun.ask(view, request, f"payoff {op}", "payoff", _MEANING)

@@ -35,10 +35,10 @@ def show(view: View) -> None:
     profiled = int((ranked["time_n"] > 0).sum())
     st.caption(
         f"The payoff is how much faster a model was with the op replaced ({measured_n} of "
-        f"{count(len(ranked), 'op')} measured; the page of an op measures it). Proven gains stand first, ops whose "
+        f"{count(len(ranked), 'op')} measured; the page of an op measures it). Proven gains come first, ops whose "
         "replacement was slower last, and between them, by what they save, the others. Saved is the most that lowering "
         "the op can take off an iteration: its time under the profiler, and never more than the iteration itself "
-        f"({profiled} profiled). Host reads stand last: there is nothing to lower."
+        f"({profiled} profiled). Host reads come last: no lowering can remove them."
     )
     shown = ranked.assign(
         **{
@@ -67,7 +67,7 @@ def _open(ops: list[str]) -> None:
 
 
 def _columns() -> dict[str, Column]:
-    most = "Of the result with most; iterations of different models are never summed."
+    most = "That of the result with most; iterations of different models are never summed."
     return {
         "op": Column("Op", pinned=True),
         "class": Column("Class"),
@@ -76,7 +76,7 @@ def _columns() -> dict[str, Column]:
             "ms",
             help=f"What lowering the op takes off an iteration at most. {most} — where nothing was profiled.",
         ),
-        "payoff": measured("payoff", note="Of the result with the largest."),
+        "payoff": measured("payoff", note="That of the result with the largest gain."),
         "payoff_said": Column("How sure", help=payoffs.LIMITS),
         "ranked_by": Column(
             "Ranked by", hidden=True, help="time: share of time where it is most; calls: not profiled."

@@ -27,7 +27,7 @@ def show(view: View, calls: pd.DataFrame) -> None:
     if reads.empty:
         st.markdown("No result of this view read a value on the host.")
         return
-    st.caption("Each waits for the device. Change the place that asks: there is nothing to lower.")
+    st.caption("Each read waits for the device. No lowering can remove it: change the code that reads the value.")
     listed = reads.assign(call_sites=[sites(found) for found in reads["call_sites"]])
     columns = {
         "model": Column("Model", pinned=True),

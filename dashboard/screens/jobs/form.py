@@ -61,7 +61,7 @@ def _start(request: RunRequest, found: Preview) -> None:
     of_model = request.selection.ops_of
     label = st.session_state.get("new_label") or (f"ops of {of_model}" if of_model else _usual_label(found))
     if not found.runnable:
-        st.warning("Nothing of it can be measured here; the reasons stand above.", icon=":material/block:")
+        st.warning("None of this can be measured here; the reasons are above.", icon=":material/block:")
         return
     _refusal()
     with st.container(horizontal=True):

@@ -10,7 +10,7 @@ from dashboard import data
 from runner.jobs import offers
 
 KEPT: dict[str, Any] = {"persist_state": "session"}
-"""Of a box of the form: what is typed stays while one looks at other pages."""
+"""Option of the form's boxes: what is typed stays while one looks at other pages."""
 _LISTED_AGAIN_S = 300.0
 
 

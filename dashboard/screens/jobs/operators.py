@@ -52,8 +52,8 @@ def say(found: Preview, backends: Collection[str]) -> None:
     beyond = dict.fromkeys(entry.backend for entry in (*found.runnable, *found.skipped))
     more = [escape(name) for name in beyond if name not in backends]
     also = (
-        f" They are measured under {', '.join(more)} as well: backends are asked for by their axes here."
+        f" They are measured under {', '.join(more)} as well: this form chooses XLA and dynamo separately."
         if more
         else ""
     )
-    st.caption(f"And the operators that it calls: how many, the job finds out when it runs.{also}")
+    st.caption(f"The operators that it calls are added when the job runs; only then is their number known.{also}")

@@ -53,7 +53,7 @@ def _confirmed(shown: str, job: Job, request: ConfirmRequest) -> None:
     if job.state == "done":
         said = _verdicts(shown, job.run_id, request)
         st.markdown(
-            said or "No finding of that comparison rests on it: its log says what was measured, and what came of it."
+            said or "No finding of the comparison uses this job. Its log says what was measured, and the results."
         )
     with st.container(horizontal=True, key="job-results"):
         where = {"run": request.run} if request.run else {}

@@ -128,10 +128,10 @@ def _table(view: View, result: Result, listed: pd.DataFrame) -> None:
     columns = {
         "kind": Column("Kind"),
         "file": Column("File"),
-        "bytes": Column("Bytes", "number", help="Of the file as it lies in the run folder."),
-        "repeat": Column("Block", "number", help="Of files that each instrumented block left."),
-        "replica": Column("Process", "number", help="Measuring process that left it, from 0."),
-        "attempt": Column("Attempt", "number", help="Which try of the experiment left it, from 1."),
+        "bytes": Column("Bytes", "number", help="Size of the file in the run folder."),
+        "repeat": Column("Block", "number", help="Number of the instrumented block that wrote the file."),
+        "replica": Column("Process", "number", help="Measuring process that wrote it, from 0."),
+        "attempt": Column("Attempt", "number", help="Attempt of the experiment that wrote it, from 1."),
         "note": Column("Note"),
         "path": Column("Path in the run folder"),
     }

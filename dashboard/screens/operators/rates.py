@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from typing import Literal
 
 _ABSENT = {
-    "input_bytes": "No result of this view has its bytes: they are recorded since this version.",
-    "flops": "No result of this view has FLOP: they are those of matrix products and convolutions, by XLA's programs.",
+    "input_bytes": "No result of this view has its bytes: an older version of xlabench measured them.",
+    "flops": "No result of this view has FLOP, which XLA's programs give for matrix products and convolutions.",
 }
 
 

@@ -27,7 +27,7 @@ def show(view: View, rows: pd.DataFrame) -> None:
     """Draw the choice of A and B, one chart per test and accelerator, and the pairs."""
     pair = _choose(view, rows)
     if pair is None:
-        st.info("There is one backend only in this view: nothing to set it against.", icon=":material/info:")
+        st.info("This view has only one backend, so there is nothing to compare it with.", icon=":material/info:")
         return
     a, b, _ = pair
     found = data.rows(view.snapshot, "against", view.selection, series_a=a, series_b=b)

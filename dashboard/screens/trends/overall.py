@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 RATES = {"Ran": ("ran_n", "planned_n"), "Verified": ("verified_n", "answered_n")}
 _WIDTHS = (5, 3, 3)
-"""Of the three panels; what is said above each stands in a row of its own, so that all begin at one height."""
+"""Widths of the three panels; the text above each has its own row, so that all begin at one height."""
 _CLICK = "Click two points to compare their runs."
 
 
@@ -119,7 +119,7 @@ def _rate(view: View, part: pd.DataFrame, rate: str, events: pd.DataFrame, named
     over, of = RATES[rate]
     rows = part[(part[of] > 0) & ((rate == "Ran") | part["verify_asked"])]
     if rows.empty:
-        st.info("Not verified: no run asked for it.")
+        st.info("Not verified: no run was started with `--verify`.")
         return
     labels = [
         f"ran {share(int(row.ran_n), int(row.planned_n))} · verified "
@@ -130,7 +130,7 @@ def _rate(view: View, part: pd.DataFrame, rate: str, events: pd.DataFrame, named
     title = "Ran, of the plan" if rate == "Ran" else "Verified, of what answered"
     clicked(view, history.lines(points, title, events=events, kind="share", legend=False), f"rate-{rate}", title)
     if others := sorted(set(rows["series"]) - named):
-        st.caption(f"Only here, because without a speedup: {escape(listed(others))}.")
+        st.caption(f"Shown only here, because they have no speedup: {escape(listed(others))}.")
 
 
 def _models(view: View, means: pd.DataFrame, events: pd.DataFrame) -> None:

@@ -63,7 +63,7 @@ def _one(view: View, keys: tuple[str, ...], wanted: tuple[str, ...], mine: pd.Da
         events = overall.events_of(marks, rows, mine if name == "latency_s" else None)
         chart = history.lines(_points(known, name), metric(name).header, events=events)
         overall.clicked(view, chart, f"model-{name}", f"{metric(name).label} of {model} over the runs")
-        st.caption(f"{metric(name).definition} Dashed lines: confirmed changes. Whole lines: marks of people.")
+        st.caption(f"{metric(name).definition} Dashed lines: confirmed changes. Solid lines: users' marks.")
     _without(rows, name)
     sql = data.statement("trend_history", view.selection, of_model=model, **of)
     downloads.below(rows, "model-numbers", view.file_name("trend-of-model"), sql)

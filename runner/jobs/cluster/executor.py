@@ -35,7 +35,7 @@ NEEDS_THE_STORE = (
     "start `xlabench worker` there, in addition to the one for the cluster"
 )
 _END_S = 15.0
-"""For Ray to end a job that was killed."""
+"""Seconds for Ray to end a job that was killed."""
 
 
 def _nothing(folder: Path, *, is_over: bool) -> None:

@@ -37,9 +37,9 @@ _STARTED_BY = "raylet"
 LOOK_EVERY_S = 2.0
 """Between two looks at what was written, and at the place."""
 PATIENT_S = 900.0
-"""For a place that cannot be reached once the attempt is over; then the attempt counts as lost."""
+"""Seconds to retry a place that cannot be reached after the attempt has ended; then the attempt counts as lost."""
 _CHOSEN = ("CUDA_VISIBLE_DEVICES", "ZE_AFFINITY_MASK", "ONEAPI_DEVICE_SELECTOR", "TPU_VISIBLE_CHIPS", "LD_PRELOAD")
-"""By Ray for this job; what else it sets is for its own workers: OMP_NUM_THREADS=1 would be measured."""
+"""Variables that Ray sets for this job. Its others are for its own workers: OMP_NUM_THREADS=1 would be measured."""
 
 
 def main(url: str) -> None:

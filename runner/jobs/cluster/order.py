@@ -10,7 +10,7 @@ from runner.jobs.executor import Work
 from runner.jobs.request import Needs
 
 ORDER, WAITS, STOP, MEASURES, LOG, END = "order.json", "waits", "stop", "measures.json", "log", "end.json"
-"""Of an attempt: what the worker says first, what the node waits for, that it is to end, and what it says back."""
+"""Files of an attempt: the worker's order, what the node waits for, the request to end, and the node's answers."""
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,250}")
 
 
@@ -18,7 +18,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """An attempt as the worker gives it to a node. It names no place: the node knows its own."""
 
     origin: str
-    """Of the worker's home, so that those of several share nodes and places."""
+    """Identifies the worker's home, so that several homes can share nodes and places."""
     job_id: int
     attempt: int
     label: str
@@ -31,7 +31,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
     run_id: str
     name: str
-    """Of its folder, at the shared place and in the worker's home."""
+    """Name of its folder, at the shared place and in the worker's home."""
 
 
 def attempt_name(origin: str, job_id: int, attempt: int) -> str:

@@ -55,7 +55,7 @@ class RayCluster:
 
     address: str
     limit_s: float = _LIMIT_S
-    """For one answer."""
+    """Seconds to wait for one answer."""
     _client: Any = None
     _asked: dict[str, tuple[float, Any]] = field(default_factory=dict)
 

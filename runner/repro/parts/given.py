@@ -9,7 +9,7 @@ ENVIRONMENT: dict[str, str] = {}
 PACKAGES: tuple[str, ...] = ()
 """Whose versions are printed."""
 OP = ""
-"""As torch_xla's counter names it, with `aten::`."""
+"""The op as torch_xla's counter names it, with `aten::`."""
 DEVICE = "cpu"
 DYNAMO: str | None = None
 COMPILE: dict[str, Any] = {}
@@ -23,7 +23,7 @@ OPTIMIZER: str | None = None
 OWN_STEP = False
 """In place of a loss, `build` returns the model's own training step, a function of arguments and keywords."""
 PRECISION = "highest"
-"""Of float32 products, as `torch.set_float32_matmul_precision` takes it."""
+"""Precision of float32 products, as `torch.set_float32_matmul_precision` takes it."""
 SEED = 1337
 ITERATIONS = 3
 EXPECTED: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ LARGER_MULTIPLIER = False
 MAX_MULTIPLIER = False
 IOU: float | None = None
 SAMPLES: int | None = None
-"""Of an iteration; outputs with one entry for each are judged in chunks."""
+"""Samples of an iteration; outputs with one entry for each are judged in chunks."""
 ROWS = 4
 """Samples of a chunk."""
 PREDICTS = False

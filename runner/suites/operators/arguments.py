@@ -23,7 +23,7 @@ class Tensor(_Argument, frozen=True, tag="tensor"):
     dtype: Dtype
     shape: tuple[Size, ...]
     requires_grad: bool = True
-    """Of floating tensors in train; integers never do."""
+    """Whether a floating tensor requires a gradient in train; integers never do."""
     value_range: tuple[float, float] | None = None
     """Ours: bounds of the values, both included, where the generator's own would be no index of the other tensor."""
 

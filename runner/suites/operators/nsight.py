@@ -34,7 +34,7 @@ class Tool:
     name: Literal["ncu", "nsys"]
     program: str
     options: tuple[str, ...]
-    """Of the user."""
+    """Options that the user gave."""
     warmup: int
     iteration: int
 

@@ -18,7 +18,7 @@ _WORDS = frozenset({"str", "bool", "device", "dtype"})
 _MANY = frozenset({"genericlist", "tuple"})
 _BOUNDS = (2, 3)
 MOST_CHOICES = 100_000
-"""Of one macro, one argument, one input: a slip of the pen in a range would fill the memory."""
+"""Most choices of one macro, argument or input: a typing error in a range would fill the memory."""
 
 
 def inclusive(bounds: Any, field: str) -> list[int]:

@@ -20,7 +20,7 @@ class Recording:
     """Calls in the order in which each came first, with their counts."""
 
     calls: dict[str, int] = field(default_factory=dict)
-    """By a call as JSON."""
+    """A call as JSON → how often it was made."""
     left_out: Counter[str] = field(default_factory=Counter)
     """Calls that are no operators to be measured, by the reason."""
 

@@ -113,7 +113,7 @@ def _matmul(build: Arguments | None, given: Arguments) -> None:
 
 
 def _linear(build: Arguments | None, given: Arguments) -> None:
-    """Of `linear(input, weight, bias)`: the weight is (out, in), the bias (out)."""
+    """Set the shapes of `linear(input, weight, bias)`: the weight is (out, in), the bias (out)."""
     del build
     if shapes := _tensors(given.args, 2):
         given_shape, weight = shapes

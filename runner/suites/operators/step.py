@@ -33,7 +33,7 @@ class CallStep:
         self._ones: dict[Any, Any] = {}
         phases = ("forward", "backward") if self._train else ("forward",) if self._apart else ()
         self._seconds: dict[str, list[float]] = {phase: [] for phase in phases}
-        """Of each call since they were taken last."""
+        """Seconds of each call since they were last taken."""
         module = workload.module
         self._parameters = [each for each in module.parameters() if each.requires_grad]
         _use_device(workload, runtime.device)

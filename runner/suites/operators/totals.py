@@ -21,10 +21,10 @@ _APART = 2.0
 
 @dataclass
 class Total:
-    """Of one backend; times in seconds per iteration of the model."""
+    """The totals of one backend; times in seconds per iteration of the model."""
 
     operators_s: dict[str, float] = field(default_factory=dict)
-    """By operator: calls x time of one."""
+    """Operator → calls x time of one call."""
     calls: dict[str, int] = field(default_factory=dict)
     near_floor: set[str] = field(default_factory=set)
     """Operators whose time says more of cutting and waiting than of them."""

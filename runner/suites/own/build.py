@@ -34,7 +34,7 @@ class Built:
     names: Mapping[str, Any] = field(default_factory=dict)
     """What its source defines beside it."""
     loss: Callable[[Any], Any] | None = None
-    """Of the output alone; a loss of the source takes the batch, too."""
+    """The loss of the output alone; a loss of the source takes the batch, too."""
     files: tuple[str, ...] = ()
 
 
@@ -154,7 +154,7 @@ def _own_inputs(made: Built, own: OwnModel, request: BuildRequest) -> tuple[tupl
     found = getattr(made.module, source.INPUTS, None) or made.names.get(source.INPUTS)
     if found is None:
         raise OwnModelError(
-            f"{own.title} says no inputs: add a method example_inputs() that returns them, or pass --input, such as "
+            f"{own.title} has no inputs: add a method example_inputs() that returns them, or pass --input, such as "
             "--input 'f32[8,3,224,224]'."
         )
     try:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 INPUTS, LOSS, STEP = "example_inputs", "loss", "train_step"
 _HOOKS = (INPUTS, LOSS, STEP)
 _BROUGHT: dict[str, list[str]] = {}
-"""By place, the modules of the user's own files that its import has brought along: they are imported anew with it."""
+"""Path of a source → the modules of the user's own files that it imported; they are imported again with it."""
 
 
 @dataclass(frozen=True)
