@@ -18,9 +18,9 @@ COUNTS = ("tries", "lost", "doubled", "orphaned", "leaked")
 COLUMNS = ("fault", *COUNTS, "message")
 HEAD = """# Reliability
 
-This table says what `make faults` does to xlabench, and what became of it. A test asserts each row; most of them are
+This table lists what `make faults` does to xlabench, and the result. A test asserts each row; most of them are
 under `tests/faults`. `make test` runs a short form of each. *Lost* and *doubled* count records or jobs, *orphaned*
-counts processes, and *leaked* counts folders and files that stay behind. What is drawn is drawn with a fixed seed.
+counts processes, and *leaked* counts folders and files that stay behind. *Drawn* inputs are random, with a fixed seed.
 
 The parts of `make faults` ended on {date}, on {machine}. The load average was {load:.0f}.
 A part that finds a fault runs again once that is mended; the table has its last run.

@@ -41,7 +41,7 @@ _LEGENDS: dict[str, Any] = {
         }
     }
 }
-"""Charts next to each other; on a telephone below each other."""
+"""Legends next to each other; on a telephone below each other."""
 
 
 def fallback_heat(frame: pd.DataFrame, ops: Sequence[str], models: Sequence[str], *, as_share: bool = False) -> Drawing:

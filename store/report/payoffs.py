@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 WAYS = {"decomposition": "torch's decomposition", "opt_in": "PyTorch/XLA's lowering on request"}
-"""What stood in for an op."""
+"""What replaced an op."""
 LIMITS = (
-    "What stood in for an op is torch's decomposition or a lowering that PyTorch/XLA has on request: a lowering that "
-    "somebody writes may be faster, so this is no upper bound."
+    "The op was replaced by torch's decomposition or by an optional lowering of PyTorch/XLA. A dedicated lowering may "
+    "be faster, so this is no upper bound."
 )
 _TIMES = "\N{MULTIPLICATION SIGN}"
 UNCALLED = "not called in steady iterations"
