@@ -85,7 +85,7 @@ class Column:
     hidden: bool = False
     """Left out until the reader asks for it in the table's menu; the files have it."""
     filed: bool = False
-    """In the files only: each column of a table costs time, seen or not."""
+    """Only in the files: each column of a table costs time, visible or not."""
 
 
 def measured(name: str, label: str | None = None, note: str = "", width: int = 0, *, hidden: bool = False) -> Column:

@@ -88,7 +88,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     verify: VerifyMode = "off"
     verify_iterations: int = 3
     tolerance: float | None = None
-    """In place of the table's."""
+    """Tolerance in place of the table's."""
     prove: ProveMode = "off"
     """Whether a proof of the backend's clock is needed: without it a number may leave out work."""
     cosine: bool = False
@@ -214,7 +214,7 @@ class Finish(msgspec.Struct, tag="finish", frozen=True):
     """Report everything and exit."""
 
     disturbed: tuple[int, ...] = ()
-    """As in `Turn`; the steady blocks of a process that takes no turns are its turn 0."""
+    """Disturbed turns as in `Turn`; the steady blocks of a process that takes no turns are its turn 0."""
 
 
 class Verify(msgspec.Struct, tag="verify", frozen=True, kw_only=True):
@@ -325,7 +325,7 @@ class Report(msgspec.Struct, tag="report", frozen=True, kw_only=True):
     waits: list[float | None] = []
     """For each block, the seconds that the longest-waiting thread waited for a core; None if unknown."""
     waits_all: list[float | None] = []
-    """The same of all threads together."""
+    """For each block, the seconds that all threads together waited for a core; None if unknown."""
     inner_loops: list[int] = []
     """How often each block repeated its iterations; times of the metrics are those of one repetition."""
     replacements: list[Replacement] = []

@@ -29,7 +29,7 @@ _DAMAGE = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, 
 _NOT_OURS = (duckdb.CatalogException, duckdb.InvalidInputException)
 """What opening a database raises that is none of ours, or no longer."""
 FILTERS = "/*filters*/"
-"""In the text of a query: the place of the conditions that many share."""
+"""Placeholder in the text of a query for the conditions that many queries share."""
 
 
 def current_snapshot(store_dir: str | os.PathLike[str]) -> Path | None:

@@ -130,7 +130,7 @@ SHORT_SECONDS = (
     "datum.value < 0.001 ? format(datum.value * 1000000, '~r') + ' µs' : datum.value < 1 "
     "? format(datum.value * 1000, '~r') + ' ms' : format(datum.value, ',~r') + ' s'"
 )
-"""The same from microseconds on."""
+"""Labels of seconds from microseconds on."""
 NUMBERS = "format(datum.value, ',~r')"
 """Labels of an axis of counts."""
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from runner.environments.machine import Machine
 
 TRIED = ("torch", "torch_xla")
-"""In this order: the second imports the first."""
+"""Packages to import, in this order: the second imports the first."""
 _TIMEOUT_S = 120
 _MARK = "xlabench: "
 """What an answer begins with: packages print, too."""

@@ -20,7 +20,7 @@ class Ticks:
     """CPU time since the boot, in ticks, summed over all CPUs."""
 
     busy: int
-    """In processes; interrupts belong to nobody and are left out."""
+    """CPU time of processes; interrupts belong to no process and are left out."""
     steal: int
     total: int
     cpus: int

@@ -18,7 +18,7 @@ class JobRequest:
     """Name of the run."""
     why: str = ""
     key: str = ""
-    """The same key is the same job, so that a double click is one; empty: a new job in any case."""
+    """Idempotency key: the same key is the same job, so that a double click makes one; empty: always a new job."""
     priority: int = 0
     """Higher ones go first; -100 to 100."""
     timeout_s: float | None = None

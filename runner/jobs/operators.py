@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SUITE = "operators"
 MOST_CASES = 2_500
-"""In four backends and both tests these are as many experiments as a plan of a job may have."""
+"""Most cases: in four backends and both tests these are as many experiments as a job's plan may have."""
 _MOST_S = 3.0
 """Seconds of a core for listing them: a page waits for it."""
 _DEEPEST = 30

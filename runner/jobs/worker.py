@@ -37,7 +37,7 @@ _MOST_ATTEMPTS = 1_000_000
 LATE_S = 5.0
 """After the grace, a job whose leading process does not end it is killed by the worker."""
 NAME = "worker"
-"""In what is kept of its actions."""
+"""The worker's name in the history of actions."""
 
 
 @dataclass

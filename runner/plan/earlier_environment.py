@@ -38,7 +38,7 @@ class Before:
     """An environment of an earlier run."""
 
     name: str
-    """In the run that measures it again."""
+    """Name in the run that measures it again."""
     was: Environment
     run: str
     """How the earlier run is called."""

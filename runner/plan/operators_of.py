@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from store.record import Test
 
 FILE = "operators.json"
-"""In the folder of the run: the configuration, which `--config` takes again."""
+"""File in the run's folder with the configuration, which `--config` accepts."""
 
 
 @dataclass(frozen=True, kw_only=True)

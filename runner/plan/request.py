@@ -85,9 +85,9 @@ class Flag:
     """Further names."""
     metavar: str | None = None
     word: Word | None = None
-    """In place of the type's."""
+    """Word in place of the type's."""
     choices: Callable[[], tuple[Any, ...]] | tuple[Any, ...] | None = None
-    """In place of the type's."""
+    """Choices in place of the type's."""
     const: Any = None
     """Value of the flag where no word follows it; None: one must."""
     off: tuple[str, str] | None = None
@@ -97,7 +97,7 @@ class Flag:
     once: bool = False
     """It may not be given two values: the last would win in silence."""
     group: str | None = None
-    """In place of the group of its struct."""
+    """Group of the flag, if it is not that of its struct."""
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -389,7 +389,7 @@ class RunRequest(
     configuration: Configuration = Configuration()
     protocol: Protocol = Protocol()
     plan: PlanFile | None = None
-    """In place of selection and configuration, which are then left as they are."""
+    """A plan in place of selection and configuration, which are then ignored."""
     environments: tuple[Name, ...] = ()
     """Names of `xlabench.toml`, or `default`; none: the current interpreter."""
     accelerator_model: DeviceModel | None = None

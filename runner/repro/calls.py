@@ -29,7 +29,7 @@ class Asked(msgspec.Struct, frozen=True):
     batch_size: int | None
     seed: int
     op: str
-    """Without `aten::`, without overload."""
+    """Name of the op without `aten::` and overload."""
     own: OwnModel | None = None
 
 
@@ -39,7 +39,7 @@ class Call(msgspec.Struct, frozen=True):
     target: str
     """The op, such as `torch.ops.aten.nonzero.default`."""
     arguments: str
-    """With `values[0]`, … for tensors."""
+    """Arguments as text, with `values[0]`, … for tensors."""
     tensors: list[str]
     """Calls of `tensor` that make those."""
 

@@ -45,7 +45,7 @@ FURTHER_S = 15.0
 WAIT_S = 10.0
 """A group waits so long at most."""
 WAIT_OF_RUN = 0.1
-"""And all groups together for so much of the time that the run has taken."""
+"""Share of the run's time that all groups together may wait."""
 BUSY_CPUS, FREE_CPUS = 0.25, 0.10
 """A group waits where others take more than the first, until they take less than the second."""
 _LOOK_EVERY_S = 0.25

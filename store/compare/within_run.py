@@ -29,7 +29,7 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
 
     group: str
     axis: Literal["variant", "environment"]
-    """In what they differ."""
+    """The axis in which the sides differ."""
     baseline: Key
     member: Key
     old: str

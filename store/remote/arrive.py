@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KNOWN = ".arrived"
-"""In the folder here: size and version that each file had there when it was read last."""
+"""File in the local folder with the size and version that each remote file had when it was last read."""
 _TAIL_BYTES = 4096
 _GROWS = re.compile(r"(.+\.jsonl|log)")
 """Files that are only ever written to at their ends."""

@@ -20,7 +20,7 @@ STATES: tuple[State, ...] = get_args(State)
 LONGEST_NOTE = 4000
 LONGEST_NAME = 200
 AGAIN = timedelta(seconds=10)
-"""The same word of the same person within this time is a double click, and is said once."""
+"""The same answer by the same person within this time is a double click, and is stored once."""
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):

@@ -36,9 +36,9 @@ class Spread(NamedTuple):
     faster: int
     slower: int
     same: int
-    """Whose interval holds 1."""
+    """Number of models whose interval contains 1."""
     unknown: int
-    """Without an interval."""
+    """Number of models without an interval."""
     outlier: str | None
     """The model farthest from the median; None under three models."""
     without: float | None

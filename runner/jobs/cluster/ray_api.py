@@ -23,7 +23,7 @@ _NODES_N = 10_000
 _LIMIT_S = 20.0
 _NODE_LABEL = "ray.io/node-id"
 _NODE_KEY, _TAKES_KEY = "xlabench-node", "xlabench-takes"
-"""In the metadata of jobs of ours, those of other homes included."""
+"""Keys in the metadata of xlabench's jobs, those of other homes included."""
 
 
 T = TypeVar("T")

@@ -31,7 +31,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     weights: str = "random"
     seed: int = 1337
     pickled: OwnModel | None = None
-    """In place of the word, what `xlabench.measure` has written."""
+    """What `xlabench.measure` wrote, in place of the word."""
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
