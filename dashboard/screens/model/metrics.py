@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dashboard.screens.model.result import Result
     from dashboard.view import View
 
-_NOT_KNOWN = "no entry in the registry: as the record has it"
+_NOT_KNOWN = "No definition: the value is as the record has it."
 
 
 def show(view: View, result: Result) -> None:
