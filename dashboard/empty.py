@@ -28,11 +28,11 @@ def store(title: str, store_dir: Path, imports: int) -> None:
     if imports:
         st.markdown(
             f"**{count(imports, 'import')} of published numbers, and no run measured here.** Published numbers have no "
-            "samples, so there is nothing to judge on this page; they stand below as they were published. The page "
-            "fills itself as soon as one of these commands has stored a run:"
+            "samples, so this page cannot judge them; they are listed below as published. The page shows results "
+            "as soon as one of these commands has stored a run:"
         )
     else:
-        st.markdown("**No results yet.** This page fills itself as soon as one of these commands has stored a run:")
+        st.markdown("**No results yet.** This page shows results as soon as one of these commands has stored a run:")
     home = shlex.quote(str(settings.home()))
     with st.container(width=720):
         st.markdown("1. Measure the small models that need no download, under every backend this machine has:")

@@ -27,7 +27,7 @@ CLASSES: dict[str, tuple[str, str]] = {
     ),
     "host_read": (
         "Host read",
-        "The program asked for a value on the host (as `.item()` does). No lowering can help: change that code.",
+        "The program reads a value on the host (as `.item()` does). No lowering can help: change that code.",
     ),
 }
 """Class of a fallback op → its name and what it means."""

@@ -121,7 +121,7 @@ _CELL_COLUMNS = {
     name: replace(board.COLUMNS[name], hidden=False)
     for name in ("model", "test", "variant", "suite", "environment", "ratio", "interval", "old_s", "new_s", "processes")
 } | {
-    "needed": Column("Needed", "number", help="Processes that would settle the cell, as far as can be told."),
+    "needed": Column("Needed", "number", help="Estimated number of processes that would settle the cell."),
     "floor": Column("Floor, %", "decimal", help="Noise floor of this experiment on this machine."),
     "q": Column("q", "decimal", help="p adjusted for all cells judged together (Benjamini-Hochberg).", hidden=True),
     "why": board.COLUMNS["why"],

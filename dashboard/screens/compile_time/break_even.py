@@ -45,7 +45,7 @@ def show(view: View) -> None:
             _chart(view, keys, part)
     unseen = int((rows["break_even"].notna() & (rows["time_to_steady_s"] <= 0)).sum())
     if unseen:
-        st.caption(f"{count(unseen, 'result')} with a wait at or below 0 s (noise) stand in the table only.")
+        st.caption(f"{count(unseen, 'result')} with a wait at or below 0 s (noise) are only in the table.")
     if len(drawn):
         st.caption("A hollow mark never earns its compile time back.")
     _table(view, rows)

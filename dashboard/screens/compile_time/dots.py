@@ -35,7 +35,7 @@ def show(view: View, rows: pd.DataFrame, chosen: Metric, charted: Mapping[tuple[
     unseen = int((rows[chosen.name] <= 0).sum())
     if unseen:
         unit = " s (noise)" if is_time(chosen) else ""
-        st.caption(f"{count(unseen, 'value')} at or below 0{unit} cannot stand on a log axis; the table has them.")
+        st.caption(f"{count(unseen, 'value')} at or below 0{unit} cannot be drawn on a log axis; the table has them.")
 
 
 def _chart(view: View, keys: tuple[str, ...], part: pd.DataFrame, chosen: Metric) -> None:

@@ -74,7 +74,7 @@ def _board() -> None:
         snapshot.advance()
         st.rerun(scope="app")
     if not found:
-        st.markdown("**No job yet.** A new run is asked for under *New run*, by *Measure again* beside results, or by")
+        st.markdown("**No job yet.** Request one under *New run*, with *Measure again* below results, or with")
         st.code("xlabench jobs submit --suite-name dummy", language="bash", width="content")
         return
     one.show(_chosen(found))

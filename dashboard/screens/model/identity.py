@@ -34,7 +34,7 @@ def show(view: View, result: Result) -> None:
     with right:
         st.markdown("**Environment**")
         _facts(_flat(document.get("environment") or {}), "environment")
-    with st.expander("What was asked for, and how it was measured"):
+    with st.expander("Configuration and measurement"):
         _facts(_flat(document.get("experiment") or {}), "experiment")
         measurement = {name: value for name, value in (document.get("measurement") or {}).items() if name != "blocks"}
         _facts(_flat(measurement), "measurement")

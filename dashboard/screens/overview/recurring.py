@@ -38,7 +38,7 @@ def show(shown: str | None) -> None:
     try:
         found = standings(access.job_queue())
     except (RunnerError, StoreError) as error:
-        st.warning(f"How recurring runs stand cannot be read: {escape(error)}", icon=":material/event_busy:")
+        st.warning(f"The state of the recurring runs cannot be read: {escape(error)}", icon=":material/event_busy:")
         return
     if not found:
         return

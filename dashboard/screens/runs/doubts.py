@@ -24,7 +24,7 @@ def show(view: View, rows: pd.DataFrame) -> None:
     """Draw findings with what to do, then what else the runner said."""
     found = data.rows(view.snapshot, "run_findings", view.selection)
     if found.empty:
-        st.markdown(f"Nothing speaks against the numbers of these {count(len(rows), 'result')}.")
+        st.markdown(f"There are no measurement warnings for these {count(len(rows), 'result')}.")
     else:
         _sums(found, len(rows))
         _table(view, found, "run_findings", _columns("text", "What was found") | _next())

@@ -123,7 +123,7 @@ def _rate(view: View, part: pd.DataFrame, rate: str, events: pd.DataFrame, named
         return
     labels = [
         f"ran {share(int(row.ran_n), int(row.planned_n))} · verified "
-        + (share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not asked for")
+        + (share(int(row.verified_n), int(row.answered_n)) if row.verify_asked else "not requested")
         for row in each(rows[["ran_n", "planned_n", "verified_n", "answered_n", "verify_asked"]])
     ]
     points = history.points(rows, rows[over] / rows[of], labels)
