@@ -74,7 +74,7 @@ def test_a_module_travels_by_pickle_or_as_a_program_or_the_error_names_both(tmp_
     rows = torch.rand(3, 2)
     assert api._written(tmp_path, torch.nn.Linear(2, 2), rows, None) == ("pickled", str(tmp_path))
     assert api._written(tmp_path, Locked(), rows, None) == ("exported", str(tmp_path / "module.pt2"))
-    with pytest.raises(MeasureError, match=r"Reading cannot be brought .*cloudpickle: TypeError.*torch.export: "):
+    with pytest.raises(MeasureError, match=r"Reading cannot be sent .*cloudpickle: TypeError.*torch.export: "):
         api._bring(tmp_path, Reading(), rows, None)
     with pytest.raises(MeasureError, match="Linear has no inputs"):
         api.measure(torch.nn.Linear(2, 2))
