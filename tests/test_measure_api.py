@@ -39,7 +39,7 @@ assert list(frame["verification_code"]) == ["PASS", "PASS"], frame["verification
 assert result.best in set(frame["variant"])
 page = result._repr_html_()
 assert result.best in str(result), "also where rich believes that it draws into a notebook"
-assert page.startswith("<iframe sandbox") and "&lt;table&gt;" in page
+assert page.startswith("<iframe sandbox") and "&lt;table&gt;" in page and "&lt;svg" in page, "tables and the chart"
 """
 
 

@@ -228,7 +228,7 @@ def test_files_that_a_model_reads_are_in_its_hash(tmp_path, monkeypatch):
 
 def test_a_script_holds_the_source_with_what_it_reads(tmp_path, monkeypatch):
     """Built from the text alone, the model returns what it returns where its files lie."""
-    from runner.messages import OwnModel
+    from runner.settings import OwnModel
     from runner.suites.base import BuildRequest
     from runner.suites.own.build import build
     from runner.suites.own.script import source

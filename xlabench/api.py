@@ -145,7 +145,7 @@ def _bring(folder: Path, module: Any, inputs: Any, loss: Any) -> None:
     import msgspec
     import torch
 
-    from runner.messages import OwnModel
+    from runner.settings import OwnModel
     from runner.suites.own.errors import OwnModelError
     from runner.suites.own.inputs import check_uncompiled
     from runner.suites.own.reference import MEASURED, tag_of

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from typing import TextIO, Unpack
 
     from runner.environments.machine import Machine
-    from runner.messages import OwnModel, Settings
     from runner.plan import LocalRequest
     from runner.plan.operators_of import Extracted
     from runner.schedule.execute import Result
     from runner.schedule.history import History
     from runner.schedule.run_folder import RunFolder
+    from runner.settings import OwnModel, Settings
     from runner.suites.base import OwnFound
     from xlabench.command import Parser
     from xlabench.requested import Planned

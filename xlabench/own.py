@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from runner.home.settings_file import SettingsFile
-    from runner.messages import OwnModel
     from runner.plan import LocalRequest
+    from runner.settings import OwnModel
     from runner.suites.base import OwnFound
     from store.record import ExperimentConfig
     from xlabench.command import Parser
@@ -171,7 +171,7 @@ def _pickled(folder: Path | None) -> OwnModel | None:
     """Return the module that `xlabench.measure` has left in a folder of its own."""
     import msgspec
 
-    from runner.messages import OwnModel
+    from runner.settings import OwnModel
     from xlabench.api import PICKLED
 
     return None if folder is None else msgspec.json.decode((folder / PICKLED).read_bytes(), type=OwnModel)

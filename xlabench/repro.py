@@ -23,7 +23,7 @@ from xlabench.command import (
 if TYPE_CHECKING:
     import argparse
 
-    from runner.messages import OwnModel
+    from runner.settings import OwnModel
     from store.repro.fault import Fault
     from xlabench.command import Verbs
 

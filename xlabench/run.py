@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from runner.messages import Settings
     from runner.plan import LocalRequest
     from runner.plan.request import RunRequest
+    from runner.settings import Settings
     from xlabench.command import Verbs
     from xlabench.requested import Planned
 

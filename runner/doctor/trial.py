@@ -19,11 +19,12 @@ from typing import IO, TYPE_CHECKING
 
 import msgspec
 
-from runner.messages import Settings, TurnFacts
+from runner.messages import TurnFacts
 from runner.process.priority import LIBRARIES, raise_priority
 from runner.process.probe import Probe
 from runner.process.waits import Waits
 from runner.schedule.quiet import Judge, QuietRun
+from runner.settings import Settings
 
 if TYPE_CHECKING:
     from runner.environments.others import Others

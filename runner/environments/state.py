@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.environments import proc
+from runner.environments import gpu, proc
 from store.record import MachineState
 
 if TYPE_CHECKING:
@@ -109,11 +109,10 @@ def _grown(before: int | None, now: int | None) -> int | None:
 
 def _ask(device_index: int | None) -> subprocess.Popen[str] | None:
     """Begin to ask who uses the device; None where there is no tool to ask."""
-    index = device_index or 0
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").replace(" ", "").split(",")
-    which = visible[index] if index < len(visible) and visible[index] else str(index)
     try:
-        return subprocess.Popen([*_SMI, "-i", which], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        return subprocess.Popen(
+            [*_SMI, "-i", gpu.number(device_index)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
     except OSError:
         return None
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from runner.messages import Settings
+    from runner.settings import Settings
     from store.record import ExperimentConfig
 
 SAVE_IR = "save_ir"

@@ -40,15 +40,16 @@ class Session(Measurement):
 
     def load(self) -> Loaded:
         loaded = super().load()
-        step, self._bench.module = self._step, self._workload.module
+        timed = self.timed
+        step, self._bench.module = timed.step, timed.workload.module
 
         def watched(*arguments: Any) -> Any:
             self._begin()
             self._bench.output = step(*arguments)
             return self._bench.output
 
-        self._step = watched
-        self._runtime = cast("Runtime", _Watched(self._runtime, self._end))
+        timed.step = watched
+        timed.runtime = cast("Runtime", _Watched(timed.runtime, self._end))
         return loaded
 
     def _begin(self) -> None:

@@ -10,10 +10,10 @@ from runner.errors import RunnerError
 from runner.home import settings_file
 from runner.jobs import check
 from runner.jobs.request import encode
-from runner.messages import Settings
 from runner.plan import interpreters, plan_file
 from runner.plan.entries import cannot_run, make_entry
 from runner.plan.protocol import settings
+from runner.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path

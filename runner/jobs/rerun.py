@@ -9,8 +9,8 @@ import msgspec
 from runner.home import settings_file
 from runner.jobs.offers import exactly
 from runner.jobs.request import Protocol, RunRequest
-from runner.messages import Settings
 from runner.plan import earlier_environment
+from runner.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

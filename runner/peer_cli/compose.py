@@ -19,11 +19,11 @@ from runner.schedule import execute, run_folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from runner.messages import Settings
     from runner.plan import LocalRequest, Plan
     from runner.plan.interpreters import Interpreter
     from runner.schedule.execute import Result
     from runner.schedule.run_folder import RunFolder, RunIdentity
+    from runner.settings import Settings
 
 
 @dataclass(frozen=True, kw_only=True)

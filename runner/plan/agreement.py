@@ -8,8 +8,8 @@ from runner.accelerators import refuse_index
 from runner.accelerators.base import NoSuchDevice
 from runner.environments.machine import detect
 from runner.errors import UsageError
-from runner.messages import Settings
 from runner.plan import presets
+from runner.settings import Settings
 
 if TYPE_CHECKING:
     from runner.plan.local_request import LocalRequest

@@ -11,7 +11,7 @@ from runner.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from runner.messages import Settings
+    from runner.settings import Settings
     from store.record import PlanEntry
 
 

@@ -170,7 +170,7 @@ def _check_frame(file: PlanFile, place: Path | str) -> None:
 
 
 def _check_settings(settings: Mapping[str, Any], path: Path | str) -> None:
-    from runner.messages import Settings
+    from runner.settings import Settings
 
     unknown = set(settings) - set(Settings.__struct_fields__)
     if unknown:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from runner.messages import Settings
 from runner.plan.agreement import agreeing
 from runner.plan.presets import PROCESSES, REPEATS
 from runner.plan.request import Protocol
+from runner.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from runner.messages import ProveMode
     from runner.plan.local_request import LocalRequest
+    from runner.settings import ProveMode
 
 QUIET = "XLABENCH_QUIET"
 """Environment variable; `off`: turns are not judged, priorities are left alone, and proofs are taken on request only.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner.errors import UsageError
-from runner.messages import Settings
 from runner.plan.local_request import Plan
+from runner.settings import Settings
 from store.stats.verdicts import CONFIRMING_PROCESSES
 
 if TYPE_CHECKING:

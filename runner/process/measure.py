@@ -5,35 +5,28 @@ from __future__ import annotations
 import math
 import os
 import platform
-import random
-import statistics
 import time
 from typing import TYPE_CHECKING, Any
 
 from runner.accelerators import ACCELERATORS
-from runner.backends import backend_of, compiler_caches, dynamo, steps
+from runner.backends import compiler_caches, dynamo, steps
 from runner.graphs import collect
 from runner.messages import Load, Loaded, Report, TurnDone, TurnFacts, WarmedUp
 from runner.process import afterwards, fallbacks, memory, pausing
-from runner.process.inputs import Inputs
 from runner.process.priority import LIBRARIES, raise_priority
 from runner.process.probe import Probe
-from runner.process.samples import IN_STEADY_STATE, Block, Samples, call_difference, difference
+from runner.process.samples import IN_STEADY_STATE, Samples
 from runner.process.spread import spread
 from runner.process.steady import is_steady, steady_start
+from runner.process.timed_step import TimedStep
 from runner.process.until import Turns
-from runner.process.waits import Waits
-from runner.suites import get_suite
-from runner.suites.base import BuildRequest, local_context
 from store.floor import FLOOR
 from store.operators import INPUT_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
 
-    from runner.backends.base import Backend
     from runner.messages import Probed, Turn
-    from runner.workload import OwnStep, Runtime, Workload
     from store.record import Phase
 
 EFFECTIVE_PREFIXES = (
@@ -58,8 +51,6 @@ MAX_REWARM_BLOCKS = 100
 """Where blocks are so short that their time hardly adds up, they are done soon in number."""
 MAX_INNER_LOOPS = 100_000
 """Limit for iterations that do nothing: their time is that of the loop."""
-FLOOR_BLOCKS = 21
-"""Blocks with nothing in them; their median is the floor."""
 MAX_SPOILT_TURNS = 3
 """A program that compiled within this many turns has no steady state."""
 
@@ -74,23 +65,15 @@ class Measurement:
         self._samples = Samples(command.settings.iterations_per_run)
         self._single: dict[str, float] = {}
         self._warnings: list[str] = []
-        config = command.config
-        self._backend: Backend = backend_of(config.xla, config.dynamo, config.torch_xla2)
-        self._torchbench_dir, self._own = command.torchbench_dir, command.own
-        self._batch_size = command.batch_size
+        self.timed = TimedStep(command)
+        """The model under its backend, and the clock."""
         self._results_file = command.results
-        self._runtime: Runtime
-        self._workload: Workload
-        self._inputs: Inputs
-        self._step: Callable[..., Any]
         self._base_bytes = 0
         self._spoilt_turns = 0
         self._turns = Turns(command.settings)
         self._peak_is_steady = False
         self._rewarm_times: list[float] = []
-        self._own_step: OwnStep | None = None
         self._inner_loops = 1
-        self._waits = Waits()
         self._probe = Probe()
         self._turn_blocks: list[range] = []
         """Indices of the blocks of each turn since the warm-up."""
@@ -107,47 +90,17 @@ class Measurement:
         dynamo.forget()
         memory.reset_peak()
         self._base_bytes = memory.resident_bytes()
-        self._seed_host()
-        began = time.perf_counter()
-        self._workload = get_suite(self._config.suite_name).build(self._request())
-        self._single["load_time_s"] = time.perf_counter() - began
-        self._runtime = self._backend.open(self._config, self._settings.device_index)
-        self._single["runtime_start_s"] = self._runtime.start_s
-        if self._config.pure_wall_time and self._runtime.timer() is None:
-            raise RuntimeError("--pure-wall-time: this device has no timing events")
-        steps.cast(self._workload, self._config)
-        self._inputs = Inputs(self._workload, self._config, self._settings.seed)
-        self._runtime.place(self._workload)
-        self._resident_step = self._step = self._make_step()
-        if self._config.include_transfers:
-            self._step = steps.with_transfers(self._step, self._runtime)
-        self._runtime.after_iteration()
-        self._runtime.after_block()
+        self.timed.load(self._single)
+        workload = self.timed.workload
         return Loaded(
-            batch_size=self._workload.batch_size,
-            loss=self._workload.loss_name if self._config.test == "train" else None,
+            batch_size=workload.batch_size,
+            loss=workload.loss_name if self._config.test == "train" else None,
             threads=torch.get_num_threads(),
             variables=effective_variables() | precision,
-            warnings=[*self._workload.notes, *self._other_batch()],
-            weights=self._workload.weights,
+            warnings=[*workload.notes, *self.timed.other_batch()],
+            weights=workload.weights,
             policy=self._policy,
         )
-
-    def _other_batch(self) -> list[str]:
-        """Say where the model does not take the batch size that was asked for."""
-        asked, has = self._batch_size, self._workload.batch_size
-        if asked is None or has is None or asked == has:
-            return []
-        return [f"a batch of {asked} was asked for; this model keeps its own of {has}"]
-
-    def _make_step(self) -> Callable[..., Any]:
-        """Return the step as the backend runs it."""
-        workload, config = self._workload, self._config
-        if workload.own_step is None:
-            return self._backend.compile(steps.make_step(workload, config, self._runtime.device), config)
-        own = workload.own_step(workload, config.test, self._runtime, lambda call: self._backend.compile(call, config))
-        self._own_step = own
-        return own
 
     @property
     def first_phase(self) -> Phase:
@@ -158,7 +111,7 @@ class Measurement:
         """Take the first block; it contains the compilation."""
         collect.watch(self._config)
         self._single["start_time_s"] = time.monotonic() - self._requested_at
-        self._samples.add(self._block(), "first", 0)
+        self._samples.add(self.timed.block(self._inner_loops), "first", 0)
 
     @property
     def begun(self) -> bool:
@@ -168,7 +121,7 @@ class Measurement:
         """Take `blocks` blocks in all and label the steady ones afterwards."""
         while len(self._samples.blocks) < blocks:
             self._loop_longer()
-            self._samples.add(self._block(), "warmup", 0)
+            self._samples.add(self.timed.block(self._inner_loops), "warmup", 0)
         start = steady_start(self._samples.times, self._samples.changes, self._settings.steady_blocks)
         if start is not None:
             self._samples.kinds[start:] = ["steady"] * (len(self._samples.kinds) - start)
@@ -185,16 +138,16 @@ class Measurement:
         while self._loop_longer() or not self._is_steady():
             if len(self._samples.blocks) >= bound or self._spoilt_turns >= MAX_SPOILT_TURNS:
                 return WarmedUp(steady=False, blocks=len(self._samples.blocks))
-            self._samples.add(self._block(), "warmup", 0)
+            self._samples.add(self.timed.block(self._inner_loops), "warmup", 0)
         self._note_setup_peak()
         memory.reset_peak()
-        self._runtime.memory_reset()
+        self.timed.runtime.memory_reset()
         self._peak_is_steady = True
         return WarmedUp(steady=True, blocks=len(self._samples.blocks))
 
     def _loop_longer(self) -> bool:
         """Repeat the iterations more often where a block of now was too short for the clock; say whether one was."""
-        least = self._workload.least_block_s
+        least = self.timed.workload.least_block_s
         now = [block.total_s for block in self._samples.blocks if block.inner_loops == self._inner_loops]
         short = bool(now) and min(now) * self._inner_loops < least and self._inner_loops < MAX_INNER_LOOPS
         if short:
@@ -212,7 +165,7 @@ class Measurement:
         changed = self._rewarm(command.rewarm) if command.rewarm else 0
         first = len(self._samples.blocks)
         while taken < command.blocks and not changed:
-            block = self._block()
+            block = self.timed.block(self._inner_loops)
             self._samples.add(block, "steady", command.round)
             taken, changed = taken + 1, block.changes
         self._turns.took(taken, time.perf_counter() - began)
@@ -254,8 +207,8 @@ class Measurement:
         changes = 0
         spent = 0.0
         while len(times) < least or (spent < seconds and len(times) < MAX_REWARM_BLOCKS):
-            block = self._block()
-            if not times and self._spins and self._policy != LIBRARIES:
+            block = self.timed.block(self._inner_loops)
+            if not times and self.timed.spins() and self._policy != LIBRARIES:
                 spread(torch.get_num_threads(), self._probe.cores)
             times.append(block.total_s)
             spent += block.spent_s
@@ -263,14 +216,9 @@ class Measurement:
         self._rewarm_times += times
         return changes
 
-    @property
-    def _spins(self) -> bool:
-        """Say whether the threads that compute spin while they wait for each other; those of XLA's pool sleep."""
-        return self._config.accelerator == "cpu" and not self._runtime.is_xla
-
     def pause(self) -> None:
         """Get ready to be stopped for as long as it may take; say what might keep others waiting meanwhile."""
-        self._runtime.after_block()
+        self.timed.runtime.after_block()
         held = pausing.settle()
         if held:
             self._warnings.append(f"stopped while it held {held} file locks: others may have waited for them")
@@ -292,9 +240,9 @@ class Measurement:
             metrics["dynamo_counters"] = [dynamo.counters()]
         metrics |= {key: [float(value)] for key, value in self._single.items()}
         fallback_ops = fallbacks.summarize(samples)
-        if finished and self._own_step is not None:
-            metrics[FLOOR] = [self._floor(self._own_step)]
-            metrics[INPUT_BYTES] = [float(self._own_step.input_bytes)]
+        if finished and self.timed.own_step is not None:
+            metrics[FLOOR] = [self.timed.floor(self.timed.own_step, self._inner_loops)]
+            metrics[INPUT_BYTES] = [float(self.timed.own_step.input_bytes)]
         if finished and self._results_file is not None:
             self._keep_results(self._results_file)
         found = self._look([each.op for each in fallback_ops]) if finished else afterwards.Findings()
@@ -314,155 +262,21 @@ class Measurement:
             waits=[block.wait_s for block in samples.blocks],
             waits_all=[block.wait_all_s for block in samples.blocks],
             inner_loops=samples.inner_loops,
-            replacements=self._runtime.replacements(),
+            replacements=self.timed.runtime.replacements(),
         )
 
-    def _floor(self, step: OwnStep) -> float:
-        """Return seconds of an iteration that has nothing to compute: the median of some blocks of the same form."""
-        count = self._settings.iterations_per_run * self._inner_loops
-        times = []
-        for _ in range(FLOOR_BLOCKS):
-            began = time.perf_counter()
-            for _ in range(count):
-                step.empty()
-            self._runtime.after_block()
-            times.append((time.perf_counter() - began) / count)
-        return statistics.median(times)
-
     def _look(self, ops: list[str]) -> afterwards.Findings:
-        return afterwards.look(self._config, self._workload.module, self._once, ops)
+        return afterwards.look(self._config, self.timed.workload.module, self.timed.once, ops)
 
     def _keep_results(self, path: str) -> None:
         """Leave the results of one more iteration to the verification."""
         try:
-            output = self._once()
-            self._runtime.after_iteration()
-            self._runtime.after_block()
-            afterwards.keep_results(path, self._runtime.to_host(output), self._config)
+            output = self.timed.once()
+            self.timed.runtime.after_iteration()
+            self.timed.runtime.after_block()
+            afterwards.keep_results(path, self.timed.runtime.to_host(output), self._config)
         except Exception as error:  # noqa: BLE001 - the measurement stands without it
             self._warnings.append(f"the results of this process are not kept: {type(error).__name__}: {error}"[:300])
-
-    def _once(self) -> Any:
-        """Run one iteration that nobody times; it is not synchronised."""
-        import torch
-
-        inputs = steps.fresh_inputs(self._workload, 1)
-        self._seed_host()
-        self._runtime.seed(self._settings.seed)
-        once = self._resident_step if self._own_step is None else self._own_step.uncut
-        with torch.set_grad_enabled(self._config.test == "train"):
-            return once(*inputs[0])
-
-    def _request(self) -> BuildRequest:
-        return BuildRequest(
-            model_name=self._config.model_name,
-            test=self._config.test,
-            accelerator=self._config.accelerator,
-            batch_size=self._batch_size,
-            seed=self._settings.seed,
-            loss=self._config.loss,
-            weights=self._config.weights,
-            operator=self._config.operator,
-            context=local_context(self._torchbench_dir, self._own),
-        )
-
-    def _seed_host(self) -> None:
-        import numpy as np
-        import torch
-
-        random.seed(self._settings.seed)
-        np.random.seed(self._settings.seed)  # noqa: NPY002 - models draw from the global stream
-        torch.manual_seed(self._settings.seed)
-
-    def _block(self) -> Block:
-        """Take a timed block; its inputs and random streams are prepared before the clock."""
-        runtime, loops = self._runtime, self._inner_loops
-        inputs = self._inputs.fresh(self._settings.iterations_per_run * loops, runtime)
-        self._seed_host()
-        runtime.seed(self._settings.seed)
-        before, calls = runtime.counters(), runtime.fallback_calls()
-        seconds, transfers = self._xla_seconds(), runtime.transfers()
-        waits = self._waits.read()
-        total, trace = self._timed(inputs)
-        waited = self._waits.between(waits, self._waits.read())
-        happened = difference(before, runtime.counters())
-        compile_s, execute_s = (new - old for old, new in zip(seconds, self._xla_seconds(), strict=True))
-        alone = self._own_step.take_seconds() if self._own_step else {}
-        phases = {name: value * self._settings.iterations_per_run for name, value in alone.items()}
-        return Block(
-            total_s=sum(phases.values()) if phases else total / loops,
-            # A step that cuts itself returns when its graph has been launched, or has run.
-            trace_s=trace / loops if runtime.is_xla and self._own_step is None else None,
-            compiles=happened.compiles,
-            executions=None if happened.executions is None else happened.executions // loops,
-            graphs=happened.graphs,
-            device_reads=happened.device_reads,
-            compile_s=compile_s / loops if runtime.is_xla else None,
-            execute_s=execute_s / loops if runtime.is_xla else None,
-            fallback_calls=call_difference(calls, runtime.fallback_calls()),
-            transfers={name: (value - transfers[name]) / loops for name, value in runtime.transfers().items()},
-            phases=phases,
-            inner_loops=loops,
-            wait_s=waited.largest_s if waited else None,
-            wait_all_s=waited.all_s if waited else None,
-        )
-
-    @property
-    def runtime(self) -> Runtime:
-        """Return the device side, once the model is loaded."""
-        return self._runtime
-
-    @property
-    def module(self) -> Any:
-        """Return the model, once it is loaded."""
-        return self._workload.module
-
-    @property
-    def test(self) -> str:
-        """Return what is measured: `eval` or `train`."""
-        return self._config.test
-
-    def inputs(self, count: int) -> list[Any]:
-        """Return inputs of iterations as blocks get them."""
-        return self._inputs.fresh(count, self._runtime)
-
-    def take(self, inputs: list[Any]) -> tuple[float, Any]:
-        """Time iterations as a block's are; return seconds and the last output, which nobody has touched since."""
-        self._seed_host()
-        self._runtime.seed(self._settings.seed)
-        kept: list[Any] = []
-        seconds, _ = self._timed(inputs, kept)
-        return seconds, kept[0]
-
-    def _timed(self, inputs: list[Any], kept: list[Any] | None = None) -> tuple[float, float]:
-        """Return seconds of all iterations together, and of their steps until they returned; keep the last output."""
-        import torch
-
-        runtime, step = self._runtime, self._step
-        timer = runtime.timer() if self._config.pure_wall_time else None
-        if timer is not None:
-            step = steps.between_events(step, timer)
-        trace = 0.0
-        output: Any = None
-        with torch.set_grad_enabled(self._config.test == "train"):
-            began = time.perf_counter()
-            for args, kwargs in inputs:
-                traced = time.perf_counter()
-                # The result stays referenced until it is materialised; dropped earlier, lazy XLA computes nothing.
-                output = step(args, kwargs)
-                trace += time.perf_counter() - traced
-                if self._own_step is None:
-                    runtime.after_iteration()
-            runtime.after_block()
-            total = time.perf_counter() - began
-        if kept is not None:
-            kept.append(output)
-        del output
-        return (total if timer is None else timer.seconds()), trace
-
-    def _xla_seconds(self) -> tuple[float, float]:
-        metric = getattr(self._runtime, "metric", None)
-        return (metric("CompileTime")[1], metric("ExecuteTime")[1]) if metric else (0.0, 0.0)
 
     def _is_steady(self) -> bool:
         settings = self._settings
@@ -474,7 +288,7 @@ class Measurement:
         self._single[key] = max(self._single.get(key, 0.0), self._peak_bytes())
 
     def _peak_bytes(self) -> float:
-        device = self._runtime.memory_peak_bytes()
+        device = self.timed.runtime.memory_peak_bytes()
         return float(device if device is not None else max(0, memory.peak_bytes() - self._base_bytes))
 
     def _add_compile_times(self) -> None:
@@ -492,11 +306,11 @@ class Measurement:
             return None
         wanted = self._settings.iterations_per_run
         # A single operator that falls back is computed by the host: no program, and yet its time.
-        judged = [block for block in steady if not (self._own_step and block.fallback_calls)]
+        judged = [block for block in steady if not (self.timed.own_step and block.fallback_calls)]
         if any(block.executions is not None and block.executions < wanted for block in judged):
             least = min(block.executions or 0 for block in judged)
             return f"a steady block of {wanted} iterations executed {least} programs: nothing was computed"
-        return self._backend.invalid()
+        return self.timed.backend.invalid()
 
 
 def effective_variables() -> dict[str, str]:

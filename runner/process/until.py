@@ -12,7 +12,7 @@ from store.stats.median import half_width
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from runner.messages import Settings
+    from runner.settings import Settings
 
 LOOK_AGAIN = 1.05
 """Times as many blocks as at the last look: an interval shrinks with their root, so before that it is much the same;

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from runner.messages import Settings, Turn
+from runner.messages import Turn
 from runner.process.measure import Measurement
 from runner.proof.judge import RULE, STEPS, Repetition, judge
-from runner.verify.judge import largest
+from runner.settings import Settings
+from runner.verify.figures import largest
 from runner.verify.leaves import leaves
 from store.record import ExperimentConfig, Proof
 
@@ -47,7 +48,7 @@ def prove(load: Load) -> Proof:
     if not all(each.reported_s > 0 for each in repetitions):
         return _unknown("the proof's model was compiled again while it was timed")
     eager = _Timed(Measurement(_eager(load)))
-    wanted, others = (eager.read(eager.measurement.take([each])[1]) for each in (eager.changed, eager.usual))
+    wanted, others = (eager.read(eager.measurement.timed.take([each])[1]) for each in (eager.changed, eager.usual))
     wrong = next((name for found in timed.outputs if (name := first_difference(wanted, found)) is not None), None)
     return judge(shortest, repetitions, wrong, sees=first_difference(wanted, others) is not None)
 
@@ -72,7 +73,7 @@ class _Timed:
 
         self.measurement = measurement
         measurement.load()
-        self.usual = measurement.inputs(1)[0]
+        self.usual = measurement.timed.inputs(1)[0]
         self.changed = pytree.tree_map(lambda leaf: -leaf, self.usual)
         """Inputs of the last iteration alone: its output cannot be one that was there before."""
         self.outputs: list[Mapping[str, Any]] = []
@@ -106,8 +107,8 @@ class _Timed:
 
     def _pass(self, count: int) -> tuple[float, float]:
         """Time iterations; return their seconds, and how long the last output was still under way afterwards."""
-        inputs = [*self.measurement.inputs(count - 1), self.changed]
-        seconds, output = self.measurement.take(inputs)
+        inputs = [*self.measurement.timed.inputs(count - 1), self.changed]
+        seconds, output = self.measurement.timed.take(inputs)
         began = time.perf_counter()
         found = self.read(output)
         first_s, began = time.perf_counter() - began, time.perf_counter()
@@ -118,10 +119,10 @@ class _Timed:
 
     def read(self, output: Any) -> dict[str, Any]:
         """Copy the output of the last iteration to the host, in train its gradients, too."""
-        measurement = self.measurement
-        found = leaves(measurement.runtime.to_host(output), "the output")
-        if measurement.test == "train":
-            for name, parameter in measurement.module.named_parameters():
+        timed = self.measurement.timed
+        found = leaves(timed.runtime.to_host(output), "the output")
+        if timed.trains:
+            for name, parameter in timed.workload.module.named_parameters():
                 found |= leaves(parameter.grad, f"the gradient of {name}")
         return found
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from runner.backends import backend_of
-from runner.messages import OwnModel
 from runner.plan.interpreters import variables
+from runner.settings import OwnModel
 from store.record import ExperimentConfig
 
 if TYPE_CHECKING:

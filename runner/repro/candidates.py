@@ -17,8 +17,8 @@ from runner.suites.errors import SuiteError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from runner.messages import OwnModel
     from runner.repro.subject import Subject
+    from runner.settings import OwnModel
     from store.repro.fault import Fault
 
 _OPERATOR = re.compile(r"[Oo]perator `aten\.(\w+)")

@@ -21,8 +21,8 @@ from store.repro.fault import Outcome, Proof
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runner.messages import OwnModel
     from runner.repro.candidates import Candidate
+    from runner.settings import OwnModel
     from store.repro.fault import Fault
 
 _END = 12_000

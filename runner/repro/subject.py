@@ -12,7 +12,7 @@ import msgspec
 
 from runner.accelerators import ACCELERATORS
 from runner.errors import UsageError
-from runner.messages import Settings
+from runner.settings import Settings
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, ModelSource, local_context
 from runner.suites.own.reference import MEASURED, from_python
@@ -25,7 +25,7 @@ from store.record import ExperimentConfig
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runner.messages import OwnModel
+    from runner.settings import OwnModel
 
 _KEY = re.compile(r"(dynamo|inductor)(\.[A-Za-z]\w*)+")
 _WORD = re.compile(r"[\w.+-]{1,100}")

@@ -11,8 +11,8 @@ from runner.schedule.caches import in_order
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runner.messages import Settings
     from runner.schedule.resume import Member
+    from runner.settings import Settings
 
 Order = Literal["interleaved", "rounds", "sequence"]
 """Turns while the others are stopped; processes whole, the members' order turning round; member by member."""

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from runner.messages import Settings
     from runner.schedule.arrange import Order
     from runner.schedule.benchmark_process import BenchmarkProcess
     from runner.schedule.job import ScheduledEnvironment
     from runner.schedule.progress import ProgressView
     from runner.schedule.resume import Group, Member
+    from runner.settings import Settings
     from store.record import Record
 
 

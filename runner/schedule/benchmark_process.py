@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from runner.messages import Loaded, Settings
+    from runner.messages import Loaded
     from runner.schedule.conversation import Lines, Script
     from runner.schedule.progress import ProgressView
+    from runner.settings import Settings
 
 _SERVER_TRIES = 2
 MOST_PRINTED_BYTES = 1 << 30

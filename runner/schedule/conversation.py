@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner import failure
+from runner.environments import gpu
+from runner.environments.gpu import Gpu
 from runner.messages import Exactly, Failed, Finish, Instrument, Load, Loaded, Prove, Report, Turn, Verify, WarmUp
 from runner.schedule.outcome import Outcome
 from runner.schedule.quiet import TRIES_PER_ROUND, Judge
@@ -19,8 +21,9 @@ from runner.schedule.quiet import TRIES_PER_ROUND, Judge
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from runner.messages import Settings, TurnDone
+    from runner.messages import TurnDone
     from runner.schedule.pool import Pool, Process
+    from runner.settings import Settings
 
     Script = Generator[None, int, Outcome]
 
@@ -78,7 +81,12 @@ class Timing:
             return talk.failed(answer)
         talk.loaded = answer
         judge = talk.judge = Judge(
-            settings=settings, planned=len(self.turns), run=talk.pool.quiet, key=self.key, policy=answer.policy
+            settings=settings,
+            planned=len(self.turns),
+            run=talk.pool.quiet,
+            key=self.key,
+            policy=answer.policy,
+            gpu=Gpu(gpu.number(settings.device_index)) if self.load.config.accelerator == "cuda" else None,
         )
         failed = yield from self._measure(talk, settings, judge)
         judge.save()

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.environments.machine import Machine
-    from runner.messages import OwnModel
     from runner.schedule.further import Further
     from runner.schedule.resume import Extension, Group, Remaining
     from runner.schedule.run_folder import RunFolder
+    from runner.settings import OwnModel
     from store.record import PlanEntry, Record
 
 

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from runner.messages import Instrument, Prove, Settings, Verify
+    from runner.messages import Instrument, Prove, Verify
     from runner.schedule.caches import Caches
     from runner.schedule.outcome import Outcome, RunFacts
     from runner.schedule.pool import Pool
     from runner.schedule.progress import ProgressView
     from runner.schedule.resume import Member
+    from runner.settings import Settings
     from store.record import ExperimentConfig, PlanEntry
 
 

@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from runner.messages import Hello, Instrumented, Loaded, OwnModel, Proved, Report, Settings, Verified
+    from runner.messages import Hello, Instrumented, Loaded, Proved, Report, Verified
     from runner.schedule.arrange import Order
+    from runner.settings import OwnModel, Settings
     from store.record import (
         Accelerator,
         Environment,

@@ -20,8 +20,10 @@ from store.record import Quiet, Turns
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from runner.environments.gpu import Gpu, GpuUse
     from runner.environments.others import Others, Taken
-    from runner.messages import Probed, Settings, TurnFacts
+    from runner.messages import Probed, TurnFacts
+    from runner.settings import Settings
 
 RULE = 2
 """Version of what follows; it stands in each record."""
@@ -30,6 +32,8 @@ WAIT_SHARE = 0.05
 OTHERS_CPUS = 0.05
 """Under a twentieth of one CPU in other hands, waits are the backend's own: its locks, its threads beyond the cores."""
 STEAL_SHARE = 0.05
+GPU_SHARE = 0.05
+"""Of the GPU's time in the hands of other processes: as for CPUs. Not measured on a GPU yet."""
 PROBE_RATIO = 1.5
 """Limit over the fixed work's usual time at this hour; idle turns were mostly below 1.3 here."""
 PROBES_KEPT = 24
@@ -111,6 +115,8 @@ class Judge:
     key: tuple[str | None, ...] = ()
     """Experiment, environment and machine: processes with the same key and policy wait alike."""
     policy: str = "libraries"
+    gpu: Gpu | None = None
+    """The GPU that the process measures on; None: another kind of device."""
     turns: Turns = field(default_factory=Turns)
     programs: list[str] = field(default_factory=list)
     _seconds: list[float] = field(default_factory=list)
@@ -122,6 +128,8 @@ class Judge:
         """Forget the turns so far: the process has warmed up, the first time or once more."""
         self.turns, self._seconds, self._unjudged_n = Turns(), [], 0
         self.run.others.look()
+        if self.gpu:
+            self.gpu.look()
 
     def judge(self, round_number: int, facts: TurnFacts | None) -> bool:
         """Judge a turn, and those before it anew; return whether it is quiet."""
@@ -140,7 +148,8 @@ class Judge:
         turns.others_cpus.append(taken.cpus)
         turns.steal_share.append(taken.steal_share)
         self._seconds.append(facts.seconds)
-        turns.reason.append(_machine_reason(taken, self.run.probe_ratio(facts.probes)))
+        reason = _machine_reason(taken, self.run.probe_ratio(facts.probes))
+        turns.reason.append(reason or (_gpu_reason(self.gpu.look()) if self.gpu else None))
         self._learn()
         self._judge_waits()
         quiet = turns.reason[-1] is None
@@ -220,11 +229,14 @@ class Judge:
 
 
 WAITS, QUOTA, HYPERVISOR, SLOW_CORE = "other programs", "quota", "hypervisor", "slow core"
+GPU_SHARED, GPU_SLOWED = "GPU in use by others", "GPU clocks"
 _WORDS = {
     WAITS: "other programs",
     QUOTA: "the CPU quota of the container",
     HYPERVISOR: "other virtual machines",
     SLOW_CORE: "a core that was slower than usual (its sibling, its clock or its cache was in use)",
+    GPU_SHARED: "other processes on the GPU",
+    GPU_SLOWED: "the GPU's clocks, which heat or a power brake held down",
 }
 _HELP = {
     WAITS: "end them, leave them a core by --threads (which is another configuration), "
@@ -232,6 +244,8 @@ _HELP = {
     QUOTA: "raise the quota, or use fewer --threads (which is another configuration); then measure again",
     HYPERVISOR: "measure again at a quieter hour or on a host of your own",
     SLOW_CORE: "measure again while nothing else runs, on a machine with steady clocks",
+    GPU_SHARED: "end them (`nvidia-smi` lists them) or choose another GPU; then measure again",
+    GPU_SLOWED: "let it cool down, or set lower clocks (`nvidia-smi --lock-gpu-clocks`); then measure again",
 }
 
 
@@ -244,3 +258,10 @@ def _machine_reason(taken: Taken, probe_ratio: float | None) -> str | None:
     if probe_ratio is not None and probe_ratio >= PROBE_RATIO:
         return SLOW_CORE
     return None
+
+
+def _gpu_reason(use: GpuUse) -> str | None:
+    """Say what of the GPU disturbed a turn."""
+    if (use.others_share or 0.0) >= GPU_SHARE:
+        return GPU_SHARED
+    return GPU_SLOWED if use.slowed else None

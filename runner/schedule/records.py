@@ -29,7 +29,8 @@ from store.record import (
 )
 
 if TYPE_CHECKING:
-    from runner.messages import Report, Settings
+    from runner.messages import Report
+    from runner.settings import Settings
 
 
 def experiment_of(entry: PlanEntry, facts: RunFacts, outcome: Outcome) -> Experiment:

@@ -15,7 +15,7 @@ from store.record import ExperimentConfig
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from runner.messages import Settings
+    from runner.settings import Settings
     from store.record import PlanEntry
 
 _ENVIRONMENT = "default"

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from runner.messages import Settings
     from runner.plan import Plan
+    from runner.settings import Settings
     from store.record import Environment
 
 _FREE_SETTINGS = frozenset({"timeout_s", "memory_limit_bytes", "artifact_limit_bytes", "print_subprocess", "prove"})

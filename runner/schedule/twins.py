@@ -12,8 +12,8 @@ from store.identity import digest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from runner.messages import Settings
     from runner.schedule.resume import Group
+    from runner.settings import Settings
     from store.record import PlanEntry
 
 GROUPS_PER_TWIN = 10

@@ -13,7 +13,7 @@ from store.record import Record
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from runner.messages import OwnModel
+    from runner.settings import OwnModel
 
 _FRAME = re.compile(
     r'^(?P<head>[ \t|]*File ")(?P<path>[^"\n]+)(?P<tail>", line \d+[^\n]*)(?:\n(?! *File ") {4,}\S[^\n]*)+',

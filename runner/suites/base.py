@@ -11,7 +11,7 @@ from store.record import Source
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from runner.messages import OwnModel
+    from runner.settings import OwnModel
     from runner.workload import Workload
     from store.record import Operator, Test, UsedBy, Weights
 

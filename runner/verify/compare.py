@@ -6,7 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from runner.verify.judge import CONSTANT, ZEROS, Judgement, Rule, Yardstick, identical, largest
+from runner.verify.figures import identical, largest
+from runner.verify.judge import CONSTANT, ZEROS, Judgement, Rule, Yardstick
 from runner.verify.leaves import Opaque
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from runner.backends import backend_of, steps
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, local_context
 from runner.verify import control, determinism
-from runner.verify.judge import identical
+from runner.verify.figures import identical
 from runner.verify.leaves import leaves
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from runner.verify.judge import Rule
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runner.messages import Settings
+    from runner.settings import Settings
     from runner.verify.copies import Copies, Results, Size
 
 T = TypeVar("T")

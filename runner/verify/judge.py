@@ -12,13 +12,13 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from runner.verify.figures import cosine, dense, differences, gain, largest, ratio, rmse
 from runner.verify.mutations import STRENGTH, mutations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 COSINE = 0.99
-_COSINE_EPS = 1e-6
 _FRACTION = 5.0
 """A tightened bound lies at this part of the smallest mutation's distance."""
 _EXACT = 0.1
@@ -117,8 +117,8 @@ class Yardstick:
 
         if not isinstance(eager, torch.Tensor | float):
             return cls(eager=eager, rule=rule, tolerance=rule.tolerance, unjudged=CONSTANT)
-        eager = _dense(eager)
-        reference = _dense(double) if isinstance(double, torch.Tensor | float) else None
+        eager = dense(eager)
+        reference = dense(double) if isinstance(double, torch.Tensor | float) else None
         if reference is not None and (reference.dtype != torch.float64 or reference.shape != eager.shape):
             reference = None
         made = cls(
@@ -147,12 +147,12 @@ class Yardstick:
             return Judgement(passed=same, check="bitwise" if same else "value", unjudged=self.unjudged)
         if not isinstance(result, torch.Tensor | float):
             return Judgement(passed=False, check="structure")
-        result = _dense(result)
+        result = dense(result)
         if self.eager.shape != result.shape:
             return Judgement(passed=False, check="shape")
         if self.eager.dtype != result.dtype:
             if not (self.rule.widen and self.eager.is_floating_point() and result.is_floating_point()):
-                return Judgement(passed=False, check="dtype", **_differences(self.eager, result))
+                return Judgement(passed=False, check="dtype", **differences(self.eager, result))
             result = result.to(torch.promote_types(self.eager.dtype, result.dtype))
         if not self.eager.is_floating_point():
             return self._judge_plain(result)
@@ -162,11 +162,11 @@ class Yardstick:
         """Say whether another tensor differs by more than eager's own error: a loss may vary by less than its rule."""
         import torch
 
-        other = _dense(other)
+        other = dense(other)
         if self.eager.shape != other.shape or not self.eager.is_floating_point():
             return not torch.equal(self.eager, other)
         eager, _, other = self._comparable(other)
-        return not float(_rmse(eager, other, None)) <= _APART * float(self.own.median())
+        return not float(rmse(eager, other, None)) <= _APART * float(self.own.median())
 
     def _judge_plain(self, result: Any) -> Judgement:
         import torch
@@ -175,15 +175,15 @@ class Yardstick:
         passed = same or self.agrees(result)
         check = "bitwise" if same else "iou" if self._by_overlap else "allclose"
         numbers = (each.to(torch.uint8) if each.dtype == torch.bool else each for each in (self.eager, result))
-        return Judgement(passed=passed, check=check, unjudged=self.unjudged, **_differences(*numbers))
+        return Judgement(passed=passed, check=check, unjudged=self.unjudged, **differences(*numbers))
 
     def _judge_numbers(self, result: Any) -> Judgement:
         import torch
 
         eager, reference, result = self._comparable(result)
-        figures = _differences(eager, result)
-        figures["cosine"] = _cosine(eager, result)
-        errors, bounds = _rmse(reference, result, self.rows), self._bounds()
+        figures = differences(eager, result)
+        figures["cosine"] = cosine(eager, result)
+        errors, bounds = rmse(reference, result, self.rows), self._bounds()
         if self.double is not None:
             worst = int((errors / bounds.clamp_min(torch.finfo(torch.float64).tiny)).nan_to_num(math.inf).argmax())
             figures |= {"rmse": float(errors[worst]), "rmse_eager": float(self.own[worst])}
@@ -219,7 +219,7 @@ class Yardstick:
         if not self.eager.is_floating_point() or not self.eager.numel():
             return self
         eager, reference, _ = self._comparable(self.eager)
-        own = _rmse(reference, eager, self.rows)
+        own = rmse(reference, eager, self.rows)
         if self.double is None:
             rounding = _ROUNDINGS * torch.finfo(self.eager.dtype).eps
             own = torch.full_like(own, rounding * max(least_scale, largest(eager)))
@@ -236,7 +236,7 @@ class Yardstick:
         norm = float(reference.square().mean().sqrt()) or 1.0
         if self.double is None and own > STRENGTH * norm:
             return replace(self, unjudged=NOISE)
-        distances = [float(_rmse(reference, each, None)) for each in mutations(eager, own)]
+        distances = [float(rmse(reference, each, None)) for each in mutations(eager, own)]
         slack = min(rule.tolerance / 10, min(distances) / _FRACTION)
         if own <= _EXACT * rule.tolerance * size:
             slack = min(slack, rule.tolerance * size / 10)
@@ -246,9 +246,9 @@ class Yardstick:
             tight=True,
             scale=min(size, 1.0),
             slack=slack,
-            gain=_GAIN + 2 * abs(_gain(reference, eager) - 1) + chance,
+            gain=_GAIN + 2 * abs(gain(reference, eager) - 1) + chance,
         )
-        ratios = [_ratio(eager, each, sharper.scale) for each in mutations(eager, own)]
+        ratios = [ratio(eager, each, sharper.scale) for each in mutations(eager, own)]
         if min(ratios) <= rule.tolerance:
             sharper = replace(sharper, tolerance=min(ratios) / _FRACTION)
         still = any(sharper.agrees(each) for each in mutations(eager, own))
@@ -273,27 +273,27 @@ class Yardstick:
         import torch
 
         if self.tight:
-            return _ratio(eager, result, self.scale) <= self.tolerance
+            return ratio(eager, result, self.scale) <= self.tolerance
         if self.rule.cosine or eager.dtype != result.dtype:
             eager, result = eager.to(torch.float32), result.to(torch.float32)
         return bool(torch.allclose(eager, result, atol=self.tolerance, rtol=self.tolerance))
 
     def _near(self, eager: Any, reference: Any, result: Any) -> bool:
         """Compare as a whole, chunk by chunk: by cosine, or by how far eager is from float64."""
-        if self.gain is not None and not abs(_gain(reference, result) - 1) <= self.gain:
+        if self.gain is not None and not abs(gain(reference, result) - 1) <= self.gain:
             return False
         if self.rule.cosine:
-            cosines = [_cosine(*pair) for pair in self._chunks(eager, result)]
+            cosines = [cosine(*pair) for pair in self._chunks(eager, result)]
             directed = all(score is not None and score >= COSINE for score in cosines)
-            return directed and (not self.tight or bool((_rmse(reference, result, None) <= self._turned()).all()))
+            return directed and (not self.tight or bool((rmse(reference, result, None) <= self._turned()).all()))
         if self.double is None:
             return False
-        return bool((_rmse(reference, result, self.rows) <= self._bounds()).all())
+        return bool((rmse(reference, result, self.rows) <= self._bounds()).all())
 
     def _turned(self) -> float:
         """Return how far off a direction may be: so little that samples in another order are noticed."""
         eager, reference, _ = self._comparable(self.eager)
-        rotated = [_rmse(reference, each, None) for each in mutations(eager, float(self.own.median()), rotated=True)]
+        rotated = [rmse(reference, each, None) for each in mutations(eager, float(self.own.median()), rotated=True)]
         return float(rotated[0]) / _FRACTION if rotated else math.inf
 
     def _bounds(self) -> Any:
@@ -328,89 +328,8 @@ class Yardstick:
         return self.rule.iou is not None and bool(self.eager.dtype == torch.bool)
 
 
-def identical(first: Any, second: Any) -> bool:
-    """Say whether two runs gave the same; NaN equals NaN."""
-    import torch
-
-    if not isinstance(first, torch.Tensor):
-        both_nan = first != first and second != second  # noqa: PLR0124 - NaN
-        return type(first) is type(second) and bool(first == second or both_nan)
-    if not isinstance(second, torch.Tensor) or first.dtype != second.dtype or first.shape != second.shape:
-        return False
-    if torch.equal(first, second):
-        return True
-    floating = first.is_floating_point() or first.is_complex()
-    return floating and bool(torch.allclose(first, second, rtol=0, atol=0, equal_nan=True))
-
-
-def largest(tensor: Any) -> float:
-    """Return the largest finite magnitude in a tensor; 0 where there is none."""
-    import torch
-
-    values = tensor.abs()
-    values = values[torch.isfinite(values)] if values.is_floating_point() else values
-    return float(values.max()) if values.numel() else 0.0
-
-
 def _plain(eager: Any, reference: Any) -> str | None:
     """Return why a tensor is no evidence whatever rule it is judged by: it holds zeros, or one value everywhere."""
     if not eager.any() and (reference is None or not reference.any()):
         return ZEROS
     return CONSTANT if eager.numel() > 1 and bool((eager == eager.flatten()[0]).all()) else None
-
-
-def _dense(value: Any) -> Any:
-    import torch
-
-    tensor = value if isinstance(value, torch.Tensor) else torch.tensor(value)
-    return torch.view_as_real(tensor) if tensor.is_complex() else tensor
-
-
-def _ratio(eager: Any, result: Any, scale: float) -> float:
-    """Return the tolerance at which the two are just close."""
-    difference = (eager.double() - result.double()).abs()
-    return float((difference / (scale + result.double().abs())).max())
-
-
-def _gain(reference: Any, result: Any) -> float:
-    """Return by what factor the result is the reference, as a whole."""
-    size = float(reference.square().sum())
-    return float((reference * result.double()).sum()) / size if size else math.inf
-
-
-def _differences(eager: Any, result: Any) -> dict[str, Any]:
-    """Return the largest absolute and relative difference; None where either has values that are not finite."""
-    if not eager.numel():
-        return {"max_abs": 0.0, "max_rel": 0.0}
-    difference = float((eager.double() - result.double()).abs().max())
-    if not math.isfinite(difference):
-        return {}
-    size = largest(eager)
-    return {"max_abs": difference, "max_rel": difference / size if size else (0.0 if difference == 0 else None)}
-
-
-def _cosine(eager: Any, result: Any) -> float | None:
-    """Return the cosine of two tensors as vectors, None where it is not defined; the unit of both does not matter."""
-    import torch
-
-    first, second = (each.flatten().to(torch.float32) for each in (eager, result))
-    if not first.any() or not second.any():
-        return None
-    size = largest(first) or 1.0
-    score = torch.nn.functional.cosine_similarity(first / size, second / size, dim=0, eps=_COSINE_EPS).item()
-    return score if math.isfinite(score) else None
-
-
-def _rmse(reference: Any, value: Any, rows: int | None) -> Any:
-    """Return the root of the mean square error of each chunk of samples, as a tensor."""
-    import torch
-
-    squares = (reference - value).double().square()
-    if rows is None:
-        return squares.mean().sqrt().reshape(1)
-    samples = squares.flatten(1).mean(1) if squares.dim() > 1 else squares
-    whole = len(samples) // rows * rows
-    means = [samples[:whole].view(-1, rows).mean(1)]
-    if whole < len(samples):
-        means.append(samples[whole:].mean().reshape(1))
-    return torch.cat(means).sqrt()

@@ -12,7 +12,7 @@ import msgspec
 import yaml
 
 if TYPE_CHECKING:
-    from runner.messages import Settings
+    from runner.settings import Settings
     from store.record import ExperimentConfig
 
 OTHER = "other"

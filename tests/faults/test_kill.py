@@ -178,7 +178,8 @@ def test_scheduler_killed(live: LiveRun, tmp_path: Path, times: int) -> None:
     assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
 
 
-@pytest.mark.parametrize("_", first_of(range(5)))
+@pytest.mark.thorough
+@pytest.mark.parametrize("_", range(5))
 def test_fork_server_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
     """The server is started anew and the experiment, which is not to blame, is measured again."""
     live.server.kill()

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner.environments.machine import Machine
-from runner.messages import Loaded, Report, Settings
+from runner.messages import Loaded, Report
 from runner.plan import LocalRequest, Plan, make_entry, plan_file
 from runner.plan.request import RunRequest
 from runner.process.samples import Block
 from runner.schedule.outcome import Outcome, RunFacts
 from runner.schedule.records import make_record, skipped
+from runner.settings import Settings
 from store.record import Environment, Error, ExperimentConfig, PlanEntry, Record, Run
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from runner_makers import config, settings
 
 from runner.backends import BACKENDS
 from runner.messages import Load, Turn, WarmedUp
-from runner.process import measure
+from runner.process import measure, timed_step
 from runner.process.measure import Measurement, effective_variables
 from runner.workload import Counters, Workload
 
@@ -214,9 +214,10 @@ def begin(monkeypatch, resident):
         made = device or Device([*steps, *[steps[-1]] * 2000], wait_s)
         monkeypatch.setitem(BACKENDS, ("fake", None), Backend(made, reason))
         suite = Suite(workload)
-        monkeypatch.setattr(measure, "get_suite", lambda _name: suite)
+        monkeypatch.setattr(timed_step, "get_suite", lambda _name: suite)
         clock = types.SimpleNamespace(perf_counter=lambda: made.now, monotonic=lambda: made.now)
-        monkeypatch.setattr(measure, "time", clock)
+        for module in (measure, timed_step):
+            monkeypatch.setattr(module, "time", clock)
         load = Load(
             config=config(xla="fake", test=test, **(changes or {})),
             settings=settings(**chosen),
@@ -599,7 +600,7 @@ def test_transfers_stand_per_block_as_far_as_the_runtime_counts_them(begin):
         device.moved["TransferToDevice_bytes"] += 64.0
         return plain(args, kwargs)
 
-    measurement._step = moving
+    measurement.timed.step = moving
     assert measured(measurement).metrics["xla_TransferToDevice_bytes"] == [128.0] * 8
 
 
@@ -720,8 +721,8 @@ def test_effective_variables_are_those_that_change_timing(monkeypatch):
 def test_a_batch_size_is_not_ignored_in_silence(begin, asked, warnings):
     """Some models of torchbench keep their own whatever is asked for."""
     measurement = begin(Step())
-    measurement._batch_size = asked
-    found = measurement._other_batch()
+    measurement.timed._batch_size = asked
+    found = measurement.timed.other_batch()
     assert len(found) == warnings
     assert all(text == "a batch of 4 was asked for; this model keeps its own of 2" for text in found)
 

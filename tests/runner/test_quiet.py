@@ -14,11 +14,12 @@ import pytest
 
 from runner.environments import others
 from runner.environments.others import Others, Taken, programs
-from runner.messages import Probed, Settings, TurnFacts
+from runner.messages import Probed, TurnFacts
 from runner.process.probe import Probe
 from runner.process.waits import Waits
 from runner.schedule.own_waits import OwnWaits
 from runner.schedule.quiet import RULE, WAITS, Judge, QuietRun
+from runner.settings import Settings
 
 BUSY = Taken(cpus=1.0, steal_share=0.0, throttled_s=0.0)
 ALONE = Taken(cpus=0.0, steal_share=0.0, throttled_s=0.0)

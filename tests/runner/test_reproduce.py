@@ -12,13 +12,13 @@ from runner_makers import entry, machine, settings
 
 import xlabench
 from runner import flags
-from runner.messages import Settings
 from runner.plan import make_plan, presets
 from runner.plan.entries import make_entry
 from runner.plan.protocol import settings as settings_of
 from runner.plan.request import INSTRUMENTS
 from runner.schedule.records import make_record
 from runner.schedule.reproduce import reproduce
+from runner.settings import Settings
 from store.record import ExperimentConfig
 
 ONE = ["run", "--suite-name", "dummy", "--only", "dummy/dummy"]

@@ -8,8 +8,8 @@ import pytest
 from runner_makers import ENVIRONMENT, entry, plan, record, settings
 
 from runner.errors import PlanMismatch
-from runner.messages import Settings
 from runner.schedule.run_folder import RunIdentity, open_folder
+from runner.settings import Settings
 from store.errors import WriterBusy
 from store.record import FAILED, SCHEMA_VERSION
 from store.run_file import RESULTS, RUN_FILE, read_run_file, write_run_file

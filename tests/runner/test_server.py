@@ -45,7 +45,8 @@ def make_pool(folder, preload=(), **changes):
 @pytest.fixture(scope="module")
 def pool(tmp_path_factory):
     """A server that has imported what all backends need."""
-    made = make_pool(tmp_path_factory.mktemp("server"), PRELOAD)
+    temporary = tmp_path_factory.mktemp("temporary")
+    made = make_pool(tmp_path_factory.mktemp("server"), PRELOAD, variables={"TMPDIR": str(temporary)})
     made.prepare()
     yield made
     made.stop()
@@ -81,6 +82,10 @@ def test_it_says_hello_with_its_cost_and_version(pool):
     assert pool.hello.torch.partition("+")[0] == importlib.metadata.version("torch").partition("+")[0]
     assert pool.hello.import_s > 0.1
     assert pool.hello.probe_s is None
+
+
+def test_what_it_imports_leaves_no_temporary_file_behind(pool):
+    assert list(Path(pool.variables["TMPDIR"]).iterdir()) == []
 
 
 def test_it_holds_no_more_threads_than_numpy_and_scipy_do(pool):

@@ -6,8 +6,8 @@ import traceback
 
 import msgspec
 
-from runner.messages import OwnModel
 from runner.schedule.without_source import without_source
+from runner.settings import OwnModel
 from tests.store.factory import make_record
 
 DYNAMO = (

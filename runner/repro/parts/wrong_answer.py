@@ -32,7 +32,8 @@ from runner.repro.parts.given import (
 from runner.repro.parts.report import not_shown, run, shown
 from runner.repro.parts.step import cast, compiled, finish, make_step, open_device, place
 from runner.verify.determinism import without_dropout
-from runner.verify.judge import CONSTANT, ZEROS, Judgement, Rule, identical, judge, largest
+from runner.verify.figures import identical, largest
+from runner.verify.judge import CONSTANT, ZEROS, Judgement, Rule, judge
 from runner.verify.leaves import Opaque, leaves
 
 

@@ -106,8 +106,9 @@ def run(
         seed: of data and values.
     """
     from runner.backends import backend_of
-    from runner.messages import Load, Settings
+    from runner.messages import Load
     from runner.process.measure import Measurement
+    from runner.settings import Settings
     from store.record import ExperimentConfig
 
     xla, dynamo = pair_of(backend)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from runner.messages import OwnModel
+    from runner.settings import OwnModel
     from runner.suites.base import BuildRequest
 
 

@@ -21,7 +21,7 @@ from runner.suites.seeding import seed_everything
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runner.messages import OwnForm, OwnModel
+    from runner.settings import OwnForm, OwnModel
     from runner.suites.base import BuildRequest
 
     Given = tuple[tuple[Any, ...], dict[str, Any]] | None

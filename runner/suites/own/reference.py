@@ -13,7 +13,7 @@ import msgspec
 from runner.suites.own.errors import OwnModelError
 
 if TYPE_CHECKING:
-    from runner.messages import OwnForm
+    from runner.settings import OwnForm
 
 _TAG = re.compile(r"(?P<word>.+)@(?P<tag>[0-9a-f]{8})")
 _TAG_CHARACTERS = 8

@@ -11,7 +11,7 @@ from runner.suites.base import ModelSource
 from runner.suites.own.errors import OwnModelError
 
 if TYPE_CHECKING:
-    from runner.messages import OwnModel
+    from runner.settings import OwnModel
     from runner.suites.base import BuildRequest
 
 OWN_STEP = "its own step"

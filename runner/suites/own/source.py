@@ -18,7 +18,7 @@ from runner.suites.own.errors import OwnModelError, described, of_syntax
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from runner.messages import OwnForm
+    from runner.settings import OwnForm
 
 INPUTS, LOSS, STEP = "example_inputs", "loss", "train_step"
 _HOOKS = (INPUTS, LOSS, STEP)

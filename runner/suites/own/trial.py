@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from runner.messages import OwnModel
+from runner.settings import OwnModel
 from runner.suites.own import beside
 from runner.suites.own.errors import OwnModelError, described
 from runner.suites.own.reference import Hooks, Reference, read, tag_of

@@ -22,7 +22,8 @@ BLOCKS = 400
 _MEASURED = f"""
 import json, sys, time
 import torch
-from runner.messages import Load, Settings
+from runner.messages import Load
+from runner.settings import Settings
 from runner.process.measure import Measurement
 from store.record import ExperimentConfig
 
@@ -34,12 +35,13 @@ process = Measurement(Load(config=config, settings=settings, batch_size=None, to
 process.load()
 process.first()
 process.warm_up()
-step = process._step
+timed = process.timed
+step = timed.step
 
 
 def bare(prepare):
     # As a block does: inputs of its own, made before the clock.
-    args, kwargs = process._inputs.fresh(1, process._runtime)[0]
+    args, kwargs = timed.inputs(1)[0]
     prepare()
     began = time.perf_counter()
     step(args, kwargs)
@@ -47,14 +49,14 @@ def bare(prepare):
 
 
 def seed():
-    process._seed_host()
-    process._runtime.seed(settings.seed)
+    timed.seed_host()
+    timed.runtime.seed(settings.seed)
 
 
 taken = {{"timed": [], "bare": [], "seeded": []}}
 with torch.no_grad():
     for _ in range({BLOCKS}):
-        taken["timed"].append(process._block().total_s)
+        taken["timed"].append(timed.block(1).total_s)
         taken["bare"].append(bare(lambda: None))
         taken["seeded"].append(bare(seed))
 print(json.dumps(taken))

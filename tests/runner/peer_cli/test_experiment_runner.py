@@ -11,9 +11,9 @@ import pytest
 
 import xlabench
 from runner.errors import PlanMismatch, UsageError
-from runner.messages import Settings
 from runner.peer_cli import configs, experiment_runner, growing
 from runner.schedule.run_folder import RunIdentity
+from runner.settings import Settings
 from store.run_file import read_run_file
 from tests import warm
 from tests.runner.runner_makers import ENVIRONMENT, entry, machine, plan

@@ -12,7 +12,7 @@ from runner_makers import config, settings
 from runner.backends.eager import Eager
 from runner.backends.host import HostRuntime
 from runner.messages import Load
-from runner.process import measure
+from runner.process import timed_step
 from runner.proof import process
 from runner.proof.process import prove
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from store.record import Proof, Test
 
 torch = pytest.importorskip("torch")
-HONEST = measure.backend_of
+HONEST = timed_step.backend_of
 
 
 @pytest.fixture(autouse=True)
@@ -84,7 +84,7 @@ def proof(monkeypatch: pytest.MonkeyPatch, backend: Eager, test: Test = "eval") 
     def chosen(xla: str | None, dynamo: str | None, *more: Any) -> Any:
         return backend if dynamo else HONEST(xla, dynamo, *more)
 
-    monkeypatch.setattr(measure, "backend_of", chosen)
+    monkeypatch.setattr(timed_step, "backend_of", chosen)
     # A lie needs no long look.
     monkeypatch.setattr(process, "REPETITIONS", 2)
     monkeypatch.setattr(process, "LONGEST", 4)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runner.verify.judge import CONSTANT, NOISE, ZEROS, Rule, Yardstick, identical, judge
+from runner.verify.figures import identical
+from runner.verify.judge import CONSTANT, NOISE, ZEROS, Rule, Yardstick, judge
 
 torch = pytest.importorskip("torch")
 SHAPES = ((3,), (8,), (40, 20), (2, 3, 1, 1), (1500,))

@@ -16,7 +16,7 @@ from runner.jobs.request import Protocol, RunRequest, Selection
 from tests.runner.jobs.cluster.ray_lab import Lab
 from tests.runner.jobs.cluster.real_cluster import real_cluster
 
-pytestmark = [pytest.mark.slow, pytest.mark.faults]
+pytestmark = [pytest.mark.slow, pytest.mark.faults, pytest.mark.thorough]
 ROOT = Path(__file__).resolve().parents[4]
 REQUEST = RunRequest(
     selection=Selection(

@@ -8,8 +8,8 @@ import shlex
 import msgspec
 import pytest
 
-from runner.messages import Settings
 from runner.schedule.reproduce import reproduce
+from runner.settings import Settings
 from store.record import PlanEntry
 from tests import warm
 

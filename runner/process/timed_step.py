@@ -1,0 +1,210 @@
+"""The step that is timed: a model on its device under a backend, and how a block of its iterations is taken."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from typing import TYPE_CHECKING, Any
+
+from runner.backends import backend_of, steps
+from runner.process.inputs import Inputs
+from runner.process.samples import Block, call_difference, difference
+from runner.process.waits import Waits
+from runner.suites import get_suite
+from runner.suites.base import BuildRequest, local_context
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from runner.backends.base import Backend
+    from runner.messages import Load
+    from runner.workload import OwnStep, Runtime, Workload
+
+FLOOR_BLOCKS = 21
+"""Blocks with nothing in them; their median is the floor."""
+
+
+class TimedStep:
+    """A model as the backend runs it; everything here but the clock's own seconds is prepared outside the clock."""
+
+    def __init__(self, command: Load) -> None:
+        self._config = command.config
+        self.trains = command.config.test == "train"
+        self._settings = command.settings
+        self._torchbench_dir, self._own = command.torchbench_dir, command.own
+        self._batch_size = command.batch_size
+        self.backend: Backend = backend_of(self._config.xla, self._config.dynamo, self._config.torch_xla2)
+        self.runtime: Runtime
+        self.workload: Workload
+        self.own_step: OwnStep | None = None
+        """Where the suite times the parts of an iteration itself."""
+        self._inputs: Inputs
+        self.step: Callable[..., Any]
+        """What a block calls once per iteration; instruments put another one around it."""
+        self._waits = Waits()
+
+    def load(self, seconds: dict[str, float]) -> None:
+        """Build the model, start the runtime, move the model there, wrap its step.
+
+        Args:
+            seconds: gets what the first two took as soon as it is known, so that a failure after them has it, too.
+
+        Raises:
+            RuntimeError: the device has no timing events, and only they shall be read.
+        """
+        self.seed_host()
+        began = time.perf_counter()
+        self.workload = get_suite(self._config.suite_name).build(self._request())
+        seconds["load_time_s"] = time.perf_counter() - began
+        self.runtime = self.backend.open(self._config, self._settings.device_index)
+        seconds["runtime_start_s"] = self.runtime.start_s
+        if self._config.pure_wall_time and self.runtime.timer() is None:
+            raise RuntimeError("--pure-wall-time: this device has no timing events")
+        steps.cast(self.workload, self._config)
+        self._inputs = Inputs(self.workload, self._config, self._settings.seed)
+        self.runtime.place(self.workload)
+        self._resident_step = self.step = self._make_step()
+        if self._config.include_transfers:
+            self.step = steps.with_transfers(self.step, self.runtime)
+        self.runtime.after_iteration()
+        self.runtime.after_block()
+
+    def other_batch(self) -> list[str]:
+        """Say where the model does not take the batch size that was asked for."""
+        asked, has = self._batch_size, self.workload.batch_size
+        if asked is None or has is None or asked == has:
+            return []
+        return [f"a batch of {asked} was asked for; this model keeps its own of {has}"]
+
+    def _request(self) -> BuildRequest:
+        return BuildRequest(
+            model_name=self._config.model_name,
+            test=self._config.test,
+            accelerator=self._config.accelerator,
+            batch_size=self._batch_size,
+            seed=self._settings.seed,
+            loss=self._config.loss,
+            weights=self._config.weights,
+            operator=self._config.operator,
+            context=local_context(self._torchbench_dir, self._own),
+        )
+
+    def _make_step(self) -> Callable[..., Any]:
+        """Return the step as the backend runs it."""
+        workload, config = self.workload, self._config
+        if workload.own_step is None:
+            return self.backend.compile(steps.make_step(workload, config, self.runtime.device), config)
+        own = workload.own_step(workload, config.test, self.runtime, lambda call: self.backend.compile(call, config))
+        self.own_step = own
+        return own
+
+    def inputs(self, count: int) -> list[Any]:
+        """Return inputs of iterations as blocks get them."""
+        return self._inputs.fresh(count, self.runtime)
+
+    def block(self, loops: int) -> Block:
+        """Take a timed block; its inputs and random streams are prepared before the clock."""
+        runtime = self.runtime
+        inputs = self._inputs.fresh(self._settings.iterations_per_run * loops, runtime)
+        self.seed_host()
+        runtime.seed(self._settings.seed)
+        before, calls = runtime.counters(), runtime.fallback_calls()
+        seconds, transfers = self._xla_seconds(), runtime.transfers()
+        waits = self._waits.read()
+        total, trace = self._time(inputs)
+        waited = self._waits.between(waits, self._waits.read())
+        happened = difference(before, runtime.counters())
+        compile_s, execute_s = (new - old for old, new in zip(seconds, self._xla_seconds(), strict=True))
+        alone = self.own_step.take_seconds() if self.own_step else {}
+        phases = {name: value * self._settings.iterations_per_run for name, value in alone.items()}
+        return Block(
+            total_s=sum(phases.values()) if phases else total / loops,
+            # A step that cuts itself returns when its graph has been launched, or has run.
+            trace_s=trace / loops if runtime.is_xla and self.own_step is None else None,
+            compiles=happened.compiles,
+            executions=None if happened.executions is None else happened.executions // loops,
+            graphs=happened.graphs,
+            device_reads=happened.device_reads,
+            compile_s=compile_s / loops if runtime.is_xla else None,
+            execute_s=execute_s / loops if runtime.is_xla else None,
+            fallback_calls=call_difference(calls, runtime.fallback_calls()),
+            transfers={name: (value - transfers[name]) / loops for name, value in runtime.transfers().items()},
+            phases=phases,
+            inner_loops=loops,
+            wait_s=waited.largest_s if waited else None,
+            wait_all_s=waited.all_s if waited else None,
+        )
+
+    def take(self, inputs: list[Any]) -> tuple[float, Any]:
+        """Time iterations as a block's are; return seconds and the last output, which nobody has touched since."""
+        self.seed_host()
+        self.runtime.seed(self._settings.seed)
+        kept: list[Any] = []
+        seconds, _ = self._time(inputs, kept)
+        return seconds, kept[0]
+
+    def _time(self, inputs: list[Any], kept: list[Any] | None = None) -> tuple[float, float]:
+        """Return seconds of all iterations together, and of their steps until they returned; keep the last output."""
+        import torch
+
+        runtime, step = self.runtime, self.step
+        timer = runtime.timer() if self._config.pure_wall_time else None
+        if timer is not None:
+            step = steps.between_events(step, timer)
+        trace = 0.0
+        output: Any = None
+        with torch.set_grad_enabled(self.trains):
+            began = time.perf_counter()
+            for args, kwargs in inputs:
+                traced = time.perf_counter()
+                # The result stays referenced until it is materialised; dropped earlier, lazy XLA computes nothing.
+                output = step(args, kwargs)
+                trace += time.perf_counter() - traced
+                if self.own_step is None:
+                    runtime.after_iteration()
+            runtime.after_block()
+            total = time.perf_counter() - began
+        if kept is not None:
+            kept.append(output)
+        del output
+        return (total if timer is None else timer.seconds()), trace
+
+    def once(self) -> Any:
+        """Run one iteration that nobody times; it is not synchronised."""
+        import torch
+
+        inputs = steps.fresh_inputs(self.workload, 1)
+        self.seed_host()
+        self.runtime.seed(self._settings.seed)
+        once = self._resident_step if self.own_step is None else self.own_step.uncut
+        with torch.set_grad_enabled(self.trains):
+            return once(*inputs[0])
+
+    def floor(self, step: OwnStep, loops: int) -> float:
+        """Return seconds of an iteration that has nothing to compute: the median of some blocks of the same form."""
+        count = self._settings.iterations_per_run * loops
+        times = []
+        for _ in range(FLOOR_BLOCKS):
+            began = time.perf_counter()
+            for _ in range(count):
+                step.empty()
+            self.runtime.after_block()
+            times.append((time.perf_counter() - began) / count)
+        return statistics.median(times)
+
+    def seed_host(self) -> None:
+        import numpy as np
+        import torch
+
+        random.seed(self._settings.seed)
+        np.random.seed(self._settings.seed)  # noqa: NPY002 - models draw from the global stream
+        torch.manual_seed(self._settings.seed)
+
+    def _xla_seconds(self) -> tuple[float, float]:
+        metric = getattr(self.runtime, "metric", None)
+        return (metric("CompileTime")[1], metric("ExecuteTime")[1]) if metric else (0.0, 0.0)
+
+    def spins(self) -> bool:
+        """Say whether the threads that compute spin while they wait for each other; those of XLA's pool sleep."""
+        return self._config.accelerator == "cpu" and not self.runtime.is_xla

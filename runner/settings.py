@@ -1,0 +1,155 @@
+"""The settings of a run: how often and how long is measured, and where a user's own model lies."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from store.record import Purpose
+
+VerifyMode = Literal["off", "with", "only"]
+"""No verification, beside the timing, or in place of it."""
+ProveMode = Literal["off", "once", "again"]
+"""No timing proof, one where none is kept, or one in any case."""
+Interleave = Literal["processes", "rounds", "off"]
+"""Processes of a group take turns while the others are stopped; run whole, in balanced order; or entry by entry."""
+TIME_BUDGET_S = 60.0
+"""Default budget of a process that measures until it is stable."""
+VERDICT_BUDGET_S = 600.0
+"""Default budget of `until_verdict`."""
+VERDICT_LOOKS = 3
+"""How often verdicts are asked for at most: with K, 2 K and 4 K processes. Each look more widens all intervals."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Protocol settings of a run: how often and how long is measured. No part of an experiment's identity."""
+
+    preset: str = "xlabench"
+    purpose: Purpose = "benchmark"
+    """`calibration`: experiments are measured against themselves (`xlabench calibrate`); `confirmation`: both sides of
+    a comparison once more (`xlabench compare --confirm`); `payoff`: models with and without their fallback ops
+    (`--without-fallback`). None is a result."""
+    repeat: int = 20
+    """Steady blocks to take, the least number of them where `until_stable`; under the preset `peer` all blocks."""
+    until_stable: float | None = None
+    """Blocks are taken until the 95 % interval of their median is within ± this share of it; None: `repeat` blocks."""
+    time_budget_s: float | None = None
+    """Running time of a process after its warm-up at which `until_stable` gives up (None: `TIME_BUDGET_S`), or wall
+    time of all processes that `until_verdict` adds (None: `VERDICT_BUDGET_S`).
+    """
+    iterations_per_run: int = 1
+    processes: int = 3
+    """Measuring processes of one experiment, each with a record of its own (its `replica`)."""
+    until_verdict: bool = False
+    """Ambiguous cells are measured by more processes, until they are settled or the time is spent."""
+    twins: int | None = None
+    """Experiments that are measured against themselves beside the others; None: as many as the run's size bears."""
+    interleave: Interleave = "processes"
+    rounds: int = 10
+    """Turns that an interleaved process takes; they share its steady blocks."""
+    rewarm: int = 1
+    """Blocks at the begin of an interleaved turn that are timed apart."""
+    warmup_min: int = 5
+    warmup_max: int = 50
+    steady_blocks: int = 4
+    """Blocks without a compilation and without a trend that make a steady state."""
+    timeout_s: float = 1800.0
+    """Running time of one experiment; its process tree is killed when it is over."""
+    threads: int | None = None
+    quiet: bool = True
+    """Turns that other programs disturb are found, labelled and taken again; a result of too few others is refused."""
+    wait_quiet: bool = True
+    """A group waits some seconds for other programs before its turns."""
+    raise_priority: bool = True
+    """Timed processes go before other programs where the user may have that."""
+    seed: int = 1337
+    start: str = "fork"
+    device_index: int | None = None
+    """Which device of the accelerator (`--device-index`, `--card`); None: the first."""
+    memory_limit_bytes: int | None = None
+    """A measuring process whose tree holds more is killed by the scheduler: status `oom`."""
+    verify: VerifyMode = "off"
+    verify_iterations: int = 3
+    tolerance: float | None = None
+    """Tolerance in place of the table's."""
+    prove: ProveMode = "off"
+    """Whether a proof of the backend's clock is needed: without it a number may leave out work."""
+    cosine: bool = False
+    """Judge by cosine similarity, also where the table does not say so."""
+    instruments: tuple[str, ...] = ()
+    """What an extra, instrumented process dumps or profiles: names of `runner.instrument`."""
+    save_ir_format: str | None = None
+    profile_xla_duration_ms: int = 5000
+    artifact_limit_bytes: int = 1 << 30
+    """Size limit of all artifacts of one experiment; larger ones are truncated, with a note."""
+    collect_dynamo_counters: bool = False
+    print_subprocess: bool = False
+    """Show what the measuring processes print; it is kept in their logs in any case."""
+
+    @property
+    def replicas(self) -> int:
+        """Return how often each member of a group is measured: a verdict about the answer needs one process.
+
+        A calibration seats every experiment twice, so half as many are left of its processes.
+        """
+        if self.verify == "only":
+            return 1
+        return max(1, self.processes // 2) if self.purpose == "calibration" else self.processes
+
+    @property
+    def records(self) -> int:
+        """Return how many records an experiment gets."""
+        return 2 * self.replicas if self.purpose == "calibration" else self.replicas
+
+    @property
+    def stable_budget_s(self) -> float:
+        """Return the time that a process has to become stable."""
+        return TIME_BUDGET_S if self.time_budget_s is None else self.time_budget_s
+
+    @property
+    def looks(self) -> int:
+        """Return how often a cell of the run may be judged while processes are added."""
+        return VERDICT_LOOKS if self.until_verdict else 1
+
+    @property
+    def verdict_budget_s(self) -> float:
+        """Return the wall time that `until_verdict` may add."""
+        return VERDICT_BUDGET_S if self.time_budget_s is None else self.time_budget_s
+
+    def turns(self) -> tuple[int, ...]:
+        """Return the blocks of each interleaved turn: `repeat` in all, lengths differ by one at most."""
+        rounds = min(self.rounds, self.repeat)
+        length, longer = divmod(self.repeat, rounds)
+        return (length + 1,) * longer + (length,) * (rounds - longer)
+
+
+OwnForm = Literal["file", "module", "exported", "transformers", "torchvision", "pickled"]
+
+
+class OwnModel(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the source of a user's own model lies on this machine.
+
+    It is executed, so only a command gives it, or `[models]` of the home's xlabench.toml; never a job, record or plan.
+    """
+
+    name: str
+    """Name in records, with the hash."""
+    form: OwnForm
+    place: str
+    """An absolute path, the name of a module, or the name of a model of torchvision."""
+    file: str | None = None
+    """Where the place is the name of a module: its absolute path."""
+    attribute: str | None = None
+    sha256: str
+    inputs: tuple[str, ...] = ()
+    """Inputs as typed; empty: those of the source."""
+    beside: tuple[str, ...] = ()
+    """Files in the folder of the source that it imports or reads, relative to it: they are in the hash."""
+    folders: tuple[str, ...] = ()
+    """Where Python looks for what the source imports."""
+
+    @property
+    def title(self) -> str:
+        """Return the name without its hash."""
+        return self.name.partition("@")[0]

@@ -1,0 +1,98 @@
+"""What NVML tells of other processes on a GPU and of its clocks; there is none here, so the module is a fake."""
+
+from __future__ import annotations
+
+import os
+from types import SimpleNamespace
+
+import pytest
+
+from runner.environments.gpu import CLOCK_LIMITS, Gpu, GpuUse
+from runner.messages import Settings
+from runner.schedule.quiet import GPU_SHARED, GPU_SLOWED, Judge, QuietRun
+from tests.runner.test_quiet import ALONE, Said, turn
+
+POWER_CAP, NOT_FOUND, NOT_SUPPORTED = 0x4, 6, 3
+NOBODY = 2**22 + 1
+"""A process id that Linux never gives."""
+
+
+class NvmlError(Exception):
+    def __init__(self, value):
+        super().__init__(value)
+        self.value = value
+
+
+class Nvml:
+    """Answers as pynvml 13 does; an error in place of an answer is raised."""
+
+    NVMLError, NVML_ERROR_NOT_FOUND = NvmlError, NOT_FOUND
+
+    def __init__(self, samples=(), reasons=0):
+        self.samples, self.reasons, self.asked_since = samples, reasons, []
+
+    def nvmlInit(self):  # noqa: N802 - its name there
+        pass
+
+    def nvmlDeviceGetHandleByIndex(self, index):  # noqa: N802 - as above
+        if index > 1:
+            raise NvmlError(NOT_FOUND)
+        return index
+
+    def nvmlDeviceGetProcessUtilization(self, device, since):  # noqa: N802 - as above
+        self.asked_since.append(since)
+        if isinstance(self.samples, Exception):
+            raise self.samples
+        return [SimpleNamespace(pid=pid, smUtil=share, timeStamp=at) for pid, share, at in self.samples]
+
+    def nvmlDeviceGetCurrentClocksEventReasons(self, device):  # noqa: N802 - as above
+        return self.reasons
+
+
+def look(**answers):
+    return Gpu("0", nvml=Nvml(**answers)).look()
+
+
+def test_only_processes_outside_the_run_are_others():
+    own, other = os.getpid(), os.getppid()
+    assert look(samples=[(own, 90, 1), (other, 20, 2), (other, 30, 3)]) == GpuUse(others_share=0.3, slowed=False)
+    assert look(samples=[(own, 90, 1)]).others_share == 0
+
+
+def test_a_look_tells_of_what_came_since_the_one_before():
+    gpu = Gpu("0", nvml=Nvml(samples=[(os.getpid(), 1, 70)]))
+    gpu.look()
+    gpu.look()
+    assert gpu.nvml.asked_since == [0, 70]
+
+
+@pytest.mark.parametrize(
+    ("samples", "share"),
+    [(NvmlError(NOT_FOUND), 0.0), (NvmlError(NOT_SUPPORTED), None), ([(NOBODY, 90, 1)], None)],
+    ids=["nobody worked", "not supported", "numbers of another container"],
+)
+def test_what_nvml_cannot_tell_is_unknown(samples, share):
+    assert look(samples=samples).others_share == share
+
+
+def test_a_missing_driver_or_device_tells_nothing():
+    assert Gpu("7", nvml=Nvml()).look() == GpuUse(others_share=None, slowed=None)
+    assert Gpu("0", nvml=SimpleNamespace()).look() == GpuUse(others_share=None, slowed=None)
+
+
+@pytest.mark.parametrize(
+    ("answers", "reason"),
+    [
+        ({"samples": [(os.getppid(), 50, 1)]}, GPU_SHARED),
+        ({"reasons": CLOCK_LIMITS & -CLOCK_LIMITS}, GPU_SLOWED),
+        ({"reasons": POWER_CAP}, None),
+    ],
+    ids=["others", "heat", "its own power"],
+)
+def test_a_turn_is_disturbed_by_others_and_by_heat_and_the_refusal_says_so(answers, reason):
+    judge = Judge(settings=Settings(), planned=2, run=QuietRun(others=Said(ALONE)), gpu=Gpu("0", nvml=Nvml(**answers)))
+    judge.begin()
+    for number in range(2):
+        assert judge.judge(number, turn(0.0)) is (reason is None)
+    assert judge.turns.reason == [reason] * 2
+    assert ("GPU" in (judge.refusal() or "")) is (reason is not None)
