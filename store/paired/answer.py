@@ -25,6 +25,8 @@ _FAILURES = {
 """What is said of a status; any other one failed."""
 MOST_PROCESSES = 30
 """More than these nobody measures: an hour and a half of a model that takes a minute under three backends."""
+_NAMED_MISSED = 3
+"""Experiments that a run did not reach and that are named; an interrupted run of all models has hundreds."""
 _TWO_DECIMALS_BELOW = 10
 _NO_DECIMALS_FROM = 100
 
@@ -36,7 +38,20 @@ def answers(experiments: Iterable[Experiment], baseline: str) -> tuple[str, ...]
         experiments: in the order of the sentences.
         baseline: what the speedups are over, as a reader knows it.
     """
-    return tuple(f"{each.name}: {_answer(each, baseline)}." for each in experiments)
+    every = list(experiments)
+    missed = [each for each in every if _is_missed(each)]
+    if len(missed) <= _NAMED_MISSED:
+        return tuple(f"{each.name}: {_answer(each, baseline)}." for each in every)
+    answered = tuple(f"{each.name}: {_answer(each, baseline)}." for each in every if not _is_missed(each))
+    named = ", ".join(each.name for each in missed[:_NAMED_MISSED])
+    more = f"{named} and {len(missed) - _NAMED_MISSED} more"
+    return (*answered, f"{more}: no answer: the run ended before they were measured; repeat its command to continue.")
+
+
+def _is_missed(experiment: Experiment) -> bool:
+    """Tell whether the run ended before anything of an experiment was measured."""
+    statuses = {each.row["status"] for each in experiment.results}
+    return "not_run" in statuses and statuses <= {"not_run", "skipped"}
 
 
 def _answer(experiment: Experiment, baseline: str) -> str:

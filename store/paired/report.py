@@ -179,7 +179,7 @@ def _measured(row: Row) -> list[Cell]:
 def _worth(result: Judged) -> list[Cell]:
     """Return the interval of a speedup, the verdict's word, and all marks."""
     low, high = (None, None) if result.is_baseline else (result.row["speedup_low"], result.row["speedup_high"])
-    return [low, high, result.verdict.word if result.verdict else None, result.marks]
+    return [low, high, result.word, result.marks]
 
 
 def _means(means: Sequence[Row]) -> Table:

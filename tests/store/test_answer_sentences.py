@@ -8,7 +8,7 @@ from store.advice import finding
 from store.paired import answer, baseline_of, paired_report
 from store.report import render
 from store.report.text import text
-from tests.store.factory import make_record
+from tests.store.factory import make_config, make_record
 
 QUIET = (0.0100, 0.0101, 0.0099, 0.0100, 0.0101, 0.0099, 0.0100, 0.0100)
 
@@ -134,7 +134,7 @@ def test_a_verdict_that_the_shown_interval_contradicts_is_ambiguous(stored):
     report = paired_report(con)
     eager = report.tables[0].rows[0]
     titles = [column.title for column in report.tables[0].columns]
-    assert eager[titles.index("eager verdict")] == "faster"
+    assert eager[titles.index("eager verdict")] == "ambiguous"
     assert eager[titles.index("eager speedup, low")] < 1
     assert eager[titles.index("eager marks")] == "ambiguous"
     assert "no answer" in report.answer[0]
@@ -302,3 +302,14 @@ def test_batch_sizes_are_told_apart_where_a_model_has_several(stored):
 def test_nobody_is_told_to_measure_with_hundreds_of_processes(needed, words):
     result = SimpleNamespace(verdict=SimpleNamespace(needed=needed))
     assert answer._needed(result) == words
+
+
+def test_experiments_that_a_run_did_not_reach_share_one_sentence(stored):
+    missed = [make_config(model=f"model_{number}") for number in range(5)]
+    con = stored([*processes(), *processes(backend="eager", factor=2)], planned=missed)
+    measured, rest = answers(con)
+    assert measured.startswith("resnet18 eval: inductor is fastest")
+    assert rest == (
+        "model_0 eval, model_1 eval, model_2 eval and 2 more: no answer: the run ended before they were measured; "
+        "repeat its command to continue."
+    )
