@@ -121,8 +121,12 @@ def _print_listed(console: Console, table: Table) -> None:
     names = max(1, min(_NAMES, next(numbers, _NAMES)))
     titles = [heading(column) for column in table.columns]
     for row in _cells(table):
-        values = zip(titles[names:], row[names:], strict=True)
-        said = ", ".join(f"{title} {cell}" for title, cell in values if cell != MISSING)
+        values = zip(titles[names:], row[names:], row[names - 1 : -1], strict=True)
+        said = ", ".join(
+            f"{title} {cell}"
+            for title, cell, before in values
+            if cell != MISSING and not (title == "n" and before == MISSING)  # the n of no number says nothing
+        )
         _print_wrapped(console, f"{' '.join(row[:names])}: {said}", _INDENT)
 
 
