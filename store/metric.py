@@ -36,6 +36,11 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
         unit = self.display_unit or self.unit
         return f"{self.label} ({unit})" if unit else self.label
 
+    @property
+    def sentence(self) -> str:
+        """Return label and definition, for a text that stands apart from the number."""
+        return f"{self.label}: {self.definition[0].lower()}{self.definition[1:]}"
+
 
 def milliseconds(name: str, label: str, definition: str, **rules: str | float) -> Metric:
     """Return a time that is shown in milliseconds."""

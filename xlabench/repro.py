@@ -111,6 +111,9 @@ def _list(found: list[Fault]) -> int:
     from store.answer import as_text
     from store.repro.find import lines
 
+    if not found:
+        print("No fault found: no fallback op, graph break, failure or wrong answer.")
+        return EXIT_DONE
     columns = ["id", "kind", "results", "models", "first run", "text"]
     sys.stdout.write(as_text(columns, list(lines(found))))
     return EXIT_DONE

@@ -146,7 +146,11 @@ def _notes(found: Comparison, cells: Sequence[Confirmation], again: Comparison |
         if any(cell.floor.pairs == 0 for cell in again.cells):
             notes.append("A floor from 0 A/A pairs is the default: this machine has not been calibrated.")
     if before := sum(cell.verdict.confirmed for cell in found.cells):
-        notes.append(f"{before} differences were confirmed before; `xlabench compare` without --confirm lists them.")
+        notes.append(f"{_were(before, 'difference')} confirmed before; without --confirm, they are listed.")
     if cells and (ambiguous := len(found.of("ambiguous")) - sum(c.before.verdict.word == "ambiguous" for c in cells)):
-        notes.append(f"{ambiguous} ambiguous cells were not measured again; --confirm all includes them.")
+        notes.append(f"{_were(ambiguous, 'ambiguous cell')} not measured again; --confirm all includes them.")
     return tuple(notes)
+
+
+def _were(number: int, noun: str) -> str:
+    return f"{number} {noun} was" if number == 1 else f"{number} {noun}s were"

@@ -70,8 +70,8 @@ def paired_report(
             marks_table(con, runs, found),
         ),
         notes=(
-            metric("speedup").definition,
-            metric("latency_s").definition,
+            metric("speedup").sentence,
+            metric("latency_s").sentence,
             "Geometric means are over models that are valid on both sides and comparable; n says how many.",
             *(false_alarms(con, run).sentence() for run in runs),
             *([RULE] if any(row["suite"] == "own" and "@" in row["model"] for row in rows) else []),

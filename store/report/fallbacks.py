@@ -28,6 +28,8 @@ _NUMBERS = (
     *("blocked_n", "calls_compile", "results_n"),
 )
 _LISTS = ("models", "blocked_models")
+_SHOWN = ("payoff", "time_share", "calls_per_iteration", "blocked_n")
+"""Metrics of the columns, whose definitions stand below the table."""
 
 
 def fallbacks_report(con: Connection, filters: Filters = ALL) -> Report:
@@ -45,7 +47,7 @@ def fallbacks_report(con: Connection, filters: Filters = ALL) -> Report:
         title=f"Fallback ops of run {', '.join(chosen.run)}",
         answer=(_answer(rows, sum(bool(row["ran"]) for row in results)),),
         tables=(_table(rows),) if rows else (),
-        notes=tuple(metric(name).definition for name in ("payoff", "time_share", "calls_per_iteration", "blocked_n")),
+        notes=tuple(metric(name).sentence for name in _SHOWN) if rows else (),
     )
 
 

@@ -55,7 +55,7 @@ def payoffs_report(con: Connection, filters: Filters = ALL) -> Report:
         title="What models gain without their fallback ops",
         answer=tuple(_told(rows)),
         tables=(_table(rows),),
-        notes=(metric("payoff").definition, LIMITS),
+        notes=(metric("payoff").sentence, LIMITS),
         picture=Picture(axis=metric("payoff").label, marks=tuple(map(_mark, measured))),
     )
 

@@ -68,7 +68,7 @@ def test_what_is_confirmed_already_is_left_alone(opened):  # noqa: F811
     assert to_confirm(found, "all") == ()
     told_again = told(found, (), None)
     assert told_again["title"] == "a → b: nothing is suspected (1 faster), so nothing was measured."
-    assert told_again["notes"][0].startswith("1 differences were confirmed before")
+    assert told_again["notes"][0].startswith("1 difference was confirmed before")
 
 
 def test_a_slower_side_is_confirmed_with_its_evidence(suspected, opened):  # noqa: F811
@@ -120,7 +120,7 @@ def test_equal_environments_are_said_to_be_not_reproducible(suspected):
     text = told(found, to_confirm(found, "suspected"), None, "text")
     assert text.startswith("a → b: 1 suspected: 0 confirmed, 1 not confirmed (not reproducible 1)")
     assert "only the day differs" in text
-    assert "1 ambiguous cells were not measured again" in text
+    assert "1 ambiguous cell was not measured again" in text
 
 
 @pytest.mark.parametrize("form", ["text", "csv", "json", "markdown"])
