@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dashboard import data
-from dashboard.rows import each, with_series
+from dashboard.rows import SYNTHETIC, each, with_series
 from dashboard.verdicts import coloured, look
 from dashboard.words import TIMES, count, escape, interval, listed, missing, ratio
 from store.stats.mean_change import MOVED, judge_speedup
@@ -26,7 +26,6 @@ SUITES = "Test, accelerator and suite"
 
 _FIRST = ("openxla+dynamo", "openxla+lazytensor")
 _LAST = ("eager",)
-_SYNTHETIC = ("dummy",)
 _MOVERS = 3
 
 
@@ -201,7 +200,7 @@ def verdict(series: str, value: float, low: float | None, high: float | None, *,
 
 def _order(row: Any) -> tuple[Any, ...]:
     """Put what answers most first: real models before synthetic ones, XLA before others, many models before few."""
-    return (row.suite in _SYNTHETIC, _rank(row.backend), -row.n, row.test, row.suite, row.series)
+    return (row.suite in SYNTHETIC, _rank(row.backend), -row.n, row.test, row.suite, row.series)
 
 
 def _rank(backend: str) -> int:

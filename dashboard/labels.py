@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 import streamlit as st
 
 from dashboard import filters, settings
+from dashboard.words import escape, shortened
 from runner.errors import UsageError
 from runner.home import settings_file
 
@@ -19,6 +19,8 @@ ALL = "All labels"
 COOKIE = "xlabench_label"
 """Where the browser keeps the label that was pinned in it (`page.js` writes it); empty for all labels."""
 _KEY = "labelled"
+_PINNED = "_pinned_label"
+"""What this session wrote into the cookie: Streamlit knows the cookies of the session's start only."""
 _TWO = 2
 
 
@@ -26,7 +28,7 @@ def box(labels: Sequence[str]) -> str | None:
     """Draw the box of labels where there are several; return the chosen one, None for all."""
     if len(labels) < _TWO:
         return None
-    pinned = _pinned()
+    pinned = _pinned(labels)
     if _KEY not in st.session_state:
         _begin(labels, pinned)
     with st.sidebar, st.container(key="labels"):
@@ -38,8 +40,7 @@ def box(labels: Sequence[str]) -> str | None:
             persist_state="session",
             help="The newest run is that of the label, and the boxes below offer the label's runs only.",
         )
-        if chosen != (pinned if pinned in labels else ALL):
-            _offer_pin(chosen)
+        _offer_pin(chosen, pinned)
     return None if chosen == ALL else chosen
 
 
@@ -50,23 +51,43 @@ def _begin(labels: Sequence[str], pinned: str | None) -> None:
         del st.query_params[_KEY]
         filters.ignore(_KEY, given)
         given = None
-    if given is None and "run" not in st.query_params and pinned in labels:
+    if given is None and "run" not in st.query_params and pinned:
         st.session_state[_KEY] = pinned
 
 
-def _pinned() -> str | None:
+def _pinned(labels: Sequence[str]) -> str | None:
     """Return the label that this browser keeps, else that of `xlabench.toml`; a broken file pins none."""
-    cookie: object = st.context.cookies.get(COOKIE)
+    cookie: object = st.session_state.get(_PINNED, st.context.cookies.get(COOKIE))
     if isinstance(cookie, str):
-        return unquote(cookie) or None
-    try:
-        return settings_file.read(settings.home()).dashboard.label
-    except UsageError:
-        return None
+        found = unquote(cookie)
+    else:
+        try:
+            found = settings_file.read(settings.home()).dashboard.label or ""
+        except UsageError:
+            found = ""
+    return found if found in labels else None
 
 
-def _offer_pin(chosen: str) -> None:
-    """Draw the button that pins this label; `page.js` keeps it, the server hears of it with the next session."""
-    value = "" if chosen == ALL else quote(chosen, safe="")
-    words = "Begin with all labels in this browser" if chosen == ALL else "Pin this label in this browser"
-    st.html(f'<button class="xl-pin" type="button" data-label="{escape(value)}">{words}</button>')
+def _offer_pin(chosen: str, pinned: str | None) -> None:
+    """Draw the button that pins the chosen label, or takes the pin off; `page.js` writes the cookie."""
+    keep = st.session_state.__setitem__
+    if chosen not in (ALL, pinned):
+        st.button(
+            "Pin this label",
+            icon=":material/keep:",
+            type="tertiary",
+            key="pin-label",
+            help="This browser begins with the runs of this label.",
+            on_click=keep,
+            args=(_PINNED, quote(chosen, safe="")),
+        )
+    elif pinned is not None:
+        st.button(
+            f"Unpin {escape(shortened(pinned))}",
+            icon=":material/keep_off:",
+            type="tertiary",
+            key="unpin-label",
+            help="This browser begins with the runs of all labels.",
+            on_click=keep,
+            args=(_PINNED, ""),
+        )

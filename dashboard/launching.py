@@ -17,6 +17,8 @@ from runner.jobs.job_request import JobRequest
 from runner.jobs.queue import is_over
 from runner.jobs.request import encode
 from store.errors import StoreError
+from store.state import schedules
+from store.state.database import opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,24 +46,48 @@ def submit(request: Request, label: str, why: str, key: str) -> None:
 
 
 def schedule(request: Request, label: str, cron: str, late_after_h: float) -> None:
-    """Have a request measured whenever an expression says. For a callback."""
-    job_request = JobRequest(request=request, label=label)
-    _say(lambda: _next_time(recurring.add(access.job_queue(), cron, job_request, 3600 * late_after_h)))
+    """Have a request measured whenever an expression says; a second click finds it made. For a callback."""
+
+    def make() -> str:
+        made, wanted = scheduled(label), (encode(request), cron, 3600 * late_after_h)
+        if made is None or (made.request, made.cron, made.late_after_s) != wanted:
+            job_request = JobRequest(request=request, label=label)
+            made = recurring.add(access.job_queue(), cron, job_request, 3600 * late_after_h)
+        return _next_time(made)
+
+    _say(make)
 
 
 def reschedule(name: str, cron: str, late_after_h: float) -> None:
-    """Give a recurring run another time. For a callback."""
-    _say(lambda: _next_time(recurring.change(access.job_queue(), name, cron, 3600 * late_after_h)))
+    """Give a recurring run another time; what it has already, it keeps. For a callback."""
+
+    def change() -> str:
+        made = scheduled(name)
+        if made is None or (made.cron, made.late_after_s) != (cron, 3600 * late_after_h):
+            made = recurring.change(access.job_queue(), name, cron, 3600 * late_after_h)
+        return _next_time(made)
+
+    _say(change)
 
 
 def unschedule(name: str) -> None:
     """End a recurring run. For a callback."""
 
     def end() -> str:
-        recurring.remove(access.job_queue(), name)
+        if scheduled(name) is not None:
+            recurring.remove(access.job_queue(), name)
         return f"Removed the recurring run {name}; its results stay"
 
     _say(end)
+
+
+def scheduled(name: str) -> Schedule | None:
+    """Return the recurring run of a name, if there is one."""
+    state = access.job_queue().state
+    if not state.is_file():
+        return None
+    with opened(state) as con:
+        return next((each for each in schedules.active(con) if each.name == name), None)
 
 
 def cancel(job_id: int) -> None:

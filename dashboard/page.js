@@ -38,19 +38,26 @@
   addEventListener("change", keep, true);
   addEventListener("keydown", (event) => { if (event.key === "Enter") keep(event); }, true);
 
-  // The label that the boxes of runs begin with is kept for a year, too.
+  // The label that the boxes of runs begin with is kept for a year, too; an empty one means all labels.
   addEventListener("click", (event) => {
-    const button = event.target.closest?.(".xl-pin");
+    const button = event.target.closest?.(".st-key-pin-label button, .st-key-unpin-label button");
     if (!button) return;
-    document.cookie = `xlabench_label=${button.dataset.label}; path=/; max-age=31536000; SameSite=Strict`;
-    button.textContent = "Pinned in this browser";
-    button.disabled = true;
+    const pinned = button.closest(".st-key-pin-label") && document.querySelector(".st-key-labelled input");
+    const label = encodeURIComponent(pinned?.value ?? "");
+    document.cookie = `xlabench_label=${label}; path=/; max-age=31536000; SameSite=Strict`;
   }, true);
 
-  // Ctrl+K opens a box: type at once.
+  // Ctrl+K opens the finder, also from within a field, which would keep the key from Streamlit: type at once.
   addEventListener("keydown", (event) => {
     if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "k") return;
+    const button = document.querySelector(".st-key-find-open button");
+    if (!button) return;
     event.preventDefault();
+    event.stopImmediatePropagation();
+    if (!document.querySelector(".st-key-find-what")) {
+      document.activeElement?.blur();
+      button.click();
+    }
     const until = Date.now() + 5000;
     const look = () => {
       const box = document.querySelector(".st-key-find-what input");

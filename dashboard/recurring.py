@@ -10,6 +10,7 @@ from dashboard import access, jobs, launching
 from dashboard.words import error_text, escape, when
 from runner.errors import RunnerError
 from runner.jobs import recurring
+from store.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +31,8 @@ def offer(request: Request, name: str) -> None:
     with st.popover("Repeat…", icon=":material/event_repeat:", key="repeat", on_change="rerun") as part:
         if not part.open:
             return
+        if _taken(name):
+            return
         cron, late_after_h = _times("repeat", NIGHTLY, _LATE_AFTER_H)
         st.caption(f"Its runs are labelled **{escape(name)}**.")
         _button("Schedule", "repeat-add", cron, lambda: launching.schedule(request, name, str(cron), late_after_h))
@@ -47,6 +50,22 @@ def change(made: Schedule) -> None:
             _button("Save", f"{key}-save", cron, lambda: launching.reschedule(made.name, str(cron), late_after_h))
             _button("Remove", f"{key}-remove", made.cron, lambda: launching.unschedule(made.name))
         st.caption("Its jobs and results stay.")
+
+
+def _taken(name: str) -> bool:
+    """Say that there is a recurring run of this name, if so: a second one needs another label."""
+    try:
+        made = launching.scheduled(name)
+    except StoreError as error:
+        st.error(error_text(error), icon=":material/database_off:")
+        return True
+    if made is not None:
+        st.info(
+            f"The recurring run **{escape(name)}** is scheduled ({escape(made.cron)}, UTC). Change or remove it on "
+            "Overview, or choose another label here.",
+            icon=":material/event_available:",
+        )
+    return made is not None
 
 
 def _times(key: str, cron: str, late_after_h: float) -> tuple[str | None, float]:

@@ -1,10 +1,10 @@
-"""Ctrl-K, saved views and the name of a person: by the keyboard, and after the session is over."""
+"""Ctrl+K, saved views, and what a browser keeps: the name of a person and the pinned label."""
 
 from __future__ import annotations
 
 import re
 
-from harness import PATHS, complaints, in_address, running_server, settled
+from harness import PATHS, complaints, in_address, redrawn, running_server, settled
 from playwright.sync_api import expect
 
 
@@ -32,12 +32,33 @@ def test_ctrl_k_finds_a_model_and_a_saved_view_and_the_browser_knows_who_saved_i
         page.get_by_role("textbox", name="Save this view as").fill("Monday")
         page.keyboard.press("Enter")
         expect(page.get_by_text("Monday (speedup, Ann Lee)")).to_be_visible()
-        page.keyboard.press("Escape")
-        expect(page.get_by_role("textbox", name="Save this view as")).to_be_hidden()
+        expect(page.get_by_role("textbox", name="Save this view as")).to_be_focused()
         _find(page, "vgg16")
         settled(page, PATHS["/model"])
         in_address(page, {"model": ["vgg16"]}, others=True)
+        page.get_by_test_id("stSidebar").get_by_role("combobox", name="Run").first.focus()
         _find(page, "Monday")
         settled(page, PATHS["/speedup"])
         in_address(page, {"test": ["eval"], "backend": ["inductor"]})
         assert found == []
+
+
+def test_a_pinned_label_is_chosen_when_the_browser_comes_back_until_it_is_unpinned(page, review_url):
+    box = page.get_by_test_id("stSidebar").get_by_role("combobox", name="Runs labelled")
+    pin, unpin = (page.get_by_role("button", name=name) for name in ("Pin this label", "Unpin nightly"))
+    page.goto(review_url)
+    settled(page, PATHS["/"])
+    with redrawn(page):
+        box.click()
+        page.get_by_role("option", name="nightly", exact=True).click()
+    with redrawn(page):
+        pin.click()
+    expect(unpin).to_be_visible()
+    page.goto(review_url)
+    expect(box).to_have_value("nightly")
+    with redrawn(page):
+        unpin.click()
+    expect(pin).to_be_visible()
+    page.goto(review_url)
+    expect(box).to_have_value("All labels")
+    expect(unpin).to_have_count(0)

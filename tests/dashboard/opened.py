@@ -47,8 +47,14 @@ def tables(at):
 
 
 def click_twice(at, button):
-    """Click as a hurried reader does: the browser sends it again before it has heard what came of the first."""
+    """Click as a hurried reader does: the browser sends it again before it has heard what came of the first.
+
+    As a browser does, it names no button that was not clicked.
+    """
     button.click()
     sent = at._tree.get_widget_states()
+    named = [each for each in sent.widgets if each.WhichOneof("value") != "trigger_value" or each.trigger_value]
+    del sent.widgets[:]
+    sent.widgets.extend(named)
     at._run(sent)
     return at._run(sent)

@@ -101,6 +101,9 @@ def test_when_a_backend_has_earned_its_compile_time(monkeypatch, factory, tmp_pa
         "alexnet": "after 17 iterations", "dcgan": "never", "vgg16": "from the start",
     }  # fmt: skip
     assert table.loc["alexnet", "break_even_s"] == 12.25
+    at.multiselect(key="model").select("dcgan").run()
+    never = "**openxla+dynamo** never gets ahead of inductor, compiling included, on the one model (dcgan)"
+    assert never in text(at).replace("\\", "")
 
 
 def test_a_break_even_without_a_baseline_has_its_reason(monkeypatch, demo):

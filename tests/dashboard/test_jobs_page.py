@@ -16,7 +16,7 @@ from runner.jobs.queue import JobQueue
 from runner.jobs.request import ConfirmRequest, Protocol, RunRequest, Selection, decode
 from runner.schedule import devices
 from store.ingest import ingest
-from store.state import jobs
+from store.state import jobs, schedules
 from store.state.database import opened
 from tests.dashboard.opened import click_twice, open_page, tables, text
 from tests.faults.told import tell
@@ -206,6 +206,21 @@ def test_the_form_shows_the_plan_and_queues_one_job_for_two_clicks(monkeypatch, 
     (job,) = job_queue.listed()
     assert (job.label, job.why, job.who, job.verified) == ("dummy", "is it slower?", "ann", False)
     assert "new-results" not in text(at)
+
+
+def test_two_clicks_schedule_one_recurring_run_and_its_label_is_then_taken(monkeypatch, home, job_queue):
+    at = open_page(monkeypatch, home / "store", "runs", unfolded=["repeat"], show=["New run"])
+    at.text_input(key="new-name").set_value("ann").run()
+    at.multiselect(key="new_suite").set_value(["dummy"]).run()
+    at.text_input(key="repeat-cron").set_value("0 4 * * *").run()
+    click_twice(at, at.button(key="repeat-add"))
+    assert not at.error
+    with opened(job_queue.state) as con:
+        (made,) = schedules.active(con)
+    assert (made.name, made.cron, made.who) == ("dummy", "0 4 * * *", "ann")
+    at.run()
+    assert "The recurring run **dummy** is scheduled (0 4 * * *, UTC)" in text(at).replace("\\", "")
+    assert "repeat-add" not in keys(at)
 
 
 def test_backends_that_no_selection_names_alone_are_asked_for_one_by_one(monkeypatch, home, job_queue):

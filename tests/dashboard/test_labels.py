@@ -31,6 +31,10 @@ def offered(at):
     return [each for each in at.selectbox(key="run").options if " · " in each]
 
 
+def pins(at):
+    return [each.label for each in at.button if each.key in ("pin-label", "unpin-label")]
+
+
 def test_without_a_label_all_runs_are_offered_with_versions_and_extent(monkeypatch, store):
     at = open_page(monkeypatch, store)
     newest, oldest = offered(at)
@@ -51,6 +55,20 @@ def test_the_server_pins_a_label_a_reader_takes_another_and_a_link_to_a_run_need
     assert "of run **trial**" in text(open_page(monkeypatch, store, labelled="trial"))
 
 
+def test_what_is_pinned_in_a_session_is_taken_off_again(monkeypatch, store):
+    at = open_page(monkeypatch, store)
+    assert pins(at) == []
+    at.selectbox(key="labelled").select("nightly").run()
+    assert pins(at) == ["Pin this label"]
+    at.button(key="pin-label").click().run()
+    assert pins(at) == ["Unpin nightly"]
+    at.selectbox(key="labelled").select("trial").run()
+    assert pins(at) == ["Pin this label"]
+    at.selectbox(key="labelled").select(labels.ALL).run()
+    at.button(key="unpin-label").click().run()
+    assert pins(at) == []
+
+
 def test_a_label_that_no_run_has_is_named(monkeypatch, store):
     assert "**labelled** = “gone”" in text(open_page(monkeypatch, store, labelled="gone")).replace("\\", "")
 
@@ -58,7 +76,7 @@ def test_a_label_that_no_run_has_is_named(monkeypatch, store):
 def test_a_broken_settings_file_pins_nothing(monkeypatch, tmp_path):
     monkeypatch.setenv(settings.STATE_VARIABLE, str(tmp_path / "state.sqlite"))
     (tmp_path / "xlabench.toml").write_text("[dashboard")
-    assert labels._pinned() is None
+    assert labels._pinned(["nightly"]) is None
 
 
 def test_a_text_of_a_run_that_had_fewer_results_still_names_it(monkeypatch, store):

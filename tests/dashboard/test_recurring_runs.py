@@ -17,7 +17,7 @@ from runner.jobs.request import RunRequest, Selection
 from store.state import jobs, schedules
 from store.state.database import opened
 from store.state.schedules import Tick
-from tests.dashboard.opened import open_page, text
+from tests.dashboard.opened import click_twice, open_page, text
 
 SMOKE = Path(__file__).resolve().parents[1] / "data/review/runs/smoke"
 HOUR = 3600.0
@@ -173,13 +173,16 @@ def test_a_recurring_run_gets_another_time_and_is_removed_on_the_page(monkeypatc
     assert "05:30 UTC" in text(at)
     at.session_state["reviewer"] = "bea"
     at.run()
-    at.button(key="recurring-change-1-save").click().run()
+    click_twice(at, at.button(key="recurring-change-1-save"))
+    assert not at.error
     with opened(home.job_queue.state) as con:
         (changed,) = schedules.active(con)
-    assert (changed.cron, changed.who, changed.request) == ("30 5 * * *", "bea", home.schedule.request)
+    assert (changed.schedule_id, changed.cron, changed.who) == (2, "30 5 * * *", "bea"), "changed once"
+    assert changed.request == home.schedule.request
     at = open_page(monkeypatch, demo, unfolded=["recurring-change-2"])
     at.session_state["reviewer"] = "bea"
     at.run()
-    at.button(key="recurring-change-2-remove").click().run()
+    click_twice(at, at.button(key="recurring-change-2-remove"))
+    assert not at.error
     with opened(home.job_queue.state) as con:
         assert schedules.active(con) == []

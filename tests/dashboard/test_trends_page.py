@@ -15,6 +15,7 @@ from dashboard.screens.trends.overall import events_of
 from dashboard.words import TIMES, ratio
 from store import query
 from store.filters import Filters
+from store.ingest import ingest
 from tests.dashboard.nightly_runs import CHANGED_AT, RUNS, store_of_nights
 from tests.dashboard.opened import open_page, tables, text
 
@@ -46,6 +47,29 @@ def test_the_answer_says_from_where_to_where_and_over_how_many_models(opened):
     change = f"from **0.83{TIMES}** to **0.78{TIMES}** in eval on cpu, torchbench"
     assert f"**openxla\\+dynamo** over inductor went {change}, over the same 4 models since 2025-10-09" in words
     assert f"1 confirmed change of a latency in {RUNS} runs: 1 slower, 0 faster" in words
+
+
+def test_the_page_opens_where_a_mean_moved_most_and_never_with_synthetic_models(monkeypatch, factory, tmp_path):
+    suites = {"huggingface": (4, 1.0), "timm_models": (3, 1.5), "dummy": (5, 3.0)}
+    for night in range(2):
+        records = [
+            factory.make_record(
+                suite=suite,
+                model=f"model_{number}",
+                backend=backend,
+                run_id=f"night-{night}",
+                timestamp=factory.RUN_START + night * factory.DAY,
+                per_iter=[0.01 * (slower if night and backend == "openxla+dynamo" else 1)] * 8,
+            )
+            for suite, (models_n, slower) in suites.items()
+            for number in range(models_n)
+            for backend in ("inductor", "openxla+dynamo")
+        ]
+        factory.write_run(tmp_path / "runs" / f"night-{night}", records)
+    ingest([tmp_path / "runs"], tmp_path / "store")
+    at = open_page(monkeypatch, tmp_path / "store", "trends")
+    order = ("timm_models", "huggingface", "dummy")
+    assert at.selectbox(key="section").options == [f"eval · cpu · {suite}" for suite in order]
 
 
 def test_one_model_is_drawn_when_it_is_asked_for(monkeypatch, nights):

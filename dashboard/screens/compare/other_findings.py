@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 def counted(view: View, found: Review) -> str:
     """Return how many cells have no finding, and why, as markdown; nothing where all have one."""
-    numbers = {word: len(_kept(view, found, word)) for word in ("same", "ambiguous", "not comparable")}
-    said = [verdicts.coloured(word, f"{n} {verdicts.look(word).word}") for word, n in numbers.items() if n]
+    numbers = {word: len(kept(view, found, word)) for word in ("same", "ambiguous", "not comparable")}
+    said = [verdicts.coloured(word, f"{n:,} {verdicts.look(word).word}") for word, n in numbers.items() if n]
     for findings in (found.still, found.added):
-        kept = board.filtered(view, findings)
-        said += [verdicts.coloured(kept[0].word, f"{len(kept)} {kept[0].word}")] if kept else []
+        passed = board.filtered(view, findings)
+        said += [verdicts.coloured(passed[0].word, f"{len(passed):,} {passed[0].word}")] if passed else []
     return ", ".join(said)
 
 
 def nothing(view: View, found: Review) -> bool:
     """Say whether the filters let no cell through."""
     words = ("same", "ambiguous", "not comparable", "faster", "slower")
-    return not any(_kept(view, found, word) for word in words)
+    return not any(kept(view, found, word) for word in words)
 
 
 def versions(found: Review) -> None:
@@ -69,7 +69,7 @@ def show(view: View, found: Review) -> None:
     _alarms(view, found)
 
 
-def _kept(view: View, found: Review, word: str) -> list[Cell]:
+def kept(view: View, found: Review, word: str) -> list[Cell]:
     """Return the cells of a verdict that the filters let through."""
     chosen = view.selection
     return [
@@ -89,7 +89,7 @@ def _ambiguous(view: View, found: Review) -> None:
 
 
 def _cells(view: View, found: Review, title: str, key: str) -> None:
-    cells = _kept(view, found, key)
+    cells = kept(view, found, key)
     if not cells:
         return
     with st.expander(f"{title} ({len(cells)})", key=f"part-{key}", on_change="rerun") as part:
@@ -130,7 +130,7 @@ _CELL_COLUMNS = {
 
 def _not_comparable(view: View, found: Review) -> None:
     """Draw the cells that cannot be compared: by reason, with each field in which the sides differ."""
-    cells = _kept(view, found, "not comparable")
+    cells = kept(view, found, "not comparable")
     if not cells:
         return
     with st.expander(f"Not comparable ({len(cells)})", key="part-not-comparable", on_change="rerun") as part:

@@ -65,7 +65,7 @@ def _head(view: View, found: Review, findings: Sequence[Finding]) -> None:
     numbers = Counter(finding.word for finding in findings)
     sure = Counter(finding.word for finding in findings if finding.certainty == "confirmed")
     bad, good = ([_said(word, numbers[word], sure[word]) for word in words if numbers[word]] for words in (_BAD, _REST))
-    st.markdown(f"#### {', '.join(bad) or 'Nothing got worse'}")
+    st.markdown(f"#### {', '.join(bad) or _nothing_worse(view, found)}")
     rest = other_findings.counted(view, found)
     lines = [*([", ".join(good)] if good else []), *([f"The others: {rest}"] if rest else [])]
     if lines:
@@ -75,12 +75,19 @@ def _head(view: View, found: Review, findings: Sequence[Finding]) -> None:
         st.caption(" · ".join(_origin(view, found)))
 
 
+def _nothing_worse(view: View, found: Review) -> str:
+    """Say that nothing got worse; where cells are ambiguous, that nothing is shown to have."""
+    unsure, same = (len(other_findings.kept(view, found, word)) for word in ("ambiguous", "same"))
+    total = unsure + same + sum(len(other_findings.kept(view, found, word)) for word in ("faster", "slower"))
+    return f"Nothing is shown to be worse, but {unsure:,} of {total:,} are ambiguous" if unsure else "Nothing got worse"
+
+
 def _said(word: str, number: int, sure: int) -> str:
     """Return `▼ 3 slower (2 confirmed)` in its colour; where doubt is possible, how many are sure."""
-    certainty = f" ({sure} confirmed)" if word in ("slower", "faster", "newly failing") else ""
+    certainty = f" ({sure:,} confirmed)" if word in ("slower", "faster", "newly failing") else ""
     look = verdicts.look(word)
     plural = word.replace("fallback op", "fallback ops") if number > 1 else word
-    return f":{look.markdown}[{look.sign} {number} {plural}]{certainty}"
+    return f":{look.markdown}[{look.sign} {number:,} {plural}]{certainty}"
 
 
 def _origin(view: View, found: Review) -> list[str]:

@@ -72,6 +72,12 @@ def words(row: Any) -> str:
 
 
 def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
+    subject = f"In {escape(f'{keys[0]} on {keys[1]}')} **{escape(row.series)}**"
+    ahead, known = int(row.ahead_n) + int(row.after_n), count(int(row.known_n), "model")
+    if not ahead:
+        named = listed([escape(name) for name in row.never_models], _NAMED)
+        of = f"any of {known}" if row.known_n > 1 else "the one model"
+        return f"{subject} never gets ahead of {escape(baseline)}, compiling included, on {of} ({named})"
     parts = [f"from the start on {int(row.ahead_n)}"] if row.ahead_n else []
     if row.after_n:
         median = count(round(row.break_even_iterations), "iteration")
@@ -79,10 +85,7 @@ def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
     if row.never_n:
         named = listed([escape(name) for name in row.never_models], _NAMED)
         parts.append(f"never on {int(row.never_n)} ({named})")
-    return (
-        f"In {escape(f'{keys[0]} on {keys[1]}')} **{escape(row.series)}** is ahead of {escape(baseline)}, compiling "
-        f"included, on {int(row.ahead_n) + int(row.after_n)} of {count(int(row.known_n), 'model')}: {', '.join(parts)}"
-    )
+    return f"{subject} is ahead of {escape(baseline)}, compiling included, on {ahead} of {known}: {', '.join(parts)}"
 
 
 def _no_break_even(rows: pd.DataFrame, baseline: str) -> str:

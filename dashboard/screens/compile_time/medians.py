@@ -74,5 +74,5 @@ def _value(row: Any, chosen: Metric) -> str:
         return f"{int(value)} (n = {int(row.graphs_n)})"
     number = getattr(row, f"{chosen.name.removesuffix('_s')}_n")
     warm = "" if missing(row.cache) or row.cache == "cold" or "cache=" in row.series else f" {escape(row.cache)}"
-    noise = "no more" if value <= 0 else seconds(value)
+    noise = "about 0 s" if value <= 0 else seconds(value)
     return f"{noise}{warm} (n = {int(number)})"

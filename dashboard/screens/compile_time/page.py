@@ -34,9 +34,10 @@ def show(view: View) -> None:
     if rows.empty:
         empty.no_rows(view.selection, "results")
         return
-    medians.show(view)
-    if bool((rows[[*_TIMES]] < 0).any(axis=None)):
-        st.caption("A time below 0 is noise: the first blocks took no longer than steady ones.")
+    with st.container(key="medians-of-all"):
+        medians.show(view)
+        if bool((rows[[*_TIMES]] < 0).any(axis=None)):
+            st.caption("A time below 0 is noise: the first blocks took no longer than steady ones.")
     parts = dots.parts(rows, chosen)
     chart, charted = _controls(list(parts))
     if chart == CHARTS[1]:

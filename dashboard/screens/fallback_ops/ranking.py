@@ -33,13 +33,6 @@ def show(view: View) -> None:
     ranked = data.rows(view.snapshot, "fallback_ranking", view.selection, order=asked)
     measured_n = int((ranked["payoffs_n"] > 0).sum())
     profiled = int((ranked["time_n"] > 0).sum())
-    st.caption(
-        f"The payoff is how much faster a model was with the op replaced ({measured_n} of "
-        f"{count(len(ranked), 'op')} measured; the page of an op measures it). Proven gains come first, ops whose "
-        "replacement was slower last, and between them, by what they save, the others. Saved is the most that lowering "
-        "the op can take off an iteration: its time under the profiler, and never more than the iteration itself "
-        f"({profiled} profiled). Host reads come last: no lowering can remove them."
-    )
     shown = ranked.assign(
         **{
             "class": [CLASSES.get(klass, (klass, ""))[0] for klass in ranked["klass"]],
@@ -56,6 +49,13 @@ def show(view: View) -> None:
         file_name=view.file_name("fallback-ops"),
         sql=data.statement("fallback_ranking", view.selection, order=asked),
         on_select=partial(_open, list(ranked["op"])),
+    )
+    st.caption(
+        f"The payoff is how much faster a model was with the op replaced ({measured_n} of "
+        f"{count(len(ranked), 'op')} measured; the page of an op measures it). Proven gains come first, ops whose "
+        "replacement was slower last, and between them, by what they save, the others. Saved is the most that lowering "
+        "the op can take off an iteration: its time under the profiler, and never more than the iteration itself "
+        f"({profiled} profiled). Host reads come last: no lowering can remove them."
     )
 
 

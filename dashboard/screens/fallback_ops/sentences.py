@@ -46,7 +46,7 @@ def cost(row: Any) -> str:
         profiled = f"profiled in {count(int(row.time_n), 'result')}"
         if row.time_share >= 1:
             return f"it takes nearly the whole iteration, up to {seconds(row.saved_s)} ({profiled})"
-        return f"saves up to {seconds(row.saved_s)} of an iteration, {row.time_share:.2%} ({profiled})"
+        return f"saves up to {seconds(row.saved_s)} of an iteration, {100 * row.time_share:.3g}% ({profiled})"
     if missing(row.calls_per_iteration):
         return "an unknown number of calls"
     calls = "1 call" if row.calls_per_iteration == 1 else f"up to {row.calls_per_iteration:.4g} calls"

@@ -9,7 +9,7 @@ from dashboard import data, empty, frame, links, tables
 from dashboard.rows import with_series
 from dashboard.screens.model import details, ladder, sides, steps
 from dashboard.tables import Column
-from dashboard.words import count
+from dashboard.words import count, escape
 from store.metrics import metric
 
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ def show(view: View) -> None:
 
 def _choose(view: View) -> None:
     models = data.rows(view.snapshot, "model_list", view.selection)
-    said = f"{count(len(models), 'model')} of this run pass the filters: select one"
+    named, tests = len(models[["suite", "model"]].drop_duplicates()), sorted(models["test"].unique())
+    where = f", in {escape(' and '.join(tests))}," if len(tests) > 1 else ""
+    said = f"{count(named, 'model')} of this run{where} pass the filters: select one"
     frame.head(TITLE, view, [said], int(models["results_n"].sum()), baseline=False)
     columns = {
         "model": Column("Model", pinned=True),

@@ -35,10 +35,11 @@ def answers(rows: pd.DataFrame, view: View, model: str) -> list[str]:
     if ran.empty:
         return [f"**{escape(model)}** gave no latency in this run", *failures(rows)]
     best = ran.sort_values("latency_s").iloc[0]
-    number = f"**{escape(best['series'])}**: {seconds(best['latency_s'])} an iteration (n = {int(best['steady_n'])})"
-    said = f"**{escape(model)}** is fastest with {number}"
+    name = f"**{escape(best['series'])}**"
+    number = f"{seconds(best['latency_s'])} an iteration (n = {int(best['steady_n'])})"
+    said = f"**{escape(model)}** is fastest with {name}: {number}"
     if _is_undecided(ran, best, view.selection.baseline):
-        said = f"**{escape(model)}**: no backend is shown to be the fastest; the lowest latency has {number}"
+        said = f"**{escape(model)}**: no backend is shown to be the fastest; {name} has the lowest latency, {number}"
     return [said, *_speedups(rows, view), *failures(rows)]
 
 

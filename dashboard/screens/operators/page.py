@@ -37,7 +37,8 @@ def show(view: View) -> None:
     if every.empty:
         other_pages.none_here(view)
         return
-    st.info(ALONE, icon=":material/info:")
+    with st.container(key="caveat"):
+        st.caption(f":material/info: {ALONE}")
     drawn = bool(rows["latency_s"].notna().any())
     chart = _choose(known, drawn=drawn)
     if operator:

@@ -25,11 +25,17 @@ _MANY = {"wrong answer": "wrong answers"}
 _NAMED = 3
 
 
-def show(view: View, base: dict[str, Any] | None) -> None:
-    """Draw the short list: one line per kind of finding, each a link to the page that shows it."""
+def show(view: View, base: dict[str, Any] | None, slower: int) -> None:
+    """Draw the short list: one line per kind of finding, each a link to the page that shows it.
+
+    Args:
+        view: what is shown.
+        base: the run before.
+        slower: number of series whose own time became longer since then.
+    """
     found = data.rows(view.snapshot, "attention", view.selection)
     st.subheader("Needs attention", anchor=False)
-    if found.empty and _lowered(view).empty:
+    if found.empty and _lowered(view).empty and not slower:
         st.markdown("Nothing: every planned experiment has a result, and none is slower than the baseline.")
     with st.container(gap=None, key="attention-list"):
         for finding in dict.fromkeys(found["finding"]):
@@ -40,7 +46,8 @@ def show(view: View, base: dict[str, Any] | None) -> None:
         _fallbacks(view)
         if base is not None:
             name = f"{escape(shortened(base['run_label'] or base['run_id'][:8]))} of {when(base['run_started'])}"
-            _line(view, "compare", "base", f"**Compare** with {name}", a=base["run_id"], b=view.selection.run_id)
+            moved = f" · {count(slower, 'series', 'series')} slower (suspected)" if slower else ""
+            _line(view, "compare", "base", f"**Compare** with {name}{moved}", a=base["run_id"], b=view.selection.run_id)
 
 
 def table(view: View) -> None:

@@ -13,7 +13,7 @@ import streamlit as st
 from dashboard import answers, data, doubts, downloads, links
 from dashboard.charts import drawing, matrix
 from dashboard.palette import colour
-from dashboard.rows import each, with_series
+from dashboard.rows import SYNTHETIC, each, with_series
 from dashboard.screens import opening
 from dashboard.screens.overview import scoreboard
 from dashboard.screens.overview.cells import is_baseline
@@ -31,7 +31,6 @@ ROWS_DRAWN = 400
 _LONGEST = 60
 _SCREEN_PX = 560
 _NAME_SPLIT = "\x1f"
-_SYNTHETIC = ("dummy",)
 _FIRST = ("openxla+dynamo", "openxla+lazytensor")
 _ALONE = (
     *("suite", "test", "accelerator", "machine_id", "environment", "dtype", "requested_batch_size", "optimizer"),
@@ -108,7 +107,7 @@ def _places(view: View, board: Board) -> list[MatrixRow]:
             found[(row.suite, *rest)] = place._replace(baseline=row)
         else:
             place.cells[row.variant] = row
-    ordered = sorted(found.values(), key=lambda place: (place.suite in _SYNTHETIC, place.suite, place.rest))
+    ordered = sorted(found.values(), key=lambda place: (place.suite in SYNTHETIC, place.suite, place.rest))
     return [place for place in ordered if place.cells]
 
 
@@ -295,7 +294,7 @@ def heat_rows(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str], list[str]]:
     worst: dict[tuple[Any, ...], float] = {}
     for cell in cells:
         value = cell["shade"] if cell["shade"] is not None else math.inf
-        group = (cell["suite"] in _SYNTHETIC, cell["group"], cell["row"])
+        group = (cell["suite"] in SYNTHETIC, cell["group"], cell["row"])
         worst[group] = min(worst.get(group, math.inf), value)
     ordered = sorted(worst, key=lambda key: (key[0], key[1], worst[key], key[2]))
     order: list[str] = []

@@ -29,7 +29,7 @@ def show(view: View) -> None:
     frame.head("Overview", view, _sentences(view, board), results, baseline=True)
     _offer_baseline(view, board)
     matrix.show(view, board)
-    attention.show(view, board.base)
+    attention.show(view, board.base, scoreboard.slower_n(board))
     recurring.show(view.snapshot)
     matrix.models(view)
     _numbers(view, board)

@@ -126,6 +126,11 @@ def moved_sentence(board: Board, baseline: str) -> str | None:
     return f"Since {board.base_name}: {answers.what_moved(judged, baseline)}"
 
 
+def slower_n(board: Board) -> int:
+    """Return the number of series whose own time became longer since the base run."""
+    return sum(row.moved is not None and row.moved.backend.word == "slower" for row in each(board.cells))
+
+
 def _speed_columns(view: View, board: Board) -> dict[str, Column]:
     moved = board.cells["ran"].str.contains("→").any()
     columns = moves.place_columns() | {

@@ -16,12 +16,15 @@ from dashboard.tables import Column, measured
 from dashboard.words import count, escape, interval, listed, missing, ratio, share
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from dashboard.charts.drawing import Drawing
     from dashboard.view import View
 
 RATES = {"Ran": ("ran_n", "planned_n"), "Verified": ("verified_n", "answered_n")}
 _WIDTHS = (5, 3, 3)
-"""Widths of the three panels; the text above each has its own row, so that all begin at one height."""
+"""Widths of the three panels."""
+_ABOVE_PX = 44
 _CLICK = "Click two points to compare their runs."
 
 
@@ -38,33 +41,46 @@ def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], wanted: tuple[st
     baseline = view.selection.baseline
     events = events_of(marks, part)
     means = answers.compared(part[part["geomean"].notna()], baseline)
-    heads, panels = (st.columns(_WIDTHS, vertical_alignment=place) for place in ("center", "top"))
-    heads[0].caption(f"Speedup over {escape(baseline)}")
-    heads[2].caption("Models behind the means")
-    with panels[0]:
-        if len(means):
-            title = f"Speedup over {baseline} (log scale)"
-            lines = history.lines(_means(means), title, events=events, kind="ratio")
-            clicked(view, lines, "means", "Geometric means")
-        else:
-            st.info("No speedup: only the baseline was measured, or nothing can be paired.")
-    with heads[1]:
-        choosing.notice_unknown("Rate", list(RATES), "rate")
-        rate = st.segmented_control(
-            "Rate",
-            list(RATES),
-            default="Ran",
-            required=True,
-            key="rate",
-            bind="query-params",
-            label_visibility="collapsed",
-        )
-    with panels[1]:
-        _rate(view, part, rate or "Ran", events, named=set(means["series"]))
-    with panels[2]:
+    first, second, third = st.columns(_WIDTHS)
+    with first:
+        _above().caption(f"Speedup over {escape(baseline)}")
+        _speedups(view, means, events)
+    with second:
+        with _above():
+            rate = _choose_rate()
+        _rate(view, part, rate, events, named=set(means["series"]))
+    with third:
+        _above().caption("Models behind the means")
         _models(view, means, events)
     of = replace(view.selection, test=(keys[0],), accelerator=(keys[1],), suite=(keys[2],))
     _table(view, part, data.statement("trend_geomeans", of, **bound(view, wanted)))
+
+
+def _above() -> DeltaGenerator:
+    """Return the place above a chart: as high above each, so that all begin at one height."""
+    return st.container(height=_ABOVE_PX, border=False, vertical_alignment="center")
+
+
+def _choose_rate() -> str:
+    choosing.notice_unknown("Rate", list(RATES), "rate")
+    rate = st.segmented_control(
+        "Rate",
+        list(RATES),
+        default="Ran",
+        required=True,
+        key="rate",
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    return rate or "Ran"
+
+
+def _speedups(view: View, means: pd.DataFrame, events: pd.DataFrame) -> None:
+    if means.empty:
+        st.info("No speedup: only the baseline was measured, or nothing can be paired.")
+        return
+    title = f"Speedup over {view.selection.baseline} (log scale)"
+    clicked(view, history.lines(_means(means), title, events=events, kind="ratio"), "means", "Geometric means")
 
 
 def clicked(view: View, lines: Drawing, key: str, alt: str) -> None:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dashboard import answers, data, empty, frame
-from dashboard.rows import each, with_series
+from dashboard.rows import SYNTHETIC, each, with_series
 from dashboard.screens import choosing
 from dashboard.screens.overview.cells import key_of
 from dashboard.screens.trends import changes, overall, runs, single
 from dashboard.words import count, escape, ratio, when
+from store.stats.mean_change import MOVED
 
 _MOST = 3
 """Series that the answer names; charts and table have all."""
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
 
 def show(view: View) -> None:
     """Draw the page."""
-    top = st.container()
-    wanted = runs.chosen(view)
+    top = st.container(key="top")
+    controls = st.container(horizontal=True, vertical_alignment="bottom")
+    wanted = runs.chosen(view, controls)
     rows = data.rows(view.snapshot, "trend_geomeans", view.selection, **overall.bound(view, wanted))
     moved = data.rows(view.snapshot, "changes", view.selection)
     if rows.empty:
@@ -36,7 +38,8 @@ def show(view: View) -> None:
             frame.head("Trends", view, [], 0, baseline=True)
         empty.no_rows(view.selection, "results")
         return
-    keys = choosing.section(answers.SUITES, _sections(rows))
+    with controls:
+        keys = choosing.section(answers.SUITES, _sections(view, rows, wanted))
     mine = (rows["test"] == keys[0]) & (rows["accelerator"] == keys[1]) & (rows["suite"] == keys[2])
     part = with_series(rows[mine])
     with top:
@@ -59,10 +62,16 @@ def _with_rule(marks: pd.DataFrame, begins: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([marks, of_ours], ignore_index=True) if len(marks) else of_ours
 
 
-def _sections(rows: pd.DataFrame) -> list[tuple[str, ...]]:
-    """Return test, accelerator and suite of all rows, those with most pairs first."""
-    most = rows.groupby(["test", "accelerator", "suite"])["n"].max().sort_values(ascending=False, kind="stable")
-    return [(str(test), str(accelerator), str(suite)) for test, accelerator, suite in most.index]
+def _sections(view: View, rows: pd.DataFrame, wanted: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return test, accelerator and suite of all rows: where a mean moved most comes first, then those of most pairs."""
+    moved: dict[tuple[str, ...], float] = {}
+    changes = _changes(view, wanted[0], wanted) if len(wanted) > 1 else {}
+    for (suite, test, accelerator, *_), change in changes.items():
+        if change is not None and {change.backend.word, change.baseline.word} & set(MOVED):
+            size = abs(math.log(change.after / change.before))
+            moved[test, accelerator, suite] = max(size, moved.get((test, accelerator, suite), 0))
+    most = rows.groupby(["test", "accelerator", "suite"])["n"].max()
+    return sorted(most.index, key=lambda keys: (keys[2] in SYNTHETIC, -moved.get(keys, 0), -most[keys], keys))
 
 
 def _said(

@@ -12,30 +12,32 @@ from dashboard.words import escape, missing
 
 if TYPE_CHECKING:
     import pandas as pd
+    from streamlit.delta_generator import DeltaGenerator
 
     from dashboard.view import View
 
 SAME_LABEL = "Label of the shown run"
 EVERY_LABEL = "All labels"
 LENGTHS = ("12", "30", "60", "120")
+_LABEL_PX = 340
 
 
-def chosen(view: View) -> tuple[str, ...]:
-    """Draw the boxes; return the ids of the runs, the oldest first."""
+def chosen(view: View, place: DeltaGenerator) -> tuple[str, ...]:
+    """Draw the boxes in their place; return the ids of the runs, the oldest first."""
     known = data.runs(view.snapshot)
     labels = [str(label) for label in dict.fromkeys(known["run_label"].dropna())]
     offered = [SAME_LABEL, EVERY_LABEL, *labels]
     choosing.notice_unknown("Runs of", offered, "label")
     choosing.notice_unknown("Newest", LENGTHS, "last")
-    left, right = st.columns([2, 1], vertical_alignment="bottom")
-    label = left.selectbox(
-        "Runs of",
-        offered,
-        key="label",
-        bind="query-params",
-        help="Runs of one label repeat the same plan. None is newer than the shown run.",
-    )
-    with right:
+    with place:
+        label = st.selectbox(
+            "Runs of",
+            offered,
+            key="label",
+            bind="query-params",
+            help="Runs of one label repeat the same plan. None is newer than the shown run.",
+            width=_LABEL_PX,
+        )
         last = st.segmented_control(
             "Newest", LENGTHS, default="30", required=True, key="last", bind="query-params", help="Number of runs."
         )
