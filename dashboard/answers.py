@@ -152,6 +152,8 @@ def no_speedup(frame: pd.DataFrame, baseline: str) -> str:
     """Say that there is no speedup, with the most frequent reason."""
     reasons = frame["speedup_reason"].dropna().value_counts()
     why = escape(reasons.index[0]) if len(reasons) else "only the baseline was measured"
+    if not frame["ran"].any():
+        return f"No speedup over **{escape(baseline)}**: none of {count(len(frame), 'result')} ran, most often: {why}"
     return f"No speedup over **{escape(baseline)}** can be computed: {why}"
 
 

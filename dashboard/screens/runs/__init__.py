@@ -78,7 +78,8 @@ def _runs(view: View, runs: pd.DataFrame, rows: pd.DataFrame) -> None:
 def _answer(runs: pd.DataFrame, view: View) -> str:
     unfinished = int((~runs["complete"].astype(bool)).sum())
     text = f"{count(len(runs), 'run')} in the store"
-    text += f", {unfinished:,} of them not complete" if unfinished else ", all complete"
+    every = "complete" if len(runs) == 1 else "all complete"
+    text += f", {unfinished:,} of them not complete" if unfinished else f", {every}"
     run = view.run
     return (
         f"{text}. **{escape(view.run_name)}** ran {int(run['ran_n']):,} of {count(int(run['planned_n']), 'experiment')}"

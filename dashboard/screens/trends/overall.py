@@ -49,9 +49,10 @@ def show(view: View, part: pd.DataFrame, keys: tuple[str, ...], wanted: tuple[st
         with _above():
             rate = _choose_rate()
         _rate(view, part, rate, events, named=set(means["series"]))
-    with third:
-        _above().caption("Models behind the means")
-        _models(view, means, events)
+    if len(means):
+        with third:
+            _above().caption("Models behind the means")
+            _models(view, means, events)
     of = replace(view.selection, test=(keys[0],), accelerator=(keys[1],), suite=(keys[2],))
     _table(view, part, data.statement("trend_geomeans", of, **bound(view, wanted)))
 
@@ -151,8 +152,6 @@ def _rate(view: View, part: pd.DataFrame, rate: str, events: pd.DataFrame, named
 
 def _models(view: View, means: pd.DataFrame, events: pd.DataFrame) -> None:
     """Draw over how many models the means are: a mean also moves when its models do."""
-    if means.empty:
-        return
     points = history.points(means, means["n"].astype(float), [count(int(n), "model") for n in means["n"]])
     lines = history.lines(points, "Models", events=events, kind="whole", legend=False)
     clicked(view, lines, "models", "Models behind the means")
