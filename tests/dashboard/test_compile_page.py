@@ -65,7 +65,7 @@ def test_the_first_blocks_of_a_model_are_those_of_its_record(monkeypatch, demo):
     assert list(lazy["begin_s"]) == pytest.approx([0, lazy["total_s"].iloc[0], lazy["total_s"].iloc[:2].sum()])
     assert lazy["compile_s"].iloc[0] == pytest.approx(600)
     said = text(at)
-    assert "They overlap and are no parts of the block" in said
+    assert "The durations overlap and do not add up to the block" in said
     assert "inductor: dynamo reports 700 ms of compiling in all, not in which block." in said
 
 

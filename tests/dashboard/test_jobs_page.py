@@ -268,7 +268,7 @@ def test_the_form_asks_for_the_operators_of_a_model_and_a_clone_keeps_them(monke
     assert "recorded in one test" in at.error[0].value
     at.pills(key="new_test").set_value([]).run()
     at.multiselect(key="new_backend").set_value(["inductor", "openxla+lazytensor"]).run()
-    assert "how many, the job finds out when it runs" in text(at)
+    assert "only then is their number known" in text(at)
     assert "under eager as well" in text(at).replace("\\", "")
     at.button(key="new-start").click().run()
     assert not at.exception
