@@ -8,6 +8,7 @@ StoreError                  exit code 2
 ├── WriterBusy              another process writes the same results.jsonl
 ├── WriteFailed             a record could not be written whole
 ├── RunFileError            run.json is missing or unreadable
+├── PackFailed              a results.jsonl was not packed, and stays as it is
 ├── OwnerBusy               another ingest holds the store for too long
 ├── RemoteFailed            a folder of another host cannot be reached
 ├── NoRoom                  the disk is too full for the index
@@ -58,6 +59,12 @@ class WriteFailed(StoreError):
 
 class RunFileError(StoreError):
     """run.json is missing or unreadable."""
+
+
+class PackFailed(StoreError):
+    """A results.jsonl was not packed, and stays as it is."""
+
+    exit_code = 1
 
 
 class OwnerBusy(StoreError):

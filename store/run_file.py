@@ -1,4 +1,4 @@
-"""Write and read what a run folder holds: run.json, and the records of results.jsonl for resuming."""
+"""Write and read what a run folder holds: run.json, pruned.json, and the records of results.jsonl for resuming."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 RUN_FILE = "run.json"
 RESULTS = "results.jsonl"
+PRUNED_FILE = "pruned.json"
 _KEPT = re.compile(r"(?:[.-]\d+)*(?:\.gz|\.zst)?")
 """Behind the name of a file that a rotation put aside, or that somebody packed, as ingest takes them."""
 _PACKED = (".gz", ".zst")
@@ -30,6 +31,35 @@ class BadRecord(msgspec.Struct, frozen=True):
 
     line_number: int
     reason: str
+
+
+class Pruned(msgspec.Struct, frozen=True, kw_only=True):
+    """The decision that the samples of a run leave the index: what the run has measured by then keeps its results only.
+
+    It lies in the run folder, because that is what a rebuild reads, what is backed up, and what is copied.
+    """
+
+    run_id: str
+    pruned_at: float
+    """Unix seconds."""
+    who: str
+    rule: str
+    """The flags that kept other runs."""
+    packed: dict[str, str]
+    """Each file that holds the run's lines now, and the SHA-256 of what it unpacks to."""
+
+
+def write_pruned(folder: Path, pruned: Pruned) -> None:
+    """Write pruned.json as a whole and put it on disk."""
+    write_whole(folder / PRUNED_FILE, msgspec.json.format(msgspec.json.encode(pruned), indent=1) + b"\n")
+
+
+def read_pruned(folder: Path) -> Pruned | None:
+    """Return the decision of a run folder; None where there is none that can be read."""
+    try:
+        return msgspec.json.decode((folder / PRUNED_FILE).read_bytes(), type=Pruned)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 def write_run_file(folder: str | os.PathLike[str], run_file: RunFile) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import math
@@ -36,9 +37,8 @@ class ResultsWriter:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         existed = self.path.exists()
-        self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        self._handle = _locked(self.path)
         try:
-            _lock(self._handle, self.path)
             self.cut_bytes = _cut_torn_line(self._handle)
             if not existed:
                 sync_folder(self.path.parent)
@@ -111,7 +111,27 @@ def _finite(value: Any, place: str, found: list[str]) -> Any:
     return value
 
 
-def _lock(handle: int, path: Path) -> None:
+def _locked(path: Path) -> int:
+    """Open and lock a file; one that `xlabench prune` packed and removed meanwhile is made anew."""
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            lock(handle, path)
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(handle), path.stat()):
+                    return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
+
+
+def lock(handle: int, path: Path) -> None:
+    """Lock an open results.jsonl, until it is closed.
+
+    Raises:
+        WriterBusy: another process holds it.
+    """
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -25,6 +25,7 @@ from xlabench import (
     mark,
     notices,
     plan,
+    prune,
     report,
     repro,
     run,
@@ -124,6 +125,7 @@ def _parser() -> Parser:
         notices,
         sql,
         mark,
+        prune,
         backup,
         carry_out,
     ):

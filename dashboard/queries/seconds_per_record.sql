@@ -1,11 +1,12 @@
 -- Grain: one row per suite × model × test × accelerator × variant that the store's newest runs measured: how long its
 -- records took in wall time. A run writes one record after the other; what passed since the record before belongs to the
 -- group that wrote it, whose members take turns: it is shared among them by what each spent on starting, loading and
--- its timed blocks, evenly where a record does not tell. A break of more than an hour is a pause, no work.
+-- its timed blocks, evenly where a record does not tell; runs whose samples were pruned are left out. A break of more
+-- than an hour is a pause, no work.
 WITH newest AS (
     SELECT DISTINCT run_id, run_started
     FROM records
-    WHERE finished_at IS NOT NULL AND purpose <> 'reported'
+    WHERE finished_at IS NOT NULL AND purpose <> 'reported' AND pruned_at IS NULL
     ORDER BY run_started DESC
     LIMIT 30
 ),

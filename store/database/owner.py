@@ -11,6 +11,7 @@ import msgspec
 
 from store.database import ledger, room, snapshot
 from store.database.migrate import migrate
+from store.database.prune import prune_samples
 from store.database.refresh import refresh
 from store.database.watermarks import Watermark, watermarks
 from store.errors import OwnerBusy, StorageError
@@ -24,6 +25,20 @@ if TYPE_CHECKING:
 WORK = "work.duckdb"
 REBUILT = "rebuilt.duckdb"
 """What a rebuild writes; one that was killed leaves the old database as it was."""
+COMPACT = "compact.duckdb"
+"""A copy without the rows whose samples were pruned."""
+_MOST_UNUSED = 0.1
+"""Share of deleted rows, or of free blocks, above which such a copy is made: it costs seconds in a large index."""
+_DELETED = """
+SELECT 1 - (SELECT count(*) FROM records) / sum(count)
+FROM pragma_storage_info('records')
+WHERE column_name = 'record_id' AND segment_type <> 'VALIDITY'
+"""
+_FREE = """
+SELECT free_blocks / (used_blocks + free_blocks), used_blocks * block_size
+FROM pragma_database_size()
+WHERE database_name = $name
+"""
 LOCK = "owner.lock"
 STORAGE_VERSION = "v1.5.0"
 """Readers of the version before this one can open the files."""
@@ -86,6 +101,7 @@ def owner(store_dir: Path, *, rebuild: bool = False, wait_s: float = 600.0) -> I
 
 def _owned(store_dir: Path, *, rebuild: bool) -> Iterator[Index]:
     _remove(store_dir / REBUILT)
+    _remove(store_dir / COMPACT)
     work = store_dir / (REBUILT if rebuild else WORK)
     before = _old_watermarks(store_dir) if rebuild else {}
     known = ledger.read(store_dir / NOTE)
@@ -94,13 +110,18 @@ def _owned(store_dir: Path, *, rebuild: bool) -> Iterator[Index]:
         _migrate(con, store_dir)
         yield Index(con, before)
         refresh(con)
+        pruned = prune_samples(con)
         number, published = snapshot.next_number(store_dir), _is_published(con, store_dir)
         if not published:
             con.execute("INSERT INTO index_facts VALUES ('snapshot', $number)", {"number": str(number)})
-            _write_all(con, known)
+            _write_all(con, known, joins=pruned)
+        compact = pruned and _is_compacted(con, store_dir / COMPACT)
         written = ledger.end(con, DATABASE, work)
     finally:
         con.close()
+    if compact:
+        _remove(work)
+        work, rebuild = store_dir / COMPACT, True
     if rebuild:
         _remove(store_dir / WORK)  # the next owner begins with a copy of the snapshot
     else:
@@ -112,15 +133,32 @@ def _owned(store_dir: Path, *, rebuild: bool) -> Iterator[Index]:
         snapshot.prune(store_dir)
 
 
-def _write_all(con: Connection, known: ledger.Ledger) -> None:
+def _write_all(con: Connection, known: ledger.Ledger, *, joins: bool) -> None:
     """Write everything to the file; row groups that are not full are joined now and then only.
 
     Each publication adds a row group to each table that it adds to. To join some takes seconds, however little is new.
     """
-    joins = known.unjoined_n >= JOIN_EVERY
+    joins = joins or known.unjoined_n >= JOIN_EVERY
     known.unjoined_n = 0 if joins else known.unjoined_n + 1
     con.execute(f"SET max_vacuum_tasks = {int(joins)}")
     con.execute("CHECKPOINT")
+
+
+def _is_compacted(con: Connection, target: Path) -> bool:
+    """Copy the database where much of its file is of no use, and the disk has room for a copy.
+
+    Blocks stay in the file when they are free, and a checkpoint does not always free those of deleted rows.
+    """
+    [(deleted,)] = con.execute(_DELETED).fetchall()
+    [(free, size)] = con.execute(_FREE, {"name": DATABASE}).fetchall()
+    if max(deleted, free) <= _MOST_UNUSED or not room.is_enough(target.parent, size):
+        return False
+    options = f"STORAGE_VERSION '{STORAGE_VERSION}', ROW_GROUP_SIZE {ROW_GROUP_LINES}, RECOVERY_MODE no_wal_writes"
+    con.execute(f"ATTACH $path AS compact ({options})", {"path": str(target)})
+    con.execute(f"COPY FROM DATABASE {DATABASE} TO compact")
+    con.execute("CHECKPOINT compact")
+    con.execute("DETACH compact")
+    return True
 
 
 def _migrate(con: Connection, store_dir: Path) -> None:

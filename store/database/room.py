@@ -24,12 +24,17 @@ def require(folder: Path, bytes_n: int) -> None:
     Raises:
         NoRoom: the disk has less.
     """
-    free = shutil.disk_usage(folder).free
-    if free < bytes_n + RESERVE_BYTES:
+    if not is_enough(folder, bytes_n):
+        free = shutil.disk_usage(folder).free
         raise NoRoom(
             f"The disk of {folder} has {free / 2**20:,.0f} MiB free and the index needs "
             f"{(bytes_n + RESERVE_BYTES) / 2**20:,.0f} MiB. Free some space, then ingest again; nothing is lost."
         )
+
+
+def is_enough(folder: Path, bytes_n: int) -> bool:
+    """Tell whether so much can be written."""
+    return shutil.disk_usage(folder).free >= bytes_n + RESERVE_BYTES
 
 
 @contextmanager

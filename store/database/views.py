@@ -7,6 +7,7 @@ BEFORE_RESULTS = (
     "error_signature",
     "mad_factor",
     "samples",
+    "without_samples",
 )
 """What table `result_rows` is made with."""
 
@@ -66,6 +67,7 @@ SCALARS = (
     "error_signature",
     "mad_factor",
     "samples",
+    "without_samples",
     "steady_of",
     "operator_key",
     "profile_share",

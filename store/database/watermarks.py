@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     Connection = duckdb.DuckDBPyConnection
 
-JSONL, RUN, PACKED = "jsonl", "run", "packed"
+JSONL, RUN, PACKED, PRUNED = "jsonl", "run", "packed", "pruned"
 """Kinds of files that have rules of their own; of any other kind the file is read whole again when it changed."""
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Protocol
 from store.errors import UsageError
 from store.exporters import hud_csv, hud_json, jsonl, parquet, peer, tables
 from store.exporters.target import Exported, Target, opened
-from store.query import fetch
+from store.query import fetch, named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from store.query import Connection
@@ -32,6 +33,10 @@ FORMATS: dict[str, Exporter] = {
 }
 _FOLDERS = frozenset({"hud-csv", "parquet", "tables"})
 """Formats of several files, which cannot go to standard output; `jsonl` without a folder leaves the plans out."""
+_WHOLE = frozenset({"peer", "parquet", "jsonl"})
+"""Formats that need the samples of a record."""
+_NAMED_N = 3
+"""Runs that a note names."""
 
 
 def export(con: Connection, form: str, runs: Sequence[str] = (), output: Path | None = None) -> Exported:
@@ -56,8 +61,25 @@ def export(con: Connection, form: str, runs: Sequence[str] = (), output: Path | 
         raise UsageError(f"There is no run {missing[0]} in the store. `xlabench sql 'FROM runs'` lists them.")
     if form == "tables" and output is not None:
         tables.check(output)
+    chosen = sorted(set(runs) or known)
+    pruned = {str(row["run_id"]): row["pruned_at"] for row in fetch(con, named("pruned"), {"runs": chosen})}
+    if form in _WHOLE:
+        chosen = [run for run in chosen if run not in pruned]
     with opened(output, growing=form == "tables", folder=form in _FOLDERS or form == "jsonl") as target:
-        done = FORMATS[form](con, sorted(set(runs) or known), target)
+        done = FORMATS[form](con, chosen, target)
+        done = Exported(done.records_n, (*done.notes, *_notes(form, pruned)))
         if not done.records_n:
             raise UsageError(f"Nothing in these runs can be written as {form}. {' '.join(done.notes)}".strip())
     return done
+
+
+def _notes(form: str, pruned: Mapping[str, datetime]) -> tuple[str, ...]:
+    """Say whose samples the index lacks, and what follows for this format."""
+    if not pruned or form not in {*_WHOLE, "tables"}:
+        return ()
+    named_runs = f"{', '.join(list(pruned)[:_NAMED_N])}{' and others' if len(pruned) > _NAMED_N else ''}"
+    when = f"their samples were pruned, the last ones on {max(pruned.values()):%Y-%m-%d}"
+    if form == "tables":
+        return (f"Table samples lacks {len(pruned)} of the runs ({named_runs}): {when}.",)
+    left_out = f"{len(pruned)} of the runs are left out ({named_runs})"
+    return (f"{left_out}: {when}. Their folders hold every line, in results.jsonl.zst.",)

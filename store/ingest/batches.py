@@ -78,6 +78,7 @@ def _batches(found: Iterator[Piece]) -> Iterator[list[Piece]]:
 def _write(con: Connection, batch: load.Batch, tally: Tally, seen: Seen) -> None:
     load.forget(con, [piece.mark.path for piece in batch.pieces if piece.forget])
     load.load_runs(con, batch)
+    load.load_decisions(con, batch.pieces)
     loaded = load.load_records(con, batch, seen)
     rejected = [each for piece in batch.pieces for each in piece.rejected] + loaded.rejected
     load.load_rejected(con, rejected)

@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from store.compressed import is_compressed
-from store.database.watermarks import JSONL, PACKED, RUN
+from store.database.watermarks import JSONL, PACKED, PRUNED, RUN
 from store.errors import NoSuchSource
 from store.importers import importer_of
+from store.run_file import PRUNED_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 RESULTS = "results.jsonl"
 RUN_FILE = "run.json"
+_DOCUMENTS = {RUN_FILE: RUN, PRUNED_FILE: PRUNED}
 _DEPTH = 2  # home/runs/<run>
 _LINES = re.compile(r".+\.jsonl(?:[.-]\d+)*(?:\.gz|\.zst)?")
 """A file of lines, those that a rotation put aside (`.1`, `-20261121`) and compressed included."""
@@ -26,8 +28,8 @@ _LINES = re.compile(r".+\.jsonl(?:[.-]\d+)*(?:\.gz|\.zst)?")
 class Source(NamedTuple):
     """A file to ingest.
 
-    `kind` is 'run' for a run.json, 'packed' for a compressed file, the importer's name for other tools' files, else
-    'jsonl'.
+    `kind` is 'run' for a run.json, 'pruned' for a pruned.json, 'packed' for a compressed file, the importer's name for
+    other tools' files, else 'jsonl'.
     """
 
     path: Path
@@ -39,7 +41,8 @@ def discover(paths: Iterable[Path]) -> list[Source]:
 
     A file is taken as JSONL unless it is called run.json or an importer knows it. A folder gives its own JSONL files
     and those that importers know (of a run folder only results.jsonl), and the run folders up to two levels below.
-    What was rotated away from a file that is named comes along, else its records would be lost with the rotation.
+    What was rotated away from a file that is named comes along, else its records would be lost with the rotation; so
+    does the decision to prune the samples of the run that it is of.
 
     Raises:
         NoSuchSource: a path does not exist, or no file fits a pattern.
@@ -80,9 +83,11 @@ def _expanded(path: Path) -> list[Path]:
 
 
 def _with_rotated(path: Path) -> list[Path]:
+    decision = path.with_name(PRUNED_FILE)
+    found = [path, *([decision] if path.name.startswith(RESULTS) and decision.is_file() else [])]
     if path.suffix != ".jsonl":
-        return [path]
-    return [path, *(each for each in path.parent.glob(f"{glob.escape(path.name)}[.-]*") if _is_lines(each))]
+        return found
+    return [*found, *(each for each in path.parent.glob(f"{glob.escape(path.name)}[.-]*") if _is_lines(each))]
 
 
 def _is_lines(path: Path) -> bool:
@@ -90,8 +95,8 @@ def _is_lines(path: Path) -> bool:
 
 
 def _of_file(path: Path) -> Source:
-    if path.name == RUN_FILE:
-        return Source(path, RUN)
+    if path.name in _DOCUMENTS:
+        return Source(path, _DOCUMENTS[path.name])
     importer = None if path.name.startswith(RESULTS) else importer_of(path)
     if importer:
         return Source(path, importer.name)
@@ -105,7 +110,7 @@ def _of_folder(folder: Path, depth: int) -> Iterator[Source]:
         yield Source(folder, JSONL)  # who opens it says why it cannot be read
         return
     if (folder / RUN_FILE).is_file():
-        yield _of_file(folder / RUN_FILE)
+        yield from (_of_file(path) for path in entries if path.name in _DOCUMENTS and path.is_file())
         yield from map(_of_file, filter(_is_lines, folder.glob(f"{RESULTS}*")))
         return
     for path in entries:

@@ -263,10 +263,10 @@ def _see_made(con: Connection, which: str) -> None:
 def _drop_conflicts(con: Connection) -> list[Rejected]:
     """Drop the lines whose record_id another content has taken; the order of keys is no content."""
     found = con.execute(sql("claims")).fetchall()
-    taken = [row for row in found if _content(row[4]) != _content(row[5])]
+    taken = [row for row in found if _content(row[5]) != _content(row[6])]
     con.execute("INSERT INTO dropped SELECT unnest($lines::BIGINT[])", {"lines": [row[0] for row in taken]})
     reason = "another record with other content has the same record_id"
-    return [rejection(path, number, offset, reason, record.encode()) for _, path, number, offset, record, _ in taken]
+    return [rejection(path, number, offset, reason, record.encode()) for _, path, number, offset, record, *_ in taken]
 
 
 def _content(record: str) -> bytes:
@@ -302,6 +302,17 @@ def load_runs(con: Connection, batch: Batch) -> None:
     _insert(con, "stale_runs", stale)
 
 
+def load_decisions(con: Connection, pieces: Sequence[Piece]) -> None:
+    """Write whose samples leave the index, after what the same files said before was forgotten."""
+    rows = [
+        {"path": piece.mark.path, "run_id": piece.pruned.run_id, "pruned_at": piece.pruned.time}
+        for piece in pieces
+        if piece.pruned is not None
+    ]
+    if rows:
+        _insert(con, "pruned_runs", pa.Table.from_pylist(rows))
+
+
 def forget(con: Connection, paths: Sequence[str]) -> None:
     """Remove what files gave, and the records that no other file holds."""
     if not paths:
@@ -316,7 +327,7 @@ def forget(con: Connection, paths: Sequence[str]) -> None:
     )
     for table in ("records", *DETAILS):
         con.execute(f"DELETE FROM {table} WHERE record_id IN (SELECT record_id FROM forgotten)")  # noqa: S608
-    for table in ("record_sources", *_RUN_TABLES, "rejected_lines"):
+    for table in ("record_sources", *_RUN_TABLES, "pruned_runs", "rejected_lines"):
         con.execute(f"DELETE FROM {table} WHERE list_contains($paths::VARCHAR[], path)", these)  # noqa: S608
 
 

@@ -10,14 +10,14 @@ import msgspec
 import pyarrow as pa
 
 from store.compressed import DAMAGED, unpacked
-from store.database.watermarks import JSONL, PACKED, RUN, Watermark
+from store.database.watermarks import JSONL, PACKED, PRUNED, RUN, Watermark
 from store.importers import IMPORTERS, Imported, Unreadable
 from store.ingest import tail
 from store.ingest.decode import BadLine
 from store.ingest.lines import Lines, LongLine, lines_from
 from store.ingest.ordinals import Ordinals
 from store.ingest.relation import TOO_LONG, Portion, Rejected, anew, imported, portion, rejection
-from store.ingest.run_json import check_run_file
+from store.ingest.run_json import ReadPruned, check_pruned, check_run_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 MOST_REJECTED = 10_000
-"""Lines of a file of another tool: each costs memory, and a small packed file has any number of them."""
+"""Bad lines of a packed file, or of one of another tool: each costs memory, and a small file has any number of them."""
 
 
 class Piece(msgspec.Struct, kw_only=True):
@@ -37,6 +37,8 @@ class Piece(msgspec.Struct, kw_only=True):
     rejected: list[Rejected] = msgspec.field(default_factory=list)
     run: str | None = None
     """The text of a run.json."""
+    pruned: ReadPruned | None = None
+    """What a pruned.json says."""
     forget: bool = False
     """The file's earlier rows go first: it is another one now."""
     changed: bool = True
@@ -121,8 +123,8 @@ def _nameless(source: Source, unread: list[Rejected]) -> bool:
 
 def _of_file(source: Source, file: BinaryIO, known: Knowledge) -> Iterator[Piece]:
     stat, mark = os.fstat(file.fileno()), known.marks.get(str(source.path))
-    if source.kind == RUN:
-        yield _of_run(source, file, stat, mark)
+    if source.kind in (RUN, PRUNED):
+        yield _of_document(source, file, stat, mark)
     elif source.kind == JSONL:
         yield from _of_results(source, file, stat, known)
     elif source.kind == PACKED:
@@ -131,11 +133,14 @@ def _of_file(source: Source, file: BinaryIO, known: Knowledge) -> Iterator[Piece
         yield from _of_import(source, file, stat, known)
 
 
-def _of_run(source: Source, file: BinaryIO, stat: os.stat_result, mark: Watermark | None) -> Piece:
+def _of_document(source: Source, file: BinaryIO, stat: os.stat_result, mark: Watermark | None) -> Piece:
+    """Read a run.json or a pruned.json, which is one JSON document."""
     path, data = str(source.path), file.read()
     new = tail.mark_of(source.path, source.kind, file, stat, len(data), 1)
     changed = mark is None or mark.tail_hash != new.tail_hash
     try:
+        if source.kind == PRUNED:
+            return Piece(mark=new, pruned=check_pruned(data), forget=True, changed=changed)
         return Piece(mark=new, run=check_run_file(data), forget=True, changed=changed)
     except BadLine as error:
         return Piece(mark=new, rejected=[rejection(path, 1, 0, str(error), data)], forget=True, changed=changed)
@@ -180,16 +185,20 @@ def _trusted_to(source: Source, file: BinaryIO, stat: os.stat_result, known: Kno
 
 def _of_packed(source: Source, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Piece]:
     """Read a compressed file from its begin: what it holds has no place that one could go on from."""
-    path, number, bad = str(source.path), 0, []
+    path, number, bad_n = str(source.path), 0, 0
+    bad: list[Rejected] = []
     mark = tail.mark_of(source.path, source.kind, file, stat, stat.st_size, 0)
     file.seek(0)
     ordinals, forget = Ordinals(source.path, 0), path in known.marks
     try:
         for lines in lines_from(unpacked(source.path, file), 0, 1):
-            part = _portion(path, lines, ordinals, trusted=False)
-            number = _last_number(lines)
+            part = _portion(path, lines, ordinals, trusted=False, most_rejected=MOST_REJECTED - bad_n)
+            number, bad_n = _last_number(lines), bad_n + len(part.rejected)
             yield Piece(mark=mark.midway(), lines=part.lines, rejected=part.rejected, forget=forget)
             forget = False
+            if bad_n == MOST_REJECTED:
+                bad.append(rejection(path, part.rejected[-1].line_number + 1, 0, _given_up(bad_n), b""))
+                break
     except DAMAGED as error:
         bad.append(_damaged(path, number + 1, error))
     yield Piece(mark=msgspec.structs.replace(mark, lines_n=number), rejected=bad, forget=forget)
@@ -224,7 +233,7 @@ def _guarded(found: Iterator[Imported | Unreadable]) -> Iterator[Imported | Unre
             yield each
             line_number, bad_n = each.line_number, bad_n + isinstance(each, Unreadable)
             if bad_n == MOST_REJECTED:
-                yield Unreadable(line_number + 1, 0, f"not read from here on: {bad_n:,} lines before it were rejected")
+                yield Unreadable(line_number + 1, 0, _given_up(bad_n))
                 return
     except DAMAGED as error:
         yield Unreadable(line_number, 0, f"cannot be unpacked: {error}")
@@ -232,9 +241,15 @@ def _guarded(found: Iterator[Imported | Unreadable]) -> Iterator[Imported | Unre
         yield Unreadable(line_number, 0, f"cannot be read further: {error!r}")
 
 
-def _portion(path: str, lines: Lines | LongLine, ordinals: Ordinals, *, trusted: bool) -> Portion:
+def _given_up(bad_n: int) -> str:
+    return f"not read from here on: {bad_n:,} lines before it were rejected"
+
+
+def _portion(
+    path: str, lines: Lines | LongLine, ordinals: Ordinals, *, trusted: bool, most_rejected: int | None = None
+) -> Portion:
     if isinstance(lines, Lines):
-        return portion(path, lines, ordinals, trusted=trusted)
+        return portion(path, lines, ordinals, trusted=trusted, most_rejected=most_rejected)
     return Portion(None, [Rejected(path, lines.number, lines.offset, TOO_LONG, lines.sha256)], plain=False)
 
 

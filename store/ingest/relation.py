@@ -57,7 +57,7 @@ class Portion(msgspec.Struct):
     plain: bool
 
 
-def portion(path: str, lines: Lines, ordinals: Ordinals, *, trusted: bool) -> Portion:
+def portion(path: str, lines: Lines, ordinals: Ordinals, *, trusted: bool, most_rejected: int | None = None) -> Portion:
     """Return validated lines.
 
     Args:
@@ -65,10 +65,11 @@ def portion(path: str, lines: Lines, ordinals: Ordinals, *, trusted: bool) -> Po
         lines: as they stand there.
         ordinals: counts equal foreign records.
         trusted: they were validated before.
+        most_rejected: number of bad lines after which the others are not read; None: all are.
     """
     if trusted or (b"\r" not in lines.data and _short(lines) and own.all_own(lines.data, len(lines.ends))):
         return Portion(_bulk(path, lines), [], plain=True)
-    return _each(path, _split(lines), ordinals)
+    return _each(path, _split(lines), ordinals, most_rejected)
 
 
 def imported(path: str, found: Iterator[Imported | Unreadable], ordinals: Ordinals) -> tuple[Portion, int]:
@@ -139,10 +140,14 @@ def _bulk(path: str, lines: Lines) -> pa.Table:
     return pa.table(columns | absent, schema=SCHEMA)
 
 
-def _each(path: str, entries: Iterable[tuple[int, int, bytes]], ordinals: Ordinals) -> Portion:
+def _each(
+    path: str, entries: Iterable[tuple[int, int, bytes]], ordinals: Ordinals, most_rejected: int | None = None
+) -> Portion:
     good: list[dict[str, Any]] = []
     bad: list[Rejected] = []
     for number, offset, data in entries:
+        if len(bad) == most_rejected:
+            break
         place = {"path": path, "line_number": number, "byte_offset": offset}
         try:
             good.append(place | _row(data, ordinals))

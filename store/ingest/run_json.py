@@ -1,7 +1,8 @@
-"""What is read of a run.json: the run, its environments and its plan."""
+"""What is read of a run.json (the run, its environments and its plan) and of a pruned.json (when its samples left)."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import msgspec
@@ -43,11 +44,14 @@ class ReadEntry(msgspec.Struct, kw_only=True):
     skip_reason: str | None = None
 
 
+_Time = Annotated[float, msgspec.Meta(ge=EARLIEST_S, le=LATEST_S)]
+
+
 class ReadRunFile(msgspec.Struct, kw_only=True):
     """run.json as read; unknown keys are ignored."""
 
     run: ReadRun
-    timestamp: Annotated[float, msgspec.Meta(ge=EARLIEST_S, le=LATEST_S)]
+    timestamp: _Time
     environments: list[dict[str, Any]]
     plan: list[ReadEntry]
     plan_id: str
@@ -67,3 +71,27 @@ def check_run_file(data: bytes) -> str:
         return data.decode()
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise BadLine(f"run.json: {error}") from None
+
+
+class ReadPruned(msgspec.Struct):
+    """pruned.json as read."""
+
+    run_id: str
+    pruned_at: _Time
+
+    @property
+    def time(self) -> datetime:
+        """Return when the samples left, in UTC."""
+        return datetime.fromtimestamp(self.pruned_at, UTC).replace(tzinfo=None)
+
+
+def check_pruned(data: bytes) -> ReadPruned:
+    """Return what a pruned.json says.
+
+    Raises:
+        BadLine: not JSON, or a key is missing or of a wrong type.
+    """
+    try:
+        return msgspec.json.decode(data, type=ReadPruned)
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise BadLine(f"pruned.json: {error}") from None

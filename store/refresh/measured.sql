@@ -14,6 +14,7 @@ pools AS (
         run_id, experiment_id, environment,
         count(*) AS replicas_n,
         count(*) FILTER (ran) AS replicas_ran_n,
+        count(*) FILTER (ran AND pruned_at IS NOT NULL) AS pruned_n,
         first(record_id ORDER BY ran DESC, replica, record_id) AS first_record_id,
         arg_min(record_id, replica) AS detail_record_id,
         arg_min(verification_code, replica) AS detail_verification_code,
@@ -57,7 +58,9 @@ SELECT
     p.detail_verification_code AS verification_code,
     p.pool_finished_at AS finished_at,
     CASE WHEN p.replicas_ran_n > 0 THEN p.pool_n ELSE r.steady_n END AS steady_n,
-    CASE WHEN p.replicas_ran_n > 1 THEN list_median(q.pool_s) ELSE r.latency_s END AS latency_s,
+    CASE WHEN p.replicas_ran_n > 1
+        THEN CASE WHEN p.pruned_n = 0 THEN list_median(q.pool_s) ELSE k.latency_s END
+        ELSE r.latency_s END AS latency_s,
     CASE WHEN p.replicas_ran_n > 1
         THEN CASE WHEN p.without_interval_n = 0 THEN p.pool_low_s END
         ELSE r.latency_low_s END AS latency_low_s,
@@ -65,8 +68,10 @@ SELECT
         THEN CASE WHEN p.without_interval_n = 0 THEN p.pool_high_s END
         ELSE r.latency_high_s END AS latency_high_s,
     CASE WHEN p.replicas_ran_n > 1
-        THEN (list_aggregate(q.pool_s, 'quantile_cont', 0.75) - list_aggregate(q.pool_s, 'quantile_cont', 0.25))
-            / list_median(q.pool_s)
+        THEN CASE WHEN p.pruned_n = 0
+            THEN (list_aggregate(q.pool_s, 'quantile_cont', 0.75) - list_aggregate(q.pool_s, 'quantile_cont', 0.25))
+                / list_median(q.pool_s)
+            ELSE k.latency_spread END
         ELSE r.latency_spread END AS latency_spread,
     list_concat(
         r.warnings,
@@ -80,4 +85,9 @@ SELECT
 FROM pools AS p
 JOIN members AS r ON r.record_id = p.first_record_id
 LEFT JOIN pooled_samples AS q
-    ON q.run_id = p.run_id AND q.experiment_id = p.experiment_id AND q.environment IS NOT DISTINCT FROM p.environment;
+    ON q.run_id = p.run_id AND q.experiment_id = p.experiment_id AND q.environment IS NOT DISTINCT FROM p.environment
+-- Of the same processes as now: with one more, their common median is unknown until a rebuild reads all samples again.
+LEFT JOIN pruned_pools AS k
+    ON p.pruned_n > 0 AND k.run_id = p.run_id AND k.experiment_id = p.experiment_id
+    AND k.environment IS NOT DISTINCT FROM p.environment
+    AND k.attempt = r.attempt AND k.replicas_ran_n = p.replicas_ran_n AND k.steady_n = p.pool_n;

@@ -30,6 +30,10 @@ rounds AS (
             SELECT twin_of FROM own WHERE twin_of IS NOT NULL
         )
     GROUP BY record_id, round
+    UNION ALL
+    SELECT record_id, unnest(kept_rounds), unnest(kept_rounds_s)
+    FROM records
+    WHERE pruned_at IS NOT NULL AND run_id IN (SELECT run_id FROM own)
 )
 SELECT
     r.run_id, r.machine_id, r.experiment_id, r.environment, r.suite, r.model, r.test, r.variant, r.attempt, p.origin,

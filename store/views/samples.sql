@@ -1,4 +1,5 @@
--- Grain: one row per timed block of a record: record_id × block, in order from 0.
+-- Grain: one row per timed block of a record: record_id × block, in order from 0. A record that `xlabench prune` took the
+-- samples of (`records.pruned_at`) has none.
 CREATE OR REPLACE VIEW samples AS
 SELECT
     record_id, block, kind, round, total_s,

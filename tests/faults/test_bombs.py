@@ -116,11 +116,18 @@ def test_a_text_that_unpacks_without_end_is_shown_and_searched_in_bounded_time(t
     assert time.thread_time() - begun < 2
 
 
-def test_a_packed_file_of_nothing_but_bad_lines_is_not_read_to_its_end(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "beginning"),
+    [
+        ("inductor_torchbench_amp_training_cuda_performance.csv.zst", hud_files.PERFORMANCE.encode() + b"\n"),
+        ("results.jsonl.zst", b""),
+        ("a.jsonl.gz", b"{bad\n"),
+    ],
+)
+def test_a_packed_file_of_nothing_but_bad_lines_is_not_read_to_its_end(tmp_path, monkeypatch, name, beginning):
     """Each rejected line is kept with its place and reason: 488,000 of them, from 1.7 kB, took 300 MB."""
     monkeypatch.setattr(pieces, "MOST_REJECTED", 50)
-    name = "inductor_torchbench_amp_training_cuda_performance.csv.zst"
-    path = packed(tmp_path / name, hud_files.PERFORMANCE.encode() + b"\n", b"{}\n", 2**20)
+    path = packed(tmp_path / name, beginning, b"{}\n", 2**20)
     write_run(tmp_path / "run", [make_record(model="beside")])
     report = ingest([path, tmp_path / "run"], tmp_path / "store")
     assert (report.records_n, report.exit_code) == (1, 3)

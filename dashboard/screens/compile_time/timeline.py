@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, tables
+from dashboard import data, pruned, tables
 from dashboard.charts import timelines
 from dashboard.rows import each, with_series
 from dashboard.screens import choosing
@@ -34,6 +34,9 @@ def show(view: View) -> None:
     suite, model, test = names[str(name)]
     asked = {"of_suite": suite, "of_model": model, "of_test": test, "most_blocks": MOST_BLOCKS}
     blocks = with_series(data.rows(view.snapshot, "blocks", view.selection, **asked))
+    if blocks.empty:
+        st.info(pruned.sentence(view) or "The results of this model came without their blocks.", icon=":material/info:")
+        return
     st.altair_chart(
         timelines.blocks(_bars(blocks)),
         key="blocks",

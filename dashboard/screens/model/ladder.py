@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import data, tables
+from dashboard import data, pruned, tables
 from dashboard.charts import drawing
 from dashboard.charts import ladder as chart
 from dashboard.rows import each, sections
@@ -49,6 +49,8 @@ def show(view: View, suite: str, model: str, test: str) -> None:
     sql = data.statement("overhead_ladder", view.selection, **named)
     for keys, part in found:
         _one(view, "-".join(keys), part, sql, several=len(found) > 1)
+    if rungs["execute_s"].isna().any() and (why := pruned.sentence(view)):
+        st.caption(why)
 
 
 def _climbs(part: pd.DataFrame) -> bool:

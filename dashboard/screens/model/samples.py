@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import tables
+from dashboard import pruned, tables
 from dashboard.charts import drawing
 from dashboard.charts import samples as chart
 from dashboard.rows import each
@@ -29,7 +29,8 @@ def show(view: View, result: Result) -> None:
     _findings(result)
     blocks = result.rows("model_samples")
     if blocks.empty:
-        st.info("No block was timed, or the record came without its samples.", icon=":material/info:")
+        why = pruned.sentence(view) or "No block was timed, or the record came without its samples."
+        st.info(why, icon=":material/info:")
         return
     _chart(blocks, result)
     with st.expander("Processes", key="processes-of-result", on_change="rerun") as part:

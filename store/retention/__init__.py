@@ -1,0 +1,1 @@
+"""Retention: which runs lose their samples, and how their files are packed."""

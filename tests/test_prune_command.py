@@ -1,0 +1,98 @@
+"""`xlabench prune` as a user calls it."""
+
+import fcntl
+import re
+
+from store import query
+from store.ingest import ingest
+from store.state import database, jobs
+from tests.command import xlabench
+from tests.store.factory import RUN_START, demo_records, demo_runs, make_record, write_run
+
+
+def tree(home):
+    """Return every file below a home with its content."""
+    return {path.relative_to(home): path.read_bytes() for path in home.rglob("*") if path.is_file()}
+
+
+def samples_n(home):
+    with query.connect(query.current_snapshot(home / "store")) as con:
+        query_text = "SELECT run_id, count(*) FROM samples JOIN records USING (record_id) GROUP BY 1 ORDER BY 1"
+        return dict(con.execute(query_text).fetchall())
+
+
+def test_nothing_goes_without_yes_and_each_run_that_goes_is_listed(tmp_path):
+    demo_runs(tmp_path)
+    ingest([tmp_path / "runs"], tmp_path / "store")
+    before = tree(tmp_path)
+    shown = xlabench("prune", "--home", tmp_path, "--keep-within", "90d")
+    assert "11111111-aaaa" in shown.stdout
+    assert "22222222-bbbb" in shown.stdout
+    assert "Add --yes" in shown.stdout
+    assert tree(tmp_path) == before
+    done = xlabench("prune", "--home", tmp_path, "--keep-within", "90d", "--yes")
+    assert re.search(r"Pruned 2 runs: results .* index ", done.stdout)
+    assert samples_n(tmp_path) == {}
+    again = xlabench("prune", "--home", tmp_path, "--keep-within", "90d", "--yes")
+    assert "2 pruned before" in " ".join(again.stdout.split())
+    assert "No run is to be pruned." in again.stdout
+
+
+def test_labels_purposes_age_writers_and_other_folders_keep_a_run(tmp_path):
+    runs = tmp_path / "runs"
+    for name, label, purpose, age in (
+        ("old", "nightly", "benchmark", 0),
+        ("release", "v2.9", "benchmark", 0),
+        ("floors", "floors", "calibration", 0),
+        ("payoff", "payoff", "payoff", 0),
+        ("young", "nightly", "benchmark", 10**9),
+        ("written", "nightly", "benchmark", 0),
+    ):
+        records = [make_record(run_id=name, label=label, purpose=purpose, timestamp=RUN_START + age)]
+        write_run(runs / name, records)
+    elsewhere = write_run(tmp_path / "elsewhere", demo_records("elsewhere", RUN_START, 1.0, "nightly"))
+    ingest([runs, elsewhere], tmp_path / "store")
+    before = samples_n(tmp_path)
+    words = ("--keep-within", "1y", "--keep-label", "v2.9", "--keep-purpose", "calibration", "--yes")
+    with (runs / "written" / "results.jsonl").open("rb") as written:
+        fcntl.flock(written, fcntl.LOCK_EX)
+        done = xlabench("prune", "--home", tmp_path, *words, code=3)
+    assert "written stays: Another process is writing" in done.stderr
+    assert {name: n for name, n in before.items() if name != "old"} == samples_n(tmp_path)
+    assert [path.parent.name for path in runs.glob("*/pruned.json")] == ["old"]
+    for reason in ("label v2.9", "purpose calibration", "payoffs are computed", "no run folder of this home"):
+        assert reason in " ".join(done.stdout.split())
+
+
+def test_a_run_of_a_job_that_is_not_over_is_kept(tmp_path):
+    demo_runs(tmp_path)
+    ingest([tmp_path / "runs"], tmp_path / "store")
+    job = jobs.Job(
+        key="k",
+        request="{}",
+        label="l",
+        why="",
+        who="ann",
+        verified=False,
+        timeout_s=60,
+        state="lost",
+        tries_left=1,
+        folder=str(tmp_path / "runs" / "11111111-aaaa"),
+        submitted_at=0,
+    )
+    with database.opened(tmp_path / "state.sqlite") as con:
+        jobs.add(con, job)
+    xlabench("prune", "--home", tmp_path, "--keep-within", "90d", "--yes")
+    assert list(samples_n(tmp_path)) == ["11111111-aaaa"]
+
+
+def test_an_age_that_is_none_is_refused_with_one_sentence(tmp_path):
+    for words in (
+        ("--keep-within", "soon"),
+        ("--keep-within", "9999y"),
+        ("--keep-within", "1y", "--keep-purpose", "x"),
+        (),
+    ):
+        done = xlabench("prune", "--home", tmp_path, *words, code=2)
+        assert len(done.stderr.splitlines()) == 1
+    assert "no index" in xlabench("prune", "--home", tmp_path, "--keep-within", "1y", code=2).stderr.lower()

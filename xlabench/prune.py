@@ -1,0 +1,209 @@
+"""`xlabench prune`: the samples of old runs leave the index, and their files are packed."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import re
+import shlex
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xlabench.command import (
+    EXIT_DONE,
+    EXIT_PARTIAL,
+    add_database,
+    beside_signals,
+    home_of,
+    say,
+    state_of,
+    store_of,
+    verb,
+)
+
+if TYPE_CHECKING:
+    from store.report.table import Table
+    from store.retention.choose import Choice, Leaving
+    from xlabench.command import Verbs
+
+_AGE = re.compile(r"(\d{1,5})([dwy])")
+_DAYS = {"d": 1, "w": 7, "y": 365}
+_MOST_DAYS = 36_500
+_MB = 1e6
+_WIDTH = 140
+"""Columns of the list: no id of a run is broken, so that it can be searched for."""
+
+
+def add(verbs: Verbs) -> None:
+    """Add the verb and its flags."""
+    parser = verb(
+        verbs,
+        "prune",
+        lambda parsed: beside_signals(lambda: _prune(parsed)),
+        "Remove the samples of old runs from the index, and pack their files.",
+        "Without --yes, the command only lists what it would do. Results, verdicts, speedups and findings stay as they "
+        "are. The lines of a pruned run stay complete in its folder, compressed as results.jsonl.zst, and pruned.json "
+        "there records the decision, which `xlabench ingest --rebuild` follows. Runs that are being measured, and "
+        "runs outside of the home, are never touched.",
+    )
+    parser.add_argument(
+        "--keep-within",
+        type=_age,
+        required=True,
+        metavar="AGE",
+        help="keep the samples of runs that finished within this time: days (90d), weeks (12w) or years (1y)",
+    )
+    parser.add_argument(
+        "--keep-label", action="append", default=[], metavar="LABEL", help="keep runs with this label; may be repeated"
+    )
+    parser.add_argument(
+        "--keep-purpose",
+        action="append",
+        default=[],
+        choices=["benchmark", "calibration", "confirmation", "payoff"],
+        help="keep runs with records of this purpose; may be repeated (payoffs are always kept)",
+    )
+    parser.add_argument("--yes", action="store_true", help="do it; without this flag, nothing is changed")
+    add_database(parser)
+
+
+def _age(text: str) -> timedelta:
+    found = _AGE.fullmatch(text)
+    days = int(found[1]) * _DAYS[found[2]] if found else _MOST_DAYS + 1
+    if days > _MOST_DAYS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of days, weeks or years, such as 90d, 12w or 1y")
+    return timedelta(days=days)
+
+
+def _prune(parsed: argparse.Namespace) -> int:
+    choice = _choice(parsed)
+    print(_listing(choice), end="")
+    if not choice.leaving:
+        print("No run is to be pruned.")
+        return EXIT_DONE
+    if not parsed.yes:
+        print("Nothing was changed. Add --yes to prune these runs.")
+        return EXIT_DONE
+    return _carried_out(choice.leaving, parsed)
+
+
+def _choice(parsed: argparse.Namespace) -> Choice:
+    from store.choose import newest_snapshot
+    from store.query import connect
+    from store.retention.choose import Rule, choose, runs
+
+    since = datetime.now(UTC).replace(tzinfo=None) - parsed.keep_within
+    rule = Rule(since=since, labels=tuple(parsed.keep_label), purposes=tuple(parsed.keep_purpose))
+    with connect(newest_snapshot(store_of(parsed))) as con:
+        return choose(runs(con), rule, home_of(parsed) / "runs", _busy(parsed))
+
+
+def _busy(parsed: argparse.Namespace) -> set[Path]:
+    """Return the run folders of jobs that are not over."""
+    from store.state import database, jobs
+
+    if not state_of(parsed).exists():
+        return set()
+    with database.opened(state_of(parsed)) as con:
+        found = jobs.in_states(con, ("queued", "starting", "running", "lost"))
+    return {Path(job.folder).resolve() for job in found if job.folder}
+
+
+def _carried_out(leaving: list[Leaving], parsed: argparse.Namespace) -> int:
+    """Prune the runs one by one, then bring the index up to date; a run that cannot be packed stays as it is."""
+    from store import changepoints, query
+    from store.errors import PackFailed, WriterBusy
+    from store.ingest import ingest
+    from store.retention.pack import prune_run
+    from store.run_file import Pruned
+
+    before, after, done = 0, 0, []
+    index_before = query.current_snapshot(store_of(parsed))
+    size_before = index_before.stat().st_size if index_before else 0
+    for each in leaving:
+        decision = Pruned(
+            run_id=each.run.run_id,
+            pruned_at=time.time(),
+            who=getpass.getuser(),
+            rule=shlex.join(parsed.words),
+            packed={},
+        )
+        try:
+            after += prune_run(each.folder, decision)
+        except (WriterBusy, PackFailed) as error:
+            say(f"{each.run.run_id} stays: {error}", EXIT_PARTIAL)
+            continue
+        before += each.bytes_n
+        done.append(each)
+    if done and ingest([each.folder for each in done], store_of(parsed)).published:
+        changepoints.update(store_of(parsed), state_of(parsed))
+    index = query.current_snapshot(store_of(parsed))
+    size_after = index.stat().st_size if index else 0
+    print(
+        f"Pruned {_counted(len(done))}: results {_megabytes(before)} → {_megabytes(after)}, "
+        f"index {_megabytes(size_before)} → {_megabytes(size_after)}."
+    )
+    return EXIT_DONE if len(done) == len(leaving) else EXIT_PARTIAL
+
+
+def _counted(number: int) -> str:
+    return f"{number} run" if number == 1 else f"{number} runs"
+
+
+def _megabytes(number: int) -> str:
+    return f"{number / _MB:,.1f} MB"
+
+
+def _listing(choice: Choice) -> str:
+    """Return what leaves and what is kept, as text."""
+    from store.report.table import Report
+    from store.report.text import text
+
+    return text(Report(title=_headline(choice), tables=(_leaving(choice), _kept(choice))), _WIDTH)
+
+
+def _headline(choice: Choice) -> str:
+    samples_n = sum(each.run.samples_n for each in choice.leaving)
+    bytes_n = sum(each.bytes_n for each in choice.leaving)
+    return (
+        f"{_counted(len(choice.leaving))} to prune: {samples_n:,} samples leave the index, "
+        f"{_megabytes(bytes_n)} of results are packed. {_counted(choice.young_n)} within the age, "
+        f"{len(choice.kept)} older ones kept, {choice.done_n} pruned before."
+    )
+
+
+def _leaving(choice: Choice) -> Table:
+    from store.report.table import Column, Table
+
+    rows = tuple(
+        (
+            each.run.run_id,
+            each.run.label,
+            ", ".join(each.run.purposes),
+            f"{each.run.finished:%Y-%m-%d}",
+            each.run.records_n,
+            each.run.samples_n,
+            each.bytes_n / _MB,
+        )
+        for each in choice.leaving
+    )
+    columns = (
+        Column(title="run"),
+        Column(title="label"),
+        Column(title="purpose"),
+        Column(title="finished"),
+        Column(title="records", numeric=True),
+        Column(title="samples", numeric=True),
+        Column(title="results", unit="MB", numeric=True),
+    )
+    return Table(title="Samples leave the index, and results.jsonl is packed", columns=columns, rows=rows)
+
+
+def _kept(choice: Choice) -> Table:
+    from store.report.table import Column, Table
+
+    rows = tuple((run.run_id, run.label, f"{run.finished:%Y-%m-%d}", reason) for run, reason in choice.kept)
+    columns = tuple(Column(title=title) for title in ("run", "label", "finished", "why it is kept"))
+    return Table(title="Older, but kept", columns=columns, rows=rows)
