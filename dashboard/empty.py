@@ -36,15 +36,17 @@ def store(title: str, store_dir: Path, imports: int) -> None:
     home = shlex.quote(str(settings.home()))
     with st.container(width=720):
         st.markdown("1. Measure the small models that need no download, under every backend this machine has:")
-        st.code(f"make run HOME_DIR={home}", language="bash")
+        st.code(f"make run HOME_DIR={home}", language="bash", wrap_lines=True)
         st.markdown("2. Measure models of your choice:")
-        st.code(f"xlabench run --home {home} --suite-name timm_models --filter resnet18", language="bash")
+        st.code(
+            f"xlabench run --home {home} --suite-name timm_models --filter resnet18", language="bash", wrap_lines=True
+        )
         st.markdown(
             "3. Read results that exist already: run folders, or a `results.jsonl` of PyTorch/XLA's benchmark runner:"
         )
-        st.code(f"xlabench ingest --home {home} PATH", language="bash")
+        st.code(f"xlabench ingest --home {home} PATH", language="bash", wrap_lines=True)
         st.caption("The page looks for new results every few seconds; no restart is needed. Store folder:")
-        st.code(str(store_dir), language=None)
+        st.code(str(store_dir), language=None, wrap_lines=True)
 
 
 def unreadable(title: str, why: str) -> None:

@@ -58,7 +58,7 @@ def test_an_empty_queue_says_how_to_ask_for_a_run(monkeypatch, home):
     at = page(monkeypatch, home, show=["Jobs"])
     assert not at.exception
     assert "No job yet" in text(at)
-    assert any("xlabench jobs submit" in code.value for code in at.code)
+    assert any(f"xlabench jobs submit --home {home} " in code.value for code in at.code)
 
 
 def test_waiting_jobs_stand_in_their_order_and_others_below(monkeypatch, home, job_queue):

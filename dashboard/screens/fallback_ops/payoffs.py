@@ -72,7 +72,7 @@ def show(view: View, op: str) -> None:
     else:
         st.markdown("Not measured: run this, or ask for it here.")
         with st.container(width=720):
-            st.code(_command(next(each(rows)), op))
+            st.code(_command(next(each(rows)), op), wrap_lines=True)
     _offer(view, op, rows)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -75,7 +76,8 @@ def _board() -> None:
         st.rerun(scope="app")
     if not found:
         st.markdown("**No job yet.** Request one under *New run*, with *Measure again* below results, or with")
-        st.code("xlabench jobs submit --suite-name dummy", language="bash", width="content")
+        home = shlex.quote(str(settings.home()))
+        st.code(f"xlabench jobs submit --home {home} --suite-name dummy", language="bash", wrap_lines=True)
         return
     one.show(_chosen(found))
     _table(found)

@@ -22,7 +22,10 @@ def none_here(view: View) -> None:
     st.info("This run measured no operators.", icon=":material/info:")
     st.markdown("Measure those of a configuration, or those that a model calls, under every backend:")
     with st.container(width=720):
-        st.code("xlabench run --suite-name operators --config FILE\nxlabench run --ops-of huggingface/BertTiny")
+        st.code(
+            "xlabench run --suite-name operators --config FILE\nxlabench run --ops-of huggingface/BertTiny",
+            wrap_lines=True,
+        )
     for row in each(data.rows(view.snapshot, "operator_newest_run", view.selection)):
         found = count(int(row.operators_n), "operator")
         label = f"Show the newest run that did: {escape(row.run_label)} of {when(row.run_started)}, {found}"
