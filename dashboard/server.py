@@ -198,6 +198,7 @@ def _run_streamlit(options: dict[str, Any]) -> None:
     _trust_charts()
     _trust_own_pages()
     _drop_what_is_no_handshake()
+    _drop_advice_to_restart()
     _log(read_only.LOG)
     forged.keep()
     ours = routes(options["server.allowedHosts"], os.environ[BASE_VARIABLE])
@@ -259,6 +260,11 @@ def _drop_what_is_no_handshake() -> None:
             self.transport.close()
 
     setattr(protocol, "data_received", closing)  # noqa: B010 - typed
+
+
+def _drop_advice_to_restart() -> None:
+    """Leave out a warning of Streamlit's: it reads our options after its files, and nothing is served yet."""
+    logging.getLogger("streamlit.config").addFilter(lambda record: "restart streamlit" not in record.getMessage())
 
 
 def _trust_charts() -> None:

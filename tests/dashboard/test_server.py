@@ -91,6 +91,7 @@ def test_a_server_for_all_addresses_asks_nobody_outside_how_it_is_reached(tmp_pa
     said = (tmp_path / "log").read_text()
     assert "External URL" not in said
     assert "external IP" not in said
+    assert "restart" not in said, "nothing was served before the options of the command were read"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
