@@ -359,3 +359,26 @@ def test_the_statement_beside_a_table_gives_its_rows(nights, con, name, only):
 def test_several_wrong_answers_are_said_in_the_plural(monkeypatch, review_store):
     at = open_page(monkeypatch, review_store, run=["2af2f9b8"])
     assert "**2 wrong answers** · " in at.button(key="to-wrong answer").label
+
+
+def test_what_became_slower_is_no_nothing(monkeypatch, factory, tmp_path):
+    """Three models that are still faster than the baseline, and slower than the day before."""
+    from store.ingest import ingest
+
+    for day, seconds in enumerate((0.004, 0.006)):
+        records = [
+            factory.make_record(
+                model=model,
+                backend=backend,
+                run_id=f"day-{day}",
+                timestamp=factory.RUN_START + day * factory.DAY,
+                per_iter=[seconds if backend == "openxla+dynamo" else 0.01] * 8,
+            )
+            for model in ("alexnet", "dcgan", "vgg16")
+            for backend in ("inductor", "openxla+dynamo")
+        ]
+        factory.write_run(tmp_path / "runs" / f"day-{day}", records)
+    ingest([tmp_path / "runs"], tmp_path / "store")
+    at = opened.open_page(monkeypatch, tmp_path / "store")
+    assert "Nothing: every planned experiment" not in text(at)
+    assert any(button.label.endswith("1 series slower (suspected)") for button in at.button)
