@@ -87,7 +87,7 @@ def test_help_of_a_long_verb_shows_its_usual_flags_and_examples(capsys, verb):
 def test_the_summary_of_each_verb_is_one_whole_sentence(capsys):
     text = " ".join(helped(capsys, "--help").split())
     summaries = [action.help for action in xlabench._parser()._subparsers._group_actions[0]._choices_actions]
-    assert len(summaries) == 18
+    assert len(summaries) == 19
     for summary in summaries:
         assert summary in text
         assert summary.endswith(".")
