@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
@@ -28,7 +29,8 @@ TO_DO = {
     UNCHECKED: "run with `--verify`",
 }
 """Doubt → what to do, in the order of how much it matters."""
-
+_SEE_REASONS = "page Runs & jobs has the reason of each"
+_NO_FAILURE = {"ok", "verify_only", "skipped", NOT_RUN, "not_run", DISTURBED, "never_steady", UNSTEADY}
 
 COLUMN = Column("Doubt", help="Doubts about the result. The first line of the page says what to do about them.")
 """Column of tables whose rows are results, filled by `marked`."""
@@ -46,16 +48,22 @@ class Doubts(NamedTuple):
     """Those that gave a number."""
     wrong: tuple[str, ...] = ()
     """Results that are not eager's: nothing else about them matters as much."""
+    failures: tuple[tuple[str, int], ...] = ()
+    """Statuses of the failures in words and how many there are, where no result of the view ran."""
 
     @property
     def line(self) -> str | None:
         """Return how many and what to do, as markdown; None where nothing speaks against the view."""
         parts = [self._part(kind, number) for kind, number in self.by_kind.items() if number]
+        to_do = [TO_DO[kind] for kind, number in self.by_kind.items() if number]
+        if self.failures:
+            failed = ", ".join(f"{number:,} {word}" for word, number in self.failures)
+            parts, to_do = [f"**none ran** ({failed})", *parts], [_SEE_REASONS, *to_do]
         if len(self.models) == 1:
             parts.append(f"one model only, {escape(self.models[0])}")
+            to_do = to_do or ["measure more models"]
         if not parts:
             return None
-        to_do = [TO_DO[kind] for kind, number in self.by_kind.items() if number] or ["measure more models"]
         return f"{count(self.planned_n, 'result')}: {'; '.join(parts)}. To do: {'; '.join(to_do)}."
 
     def _part(self, kind: str, number: int) -> str:
@@ -111,7 +119,13 @@ def counted(rows: Iterable[Any]) -> Doubts:
     kinds = [kind for row in every for kind in of_row(row)]
     models = {f"{row.model}" for row in every if row.ran}
     wrong = tuple(f"{row.model} {row.test} under {row.variant}" for row in every if _wrong(row))
-    return Doubts(len(every), {kind: kinds.count(kind) for kind in TO_DO}, tuple(sorted(models)), wrong)
+    failures = () if models else tuple(_failures(every).most_common())
+    return Doubts(len(every), {kind: kinds.count(kind) for kind in TO_DO}, tuple(sorted(models)), wrong, failures)
+
+
+def _failures(rows: Iterable[Any]) -> Counter[str]:
+    """Count failures by their status in words."""
+    return Counter(STATUS_WORDS.get(row.status, str(row.status)) for row in rows if row.status not in _NO_FAILURE)
 
 
 def _wrong(row: Any) -> bool:

@@ -75,13 +75,14 @@ def lines(
         legend: whether the variants are named.
     """
     ends = [frame[name] for name in ("value", "low", "high") if name in frame.columns]
+    days, marked = many_days(frame["started"]), events is not None and not events.empty
     shape = _Shape(
         pairs=tuple(dict.fromkeys(zip(frame["variant"], frame["backend"], strict=True))),
         title=title,
         kind=kind,
         domain=axes.ratio_domain(pd.concat(ends).dropna()) if kind == "ratio" else None,
         spans="low" in frame.columns and bool(frame["low"].notna().any()),
-        days=many_days(frame["started"]) or (None if events is None or events.empty else False),
+        days=False if days is None and marked else days,
         events=() if events is None else tuple(each for each in _EVENTS if (events["kind"] == each).any()),
         height=height,
         legend=legend,

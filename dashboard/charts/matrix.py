@@ -61,13 +61,25 @@ def _spec(row_px: int) -> dict[str, Any]:
     return drawing.specified(layered(cells, texts, others, height=axes.steps(row_px)))
 
 
+_IN_PARTS = "windowSize()[0] < 640 ? split(replace(datum.label, '+', '+ '), ' ') : datum.label"
+"""A telephone has room for a part of `openxla+lazytensor` in a line."""
+
+
 def _across() -> alt.X:
     return alt.X(
         "series:N",
         sort=alt.EncodingSortField(field="across", op="min"),
         scale=alt.Scale(paddingInner=0.02),
         axis=alt.Axis(
-            title=None, orient="top", labelAngle=0, labelFontSize=12, ticks=False, domain=False, labelLimit=220
+            title=None,
+            orient="top",
+            labelAngle=0,
+            labelFontSize=12,
+            labelExpr=_IN_PARTS,
+            labelOverlap=False,
+            ticks=False,
+            domain=False,
+            labelLimit=220,
         ),
     )
 

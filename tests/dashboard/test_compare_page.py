@@ -174,6 +174,10 @@ def test_what_the_newest_run_no_longer_plans_is_listed_as_dropped(monkeypatch, f
             for model in models
         ]
         factory.write_run(tmp_path / "runs" / f"run-{day}", records)
+    for day, model in enumerate(("resnet18", "resnet50")):
+        at = factory.RUN_START + (day - 5) * factory.DAY
+        record = factory.make_record(model=model, run_id=f"other-{day}", timestamp=at, label="of another label")
+        factory.write_run(tmp_path / "runs" / f"other-{day}", [record])
     ingest([tmp_path], tmp_path / "store")
     at = open_page(monkeypatch, tmp_path / "store", "compare")
     listed = next(each for each in unfolded(at, "part-dropped") if "missing_n" in each)
@@ -336,6 +340,12 @@ def test_what_is_said_is_kept_with_name_and_time(opened, tmp_path):
     assert f"{said}: filed as \\#7; assigned to bob; note: \\<i\\>a\\</i\\> driver" in words
     row = tables(opened(a=LAST, b=NOW))[0].iloc[0]
     assert (row["state"], row["assignee"], row["note"]) == ("● filed as #7", "bob", "<i>a</i> driver")
+
+
+def test_an_address_in_a_note_ends_where_its_line_ends(opened):
+    """The browser makes a link of an address up to the next blank: a quotation mark behind it would belong to it."""
+    words = text(say(opened(a=LISTED, review="true"), Note="see https://example.com/1"))
+    assert words.partition("note: see https\\://example\\.com/1")[2].startswith("\n")
 
 
 def test_one_cause_of_several_findings_is_settled_at_once(opened, tmp_path):

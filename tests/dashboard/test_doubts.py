@@ -40,6 +40,13 @@ def test_one_model_is_named():
     assert "one model only, resnet18" in doubts.counted([result("resnet18")]).line
 
 
+def test_a_view_of_which_nothing_ran_says_of_what():
+    rows = [result("a", "oom", None), result("b", "oom", None), result("c", "timeout", None)]
+    said = "3 results: **none ran** (2 out of memory, 1 timeout). To do: page Runs & jobs has the reason of each."
+    assert doubts.counted(rows).line == said
+    assert "none ran" not in doubts.counted([*rows, result("d")]).line
+
+
 @pytest.mark.parametrize("page", ["overview", "speedup", "compile-time", "fallback-ops", "trends", "runs", "compare"])
 def test_each_page_begins_with_it(demo, page):
     [first, *_] = [each.value for each in seen(demo, page).markdown]

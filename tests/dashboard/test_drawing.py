@@ -94,6 +94,16 @@ def test_the_rows_say_their_place_and_nothing_else_names_a_model(chart):
     assert '"b"' not in text
 
 
+def test_a_history_of_one_run_has_one_tick():
+    runs = points([1.3, 1.4]).assign(run_id="r", run="r", started=pd.Timestamp("2026-11-01"))
+    two = runs.assign(started=pd.to_datetime(["2026-11-01", "2026-11-02"]))
+    [one], [several] = (
+        {layer["encoding"]["x"]["type"] for layer in history.lines(each, "Latency, ms").spec["layer"]}
+        for each in (runs, two)
+    )
+    assert (one, several) == ("ordinal", "temporal")
+
+
 def test_events_are_data_and_their_kinds_are_of_the_shape():
     frame = points([1.0, 1.1]).assign(run_id="r", run="r", started=pd.Timestamp("2026-11-01"))
     at = pd.Timestamp("2026-11-02")

@@ -140,6 +140,8 @@ def test_cancel_and_retry_go_through_the_desk_with_the_typed_name(monkeypatch, h
     at.text_input(key="job-name").set_value("bob").run()
     at.button(key="cancel-job").click().run()
     assert job_queue.job(1).state == "cancelled"
+    [banner] = [line.value for line in at.markdown if line.value.startswith("**Job 1** doubt: :gray[")]
+    assert banner.endswith(" cancelled]")
     at.button(key="retry-job").click().run()
     assert job_queue.job(1).state == "queued"
     assert [(each.action, each.who, each.verified) for each in job_queue.actions(1)][1:] == [

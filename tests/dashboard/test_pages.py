@@ -86,6 +86,13 @@ def test_a_run_that_failed_as_a_whole_shows_reasons_and_no_number(monkeypatch, f
     at = open_page(monkeypatch, failed, page)
     assert not at.exception
     assert "0.00" not in text(at)
+    assert "**none ran** (8 run error)" in text(at)
+
+
+def test_a_run_that_failed_as_a_whole_is_not_called_complete(failed):
+    at = seen(failed)
+    assert "measured nothing: 0 of 8 planned experiments ran, 8 failed" in text(at)
+    assert "2 failed, most often: " in "".join(element.proto.body for element in at.get("html"))
 
 
 def _of_eval(table):

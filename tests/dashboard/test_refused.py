@@ -227,6 +227,13 @@ def test_a_line_of_the_log_is_one_line_that_no_terminal_obeys():
     assert len(said) < 500
 
 
+def test_what_streamlits_own_page_looks_for_below_its_path_is_no_line_of_the_log(site):
+    assert ask(site.port, "/runs/_stcore/health")[0] == 404
+    assert ask(site.port, "/perfetto/nothing.js")[0] == 404
+    assert site.said("refused 404", "/perfetto/nothing.js")
+    assert "/runs/_stcore/health" not in site.log.read_text()
+
+
 def test_whoever_floods_the_server_does_not_fill_the_disk():
     now, said = [0.0], []
     tell = Teller(said.append, clock=lambda: now[0])

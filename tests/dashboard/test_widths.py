@@ -56,6 +56,13 @@ def test_a_column_without_values_has_room_for_its_head():
     assert fitted(frame, model="text", speedup="ratio")["speedup"] >= widths.text_px("speedup")
 
 
+def test_a_code_is_never_cut():
+    frame = pd.DataFrame({"code": ["VERIFIER_SKIPPED"], "why": ["because " * 20]})
+    whole, tight = (fitted(frame, room=room, code="code", why="text") for room in (5000, 250))
+    assert tight["code"] == whole["code"] >= widths.text_px("VERIFIER_SKIPPED")
+    assert tight["why"] < whole["why"]
+
+
 def test_a_dash_is_a_missing_value_to_the_table():
     frame = pd.DataFrame({"interval": ["\N{EM DASH}", "1.00\N{EN DASH}2.00"]})
     assert display(frame, {"interval": Column("95 %")})["interval"].isna().tolist() == [True, False]

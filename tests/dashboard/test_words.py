@@ -23,6 +23,7 @@ def test_what_is_missing_is_a_dash_and_never_zero(value):
 def test_ratio_keeps_what_two_decimals_would_lose():
     assert words.ratio(0.844) == f"0.84{words.TIMES}"
     assert words.ratio(0.00123) == f"0.00123{words.TIMES}"
+    assert words.interval(0.00651, 0.0104) == f"0.00651{words.TO}0.0104"
 
 
 @pytest.mark.parametrize(

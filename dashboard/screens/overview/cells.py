@@ -122,11 +122,11 @@ def is_baseline(row: Any, view: View) -> bool:
 
 def _note(row: Any, view: View) -> str:
     """Return why the row has no geomean, and what happened to the models that gave no number."""
-    parts = []
+    parts, why = [], ""
     if is_baseline(row, view):
         parts.append("the baseline")
     elif missing(row.geomean):
-        parts.append("no speedup: " + (row.main_reason if isinstance(row.main_reason, str) else "no common model"))
+        why = row.main_reason if isinstance(row.main_reason, str) else "no common model"
     elif row.cross_device:
         parts.append("cross-device: a ratio, no verdict")
     for name, word in (
@@ -142,4 +142,6 @@ def _note(row: Any, view: View) -> str:
             parts.append(f"{int(number)} {word}")
     if len(row.not_comparable):
         parts.append(f"{len(row.not_comparable)} not comparable")
+    if why:
+        parts.append(f"most often: {why}" if parts else f"no speedup: {why}")
     return ", ".join(parts) or DASH

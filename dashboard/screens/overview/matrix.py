@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dashboard.view import View
 
 ROWS_DRAWN = 400
-_LONGEST = 60
+_LONGEST = 80
 _SCREEN_PX = 560
 _NAME_SPLIT = "\x1f"
 _FIRST = ("openxla+dynamo", "openxla+lazytensor")
@@ -223,7 +223,7 @@ def _passed(row: Any) -> str:
     planned = int(row.planned_n)
     if row.verify_asked:
         return f"passed {share(int(row.verified_n), planned)}"
-    return f"ran {share(int(row.ran_n), planned)}, not verified"
+    return f"ran {share(int(row.ran_n), planned)}{', not verified' if row.ran_n else ''}"
 
 
 def _change(view: View, row: Any) -> str:
@@ -276,10 +276,8 @@ def models(view: View) -> None:
         picked = drawing.selectable(
             matrix.speedup_heat(frame, order, series), key="models", text="Speedup of each model by backend"
         )
-    st.caption(
-        "Slowest first. Grey: the interval holds 1, so no difference is shown. ° not verified, ∅ not run. "
-        "Click a cell for its model."
-    )
+    shades = "Slowest first. Grey: the interval holds 1, so no difference is shown. ° not verified, ∅ not run. "
+    st.caption(f"{shades if frame['shade'].notna().any() else ''}Click a cell for its model.")
     opening.from_chart(view, picked)
 
 

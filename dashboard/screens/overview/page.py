@@ -81,10 +81,12 @@ def state(view: View) -> str:
     ):
         if run.get(name):
             parts.append(f"{int(run[name]):,} {word}")
-    complete = "complete" if run["complete"] else "not complete"
+    became = "is complete" if run["complete"] else "is not complete"
+    if run.get("failed_n") and not run["ran_n"]:
+        became = "measured nothing"
     name = f"{escape(view.run_name)} of {when(view.started)}"
     subject = f"The last run, {name}," if view.newest else f"Run {name}"
-    return f"{subject} is {complete}: {', '.join(parts)}"
+    return f"{subject} {became}: {', '.join(parts)}"
 
 
 def _sentences(view: View, board: scoreboard.Board) -> list[str]:
