@@ -57,7 +57,7 @@ class Doubts(NamedTuple):
         parts = [self._part(kind, number) for kind, number in self.by_kind.items() if number]
         to_do = [TO_DO[kind] for kind, number in self.by_kind.items() if number]
         if self.failures:
-            failed = ", ".join(f"{number:,} {word}" for word, number in self.failures)
+            failed = ", ".join(f"{number:,} {escape(word)}" for word, number in self.failures)
             parts, to_do = [f"**none ran** ({failed})", *parts], [_SEE_REASONS, *to_do]
         if len(self.models) == 1:
             parts.append(f"one model only, {escape(self.models[0])}")
