@@ -15,11 +15,21 @@ from store.operator_metrics import OPERATORS
 __all__ = ["METRICS", "Metric", "metric"]
 
 _UNSTEADY = "no value unless the experiment ran"
+_REFUSED = "no value unless waits of its threads alone disturbed it"
 
 _METRICS = (
     _ms("latency_s", "Latency", "Median time of one iteration over the steady blocks.", failure=_UNSTEADY),
     _ms("latency_low_s", "Latency, low", "Lower end of the 95 % interval of the median, from order statistics."),
     _ms("latency_high_s", "Latency, high", "Upper end of the 95 % interval of the median, from order statistics."),
+    _ms(
+        "at_least_s",
+        "Latency, at least",
+        "Of a refused result: its time on a quiet machine, at least.",
+        failure=_REFUSED,
+    ),
+    _ms(
+        "at_most_s", "Latency, at most", "Of a refused result: its time on a quiet machine, at most.", failure=_REFUSED
+    ),
     Metric(
         name="latency_spread",
         label="Spread",
@@ -50,6 +60,18 @@ _METRICS = (
     _ratio("speedup_low", "Speedup, low", "Lower end of the 95 % interval of the speedup.", failure="under 6 samples"),
     _ratio(
         "speedup_high", "Speedup, high", "Upper end of the 95 % interval of the speedup.", failure="under 6 samples"
+    ),
+    _ratio(
+        "speedup_at_least",
+        "Speedup, at least",
+        "Bound of the speedup where other programs disturbed a side too much for a number, from its threads' waits.",
+        failure="no value unless waits alone disturbed it",
+    ),
+    _ratio(
+        "speedup_at_most",
+        "Speedup, at most",
+        "The other bound of a speedup without a number.",
+        failure="no value unless waits alone disturbed it",
     ),
     _ratio(
         "geomean",

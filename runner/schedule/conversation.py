@@ -15,6 +15,7 @@ from runner import failure
 from runner.environments import gpu
 from runner.environments.gpu import Gpu
 from runner.messages import Exactly, Failed, Finish, Instrument, Load, Loaded, Prove, Report, Turn, Verify, WarmUp
+from runner.schedule.bounds import bounds
 from runner.schedule.outcome import Outcome
 from runner.schedule.quiet import TRIES_PER_ROUND, Judge
 
@@ -196,5 +197,8 @@ def _finished(talk: Conversation, report: Report, judge: Judge) -> Outcome:
         error.type, error.traceback = "InvalidMeasurement", None
         return Outcome(status="invalid", error=error, loaded=talk.loaded, report=report, quiet=quiet)
     if disturbed is not None:
+        if quiet is not None:
+            known = bounds(report, quiet.turns.reason, judge.settings.iterations_per_run)
+            quiet.at_least_s, quiet.at_most_s = known or (None, None)
         return Outcome(status="disturbed", loaded=talk.loaded, report=report, quiet=quiet, disturbed=disturbed)
     return Outcome(status="ok", loaded=talk.loaded, report=report, quiet=quiet)

@@ -83,6 +83,10 @@ SELECT
     r.measurement.quiet.policy AS policy,
     len(r.measurement.quiet.turns.reason)::INTEGER AS turns_n,
     list_count(r.measurement.quiet.turns.reason)::INTEGER AS disturbed_turns_n,
+    CASE WHEN status = 'disturbed' AND r.measurement.quiet.at_least_s > 0
+        THEN r.measurement.quiet.at_least_s END AS at_least_s,
+    CASE WHEN status = 'disturbed' AND r.measurement.quiet.at_most_s >= r.measurement.quiet.at_least_s
+        THEN r.measurement.quiet.at_most_s END AS at_most_s,
     status,
     status = 'ok' AS ran,
     r.error.phase AS failure_phase,

@@ -25,7 +25,10 @@ WITH typed AS (
         },
         "measurement": {
             "cache": "VARCHAR", "start": "VARCHAR", "instrumented": "BOOLEAN",
-            "quiet": {"rule": "INTEGER", "policy": "VARCHAR", "turns": {"reason": ["VARCHAR"]}},
+            "quiet": {
+                "rule": "INTEGER", "policy": "VARCHAR", "turns": {"reason": ["VARCHAR"]},
+                "at_least_s": "DOUBLE", "at_most_s": "DOUBLE"
+            },
             "blocks": {"kind": ["VARCHAR"], "compiles": ["BIGINT"], "executions": ["BIGINT"], "round": ["INTEGER"]}
         },
         "fallback_ops": [{

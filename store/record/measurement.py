@@ -61,6 +61,10 @@ class Quiet(msgspec.Struct, kw_only=True):
     """Seconds that the group waited for other programs before its turns."""
     programs: list[str] = msgspec.field(default_factory=list)
     """Short names of the programs that used the CPUs most, where turns were disturbed."""
+    at_least_s: float | None = None
+    """Of a refused result: seconds that one iteration takes at least, on a quiet machine. None where not known."""
+    at_most_s: float | None = None
+    """The same, at most."""
 
 
 class Until(msgspec.Struct, kw_only=True):

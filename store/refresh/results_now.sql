@@ -76,6 +76,8 @@ SELECT
     m.policy,
     m.turns_n,
     m.disturbed_turns_n,
+    m.at_least_s,
+    m.at_most_s,
     m.attempt,
     m.group_complete,
     m.replicas_n,

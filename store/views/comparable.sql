@@ -5,7 +5,7 @@ CREATE OR REPLACE VIEW comparable AS
 SELECT
     rowid AS place, run_id, run_started, series_id, experiment_id, environment, record_id, suite, model, test, accelerator, backend, variant, status, reason,
     dtype, requested_batch_size, optimizer, loss, matmul_precision, workload,
-    steady_n, latency_s, latency_low_s, latency_high_s, time_to_steady_s, verification_code,
+    steady_n, latency_s, latency_low_s, latency_high_s, time_to_steady_s, verification_code, at_least_s, at_most_s,
     ran AND verification_code IS DISTINCT FROM 'FAIL' AS valid,
     CASE WHEN source = 'xlabench' THEN coalesce(environment, 'default') END AS environment_key,
     CASE WHEN source = 'xlabench' THEN coalesce(dtype, 'default') ELSE dtype END AS dtype_key,

@@ -5,6 +5,8 @@
 -- latency, with the 95 % interval of Zou and Donner (2008) on the log scale; where it is NULL, `speedup_reason` says why.
 -- With `baseline_accelerator` the baseline may be of another device: such a pair is `cross_device` and has no interval,
 -- hence no verdict; nor has one of which a side is below three times the time of an empty sync (`near_floor`).
+-- Where a side was refused, as other programs disturbed it, `speedup_at_least` and `speedup_at_most` bound the speedup, if
+-- waits alone disturbed it (`bounded`); `speedup_bound` says the one that is clear of 1, and the reason begins with it.
 CREATE OR REPLACE MACRO pairs(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL) AS TABLE
 WITH near AS (
     SELECT DISTINCT (r.run_id, r.experiment_id, coalesce(r.environment, '')) AS measured
@@ -15,6 +17,10 @@ WITH near AS (
 candidates AS (
     SELECT
         o.run_id, o.experiment_id, o.environment, o.valid, o.reason, o.verification_code,
+        o.valid OR (o.at_least_s > 0 AND o.verification_code IS DISTINCT FROM 'FAIL') AS known,
+        b.valid OR (b.at_least_s > 0 AND b.verification_code IS DISTINCT FROM 'FAIL') AS baseline_known,
+        b.at_least_s AS baseline_at_least_s,
+        b.at_most_s AS baseline_at_most_s,
         b.run_id AS baseline_run_id,
         b.experiment_id AS baseline_experiment_id,
         b.environment AS baseline_environment,
@@ -86,6 +92,8 @@ SELECT
             IN (SELECT measured FROM near), false) AS near_floor,
     best.baseline_run_id IS NOT NULL AND best.other_device AS cross_device,
     best.valid AND best.baseline_valid AND len(best.requested_diffs) = 0 AND len(best.measured_diffs) = 0 AS paired,
+    best.known AND best.baseline_known AND NOT (best.valid AND best.baseline_valid) AND NOT best.other_device
+        AND len(best.requested_diffs) = 0 AND len(best.measured_diffs) = 0 AS bounded,
     CASE
         WHEN NOT best.valid THEN coalesce(best.reason, 'wrong answer: verification ' || best.verification_code)
         WHEN best.baseline_run_id IS NULL THEN 'no baseline result'
@@ -95,6 +103,13 @@ SELECT
         WHEN len(best.measured_diffs) > 0 THEN 'not comparable: ' || best.measured_diffs[1]
     END AS speedup_reason
 FROM chosen;
+
+-- What bounds say: NULL unless they are clear of 1 by a hundredth.
+CREATE OR REPLACE MACRO bound_of(at_least, at_most, baseline) AS
+    CASE
+        WHEN at_least >= 1.01 THEN format('at least {:.2f}× faster than {}', floor(at_least * 100) / 100, baseline)
+        WHEN at_most <= 1 / 1.01 THEN format('at least {:.2f}× slower than {}', floor(100 / at_most) / 100, baseline)
+    END;
 
 CREATE OR REPLACE MACRO speedups(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL) AS TABLE
 SELECT
@@ -122,7 +137,14 @@ SELECT
             pow(ln(p.baseline_latency_high_s / p.baseline_latency_s), 2)
             + pow(ln(r.latency_s / nullif(r.latency_low_s, 0)), 2)))
     END AS speedup_high,
-    p.speedup_reason
+    CASE WHEN p.bounded AND NOT p.near_floor
+        THEN coalesce(p.baseline_latency_low_s, p.baseline_at_least_s) / coalesce(r.latency_high_s, r.at_most_s)
+        END AS speedup_at_least,
+    CASE WHEN p.bounded AND NOT p.near_floor
+        THEN coalesce(p.baseline_latency_high_s, p.baseline_at_most_s) / coalesce(r.latency_low_s, r.at_least_s)
+        END AS speedup_at_most,
+    bound_of(speedup_at_least, speedup_at_most, p.baseline_variant) AS speedup_bound,
+    coalesce(speedup_bound || '; ', '') || p.speedup_reason AS speedup_reason
 FROM (
     SELECT *
     FROM result_rows

@@ -5,8 +5,11 @@ idle runs are the truth; a cell whose two idle runs differ by more than 5 % coun
 All conditions of a model follow each other, as a host may be 1.8 times as fast an hour later.
 Of the accepted results it prints how many lie within 10 % of idle (with the Clopper-Pearson bound), how far ratios
 between backends move, how many were refused, what each condition cost, and what the peer's rule (mean after the
-third block) and HUD's (median of all timed blocks) make of the same samples. Parts that are measured are kept in
-`--home`, so that a call goes on where another one stopped. It says what else the machine did: run it on an idle one.
+third block) and HUD's (median of all timed blocks) make of the same samples. Of refused results it prints whether
+their bounds hold the idle latency, and whether a bound of a speedup that is clear of 1 contradicts the idle speedup.
+With `--new-homes` each condition has a home of its own, which knows nothing of idle runs. Parts that are measured are
+kept in `--home`, so that a call goes on where another one stopped. It says what else the machine did: run it on an
+idle one.
 """
 
 from __future__ import annotations
@@ -23,6 +26,10 @@ from pathlib import Path
 
 from scipy.stats import beta
 from tabulate import tabulate
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from store.stats.median import lower_rank
 
 MODELS = ("huggingface/BertTiny", "timm_models/test_vit2", "timm_models/test_resnet", "timm_models/test_efficientnet")
 CLOSE, SAME_IDLE = 1.10, 1.05
@@ -73,8 +80,12 @@ def cells(folder: Path) -> dict[tuple[str, str, str], dict]:
         record = json.loads(line)
         key = (record["model"]["model_name"], record["experiment"]["test"], record["variant"])
         cell = found.setdefault(
-            key, {"quiet": [], "all": [], "peer": [], "refused": 0, "processes": 0, "turns": 0, "lost": 0}
+            key,
+            {"quiet": [], "all": [], "peer": [], "bounds": None, "refused": 0, "processes": 0, "turns": 0, "lost": 0},
         )
+        quiet = record["measurement"].get("quiet") or {}
+        if quiet.get("at_least_s"):
+            cell["bounds"] = quiet["at_least_s"], quiet["at_most_s"]
         kinds, times = record["measurement"]["blocks"]["kind"], record["metrics"].get("total_time", [])
         timed = [time for time, kind in zip(times, kinds, strict=True) if kind in ("steady", "disturbed")]
         cell["processes"] += 1
@@ -84,7 +95,7 @@ def cells(folder: Path) -> dict[tuple[str, str, str], dict]:
         # What a runner without the rule has: the first blocks in the number that was asked for.
         cell["all"] += timed[: record["repeat"]]
         cell["peer"] += times[3 : 3 + record["repeat"]]
-        reasons = ((record["measurement"].get("quiet") or {}).get("turns") or {}).get("reason", [])
+        reasons = (quiet.get("turns") or {}).get("reason", [])
         cell["turns"] += len(reasons)
         cell["lost"] += sum(reason is not None for reason in reasons)
     return found
@@ -173,6 +184,41 @@ def ratio_logs(found: dict, before: dict, after: dict, rule: str) -> tuple[list[
     return logs, math.exp(max(map(abs, logs))) if logs else 0.0
 
 
+def told_by_bounds(condition: str, found: dict, before: dict, after: dict, baseline: str = "inductor") -> str:
+    """Return how often bounds of refused latencies hold the idle one, and how often those of a speedup are wrong."""
+    idle = {
+        key: math.sqrt(statistics.median(before[key]["quiet"]) * statistics.median(after[key]["quiet"]))
+        for key in before.keys() & after.keys()
+        if accepted(before[key]) and accepted(after[key])
+    }
+    held = n = told = clear = wrong = 0
+    for key, cell in found.items():
+        base_key = (*key[:2], baseline)
+        own, base = ends(cell), ends(found.get(base_key))
+        if cell["bounds"] and not accepted(cell) and key in idle:
+            n += 1
+            held += cell["bounds"][0] <= idle[key] <= cell["bounds"][1]
+        refused = not accepted(cell) or not accepted(found[base_key]) if base_key in found else False
+        if key == base_key or not refused or base_key not in idle or key not in idle:
+            continue
+        told += 1
+        if own and base and (base[0] / own[1] > 1 or base[1] / own[0] < 1):
+            clear += 1
+            wrong += (base[0] / own[1] > 1) != (idle[base_key] / idle[key] > 1)
+    return (
+        f"{condition}: bounds hold the idle latency of {held} of {n} refused results; "
+        f"{clear} of {told} speedups without a number have a bound clear of 1, {wrong} of them on the wrong side"
+    )
+
+
+def ends(cell: dict | None) -> tuple[float, float] | None:
+    """Return what is known of a latency: the median's interval where it was accepted, else the bounds."""
+    if cell is None or not accepted(cell):
+        return cell["bounds"] if cell else None
+    ordered, rank = sorted(cell["quiet"]), lower_rank(len(cell["quiet"]))
+    return (ordered[rank - 1], ordered[-rank]) if rank else None
+
+
 HEADERS = [
     "condition",
     "rule",
@@ -197,9 +243,10 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--models", nargs="+", default=list(MODELS))
     parser.add_argument("--conditions", nargs="+", default=list(CONDITIONS), choices=list(CONDITIONS))
+    parser.add_argument("--new-homes", action="store_true", help="a home of its own for each condition")
     parser.add_argument("--flags", default="", help="further flags of `xlabench run`, as --own-priority")
     parsed = parser.parse_args()
-    words = ["--home", str(parsed.home), "--processes", str(parsed.processes), *parsed.flags.split()]
+    words = ["--processes", str(parsed.processes), *parsed.flags.split()]
     found = {name: {} for name in parsed.conditions}
     seconds = dict.fromkeys(parsed.conditions, 0.0)
     for model in parsed.models:
@@ -209,8 +256,11 @@ def main() -> None:
             kept = folder.with_suffix(".seconds")
             if not kept.exists():
                 folder.parent.mkdir(parents=True, exist_ok=True)
+                home = parsed.home / f"home {name}" if parsed.new_homes else parsed.home
                 with beside(CONDITIONS[name]):
-                    kept.write_text(str(measure(folder, [*words, "--suite-name", suite, "--only", model])))
+                    kept.write_text(
+                        str(measure(folder, [*words, "--home", str(home), "--suite-name", suite, "--only", model]))
+                    )
             seconds[name] += float(kept.read_text())
             found[name] |= cells(folder)
             load = Path("/proc/loadavg").read_text().split()[0]
@@ -222,6 +272,8 @@ def main() -> None:
         for row in compare(name, found[name], before, after, seconds[name], seconds["idle"])
     ]
     print(tabulate(rows, headers=HEADERS))
+    for name in parsed.conditions:
+        print(told_by_bounds(name, found[name], before, after))
 
 
 if __name__ == "__main__":

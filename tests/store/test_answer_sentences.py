@@ -6,6 +6,8 @@ import pytest
 
 from store.advice import finding
 from store.paired import answer, baseline_of, paired_report
+from store.query import fetch
+from store.record import Quiet
 from store.report import render
 from store.report.text import text
 from tests.store.factory import make_config, make_record
@@ -189,6 +191,60 @@ def test_a_disturbed_backend_is_named_beside_the_answer_and_is_in_no_mean(stored
     legend = {row[0]: row[1:] for row in report.people[-1].rows}
     assert legend["disturbed"][::2] == (1, "measure again with --retry-failed")
     assert "end them, or leave them a core" in " ".join(text(report, 80).split())
+
+
+def bounded(at_least_s, at_most_s, **facts):
+    """Return a refused record whose waits bound what one iteration takes on a quiet machine."""
+    record = refused(**facts)
+    record.measurement.quiet = Quiet(rule=2, policy="libraries", at_least_s=at_least_s, at_most_s=at_most_s)
+    return record
+
+
+def test_bounds_of_a_refused_backend_are_told_where_they_are_clear_of_one(stored):
+    con = stored(
+        [
+            *processes(),
+            *processes(backend="eager", factor=0.5),
+            bounded(0.0125, 0.0190, backend="openxla+dynamo"),
+            bounded(0.0070, 0.0190, backend="openxla+lazytensor"),
+        ]
+    )
+    report = paired_report(con)
+    assert report.answer[0].endswith(
+        "no number for openxla+dynamo (disturbed, at least 1.22\N{MULTIPLICATION SIGN} slower than inductor), "
+        "openxla+lazytensor (disturbed); measure again with --retry-failed."
+    )
+    why = {row[1]: row[7] for row in report.people[0].rows}
+    assert why["openxla+dynamo"].startswith(
+        "at least 1.22\N{MULTIPLICATION SIGN} slower than inductor; refused: 7 of 10 turns were disturbed"
+    )
+    assert why["openxla+lazytensor"].startswith("refused: 7 of 10 turns were disturbed")
+    rows = {row["variant"]: row for row in fetch(con, "FROM speedups('inductor', NULL)")}
+    assert rows["openxla+dynamo"]["speedup"] is None
+    assert rows["openxla+dynamo"]["speedup_low"] is None
+    assert 0.0099 / 0.0190 <= rows["openxla+dynamo"]["speedup_at_least"] < 0.0100 / 0.0190
+    assert rows["eager"]["speedup_at_least"] is None
+
+
+def test_bounds_of_a_refused_baseline_are_told_of_the_others(stored):
+    con = stored([bounded(0.0100, 0.0400), *processes(backend="eager", factor=0.5)])
+    [sentence] = answers(con)
+    assert sentence == (
+        "resnet18 eval: no answer: inductor is refused: 7 of 10 turns were disturbed by other programs (gcc, make); "
+        "measure again with --retry-failed; eager is at least 1.96\N{MULTIPLICATION SIGN} faster than inductor."
+    )
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"verification_code": "FAIL"}, {"dtype": "bfloat16"}, {"batch_size": 4}],
+    ids=["a wrong answer", "another type", "another batch"],
+)
+def test_what_may_not_be_divided_has_no_bounds(stored, facts):
+    con = stored([*processes(), bounded(0.0200, 0.0400, backend="openxla+dynamo", **facts)])
+    rows = {row["variant"]: row for row in fetch(con, "FROM speedups('inductor', NULL)")}
+    assert rows["openxla+dynamo"]["speedup_at_least"] is None
+    assert rows["openxla+dynamo"]["speedup_bound"] is None
 
 
 def test_what_gave_no_number_is_named_after_the_answer(stored):
