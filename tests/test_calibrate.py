@@ -70,6 +70,7 @@ def test_only_the_ordinary_run_is_a_result_and_both_give_floors(home: Path) -> N
     assert floor == {"pairs_n": 4, "runs_n": 2, "source": "calibration + twin + default"}
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_the_report_states_the_runs_own_false_alarms(home: Path) -> None:
     text = " ".join(xlabench("report", "--home", home, "--backends", "eager").stdout.split())

@@ -101,6 +101,7 @@ def test_a_suspicion_of_the_history_does_not_stand_side_by_side(confirmed: dict[
     assert confirmed["title"].startswith("first → second: 1 suspected: ")
 
 
+@pytest.mark.thorough
 def test_both_interpreters_were_found_in_their_runs_and_took_turns(
     home: Path, twin: str, confirmed: dict[str, Any]
 ) -> None:

@@ -193,6 +193,7 @@ def test_a_trial_among_nobody_is_quiet():
     assert (found.turns_n, found.quiet_n, found.refusal) == (trial.TURNS, trial.TURNS, None)
 
 
+@pytest.mark.thorough
 def test_a_trial_under_a_quota_is_refused_with_what_to_do():
     found = trial.take(1, Said(replace(ALONE, throttled_s=0.05)))
     assert found.quiet_n == 0

@@ -104,6 +104,7 @@ def test_a_median_that_is_known_well_enough_ends_at_the_least_number_of_blocks(t
         assert "not_stable" not in [finding["code"] for finding in record["findings"]]
 
 
+@pytest.mark.thorough
 def test_an_xla_baseline_is_measured_beside_what_is_asked_for(tmp_path: Path) -> None:
     words = ("--xla", "None", "--dynamo", "None", "--test", "eval", "--use-xla-baseline")
     assert [record["variant"] for record in run(tmp_path, *MODEL, *words)] == ["eager", "openxla+lazytensor"]

@@ -373,6 +373,7 @@ def test_a_first_look_is_marked_and_then_verified(tmp_path):
     assert full.index("WRONG ANSWER") < full.index("Speedup over inductor")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_backends_are_compared_again_where_the_source_is_named_or_lies_here(tmp_path, monkeypatch):
     """No job finds it there, whatever a record says; nothing is begun where it is missing or has changed."""

@@ -49,6 +49,7 @@ def test_none_of_it_is_a_result(paid: tuple[Path, str]) -> None:
         assert sql(home, f"SELECT count(*) AS n FROM {view}") == [{"n": 0}], view
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("test", first_of(["eval", "train"]))
 def test_a_program_that_dynamo_cannot_compile_without_the_op_is_an_outcome(tmp_path: Path, test: str) -> None:
     """PyTorch/XLA's nonzero on request has a size that its bridge cannot read: no payoff, and the words of why."""

@@ -72,6 +72,7 @@ def test_a_fallback_op_is_shown_by_one_call(review, tmp_path):
     assert re.search(r"VERSIONS: python .*, torch \d.*, torch_xla \d", draft.read_text())
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_graph_break_is_shown_by_a_small_function(review, review_store, tmp_path):
     done = xlabench("repro", "--signature", _graph_break(review_store).fault_id, *review)
@@ -82,6 +83,7 @@ def test_a_graph_break_is_shown_by_a_small_function(review, review_store, tmp_pa
     assert "1 times: Dynamic shape operator" in draft.read_text()
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_failure_to_compile_is_shown_by_its_model(review, review_store, tmp_path, monkeypatch):
     """The model is one of a user's suite, so the script builds it through xlabench."""

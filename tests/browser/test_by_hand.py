@@ -35,6 +35,7 @@ def tool(page, table, name):
     return page.get_by_role("button", name=f"{name}: {TABLE}")
 
 
+@pytest.mark.thorough
 def test_a_row_of_a_sorted_table_opens_its_own_model(page, table):
     first = cell(table, 1, 1)
     expect(first).to_have_text("alexnet")
@@ -59,6 +60,7 @@ def test_a_table_shows_the_first_row_that_is_searched_and_its_columns_are_hidden
     expect(table.locator("canvas td[aria-selected=true]").first).to_have_text(re.compile("soft_actor"))
 
 
+@pytest.mark.thorough
 def test_a_row_is_opened_by_the_keyboard_alone(page, table):
     table.locator("canvas").first.focus()
     for key in ("ArrowDown", "ArrowDown", "Shift+Space"):

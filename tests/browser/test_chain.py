@@ -76,7 +76,7 @@ def window(browser):
     context.close()
 
 
-@pytest.mark.parametrize("path", first_of(CASES, len(OF_THEIR_OWN) + 1))
+@pytest.mark.parametrize("path", first_of(CASES, 3))
 def test_page_from_its_link_to_its_files(window, request, path, tmp_path):
     case, page = CASES[path], patient(window.new_page())
     found = complaints(page)

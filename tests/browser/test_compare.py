@@ -29,6 +29,7 @@ def weeks_url(home):
         yield url
 
 
+@pytest.mark.thorough
 def test_a_filter_of_the_findings_is_in_the_url_and_a_reload_restores_it(page, weeks_url):
     page.goto(f"{weeks_url}/compare?a=last-run-0")
     settled(page, "Compare")

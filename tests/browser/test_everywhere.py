@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from harness import in_address, patient, settled
 from playwright.sync_api import expect
 
@@ -17,6 +18,7 @@ def opened(page, url, title="Overview"):
     settled(page, title)
 
 
+@pytest.mark.thorough
 def test_switch_for_clean_models_is_in_the_url_and_a_reload_restores_it(page, demo_url):
     opened(page, demo_url + "/?test=eval")
     page.get_by_test_id("stSidebar").get_by_role("button", name="no fallback ops").click()
@@ -29,6 +31,7 @@ def test_switch_for_clean_models_is_in_the_url_and_a_reload_restores_it(page, de
     in_address(page, {"test": ["eval"], "only": ["no fallback ops"]})
 
 
+@pytest.mark.thorough
 def test_rule_is_in_the_url_and_comes_back_from_other_pages(page, demo_url):
     opened(page, demo_url + "/")
     page.get_by_role("radio", name="HUD").click()
@@ -41,6 +44,7 @@ def test_rule_is_in_the_url_and_comes_back_from_other_pages(page, demo_url):
     expect(page.get_by_text("Compilers", exact=True)).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_point_of_the_baseline_is_in_the_url(page, demo_url):
     opened(page, demo_url + "/")
     box = page.get_by_test_id("stSidebar").get_by_role("combobox", name=re.compile("Baseline measured in"))
@@ -78,6 +82,7 @@ def test_the_link_to_copy_opens_the_same_view(page, browser, demo_url):
     other.close()
 
 
+@pytest.mark.thorough
 def test_sql_beside_a_table_is_shown_with_its_values(page, demo_url):
     opened(page, demo_url + "/?test=eval")
     page.get_by_role("button", name="files, SQL").first.click()

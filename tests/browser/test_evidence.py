@@ -49,6 +49,7 @@ def test_a_chart_is_in_the_address_and_a_reload_shows_it_again(page, demo_url, p
     expect(page.get_by_text(seen)).to_be_visible(timeout=WAIT_MS)
 
 
+@pytest.mark.thorough
 def test_a_and_b_are_in_the_address_and_a_row_opens_the_model(page, demo_url):
     page.goto(demo_url + "/speedup?chart=A+against+B&series_a=eager&series_b=openxla%2Bdynamo&test=eval")
     settled(page, "Speedup")
@@ -78,6 +79,7 @@ def test_a_row_of_the_ranking_opens_the_op_and_a_button_leads_back(page, demo_ur
     page.wait_for_function("() => !location.search.includes('op=')")
 
 
+@pytest.mark.thorough
 def test_a_cell_of_the_heat_map_opens_its_op(page, demo_url):
     page.goto(demo_url + "/fallback-ops?backend=openxla%2Bdynamo&test=eval")
     settled(page, "Fallback ops")
@@ -90,6 +92,7 @@ def test_a_cell_of_the_heat_map_opens_its_op(page, demo_url):
     page.wait_for_url(re.compile("op=upsample_bicubic2d"))
 
 
+@pytest.mark.thorough
 def test_the_file_of_the_ranking_holds_the_rows_that_are_shown(page, demo_url):
     page.goto(demo_url + "/fallback-ops?backend=openxla%2Blazytensor")
     settled(page, "Fallback ops")
@@ -102,6 +105,7 @@ def test_the_file_of_the_ranking_holds_the_rows_that_are_shown(page, demo_url):
     assert [row["ranked_by"] for row in rows] == ["time", "calls", "calls"]
 
 
+@pytest.mark.thorough
 def test_the_model_of_the_first_blocks_is_in_the_address(page, demo_url):
     page.goto(demo_url + "/compile-time?chart=First+blocks&test=eval")
     settled(page, "Compile time")

@@ -74,6 +74,7 @@ def test_a_row_of_the_runs_page_opens_its_result_and_a_reload_restores_it(page, 
     in_address(page, held)
 
 
+@pytest.mark.thorough
 def test_a_program_is_searched_and_downloaded_as_it_lies_on_disk(page, url):
     page.goto(url + "/model?model=alexnet&part=Files&kind=HLO&find=ROOT")
     settled(page, "Model")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
+import pytest
 from harness import settled
 
 from dashboard.screens.choosing import EVERY
@@ -16,6 +17,7 @@ LABELS = f"""() => {CHARTS}.map(chart => [...chart.querySelectorAll('.role-axis-
 RUN = "run=2af2f9b8-ad8b-4935-a560-fac9eedfb34c"
 
 
+@pytest.mark.thorough
 def test_models_stand_in_the_chosen_order_before_and_after_a_change(page, review_url):
     page.goto(f"{review_url}/speedup?{RUN}&test=eval&order=Model+name&section={quote(EVERY)}")
     settled(page, "Speedup")

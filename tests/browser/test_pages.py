@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from harness import choose_row, in_address, running_server, settled
 from playwright.sync_api import expect
 
@@ -35,6 +36,7 @@ def test_filters_follow_to_other_pages_and_can_be_cleared(page, demo_url):
     in_address(page, {"baseline": ["eager"]})
 
 
+@pytest.mark.thorough
 def test_unknown_values_of_a_link_are_dropped_with_a_notice(page, demo_url):
     page.goto(demo_url + "/speedup?suite=nope&test=eval&run=gone")
     settled(page, "Speedup")
@@ -46,6 +48,7 @@ def test_unknown_values_of_a_link_are_dropped_with_a_notice(page, demo_url):
     in_address(page, {"test": ["eval"]})
 
 
+@pytest.mark.thorough
 def test_link_to_a_run_by_its_id_shows_that_run_after_a_reload_too(page, demo_url):
     page.goto(demo_url + "/runs?run=11111111-aaaa")
     settled(page, "Runs & jobs")
@@ -55,6 +58,7 @@ def test_link_to_a_run_by_its_id_shows_that_run_after_a_reload_too(page, demo_ur
     expect(origin(page)).to_contain_text("2025-10-09 08:53 UTC")
 
 
+@pytest.mark.thorough
 def test_a_row_of_the_runs_table_chooses_the_run(page, demo_url):
     page.goto(demo_url + "/runs")
     settled(page, "Runs & jobs")
@@ -63,6 +67,7 @@ def test_a_row_of_the_runs_table_chooses_the_run(page, demo_url):
     page.wait_for_url(re.compile("run="))
 
 
+@pytest.mark.thorough
 def test_a_typed_run_that_does_not_exist_is_reported(page, demo_url):
     page.goto(demo_url + "/runs")
     settled(page, "Runs & jobs")

@@ -135,6 +135,7 @@ def test_a_sign_in_opens_what_the_role_list_gives_and_a_sign_out_closes_it(page,
     assert (job.who, job.verified, job.state) == ("ann@example.org", True, "queued")
 
 
+@pytest.mark.thorough
 def test_who_is_not_listed_and_a_name_that_its_provider_has_not_checked_see_no_page(browser, place):
     for claims in ({"email": "ann@example.com"}, {"email": "ann@example.org", "email_verified": "false"}):
         context = browser.new_context()

@@ -44,6 +44,7 @@ def said(page):
     return page.get_by_test_id("stMain")
 
 
+@pytest.mark.thorough
 def test_who_is_slower_than_inductor_and_by_how_much_in_one(overview, ask):
     slower = ask(
         """SELECT model, speedup FROM speedups('inductor', $run) WHERE run_id = $run AND test = 'eval'
@@ -57,6 +58,7 @@ def test_who_is_slower_than_inductor_and_by_how_much_in_one(overview, ask):
     expect(said(page).get_by_text(sentence).first).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_what_got_worse_since_the_run_before_in_one(overview, ask):
     broken = ask(
         """SELECT count(*) AS n FROM results WHERE run_id = $run AND model = 'sorts_out_duplicates' AND NOT ran""",
@@ -94,6 +96,7 @@ def test_who_pays_its_compile_time_back_and_when_in_two(overview, ask):
     expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_what_failed_in_none_and_why_in_two(overview, ask):
     failed = ask(
         """SELECT model, test, variant, reason FROM results

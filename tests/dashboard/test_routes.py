@@ -117,6 +117,7 @@ def test_a_file_of_gigabytes_is_given_out_by_parts(home, port):
     assert headers["content-range"].endswith(f"/{6 * 2**30}")
 
 
+@pytest.mark.thorough
 def test_a_reader_who_stops_reading_does_not_hold_the_end_of_the_server(home):
     """Leaving `served` sends Ctrl-C, waits for the end, and looks for a traceback."""
     with (home[0] / "runs" / "one" / "artifacts" / "a" / "huge.log").open("wb") as stream:

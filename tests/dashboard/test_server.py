@@ -125,6 +125,7 @@ WARM_S = 6
 """What a server has done before its first reader comes, on two cores, with room."""
 
 
+@pytest.mark.thorough
 def test_the_end_of_a_server_with_an_open_index_is_silent(demo, tmp_path):
     """It keeps objects out of garbage collections; those of DuckDB's binding have to come back before that."""
     log = tmp_path / "log"

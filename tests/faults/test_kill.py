@@ -206,6 +206,7 @@ def test_child_killed(live: LiveRun, tmp_path: Path, times: int) -> None:
     assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "crashed"})
 
 
+@pytest.mark.thorough
 def test_scheduler_and_server_killed_at_once(live: LiveRun, tmp_path: Path) -> None:
     """Nobody is left to clean up: the next call of the run sweeps what was left behind, and says so."""
     for process in (live.server, live.grandchild):

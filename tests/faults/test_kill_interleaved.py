@@ -84,6 +84,7 @@ def statuses(live: LiveGroup, store: Path) -> dict[str, str]:
 GOOD = dict.fromkeys(ENVIRONMENTS, "ok")
 
 
+@pytest.mark.thorough
 def test_scheduler_killed(live: LiveGroup, tmp_path: Path) -> None:
     """Neither the stopped child nor its stopped grandchild outlives it; the group is measured again as a whole."""
     live.scheduler.kill()

@@ -113,6 +113,7 @@ def test_a_wrong_gradient_is_found_beside_the_timing(tmp_path: Path) -> None:
     assert note.startswith("buffer.norm.running_var: outside the tolerance, but known: PyTorch/XLA updates")
 
 
+@pytest.mark.thorough
 def test_a_verification_without_an_end_didnt_run(tmp_path: Path) -> None:
     """Its process tree is killed; the record says after how long."""
     record = measured(tmp_path, ("hangs",), "--verify-only", "--test", "eval", "--subprocess-timeout", "6", *EAGER)[

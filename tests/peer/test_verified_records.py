@@ -51,6 +51,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.mark.thorough
 def test_one_record_carries_times_and_verdict(results: Path) -> None:
     """Or the verdict alone."""
     records = [json.loads(line) for line in results.read_text().splitlines()]

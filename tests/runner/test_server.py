@@ -114,6 +114,7 @@ def test_children_one_after_the_other_run_multi_threaded_operations(pool, tmp_pa
     assert psutil.Process(pool.server_pid).num_threads() <= pool.hello.threads
 
 
+@pytest.mark.thorough
 def test_a_child_is_a_session_of_its_own_with_its_own_log_and_variables(pool, tmp_path):
     process = pool.spawn({"OMP_EXAMPLE": "42"}, tmp_path / "log")
     assert ask(pool, process, load()).variables["OMP_EXAMPLE"] == "42"

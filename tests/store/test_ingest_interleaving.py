@@ -115,5 +115,5 @@ def _known(store):
 
 TestInterleaving = Interleaving.TestCase
 TestInterleaving.settings = settings(
-    max_examples=8, stateful_step_count=10, deadline=None, phases=[Phase.generate], database=None
+    max_examples=4, stateful_step_count=10, deadline=None, phases=[Phase.generate], database=None
 )

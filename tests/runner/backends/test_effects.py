@@ -101,6 +101,7 @@ def test_a_batch_of_one_cannot_be_dynamic(measure):
     assert "a batch of 1 cannot be dynamic" in record.error.message
 
 
+@pytest.mark.thorough
 def test_freezing_is_another_program_of_the_same_capture(measure):
     """Parameters are folded into it."""
     frozen, plain = measure("inductor", freezing=True), measure("inductor")
@@ -115,13 +116,13 @@ def test_randomized_inputs_differ_in_every_iteration(measure):
     assert record.error.message == "an input came twice"
 
 
-@pytest.mark.parametrize("backend", ON_XLA)
+@pytest.mark.parametrize("backend", first_of(ON_XLA))
 def test_randomized_inputs_are_brought_to_the_device_before_the_clock(measure, backend):
     record = measure(backend, randomize_input=True)
     assert set(steady(record, record.metrics["xla_TransferToDevice_number"])) == {0.0}
 
 
-@pytest.mark.parametrize("backend", ON_XLA)
+@pytest.mark.parametrize("backend", first_of(ON_XLA))
 def test_transfers_are_timed_where_they_are_asked_for(measure, backend):
     """One transfer each way per iteration, of the bytes of the model's input and output; none otherwise."""
     record = measure(backend, include_transfers=True)

@@ -217,6 +217,7 @@ def test_help_names_the_programs():
     assert "--inductor-compile-mode" in dynamo("benchmarks/dynamo/timm_models.py", "--help").stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_real_performance_run_writes_their_csv(tmp_path):
     """`--only` appends; the numbers are those of the records; graph breaks lie beside it."""

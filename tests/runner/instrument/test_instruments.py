@@ -160,6 +160,7 @@ def test_the_runnable_graph_runs_on_its_own(inductor, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.thorough
 def test_a_dump_beyond_the_limit_is_cut_with_a_note(pool, folders):
     folder = folders("limited")
     (found,) = run_passes(pool, folder, "openxla+lazytensor", "dump_hlo", "save_output", limit=4000).values()

@@ -84,6 +84,7 @@ def test_two_processes_that_look_all_the_time_send_each_event_once(told, hooks, 
     assert len(ids(hooks)) == len(set(ids(hooks))) == EVENTS_N
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_local_worker_and_a_rays_send_an_event_once(told, hooks, tmp_path):
     pytest.importorskip("ray", reason=NEEDS_RAY)

@@ -58,6 +58,7 @@ def numbers_of(con):
     return sorted(con.execute(query).fetchall(), key=repr)
 
 
+@pytest.mark.thorough
 @few
 @given(drawn=strategies.everything())
 def test_hud_json_keeps_every_field_that_it_has(again, folder, drawn):

@@ -17,6 +17,7 @@ def xlabench(*words):
     return warm.run("xlabench", words)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_models_operators_and_the_model_are_one_run(tmp_path):
     """The configuration stands in the folder, and the sum of the operators is told beside the model's time."""
