@@ -98,3 +98,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     if not close:
         return ""
     return f" Did you mean {' or '.join([', '.join(close[:-1]), close[-1]] if close[1:] else close)}?"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `1 run`, `6 runs`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

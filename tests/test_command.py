@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,7 @@ def home(tmp_path_factory):
     [
         (["pln"], "plan"),
         (["jobs", "lst"], "list"),
+        (["jobs", "submit", "--sute-name", "dummy"], "--suite-name"),
         (["report", "--backnds", "eager"], "--backends"),
         (["plan", "--suite-name", "dumy"], "dummy"),
         (["plan", "--suite-name", "timm_models", "--filter", "resnt18"], "resnet18, "),
@@ -47,6 +49,7 @@ def test_a_mistyped_name_is_refused_with_the_names_close_to_it(capsys, home, wor
     out, err = capsys.readouterr()
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert f"Did you mean {meant}" in err
+    assert "choose from" not in err
 
 
 def test_a_name_that_is_close_to_nothing_gets_the_names_that_exist(capsys, home):
@@ -125,3 +128,24 @@ sys.exit(xlabench.main(sys.argv[1:]))" "$@"; }}
     """
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
     assert "resnet18" in done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("shell", "check", "found"),
+    [
+        ("fish", "complete -C 'xlabench run --backend induc'", ["inductor"]),
+        ("fish", "complete -C 'xlabench ingest READ'", ["README.md"]),
+        ("zsh", "words=(xlabench run --backend induc); CURRENT=4; compadd() { echo $2; }; _xlabench", ["inductor"]),
+    ],
+)
+def test_fish_and_zsh_complete_with_the_script(shell, check, found):
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not here to ask")
+    command = f"{sys.executable} -m xlabench"
+    ours = {
+        "fish": f"function xlabench; {command} $argv; end",
+        "zsh": f'xlabench() {{ {command} "$@"; }}; compdef() {{}}',
+    }
+    script = "\n".join((ours[shell], completion._SCRIPTS[shell], check))
+    done = subprocess.run([shell, "-c", script], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.stdout.split() == found

@@ -24,11 +24,11 @@ def test_watch_follows_what_is_written_until_it_is_interrupted(tmp_path):
     path = tmp_path / "a.jsonl"
     write_lines(path, [make_record()])
     watching = start(path, "--watch", "--database", tmp_path / "store")
-    assert "1 new records" in watching.stdout.readline()
+    assert "1 new record " in watching.stdout.readline()
     write_lines(tmp_path / "more", [make_record(model="vgg16")])
     with path.open("ab") as file:
         file.write((tmp_path / "more").read_bytes())
-    assert "1 new records" in watching.stdout.readline()
+    assert "1 new record " in watching.stdout.readline()
     with query.connect(query.current_snapshot(tmp_path / "store")) as con:
         assert con.execute("SELECT count(*) FROM records").fetchone() == (2,)
     watching.send_signal(signal.SIGINT)

@@ -104,7 +104,7 @@ def test_a_job_is_a_run_whose_results_are_in_the_store(tmp_path):
         assert second.stderr.count("\n") == 1
         assert "already has a worker" in second.stderr
         followed = jobs(home, "submit", *ONE, "--label", "a doubt", "--follow")
-        assert "Measured 1 experiments" in followed.stdout
+        assert "Measured 1 experiment " in followed.stdout
         assert "job 1  running  a doubt" in followed.stderr
         assert "job 1  done  a doubt" in followed.stderr
         jobs(home, "submit", "--plan", plan, "--repeat", "4", "--processes", "1", "--follow")
@@ -114,7 +114,7 @@ def test_a_job_is_a_run_whose_results_are_in_the_store(tmp_path):
     rows = xlabench("sql", "SELECT run_id, model, status FROM results", "--home", home, "--format", "json").stdout
     expected = {(job["run_id"], "dummy_nonzero", "ok") for job in (first, again)}
     assert {tuple(json.loads(row).values()) for row in rows.splitlines()} == expected
-    assert "Measured 1 experiments" in jobs(home, "log", "2").stdout
+    assert "Measured 1 experiment " in jobs(home, "log", "2").stdout
 
 
 @pytest.mark.slow

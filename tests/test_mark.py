@@ -66,5 +66,6 @@ def test_a_backup_is_the_state(home, capsys):
     run("mark", "add", "kept", "--home", str(home))
     assert run("backup", str(home / "copy.sqlite"), "--home", str(home)) == 0
     assert [mark.text for mark in marks.listed(home / "copy.sqlite")] == ["kept"]
+    assert (home / "copy.sqlite").stat().st_mode & 0o777 == 0o600
     assert run("backup", str(home / "copy.sqlite"), "--home", str(home)) == 2
     assert "exists" in capsys.readouterr().err

@@ -127,7 +127,7 @@ def test_models_of_a_file_are_measured_and_verified_under_every_backend(tmp_path
     assert str(tmp_path) not in errors
     command = shlex.split(found["networks.py:Dicts", "train", "eager"]["reproduce"])
     again = typed(tmp_path, *command[1:], "--home", "home", "--dry-run")
-    assert "1 experiments in 1 suite: 1 runnable" in again.stdout
+    assert "1 experiment in 1 suite: 1 runnable" in again.stdout
     write(tmp_path, "beside.py", "SIZE = 16\n")
     changed = typed(tmp_path, "plan", command[2], code=2)
     assert "networks.py:Dicts has changed" in changed.stderr

@@ -34,8 +34,8 @@ def test_nothing_goes_without_yes_and_each_run_that_goes_is_listed(tmp_path):
     assert re.search(r"Pruned 2 runs: results .* index ", done.stdout)
     assert samples_n(tmp_path) == {}
     again = xlabench("prune", "--home", tmp_path, "--keep-within", "90d", "--yes")
-    assert "2 pruned before" in " ".join(again.stdout.split())
-    assert "No run is to be pruned." in again.stdout
+    assert "Pruned before: 2" in " ".join(again.stdout.split())
+    assert "There is nothing to prune." in again.stdout
 
 
 def test_labels_purposes_age_writers_and_other_folders_keep_a_run(tmp_path):
@@ -60,7 +60,7 @@ def test_labels_purposes_age_writers_and_other_folders_keep_a_run(tmp_path):
     assert "written stays: Another process is writing" in done.stderr
     assert {name: n for name, n in before.items() if name != "old"} == samples_n(tmp_path)
     assert [path.parent.name for path in runs.glob("*/pruned.json")] == ["old"]
-    for reason in ("label v2.9", "purpose calibration", "payoffs are computed", "no run folder of this home"):
+    for reason in ("label v2.9", "purpose calibration", "payoffs are computed", "its folder is not in the runs of this home"):
         assert reason in " ".join(done.stdout.split())
 
 

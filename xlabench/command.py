@@ -34,6 +34,10 @@ class Parser(argparse.ArgumentParser):
     usual: frozenset[str] = frozenset()
     """Flags that `--help` shows; none named: all."""
 
+    def __init__(self, *words: Any, **settings: Any) -> None:
+        super().__init__(*words, **settings)
+        self.set_defaults(take_rest=self.take_rest)
+
     def show_first(self, usual: Iterable[str], examples: Sequence[str]) -> None:
         """Have `--help` show these flags and examples; `--help-all` shows all flags."""
         self.usual = frozenset({"--help", "--help-all", *usual})
@@ -67,7 +71,7 @@ class Parser(argparse.ArgumentParser):
         return super().format_help()
 
     def error(self, message: str) -> None:  # type: ignore[override]
-        self.exit(EXIT_USAGE, f"{self.prog}: {message}{self._hint(message)} (see {self.prog} --help)\n")
+        self.exit(EXIT_USAGE, f"{self.prog}: {self._hinted(message)} (see {self.prog} --help)\n")
 
     def take_rest(self, parsed: argparse.Namespace, rest: Sequence[str]) -> None:
         """Add the words that argparse left over to the files of a verb that takes some, as they may follow its flags.
@@ -80,12 +84,13 @@ class Parser(argparse.ArgumentParser):
         if rest:
             setattr(parsed, files, [*getattr(parsed, files), *rest])
 
-    def _hint(self, message: str) -> str:
-        """Return the names close to the one that argparse refuses; its message is the only thing it passes on."""
+    def _hinted(self, message: str) -> str:
+        """Return argparse's message with the names close to the one that it refuses, in place of all names."""
         if choice := _INVALID.search(message):
-            return _hint(choice["word"], re.findall(r"[\w-]+", choice["known"]))
+            hint = _hint(choice["word"], re.findall(r"[\w-]+", choice["known"]))
+            return message.replace(f" (choose from {choice['known']})", "") + hint if hint else message
         flag = _UNKNOWN_FLAG.search(message)
-        return _hint(flag["word"], self._option_string_actions) if flag else ""
+        return message + _hint(flag["word"], self._option_string_actions) if flag else message
 
 
 class _HelpAll(argparse.Action):
@@ -108,7 +113,7 @@ def verb(verbs: Verbs, name: str, do: Callable[..., int], summary: str, details:
     """Add a verb; `do` answers it with an exit code. `xlabench --help` shows the summary only; without one, nothing."""
     shown: dict[str, Any] = {"help": summary} if summary else {}
     parser = verbs.add_parser(name, **shown, description=f"{summary} {details}".strip(), epilog=EPILOG)
-    parser.set_defaults(verb=do, take_rest=parser.take_rest)
+    parser.set_defaults(verb=do)
     parser.add_argument(
         "--home",
         type=Path,

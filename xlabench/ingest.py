@@ -169,8 +169,10 @@ def _write_facts(parsed: argparse.Namespace, paths: Sequence[Path]) -> None:
 
 
 def _ingest_sentence(report: IngestReport) -> str:
-    pending = f", {len(report.pending)} unfinished lines left for later" if report.pending else ""
+    from store.errors import counted
+
+    pending = f", {counted(len(report.pending), 'unfinished line')} left for later" if report.pending else ""
     return (
-        f"Ingested {report.records_n} new records ({report.known_n} known, {len(report.rejected)} rejected{pending}) "
-        f"from {report.files_n} files; index {report.snapshot or 'empty'}"
+        f"Ingested {counted(report.records_n, 'new record')} ({report.known_n} known, {len(report.rejected)} "
+        f"rejected{pending}) from {counted(report.files_n, 'file')}; index {report.snapshot or 'empty'}"
     )

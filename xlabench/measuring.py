@@ -276,6 +276,7 @@ def carry_out(
     """
     from runner.jobs.folder import say_run
     from runner.schedule import execute
+    from store.errors import counted
     from store.follow import Follower
 
     say_run(folder.file.run.run_id, folder.path)
@@ -287,7 +288,7 @@ def carry_out(
         ingested = follower.finish() if follower else None
     print(result.sentence(), file=out)
     if follower and ingested:
-        print(f"Ingested {follower.records_n} new records into index {ingested.snapshot}.", file=out)
+        print(f"Ingested {counted(follower.records_n, 'new record')} into index {ingested.snapshot}.", file=out)
         if until is not None:
             print(until.report(), file=out)
     return result

@@ -81,7 +81,7 @@ def _prune(parsed: argparse.Namespace) -> int:
     choice = _choice(parsed)
     print(_listing(choice), end="")
     if not choice.leaving:
-        print("No run is to be pruned.")
+        print("There is nothing to prune.")
         return EXIT_DONE
     if not parsed.yes:
         print("Nothing was changed. Add --yes to prune these runs.")
@@ -114,7 +114,7 @@ def _busy(parsed: argparse.Namespace) -> set[Path]:
 def _carried_out(leaving: list[Leaving], parsed: argparse.Namespace) -> int:
     """Prune the runs one by one, then bring the index up to date; a run that cannot be packed stays as it is."""
     from store import changepoints, query
-    from store.errors import PackFailed, WriterBusy
+    from store.errors import PackFailed, WriterBusy, counted
     from store.ingest import ingest
     from store.retention.pack import prune_run
     from store.run_file import Pruned
@@ -142,14 +142,10 @@ def _carried_out(leaving: list[Leaving], parsed: argparse.Namespace) -> int:
     index = query.current_snapshot(store_of(parsed))
     size_after = index.stat().st_size if index else 0
     print(
-        f"Pruned {_counted(len(done))}: results {_megabytes(before)} → {_megabytes(after)}, "
+        f"Pruned {counted(len(done), 'run')}: results {_megabytes(before)} → {_megabytes(after)}, "
         f"index {_megabytes(size_before)} → {_megabytes(size_after)}."
     )
     return EXIT_DONE if len(done) == len(leaving) else EXIT_PARTIAL
-
-
-def _counted(number: int) -> str:
-    return f"{number} run" if number == 1 else f"{number} runs"
 
 
 def _megabytes(number: int) -> str:
@@ -165,12 +161,14 @@ def _listing(choice: Choice) -> str:
 
 
 def _headline(choice: Choice) -> str:
+    from store.errors import counted
+
     samples_n = sum(each.run.samples_n for each in choice.leaving)
     bytes_n = sum(each.bytes_n for each in choice.leaving)
     return (
-        f"{_counted(len(choice.leaving))} to prune: {samples_n:,} samples leave the index, "
-        f"{_megabytes(bytes_n)} of results are packed. {_counted(choice.young_n)} within the age, "
-        f"{len(choice.kept)} older ones kept, {choice.done_n} pruned before."
+        f"{counted(len(choice.leaving), 'run')} to prune: {counted(samples_n, 'sample')} to remove from the index, "
+        f"{_megabytes(bytes_n)} of results to pack. Not pruned: {counted(choice.young_n, 'run')} within the age, "
+        f"{counted(len(choice.kept), 'older run')}. Pruned before: {choice.done_n}."
     )
 
 
@@ -198,7 +196,7 @@ def _leaving(choice: Choice) -> Table:
         Column(title="samples", numeric=True),
         Column(title="results", unit="MB", numeric=True),
     )
-    return Table(title="Samples leave the index, and results.jsonl is packed", columns=columns, rows=rows)
+    return Table(title="To prune", columns=columns, rows=rows)
 
 
 def _kept(choice: Choice) -> Table:

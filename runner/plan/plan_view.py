@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from runner.plan import plan_file
+from store.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,8 +63,8 @@ def print_matrix(plan: Plan, stream: TextIO) -> None:
 def summary(plan: Plan) -> str:
     """Count the plan in one sentence."""
     models = Counter(entry.config.suite_name for entry in plan.entries)
-    suites = "1 suite" if len(models) == 1 else f"{len(models)} suites"
-    return f"{len(plan.entries)} experiments in {suites}: {len(plan.runnable)} runnable, {len(plan.skipped)} skipped"
+    experiments, suites = counted(len(plan.entries), "experiment"), counted(len(models), "suite")
+    return f"{experiments} in {suites}: {len(plan.runnable)} runnable, {len(plan.skipped)} skipped"
 
 
 def _rows(plan: Plan) -> dict[tuple[str, ...], dict[str, PlanEntry]]:

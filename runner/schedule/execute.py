@@ -29,6 +29,7 @@ from runner.schedule.resume import remaining
 from runner.schedule.scheduler import Scheduler
 from runner.suites import get_suite
 from runner.suites.own.suite import no_source
+from store.errors import counted
 from store.record import FAILED
 from store.run_file import read_records
 from store.verification import VERDICTS
@@ -75,7 +76,7 @@ class Result:
         if self.before.failed or self.before.wrong:
             before += f" ({self.before.sentence()})"
         return (
-            f"Measured {self.measured} experiments in {duration(self.seconds)} "
+            f"Measured {counted(self.measured, 'experiment')} in {duration(self.seconds)} "
             f"({self.counts.sentence()}), skipped {self.skipped}{before}."
         )
 

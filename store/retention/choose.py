@@ -110,13 +110,15 @@ def _kept(run: Run, rule: Rule) -> str | None:
 def _folder(run: Run, home_runs: Path) -> Path | str:
     """Return the run folder that holds all records of a run, or why there is none."""
     folders = sorted({Path(path).parent for path in run.paths or ()})
-    if len(folders) != 1:
-        return f"its records stand in {len(folders)} folders"
-    [folder] = folders
+    if not folders:
+        return "no file holds its records"
+    folder, *others = sorted(folders, key=lambda each: each.parent != home_runs)
+    if others:
+        return f"its records are also in {others[0]}"
     if folder.parent != home_runs or folder.is_symlink():
-        return "no run folder of this home"
+        return "its folder is not in the runs of this home"
     if any(not Path(path).name.startswith(RESULTS) for path in run.paths or ()) or (folder / RESULTS).is_symlink():
-        return f"its records stand elsewhere than in {RESULTS}"
+        return f"its records are not only in {RESULTS}"
     try:
         known = read_run_file(folder).run.run_id
     except RunFileError:

@@ -93,7 +93,6 @@ def keep_backup(path: Path, now: datetime) -> Path | None:
     part = target.with_suffix(".part")
     part.unlink(missing_ok=True)
     backup(path, part)
-    part.chmod(_MODE)
     part.replace(target)
     for old in sorted(folder.glob("state-*.sqlite"))[:-_BACKUPS_KEPT]:
         old.unlink(missing_ok=True)
@@ -118,9 +117,10 @@ def backup(path: Path, target: Path) -> None:
     if not target.parent.is_dir():
         raise StateError(f"There is no folder {target.parent}. Create it, or name a file in another folder.")
     try:
+        target.touch(_MODE, exist_ok=False)
         with closing(sqlite3.connect(path, timeout=_BUSY_S)) as source, closing(sqlite3.connect(target)) as copy:
             source.backup(copy)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         raise StateError(f"{path} cannot be copied to {target}: {error}. Check the rights of both.") from None
 
 

@@ -53,7 +53,7 @@ def test_a_new_failure_is_tried_once_more(home: Path, again: subprocess.Complete
     done = again
     assert done.returncode == 0, done.stderr
     assert "new failure: repeating the" in done.stderr
-    assert "Measured 1 experiments" in done.stdout
+    assert "Measured 1 experiment " in done.stdout
     assert "(0 failed)" in done.stdout
     first, second = records(home, "again")
     assert [(each["attempt"], each["status"], each["measurement"]["start"]) for each in (first, second)] == [

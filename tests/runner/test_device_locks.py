@@ -70,7 +70,7 @@ def test_a_run_is_refused_before_it_measures_and_can_be_resumed(other, tmp_path)
     words += ("--xla", "None", "--dynamo", "None", "--repeat", "4", "--home", tmp_path, "--no-ingest", "--no-wait")
     assert f"cpu is in use by benchmark process {other.pid}" in xlabench(*words, code=2).stderr
     other.kill()
-    assert "Measured 1 experiments" in xlabench(*words).stdout
+    assert "Measured 1 experiment " in xlabench(*words).stdout
 
 
 def test_other_devices_are_free(other):
