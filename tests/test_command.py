@@ -134,7 +134,6 @@ sys.exit(xlabench.main(sys.argv[1:]))" "$@"; }}
     ("shell", "check", "found"),
     [
         ("fish", "complete -C 'xlabench run --backend induc'", ["inductor"]),
-        ("fish", "complete -C 'xlabench ingest READ'", ["README.md"]),
         ("zsh", "words=(xlabench run --backend induc); CURRENT=4; compadd() { echo $2; }; _xlabench", ["inductor"]),
     ],
 )

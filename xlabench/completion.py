@@ -31,14 +31,9 @@ compdef _xlabench xlabench
     "fish": """\
 function __xlabench
     set -l words (commandline -opc)
-    set -l found (xlabench completion fish --words $words[2..] (commandline -ct) 2>/dev/null)
-    if set -q found[1]
-        printf '%s\\n' $found
-    else
-        __fish_complete_path (commandline -ct)
-    end
+    xlabench completion fish --words $words[2..] (commandline -ct) 2>/dev/null
 end
-complete -c xlabench -f -a '(__xlabench)'
+complete -c xlabench -a '(__xlabench)'
 """,
 }
 """Each passes the words behind `xlabench` up to the cursor; where nothing is known, the shell offers files."""
