@@ -60,7 +60,12 @@ def test_labels_purposes_age_writers_and_other_folders_keep_a_run(tmp_path):
     assert "written stays: Another process is writing" in done.stderr
     assert {name: n for name, n in before.items() if name != "old"} == samples_n(tmp_path)
     assert [path.parent.name for path in runs.glob("*/pruned.json")] == ["old"]
-    for reason in ("label v2.9", "purpose calibration", "payoffs are computed", "its folder is not in the runs of this home"):
+    for reason in (
+        "label v2.9",
+        "purpose calibration",
+        "payoffs are computed",
+        "its folder is not in the runs of this home",
+    ):
         assert reason in " ".join(done.stdout.split())
 
 
