@@ -48,17 +48,18 @@ def _step(rows: Sequence[Mapping[Any, Any]]) -> Step:
     row, backends = rows[0], list(dict.fromkeys(str(each["backend"]) for each in rows))
     name, amount = f"{row['model'].partition('@')[0]} {row['test']}", row["amount"]
     if row["kind"] == "fallback":
-        what = f"{name} runs {row['what']} outside of XLA, {amount:g} times per iteration; what lowering it would pay"
+        often = "once" if amount == 1 else f"{amount:g} times"
+        what = f"{name} runs {row['what']} outside of XLA, {often} per iteration; this measures what lowering it gains"
         return Step(what, _command(row, (), f"--without-fallback={row['what']}"))
     under = f"under {', '.join(backends)}"
     if row["kind"] == "graph_break":
         reason = " ".join(row["what"].split())
         reason = reason if len(reason) <= _REASON else f"{reason[: _REASON - 1]}…"
         times = "once" if amount == 1 else f"{amount:g} times"
-        what = f"dynamo breaks the graph of {name} {under}, {times} ({reason}); where it does so first"
+        what = f"dynamo breaks the graph of {name} {under}, {times} ({reason}); this shows where it breaks first"
         return Step(what, _command(row, backends, "--fullgraph"))
     slower = ", ".join(f"{each['backend']} ({each['amount']:.2f}{TIMES} slower than eager)" for each in rows)
-    what = f"compiling {name} never pays here under {slower}; what the time is spent on"
+    what = f"compiling {name} never pays here under {slower}; this profiles what the time is spent on"
     return Step(what, _command(row, backends, "--dump-pytorch-profiles"))
 
 

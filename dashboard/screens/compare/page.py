@@ -65,7 +65,7 @@ def _head(view: View, found: Review, findings: Sequence[Finding]) -> None:
     numbers = Counter(finding.word for finding in findings)
     sure = Counter(finding.word for finding in findings if finding.certainty == "confirmed")
     bad, good = ([_said(word, numbers[word], sure[word]) for word in words if numbers[word]] for words in (_BAD, _REST))
-    st.markdown(f"#### {', '.join(bad) or _nothing_worse(view, found)}")
+    st.markdown(f"#### {', '.join(bad) or _nothing_worse(view, found, findings)}")
     rest = other_findings.counted(view, found)
     lines = [*([", ".join(good)] if good else []), *([f"The others: {rest}"] if rest else [])]
     if lines:
@@ -75,10 +75,10 @@ def _head(view: View, found: Review, findings: Sequence[Finding]) -> None:
         st.caption(" · ".join(_origin(view, found)))
 
 
-def _nothing_worse(view: View, found: Review) -> str:
+def _nothing_worse(view: View, found: Review, findings: Sequence[Finding]) -> str:
     """Say that nothing got worse; where cells are ambiguous, that nothing is shown to have."""
     unsure, same = (len(other_findings.kept(view, found, word)) for word in ("ambiguous", "same"))
-    total = unsure + same + sum(len(other_findings.kept(view, found, word)) for word in ("faster", "slower"))
+    total = unsure + same + sum(finding.group == "speed" for finding in findings)
     return f"Nothing is shown to be worse, but {unsure:,} of {total:,} are ambiguous" if unsure else "Nothing got worse"
 
 
