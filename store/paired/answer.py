@@ -71,16 +71,10 @@ def _why_none(experiment: Experiment, baseline: str, silent: Sequence[Judged]) -
     if base is None:
         return f"{baseline} was not measured"
     if not base.row["valid"]:
-        return "; ".join([_failure(base), *_bounded(experiment)])
+        return _failure(base)
     if silent:
         return "; ".join(_failure(each) for each in silent)
     return f"{baseline} alone was measured"
-
-
-def _bounded(experiment: Experiment) -> list[str]:
-    """Say by how much the others are at least faster or slower than a baseline that was refused."""
-    bounds = [(each.variant, each.row["speedup_bound"]) for each in experiment.results if not each.is_baseline]
-    return [f"{variant} is {bound}" for variant, bound in bounds if bound]
 
 
 def _failure(result: Judged) -> str:
@@ -91,7 +85,6 @@ def _failure(result: Judged) -> str:
     words = _FAILURES.get(row["status"], f"failed ({result.failure})")
     reason = _one_line(row["reason"] or "")
     if row["status"] == DISTURBED:  # what would help stands in the table
-        words = f"is {row['speedup_bound']}, disturbed" if row["speedup_bound"] else words
         return f"{result.variant} {words}: {reason.removeprefix('refused: ').partition(';')[0]}; {AGAIN}"
     return f"{result.variant} {words}: {reason}" if reason else f"{result.variant} {words}"
 
@@ -102,14 +95,9 @@ def _one_line(text: str, most: int = 160) -> str:
 
 
 def _no_number(silent: Sequence[Judged]) -> str:
-    listed = ", ".join(f"{each.variant} ({_why_silent(each)})" for each in silent)
+    listed = ", ".join(f"{each.variant} ({each.failure})" for each in silent)
     hint = f"; {AGAIN}" if any(each.row["status"] == DISTURBED for each in silent) else ""
     return f"no number for {listed}{hint}"
-
-
-def _why_silent(result: Judged) -> str:
-    bound = result.row["speedup_bound"]
-    return f"{result.failure}, {bound}" if bound else result.failure
 
 
 def _fastest(faster: Sequence[Judged], compared: Sequence[Judged], baseline: str) -> str:

@@ -82,12 +82,9 @@ def _cells(result: Judged) -> tuple[Cell, ...]:
 
 def _why(result: Judged) -> str | None:
     """Return the reason of a missing speedup that no mark says; the baseline's stands in its own row."""
-    if result.row["speedup"] is not None:
+    if result.standing in ("no baseline", "wrong answer", "verified only") or result.row["speedup"] is not None:
         return None
-    if result.standing in ("no baseline", "wrong answer", "verified only") and result.row["speedup_bound"] is None:
-        return None
-    row = result.row
-    reason = row["reason"] if not row["valid"] and row["speedup_bound"] is None else row["speedup_reason"]
+    reason = result.row["reason"] if not result.row["valid"] else result.row["speedup_reason"]
     return str(reason) if reason else None
 
 

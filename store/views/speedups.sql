@@ -6,7 +6,7 @@
 -- With `baseline_accelerator` the baseline may be of another device: such a pair is `cross_device` and has no interval,
 -- hence no verdict; nor has one of which a side is below three times the time of an empty sync (`near_floor`).
 -- Where a side was refused, as other programs disturbed it, `speedup_at_least` and `speedup_at_most` bound the speedup, if
--- waits alone disturbed it (`bounded`); `speedup_bound` says the one that is clear of 1, and the reason begins with it.
+-- waits alone disturbed it (`bounded`). No page and no report shows them yet: docs/measurement.md says how well they hold.
 CREATE OR REPLACE MACRO pairs(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL) AS TABLE
 WITH near AS (
     SELECT DISTINCT (r.run_id, r.experiment_id, coalesce(r.environment, '')) AS measured
@@ -104,13 +104,6 @@ SELECT
     END AS speedup_reason
 FROM chosen;
 
--- What bounds say: NULL unless they are clear of 1 by a hundredth.
-CREATE OR REPLACE MACRO bound_of(at_least, at_most, baseline) AS
-    CASE
-        WHEN at_least >= 1.01 THEN format('at least {:.2f}× faster than {}', floor(at_least * 100) / 100, baseline)
-        WHEN at_most <= 1 / 1.01 THEN format('at least {:.2f}× slower than {}', floor(100 / at_most) / 100, baseline)
-    END;
-
 CREATE OR REPLACE MACRO speedups(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL) AS TABLE
 SELECT
     r.*,
@@ -143,8 +136,7 @@ SELECT
     CASE WHEN p.bounded AND NOT p.near_floor
         THEN coalesce(p.baseline_latency_high_s, p.baseline_at_most_s) / coalesce(r.latency_low_s, r.at_least_s)
         END AS speedup_at_most,
-    bound_of(speedup_at_least, speedup_at_most, p.baseline_variant) AS speedup_bound,
-    coalesce(speedup_bound || '; ', '') || p.speedup_reason AS speedup_reason
+    p.speedup_reason
 FROM (
     SELECT *
     FROM result_rows

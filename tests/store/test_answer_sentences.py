@@ -200,39 +200,14 @@ def bounded(at_least_s, at_most_s, **facts):
     return record
 
 
-def test_bounds_of_a_refused_backend_are_told_where_they_are_clear_of_one(stored):
-    con = stored(
-        [
-            *processes(),
-            *processes(backend="eager", factor=0.5),
-            bounded(0.0125, 0.0190, backend="openxla+dynamo"),
-            bounded(0.0070, 0.0190, backend="openxla+lazytensor"),
-        ]
-    )
-    report = paired_report(con)
-    assert report.answer[0].endswith(
-        "no number for openxla+dynamo (disturbed, at least 1.22\N{MULTIPLICATION SIGN} slower than inductor), "
-        "openxla+lazytensor (disturbed); measure again with --retry-failed."
-    )
-    why = {row[1]: row[7] for row in report.people[0].rows}
-    assert why["openxla+dynamo"].startswith(
-        "at least 1.22\N{MULTIPLICATION SIGN} slower than inductor; refused: 7 of 10 turns were disturbed"
-    )
-    assert why["openxla+lazytensor"].startswith("refused: 7 of 10 turns were disturbed")
+def test_bounds_of_a_refused_result_are_kept_and_not_shown(stored):
+    con = stored([*processes(), bounded(0.0125, 0.0190, backend="openxla+dynamo")])
     rows = {row["variant"]: row for row in fetch(con, "FROM speedups('inductor', NULL)")}
     assert rows["openxla+dynamo"]["speedup"] is None
     assert rows["openxla+dynamo"]["speedup_low"] is None
     assert 0.0099 / 0.0190 <= rows["openxla+dynamo"]["speedup_at_least"] < 0.0100 / 0.0190
-    assert rows["eager"]["speedup_at_least"] is None
-
-
-def test_bounds_of_a_refused_baseline_are_told_of_the_others(stored):
-    con = stored([bounded(0.0100, 0.0400), *processes(backend="eager", factor=0.5)])
-    [sentence] = answers(con)
-    assert sentence == (
-        "resnet18 eval: no answer: inductor is refused: 7 of 10 turns were disturbed by other programs (gcc, make); "
-        "measure again with --retry-failed; eager is at least 1.96\N{MULTIPLICATION SIGN} faster than inductor."
-    )
+    assert rows["inductor"]["speedup_at_least"] is None
+    assert "at least" not in text(paired_report(con), 120).partition("Marks")[0]
 
 
 @pytest.mark.parametrize(
@@ -244,7 +219,6 @@ def test_what_may_not_be_divided_has_no_bounds(stored, facts):
     con = stored([*processes(), bounded(0.0200, 0.0400, backend="openxla+dynamo", **facts)])
     rows = {row["variant"]: row for row in fetch(con, "FROM speedups('inductor', NULL)")}
     assert rows["openxla+dynamo"]["speedup_at_least"] is None
-    assert rows["openxla+dynamo"]["speedup_bound"] is None
 
 
 def test_what_gave_no_number_is_named_after_the_answer(stored):
