@@ -8,11 +8,10 @@ import streamlit as st
 
 from dashboard import login, settings
 from dashboard.words import error_text, escape
-from runner.errors import RunnerError
-from runner.home.roles import Access, Decision, Person, Right
-from runner.jobs.bounds import LONGEST_NAME
+from runner.home.settings_file import Access, Decision, Person, Right
+from runner.jobs.check import LONGEST_NAME
 from runner.jobs.queue import JobQueue
-from store.errors import StoreError
+from store.errors import XlabenchError
 
 if TYPE_CHECKING:
     from store.state.jobs import Job
@@ -40,7 +39,7 @@ def listed(limit: int = 200) -> list[Job]:
     """Return the newest jobs; none, with a sentence on the page, where they cannot be read."""
     try:
         return job_queue().listed(limit)
-    except StoreError as error:
+    except XlabenchError as error:
         st.error(error_text(error), icon=":material/database_off:")
         return []
 
@@ -69,7 +68,7 @@ def decided(by: JobQueue, right: Right) -> Decision:
     """Return what a queue decides."""
     try:
         return by.may(right)
-    except RunnerError as error:
+    except XlabenchError as error:
         return Decision(right == "view" and not by.access.login, str(error))
 
 

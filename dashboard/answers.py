@@ -9,7 +9,7 @@ from dashboard import data
 from dashboard.rows import SYNTHETIC, each, with_series
 from dashboard.verdicts import coloured, look
 from dashboard.words import TIMES, count, escape, interval, listed, missing, ratio
-from store.stats.mean_change import MOVED, judge_speedup
+from store.stats.geomean import MOVED, judge_speedup
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dashboard.view import View
-    from store.stats.mean_change import SpeedupChange
+    from store.stats.geomean import SpeedupChange
 
 SECTION = ["test", "accelerator"]
 """Columns that part a page: numbers of two tests or two accelerators never share an aggregate."""
@@ -70,6 +70,17 @@ def change_word(change: SpeedupChange, baseline: str) -> str:
         return own.text
     base = f"{baseline} {change.baseline.word}"
     return f"{own.sign} {base}" if change.by_baseline_only else f"{own.text}, {base}"
+
+
+def change_in_words(change: SpeedupChange, baseline: str) -> str:
+    """Say what moved of a speedup: the backend's own time, the baseline's, or nothing that is clear of noise."""
+    moved = change.backend.word in MOVED
+    factor = f"{times(change.backend.ratio or 1)} {change.backend.word}"
+    own = {"same": "its own time is unchanged"}.get(change.backend.word, "no change of its own time is clear of noise")
+    said = [f"its own time became {factor}" if moved else own]
+    if change.baseline.word in MOVED:
+        said.insert(len(said) if moved else 0, f"{baseline} became {change.baseline.word}")
+    return ", ".join(said)
 
 
 def from_to(change: SpeedupChange) -> str:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from dashboard import access, data, empty, filters, following, labels, links, login, snapshot, watch
+from dashboard import access, data, empty, filters, following, links, login, snapshot
 from dashboard.pages import PAGES, PageSpec
-from dashboard.screens import reported
 from dashboard.view import View
 from dashboard.words import error_text
 from store.errors import StorageError
@@ -42,7 +41,7 @@ def main() -> None:
             views += _view(str(shown))
         except StorageError as error:
             refused.append(str(error))
-    watch.announce()
+    following.announce_results()
     following.show()
     if views:
         filters.notice(views[0].selection)
@@ -61,7 +60,7 @@ def _page(spec: PageSpec, views: list[View], refused: list[str]) -> st.Page:
         elif spec.show_empty:
             spec.show_empty()
         else:
-            reported.instead_of_runs(spec.title)
+            empty.show_store(spec.title)
 
     default = not spec.url_path
     return st.Page(draw, title=spec.title, icon=spec.icon, url_path=spec.url_path or "overview", default=default)
@@ -72,9 +71,9 @@ def _view(shown: str) -> list[View]:
     known = data.runs(shown)
     if known.empty:
         return []
-    choices = data.choices(shown, labels.box(data.labels(shown)))
+    choices = data.choices(shown, filters.label_box(data.labels(shown)))
     selection = filters.sidebar(choices)
-    watch.last_ingest(known)
+    following.last_ingest(known)
     return [View.of(shown, known, selection, choices)]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from store import query
+from store.errors import XlabenchError
 
 if TYPE_CHECKING:
     import duckdb
@@ -19,7 +20,7 @@ _FOLDERS_SQL = (Path(__file__).with_name("queries") / "artifact_folders.sql").re
 """Read here, because `dashboard.data` belongs to Streamlit's sessions, and routes exist before any."""
 
 
-class NotServed(LookupError):
+class NotServed(XlabenchError, LookupError):
     """No such artifact, or none that may be read; the text says which."""
 
 

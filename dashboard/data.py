@@ -16,13 +16,13 @@ import streamlit as st
 from dashboard import literals, run_subsets, snapshot
 from dashboard.filters import Choices, run_text
 from dashboard.rows import each
-from dashboard.selection import FILTER_WORDS, Selection
+from dashboard.selection import FILTER_WORDS, ViewSelection
 from dashboard.settings import KEPT_ROWS_BYTES
 from store import query
-from store.calibration.floors import floor_for, floors_without
-from store.filters import Filters
+from store.compare.calibration import floor_for, floors_without
+from store.query import Filters
 from store.report import hud, peer
-from store.report.peer_data import PeerOptions
+from store.report.peer import PeerOptions
 from store.weekly.lanes import WEEK
 
 if TYPE_CHECKING:
@@ -94,6 +94,8 @@ def choices(shown: str, label: str | None = None) -> Choices:
     known = every[every["run_label"] == label] if label in labels(shown) else every
     texts = _named_runs(every)
     newest = newest_run(known)
+    newer = known.iloc[: known["run_id"].tolist().index(newest)]
+    verifying = newer["verify_only_n"] >= newer["planned_n"]
     values, devices = _values(shown)
     return Choices(
         runs=tuple(texts.items()),
@@ -101,7 +103,8 @@ def choices(shown: str, label: str | None = None) -> Choices:
         values=values,
         devices=devices,
         newest=newest,
-        reruns_n=known["run_id"].tolist().index(newest),
+        reruns_n=int((~verifying).sum()),
+        verifying_n=int(verifying.sum()),
     )
 
 
@@ -130,42 +133,42 @@ def newest_run(known: pd.DataFrame) -> str:
     return str((timed if len(timed) else whole)["run_id"].iloc[0])
 
 
-def speedups(shown: str, selection: Selection) -> pd.DataFrame:
+def speedups(shown: str, selection: ViewSelection) -> pd.DataFrame:
     """Return the speedups of the shown run."""
     return rows(shown, "speedups", selection)
 
 
-def sides(shown: str, selection: Selection) -> pd.DataFrame:
+def sides(shown: str, selection: ViewSelection) -> pd.DataFrame:
     """Return the speedups of the shown run with every column of the results."""
     return rows(shown, "sides", selection)
 
 
-def geomeans(shown: str, selection: Selection) -> pd.DataFrame:
+def geomeans(shown: str, selection: ViewSelection) -> pd.DataFrame:
     """Return the geometric means of the shown run over the filtered models."""
     return rows(shown, "geomeans", selection)
 
 
-def results(shown: str, selection: Selection) -> pd.DataFrame:
+def results(shown: str, selection: ViewSelection) -> pd.DataFrame:
     """Return the results of the shown run with their compile numbers."""
     return rows(shown, "results", selection)
 
 
-def experiments(shown: str, selection: Selection) -> pd.DataFrame:
+def experiments(shown: str, selection: ViewSelection) -> pd.DataFrame:
     """Return the results of the shown run with how each was measured and is measured again."""
     return rows(shown, "experiments", selection)
 
 
-def fallback_ops(shown: str, selection: Selection) -> pd.DataFrame:
+def fallback_ops(shown: str, selection: ViewSelection) -> pd.DataFrame:
     """Return the fallback ops of the shown run."""
     return rows(shown, "fallback_ops", selection)
 
 
-def graph_breaks(shown: str, selection: Selection) -> pd.DataFrame:
+def graph_breaks(shown: str, selection: ViewSelection) -> pd.DataFrame:
     """Return the graph breaks of the shown run."""
     return rows(shown, "graph_breaks", selection)
 
 
-def rows(shown: str, name: str, selection: Selection, **more: Any) -> pd.DataFrame:
+def rows(shown: str, name: str, selection: ViewSelection, **more: Any) -> pd.DataFrame:
     """Return the rows of a query of `queries/`, or of `store/queries/`.
 
     Args:
@@ -181,7 +184,7 @@ def rows(shown: str, name: str, selection: Selection, **more: Any) -> pd.DataFra
     return filtered_rows(found, selection, outside)
 
 
-def filtered_rows(found: pd.DataFrame, selection: Selection, names: Iterable[str]) -> pd.DataFrame:
+def filtered_rows(found: pd.DataFrame, selection: ViewSelection, names: Iterable[str]) -> pd.DataFrame:
     """Return the rows that pass these filters of a selection."""
     wanted = {name: values for name in names if (values := getattr(selection, name))}
     for column, values in wanted.items():
@@ -204,32 +207,32 @@ def _rows(shown: str, text: str, bound: dict[str, Any], among: tuple[str, dict[s
     return query.select(snapshot.connection(shown), text, bound)
 
 
-def _excerpt(name: str, selection: Selection, more: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+def _excerpt(name: str, selection: ViewSelection, more: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
     excerpt = run_subsets.of(name)
     return None if excerpt is None else (excerpt, _bound(run_subsets.text(excerpt), selection, more))
 
 
-def statement(name: str, selection: Selection, **more: Any) -> str:
+def statement(name: str, selection: ViewSelection, **more: Any) -> str:
     """Return a query of `queries/` with its parameters as literals, to show and to copy."""
     text = sql(name, only=bool(selection.only))
     return literals.written_out(text, _bound(text, selection, more))
 
 
-def _bound(text: str, selection: Selection, more: Mapping[str, Any]) -> dict[str, Any]:
+def _bound(text: str, selection: ViewSelection, more: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters that a query names."""
     offered = selection.parameters() | dict(more)
     return {name: offered[name] for name in literals.names(text)}
 
 
-def base_run(shown: str, selection: Selection) -> dict[str, Any] | None:
+def base_run(shown: str, selection: ViewSelection) -> dict[str, Any] | None:
     """Return the run that the shown one is compared with: the newest earlier one of the same series."""
     found = earlier_runs(shown, selection)
     return None if found.empty else {str(name): value for name, value in found.iloc[0].items()}
 
 
-def earlier_runs(shown: str, selection: Selection) -> pd.DataFrame:
+def earlier_runs(shown: str, selection: ViewSelection) -> pd.DataFrame:
     """Return the newest earlier runs of the same series, whatever the filters say."""
-    return rows(shown, "earlier_runs", Selection(run_id=selection.run_id, baseline=selection.baseline))
+    return rows(shown, "earlier_runs", ViewSelection(run_id=selection.run_id, baseline=selection.baseline))
 
 
 @st.cache_data(max_entries=100, show_spinner=False)
@@ -240,7 +243,7 @@ def noise_floor(shown: str, runs_compared: tuple[str, ...], machine_id: str | No
 
 
 @st.cache_data(max_entries=20, show_spinner="Reading the store…")
-def hud_report(shown: str, selection: Selection) -> Report:
+def hud_report(shown: str, selection: ViewSelection) -> Report:
     """Return the report under the HUD's rule, of the shown run."""
     filters = Filters(run=(selection.run_id,), **selection.chosen())
     at = None if selection.baseline_point == "same" else selection.baseline_run

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import streamlit as st
 
 from dashboard.rows import each
-from dashboard.tables import Column
+from dashboard.tables import TableColumn
 from dashboard.words import STATUS_WORDS, count, escape, missing
 from store.verification import UNVERIFIED
 
@@ -32,7 +32,7 @@ TO_DO = {
 _SEE_REASONS = "page Runs & jobs has the reason of each"
 _NO_FAILURE = {"ok", "verify_only", "skipped", NOT_RUN, "not_run", DISTURBED, "never_steady", UNSTEADY}
 
-COLUMN = Column("Doubt", help="Doubts about the result. The first line of the page says what to do about them.")
+COLUMN = TableColumn("Doubt", help="Doubts about the result. The first line of the page says what to do about them.")
 """Column of tables whose rows are results, filled by `marked`."""
 _FACTS = ["status", "ran", "verification_code"]
 _NAMED = 3
@@ -50,6 +50,8 @@ class Doubts(NamedTuple):
     """Results that are not eager's: nothing else about them matters as much."""
     failures: tuple[tuple[str, int], ...] = ()
     """Statuses of the failures in words and how many there are, where no result of the view ran."""
+    own: bool = False
+    """Whether all models are of the reader's own: one alone is then what was asked for."""
 
     @property
     def line(self) -> str | None:
@@ -59,7 +61,7 @@ class Doubts(NamedTuple):
         if self.failures:
             failed = ", ".join(f"{number:,} {escape(word)}" for word, number in self.failures)
             parts, to_do = [f"**none ran** ({failed})", *parts], [_SEE_REASONS, *to_do]
-        if len(self.models) == 1:
+        if len(self.models) == 1 and not self.own:
             parts.append(f"one model only, {escape(self.models[0])}")
             to_do = to_do or ["measure more models"]
         if not parts:
@@ -120,7 +122,8 @@ def counted(rows: Iterable[Any]) -> Doubts:
     models = {f"{row.model}" for row in every if row.ran}
     wrong = tuple(f"{row.model} {row.test} under {row.variant}" for row in every if _wrong(row))
     failures = () if models else tuple(_failures(every).most_common())
-    return Doubts(len(every), {kind: kinds.count(kind) for kind in TO_DO}, tuple(sorted(models)), wrong, failures)
+    own = all(row.suite == "own" for row in every)
+    return Doubts(len(every), {kind: kinds.count(kind) for kind in TO_DO}, tuple(sorted(models)), wrong, failures, own)
 
 
 def _failures(rows: Iterable[Any]) -> Counter[str]:

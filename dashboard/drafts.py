@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard import settings, snapshot
 from store.record import FAILED
-from store.repro.texts import FOLDER_NAME, drafts
+from store.repro.find import FOLDER_NAME, drafts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a page says when there is nothing to show: an empty store, or filters that no row passes."""
+"""What a page says when there is nothing to show: an empty store, imports alone, pruned samples, no row that passes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import filters, settings
-from dashboard.words import count, error_text, escape, listed
+from dashboard import data, filters, settings, snapshot, tables
+from dashboard.selection import ViewSelection
+from dashboard.tables import TableColumn, measured
+from dashboard.words import count, error_text, escape, listed, missing
+from store.query import DEFAULT_BASELINE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dashboard.selection import Selection
+    from dashboard.view import View
 
 
 def store(title: str, store_dir: Path, imports: int) -> None:
@@ -55,7 +58,7 @@ def unreadable(title: str, why: str) -> None:
     st.warning(error_text(why), icon=":material/database_off:")
 
 
-def no_rows(selection: Selection, what: str) -> None:
+def no_rows(selection: ViewSelection, what: str) -> None:
     """Say which filters leave nothing, and offer to clear them."""
     active = selection.active()
     if not active:
@@ -64,3 +67,92 @@ def no_rows(selection: Selection, what: str) -> None:
     named = " · ".join(f"{word}: {escape(listed(values, 4))}" for word, values in active.items())
     st.info(f"No {what} in this run pass the filters ({named}).", icon=":material/filter_alt:")
     st.button("Clear filters", on_click=filters.clear, key="clear-here", type="primary")
+
+
+_ALL = ViewSelection(run_id="", baseline=DEFAULT_BASELINE)
+"""No run and no filter: these tables have all imports."""
+
+
+def imports_n(shown: str) -> int:
+    """Return how many imports a snapshot has."""
+    return len(data.rows(shown, "reported_runs", _ALL))
+
+
+def show_store(title: str) -> None:
+    """Draw a page over a store without a run: how to fill it, and what was imported."""
+    shown = snapshot.held()
+    store(title, settings.store_dir(), imports_n(str(shown)) if shown else 0)
+    if shown:
+        show_imports(str(shown))
+
+
+def show_imports(shown: str) -> None:
+    """Draw what was imported; nothing where there is none."""
+    found = data.rows(shown, "reported_runs", _ALL)
+    if found.empty:
+        return
+    st.subheader("Imported: reported by others", anchor=False)
+    st.caption(
+        f"{count(len(found), 'import')}. These numbers came without samples: they have no interval and no verdict, and "
+        "are in no rate or mean of the other pages."
+    )
+    columns = {
+        "run_label": TableColumn("Import", pinned=True),
+        "source": TableColumn("Form"),
+        "origin": TableColumn("Published in"),
+        "run_started": TableColumn("Dated (UTC)", "time"),
+        "records_n": TableColumn("Records", "number", help="Lines or cells that were read from the file."),
+        "models_n": measured("models_n"),
+        "tests": TableColumn("Tests"),
+        "backends": TableColumn("Backends"),
+        "path": TableColumn("File"),
+        "run_id": TableColumn("Run id"),
+    }
+    tables.show(
+        found,
+        tables.without_constant(columns, found, ["origin"]) if found["origin"].isna().all() else columns,
+        key="reported",
+        alt="Imported numbers of others",
+        file_name="xlabench-reported",
+        sql=data.statement("reported_runs", _ALL),
+    )
+    _geomeans(shown)
+
+
+def _geomeans(shown: str) -> None:
+    means = data.rows(shown, "reported_geomeans", _ALL)
+    if means.empty:
+        return
+    st.markdown("**Published tables of speedups**")
+    columns = {
+        "origin": TableColumn("Published in", pinned=True),
+        "column_name": TableColumn("Column"),
+        "suite": TableColumn("Suite"),
+        "test": TableColumn("Test"),
+        "accelerator_model": TableColumn("Device"),
+        "backend": TableColumn("Backend"),
+        "baseline": TableColumn("Over", help="The table's own baseline, in its words."),
+        "geomean": measured("geomean", note="Computed from the published speedups."),
+        "n": measured("n"),
+        "published_geomean": measured("published_geomean"),
+        "note": TableColumn("Note"),
+    }
+    tables.show(
+        means,
+        columns,
+        key="reported-geomeans",
+        alt="Geometric means of published speedups",
+        file_name="xlabench-reported-geomeans",
+        sql=data.statement("reported_geomeans", _ALL),
+    )
+
+
+def pruned_sentence(view: View) -> str | None:
+    """Return when the samples of the shown run were pruned, and where they are; None where they were not."""
+    pruned_at = data.rows(view.snapshot, "pruned_samples", view.selection)["pruned_at"].iloc[0]
+    if missing(pruned_at):
+        return None
+    return (
+        f"Samples pruned on {pruned_at:%Y-%m-%d}: the index keeps the results of this run. Every timed block is still "
+        "in `results.jsonl.zst` of its folder."
+    )

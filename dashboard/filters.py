@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
 
 import streamlit as st
 
-from dashboard import pending_values
-from dashboard.selection import FILTER_WORDS, ONLY, RULES, Point, Rule, Selection
-from dashboard.words import count, escape, missing, when
+from dashboard import settings
+from dashboard.screens import choosing
+from dashboard.selection import FILTER_WORDS, ONLY, RULES, Point, Rule, ViewSelection
+from dashboard.words import count, escape, missing, shortened, when
+from runner.home import settings_file
+from store.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
 
 NEWEST = "Newest run"
 SAME = "Same run"
@@ -51,6 +56,8 @@ class Choices:
     """The newest run of the chosen label that does more than measure a few cells again."""
     reruns_n: int
     """Number of newer runs of the label that only measure a few cells again."""
+    verifying_n: int
+    """Number of newer runs of the label that only verify answers."""
 
     @property
     def baselines(self) -> tuple[str, ...]:
@@ -68,7 +75,7 @@ def run_text(run: Any) -> str:
     return _BETWEEN.join((run.run_label or "unnamed", when(run.run_started), torch, extent, str(run.run_id)[:8]))
 
 
-def sidebar(choices: Choices) -> Selection:
+def sidebar(choices: Choices) -> ViewSelection:
     """Draw the filters and return what they say."""
     _read_link(choices)
     with st.sidebar:
@@ -103,7 +110,7 @@ def drop(name: str) -> None:
 
 def choose_run(run_id: str, choices: Choices) -> None:
     """Set the run; to be called from a callback, before the widget exists."""
-    pending_values.leave("run", dict(choices.runs)[run_id])
+    choosing.leave_value("run", dict(choices.runs)[run_id])
 
 
 def choose_baseline(backend: str) -> None:
@@ -134,7 +141,7 @@ def point_of(text: str | None) -> Point | None:
     return (POINTS | words).get(text)
 
 
-def notice(selection: Selection) -> None:
+def notice(selection: ViewSelection) -> None:
     """Say which values of the link or of the run boxes the store does not know, until the view is changed."""
     unknown, first = st.session_state[_NOTICE]
     if first is not None and selection != first:
@@ -179,13 +186,13 @@ def _baseline_boxes(choices: Choices) -> None:
         )
 
 
-def _selection(run: str | None, choices: Choices) -> Selection:
+def _selection(run: str | None, choices: Choices) -> ViewSelection:
     """Return what the widgets say."""
     state = st.session_state
     measured_in = state.get("baseline_run")
     pinned = resolve_run(measured_in, choices)
     device = state.get("baseline_accelerator")
-    return Selection(
+    return ViewSelection(
         run_id=resolve_run(run, choices) or choices.newest,
         baseline=str(state["baseline"]),
         baseline_point="pinned" if pinned else point_of(measured_in) or "same",
@@ -208,7 +215,7 @@ def _run_box(label: str, key: str, choices: Choices, help_text: str) -> str | No
 
     The box would show a link's or a reader's own words for ever: it is drawn again with those of the list.
     """
-    pending_values.take(key)
+    choosing.take_value(key)
     texts = dict(choices.runs)
     if st.session_state.get(key) in texts:
         st.session_state[key] = texts[st.session_state[key]]
@@ -226,7 +233,7 @@ def _run_box(label: str, key: str, choices: Choices, help_text: str) -> str | No
         if worded is None:
             unknown, _ = st.session_state[_NOTICE]
             st.session_state[_NOTICE] = (tuple(dict.fromkeys((*unknown, (key, text)))), None)
-        pending_values.leave(key, worded or _RUN_BOXES[key][0])
+        choosing.leave_value(key, worded or _RUN_BOXES[key][0])
         st.rerun()
     return text
 
@@ -277,3 +284,81 @@ def _worded(choices: Choices) -> dict[str, str | None]:
             offered = choices.baselines if name == "baseline" else (SAME_ACCELERATOR, *choices.devices)
             found[name] = value if value in offered else None
     return found
+
+
+ALL_LABELS = "All labels"
+LABEL_COOKIE = "xlabench_label"
+"""Where the browser keeps the label that was pinned in it (`page.js` writes it); empty for all labels."""
+_LABEL_KEY = "labelled"
+_PINNED = "_pinned_label"
+"""What this session wrote into the cookie: Streamlit knows the cookies of the session's start only."""
+_SEVERAL = 2
+
+
+def label_box(labels: Sequence[str]) -> str | None:
+    """Draw the box of labels where there are several; return the chosen one, None for all."""
+    if len(labels) < _SEVERAL:
+        return None
+    pinned = _pinned(labels)
+    if _LABEL_KEY not in st.session_state:
+        _begin_label(labels, pinned)
+    with st.sidebar, st.container(key="labels"):
+        chosen = st.selectbox(
+            "Runs labelled",
+            (ALL_LABELS, *labels),
+            key="labelled",
+            bind="query-params",
+            persist_state="session",
+            help="The newest run is that of the label, and the boxes below offer the label's runs only.",
+        )
+        _offer_pin(chosen, pinned)
+    return None if chosen == ALL_LABELS else chosen
+
+
+def _begin_label(labels: Sequence[str], pinned: str | None) -> None:
+    """Choose the label of a session that begins: that of the link, else the pinned one; a link to a run needs none."""
+    given = st.query_params.get(_LABEL_KEY)
+    if given is not None and given not in (ALL_LABELS, *labels):
+        del st.query_params[_LABEL_KEY]
+        ignore(_LABEL_KEY, given)
+        given = None
+    if given is None and "run" not in st.query_params and pinned:
+        st.session_state[_LABEL_KEY] = pinned
+
+
+def _pinned(labels: Sequence[str]) -> str | None:
+    """Return the label that this browser keeps, else that of `xlabench.toml`; a broken file pins none."""
+    cookie: object = st.session_state.get(_PINNED, st.context.cookies.get(LABEL_COOKIE))
+    if isinstance(cookie, str):
+        found = unquote(cookie)
+    else:
+        try:
+            found = settings_file.read(settings.home()).dashboard.label or ""
+        except UsageError:
+            found = ""
+    return found if found in labels else None
+
+
+def _offer_pin(chosen: str, pinned: str | None) -> None:
+    """Draw the button that pins the chosen label, or takes the pin off; `page.js` writes the cookie."""
+    keep = st.session_state.__setitem__
+    if chosen not in (ALL_LABELS, pinned):
+        st.button(
+            "Pin this label",
+            icon=":material/keep:",
+            type="tertiary",
+            key="pin-label",
+            help="This browser begins with the runs of this label.",
+            on_click=keep,
+            args=(_PINNED, quote(chosen, safe="")),
+        )
+    elif pinned is not None:
+        st.button(
+            f"Unpin {escape(shortened(pinned))}",
+            icon=":material/keep_off:",
+            type="tertiary",
+            key="unpin-label",
+            help="This browser begins with the runs of all labels.",
+            on_click=keep,
+            args=(_PINNED, ""),
+        )

@@ -14,7 +14,7 @@ from dashboard.selection import FILTER_WORDS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dashboard.selection import Selection
+    from dashboard.selection import ViewSelection
     from dashboard.view import View
 
 _PAGES = "_pages"
@@ -64,7 +64,7 @@ def arrive(current: Any) -> None:
             st.query_params[name] = texts
 
 
-def parameters(selection: Selection, **params: object) -> dict[str, list[str]]:
+def parameters(selection: ViewSelection, **params: object) -> dict[str, list[str]]:
     """Return the URL parameters of a selection, with others added or put in place of its own.
 
     Args:
@@ -143,11 +143,11 @@ def go(view: View, page: str, **params: object) -> None:
     del st.session_state[_JUMP]
 
 
-def _follow(selection: Selection, page: str, params: Mapping[str, object]) -> None:
+def _follow(selection: ViewSelection, page: str, params: Mapping[str, object]) -> None:
     _remember(selection, page, params)
 
 
-def _remember(selection: Selection, page: str, params: Mapping[str, object]) -> bool:
+def _remember(selection: ViewSelection, page: str, params: Mapping[str, object]) -> bool:
     """Keep a jump for the next run; what the selection says already stays as its box words it.
 
     Returns whether the jump changes anything but the page.

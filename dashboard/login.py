@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import streamlit as st
-from streamlit import auth_util
+from streamlit import auth_util, config
+from streamlit.errors import StreamlitAuthError, StreamlitSecretNotFoundError
+from streamlit.runtime.secrets import secrets_singleton
 
 from dashboard.settings import LOGIN_VARIABLE
 from dashboard.words import escape
+from store.errors import XlabenchError
 from store.state.reviews import LONGEST_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
+
 
 NAME = "reviewer"
 """Where a session keeps the name that somebody typed."""
@@ -113,3 +118,47 @@ def providers() -> list[str | None]:
     section = auth_util.get_secrets_auth_section()
     named: list[str | None] = [str(name) for name, value in section.items() if hasattr(value, "get")]
     return [None] if "client_id" in section else named
+
+
+SECRETS_OPTION = "secrets.files"
+_NONE_THERE = "no-secrets-found"
+
+
+class BrokenLogin(XlabenchError):
+    """A login that cannot work, in one sentence; without it everybody would come in."""
+
+
+def login_files(home: Path) -> list[str]:
+    """Return where a login may stand: where Streamlit looks, and in the home, from wherever it is served."""
+    found = [*config.get_option(SECRETS_OPTION), str(home / ".streamlit" / "secrets.toml")]
+    return list(dict.fromkeys(found))
+
+
+def has_login(files: list[str]) -> bool:
+    """Tell whether readers have to sign in; Streamlit by itself takes a file that it cannot read for none.
+
+    Raises:
+        BrokenLogin: a file cannot be read, or what it says of the login is not enough.
+    """
+    config.set_option(SECRETS_OPTION, files)
+    try:
+        said = secrets_singleton.to_dict()
+    except StreamlitSecretNotFoundError as error:
+        if error.error_id == _NONE_THERE:
+            return False
+        raise BrokenLogin(f"{error}. Correct it, or move it away.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BrokenLogin(f"a file of secrets cannot be read ({error}). Correct it, or move it away.") from None
+    if "auth" in said:
+        _check_login()
+    return "auth" in said
+
+
+def _check_login() -> None:
+    if not auth_util.is_authlib_installed():
+        raise BrokenLogin("a login is configured and its package is missing: pip install 'xlabench[auth]'")
+    try:
+        for provider in providers() or [None]:
+            auth_util.validate_auth_credentials(provider or "default")
+    except StreamlitAuthError as error:
+        raise BrokenLogin(" ".join(str(error).split())) from None

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from store.report import colours
+from store.report import ratio_plot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _SHAPES = {"eager": "circle", "inductor": "square", "openxla+lazytensor": "triangle-up", "openxla+dynamo": "diamond"}
-BACKENDS: dict[str, tuple[str, str]] = {name: (colours.BACKENDS[name], shape) for name, shape in _SHAPES.items()}
+BACKENDS: dict[str, tuple[str, str]] = {name: (ratio_plot.BACKENDS[name], shape) for name, shape in _SHAPES.items()}
 
 _OTHERS: tuple[tuple[str, str], ...] = tuple(
-    zip(colours.OTHERS, ("cross", "triangle-down", "triangle-right", "triangle-left"), strict=True)
+    zip(ratio_plot.OTHERS, ("cross", "triangle-down", "triangle-right", "triangle-left"), strict=True)
 )
 
 STATUS_COLOURS: dict[str, str] = {

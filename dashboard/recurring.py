@@ -1,4 +1,4 @@
-"""Recurring runs are made, changed and ended on the page, with the times that an expression means beside it."""
+"""Recurring runs: how last night's stand; they are made, changed and ended on the page."""
 
 from __future__ import annotations
 
@@ -6,17 +6,133 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import access, jobs, launching
-from dashboard.words import error_text, escape, when
-from runner.errors import RunnerError
+from dashboard import access, data, jobs, links, settings
+from dashboard.words import DASH, count, error_text, escape, listed, shortened, when
 from runner.jobs import recurring
-from store.errors import StoreError
+from runner.jobs.recurring import standings
+from store.errors import XlabenchError
+from store.state.notices import FEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from runner.jobs.recurring import RecurringStanding, Word
     from runner.jobs.request import Request
     from store.state.schedules import Schedule
+
+
+_LOOKS: dict[Word, tuple[str, str]] = {
+    "complete": ("✔", "green"),
+    "running": ("◑", "blue"),
+    "not due": ("○", "gray"),
+    "late": ("◷", "orange"),
+    "incomplete": ("✖", "red"),
+    "missing": ("∅", "red"),
+}
+_FIRST: tuple[Word, ...] = ("missing", "incomplete", "late", "running", "complete", "not due")
+"""What somebody has to look at comes first."""
+_NAMED = 3
+
+
+def show_standings(shown: str | None) -> None:
+    """Draw one line per recurring run of the home; nothing where there is none.
+
+    Args:
+        shown: the snapshot, to which results are linked; None: there is none.
+    """
+    try:
+        found = standings(access.job_queue())
+    except XlabenchError as error:
+        st.warning(f"The state of the recurring runs cannot be read: {escape(error)}", icon=":material/event_busy:")
+        return
+    if not found:
+        return
+    st.subheader("Recurring runs", anchor=False)
+    with st.container(gap="small", key="recurring"):
+        for standing in sorted(found, key=lambda each: (_FIRST.index(each.word), each.schedule.name)):
+            _standing_line(standing, shown)
+    if (settings.home() / FEED).is_file():
+        st.caption(f"Notices of these and of regressions come once each: [feed]({FEED})")
+
+
+def _standing_line(standing: RecurringStanding, shown: str | None) -> None:
+    name, number = standing.schedule.name, standing.schedule.schedule_id
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"recurring-{number}"):
+        first = f"{badge(standing)} **{escape(shortened(name))}** {escape(recurring_summary(standing))}"
+        st.markdown(f"{first}  \n:small[:gray[{_with(standing)}]]", width="stretch")
+        _ways(standing, shown)
+    if standing.unfinished and standing.word in ("incomplete", "late"):
+        with st.expander(_not_measured(standing), key=f"unfinished-{number}", on_change="rerun") as part:
+            if part.open:
+                st.code("\n".join(standing.unfinished), language=None)
+
+
+def badge(standing: RecurringStanding) -> str:
+    """Return how it stands as sign and word in its colour, as markdown."""
+    sign, colour = _LOOKS[standing.word]
+    return f":{colour}[{sign} {standing.word}]"
+
+
+def recurring_summary(standing: RecurringStanding) -> str:
+    """Return what there is to say of its newest time, in plain text."""
+    if standing.due_at is None:
+        return f"first due {when(jobs.moment(standing.next_at))}" if standing.next_at else standing.reason
+    said = [f"due {when(jobs.moment(standing.due_at))}"]
+    if standing.planned_n is not None:
+        said.append(f"{standing.finished_n:,} of {count(standing.planned_n, 'experiment')} measured")
+    if standing.word == "late":
+        said.append(f"not over {standing.schedule.late_after_s / 3600:.3g} h after it was due")
+    if standing.reason and standing.word != "complete":
+        said.append(standing.reason.replace("`", ""))
+    return " · ".join(said)
+
+
+def _with(standing: RecurringStanding) -> str:
+    """Return what it measures with, or why that is not known, as markdown."""
+    if standing.versions:
+        return escape("; ".join(standing.versions))
+    if standing.job is None:
+        return f"cron {escape(standing.schedule.cron)} (UTC)"
+    return f"versions {DASH}: it has not begun to measure"
+
+
+def _not_measured(standing: RecurringStanding) -> str:
+    """Return which experiments are missing, the first few by name."""
+    named = listed([escape(shortened(text, 60)) for text in standing.unfinished], _NAMED)
+    word = "Missing" if standing.word == "incomplete" else "Not measured yet"
+    return f"{word}: {named}"
+
+
+def _ways(standing: RecurringStanding, shown: str | None) -> None:
+    """Offer where to look: at its results, at its job and log; where nothing was submitted, at the queue."""
+    number, job = standing.schedule.schedule_id, standing.job
+    if job is not None and job.run_id and shown and job.run_id in set(data.runs(shown)["run_id"]):
+        _way("Results", f"results-{number}", "", run=job.run_id)
+    if job is not None:
+        st.button(
+            "Job and log",
+            key=f"recurring-job-{number}",
+            type="tertiary",
+            icon=":material/arrow_forward:",
+            on_click=jobs.to_job,
+            args=(job.job_id,),
+        )
+    elif standing.due_at is not None:
+        _way("Queue", f"queue-{number}", "runs", show="Jobs")
+    change(standing.schedule)
+
+
+def _way(label: str, key: str, page: str, **params: object) -> None:
+    st.button(
+        label,
+        key=key,
+        type="tertiary",
+        icon=":material/arrow_forward:",
+        on_click=links.jump,
+        args=(page,),
+        kwargs=params,
+    )
+
 
 NIGHTLY = "0 2 * * *"
 _LATE_AFTER_H = 12.0
@@ -35,7 +151,7 @@ def offer(request: Request, name: str) -> None:
             return
         cron, late_after_h = _times("repeat", NIGHTLY, _LATE_AFTER_H)
         st.caption(f"Its runs are labelled **{escape(name)}**.")
-        _button("Schedule", "repeat-add", cron, lambda: launching.schedule(request, name, str(cron), late_after_h))
+        _button("Schedule", "repeat-add", cron, lambda: jobs.schedule(request, name, str(cron), late_after_h))
 
 
 @st.fragment
@@ -47,16 +163,16 @@ def change(made: Schedule) -> None:
             return
         cron, late_after_h = _times(key, made.cron, made.late_after_s / 3600)
         with st.container(horizontal=True):
-            _button("Save", f"{key}-save", cron, lambda: launching.reschedule(made.name, str(cron), late_after_h))
-            _button("Remove", f"{key}-remove", made.cron, lambda: launching.unschedule(made.name))
+            _button("Save", f"{key}-save", cron, lambda: jobs.reschedule(made.name, str(cron), late_after_h))
+            _button("Remove", f"{key}-remove", made.cron, lambda: jobs.unschedule(made.name))
         st.caption("Its jobs and results stay.")
 
 
 def _taken(name: str) -> bool:
     """Say that there is a recurring run of this name, if so: a second one needs another label."""
     try:
-        made = launching.scheduled(name)
-    except StoreError as error:
+        made = jobs.scheduled(name)
+    except XlabenchError as error:
         st.error(error_text(error), icon=":material/database_off:")
         return True
     if made is not None:
@@ -86,7 +202,7 @@ def _times(key: str, cron: str, late_after_h: float) -> tuple[str | None, float]
     try:
         at = access.job_queue().clock()
         times = [at := recurring.due_after(typed, at) for _ in range(_TIMES)]
-    except RunnerError as error:
+    except XlabenchError as error:
         st.error(error_text(error), icon=":material/block:")
         return None, float(hours)
     st.caption("Next: " + ", ".join(when(jobs.moment(each)) for each in times))

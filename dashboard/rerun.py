@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import access, launching, planned, run_files
+from dashboard import access, jobs, planned
 from dashboard.rows import each
 from dashboard.words import STATUS_WORDS, count, escape, missing
 from runner.jobs import rerun
-from runner.jobs.bounds import LONGEST_NAME, LONGEST_TEXT
+from runner.jobs.check import LONGEST_NAME, LONGEST_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -30,7 +30,7 @@ _MOST_LISTED = 2000
 
 
 @dataclass(frozen=True)
-class Cell:
+class RerunCell:
     """One result of a run, and the kinds under which it may be chosen together with others."""
 
     run_id: str
@@ -40,7 +40,7 @@ class Cell:
     kinds: frozenset[str] = frozenset()
 
 
-def of_rows(rows: pd.DataFrame, kind: str | None = None) -> list[Cell]:
+def of_rows(rows: pd.DataFrame, kind: str | None = None) -> list[RerunCell]:
     """Return the cells of a table's rows, which name run, experiment and environment; what failed is a kind.
 
     Args:
@@ -53,29 +53,34 @@ def of_rows(rows: pd.DataFrame, kind: str | None = None) -> list[Cell]:
             continue
         environment = "default" if missing(row.environment) else str(row.environment)
         names = [str(row.model), str(row.test), str(getattr(row, "series", row.variant))]
-        cell = Cell(str(row.run_id), str(row.experiment_id), environment, " ".join(names), frozenset(_kinds(row, kind)))
+        cell = RerunCell(
+            str(row.run_id), str(row.experiment_id), environment, " ".join(names), frozenset(_kinds(row, kind))
+        )
         found[cell.run_id, cell.experiment_id, cell.environment] = cell
     return list(found.values())
 
 
-def offer(view: View, cells: Sequence[Cell], *, key: str) -> None:
+def offer(view: View, cells: Sequence[RerunCell], *, key: str, selected: pd.DataFrame | None = None) -> None:
     """Draw the button that opens the choice; nothing where a page has no results.
 
     Args:
         view: what is shown; its baseline is measured in turns with what is chosen.
         cells: of one run or of several; those of the first one's run are offered.
         key: of the choice, unique on the page.
+        selected: rows of the table above that the reader has selected: they are chosen at first.
     """
     if not cells:
         return
     run = cells[0].run_id
     mine = [cell for cell in cells if cell.run_id == run]
+    ids = set() if selected is None else set(selected["experiment_id"])
+    chosen = [cell for cell in mine if cell.experiment_id in ids]
     with st.popover("Measure again", icon=":material/replay:", key=f"{key}-again", on_change="rerun") as part:
         if part.open:
-            _choice(view, run, mine, key)
+            _choice(view, run, mine, chosen, key)
 
 
-def one(view: View, cell: Cell, label: str, *, key: str, beside: Collection[str] = ()) -> None:
+def one(view: View, cell: RerunCell, label: str, *, key: str, beside: Collection[str] = ()) -> None:
     """Draw a button that measures one result again, or says why it cannot.
 
     Args:
@@ -85,21 +90,21 @@ def one(view: View, cell: Cell, label: str, *, key: str, beside: Collection[str]
         key: of the button.
         beside: backends of the same model that take turns with it.
     """
-    file = run_files.of(view.snapshot, cell.run_id)
+    file = planned.run_file(view.snapshot, cell.run_id)
     entries = () if isinstance(file, str) else rerun.planned(file, [(cell.experiment_id, cell.environment)], beside)
     if isinstance(file, str) or not entries:
         why_not = file if isinstance(file, str) else "The plan of its run does not contain it."
         st.button(label, key=key, icon=":material/replay:", disabled=True, help=escape(why_not))
         return
-    launching.button(label, rerun.rerun(file, entries), f"again {file.run.label}"[:LONGEST_NAME], key=key, help=ALONE)
+    jobs.button(label, rerun.rerun(file, entries), f"again {file.run.label}"[:LONGEST_NAME], key=key, help=ALONE)
 
 
-def _choice(view: View, run: str, cells: Sequence[Cell], key: str) -> None:
-    file = run_files.of(view.snapshot, run)
+def _choice(view: View, run: str, cells: Sequence[RerunCell], at_first: Sequence[RerunCell], key: str) -> None:
+    file = planned.run_file(view.snapshot, run)
     if isinstance(file, str):
         st.warning(escape(file), icon=":material/block:")
         return
-    chosen = _chosen(cells, key)
+    chosen = _chosen(cells, at_first, key)
     baseline = view.selection.baseline
     beside = st.toggle(
         f"{escape(baseline)} of the same models in turns with them",
@@ -134,22 +139,26 @@ def ask(view: View, request: RunRequest, label: str, key: str, meaning: str) -> 
     why = st.text_input("Why", key=f"{key}-why", max_chars=LONGEST_TEXT, placeholder="for whoever reads the queue")
     what = f"Queue {count(len(found.runnable), 'experiment')}"
     if found.runnable:
-        launching.button(what, request, label[:LONGEST_NAME], key=f"{key}-queue", why=why or "", main=True)
+        jobs.button(what, request, label[:LONGEST_NAME], key=f"{key}-queue", why=why or "", main=True)
     st.caption(meaning)
 
 
-def _chosen(cells: Sequence[Cell], key: str) -> list[Cell]:
+def _chosen(cells: Sequence[RerunCell], at_first: Sequence[RerunCell], key: str) -> list[RerunCell]:
     """Draw kinds and names; return what they choose together."""
     groups = _groups(cells)
     kinds = st.pills("Which", list(groups), selection_mode="multi", key=f"{key}-kinds")
     by_text = _by_text(cells[:_MOST_LISTED])
-    names = st.multiselect("Results", list(by_text), key=f"{key}-results", placeholder="type to search")
+    given = [name for name, cell in by_text.items() if cell in at_first]
+    own = "".join(f"-{cell.experiment_id}" for cell in at_first)
+    names = st.multiselect(
+        "Results", list(by_text), default=given, key=f"{key}-results{own}", placeholder="type to search"
+    )
     wanted = {id(cell): cell for kind in kinds for cell in groups[kind]}
     wanted |= {id(by_text[name]): by_text[name] for name in names}
     return list(wanted.values())
 
 
-def _groups(cells: Sequence[Cell]) -> Mapping[str, list[Cell]]:
+def _groups(cells: Sequence[RerunCell]) -> Mapping[str, list[RerunCell]]:
     """Return `all 12`, `failed 3`, … with their cells; the name holds the number, so that one sees what it chooses."""
     kinds = dict.fromkeys(kind for cell in cells for kind in sorted(cell.kinds))
     groups = {kind: [cell for cell in cells if kind in cell.kinds] for kind in kinds}
@@ -157,8 +166,8 @@ def _groups(cells: Sequence[Cell]) -> Mapping[str, list[Cell]]:
     return {**named, f"all ({len(cells)})": list(cells)}
 
 
-def _by_text(cells: Sequence[Cell]) -> dict[str, Cell]:
-    found: dict[str, Cell] = {}
+def _by_text(cells: Sequence[RerunCell]) -> dict[str, RerunCell]:
+    found: dict[str, RerunCell] = {}
     for cell in cells:
         text = cell.text if cell.text not in found else f"{cell.text} · {cell.environment} · {cell.experiment_id[:8]}"
         found[text] = cell

@@ -28,7 +28,7 @@ RULES: dict[Rule, str] = {"paired": "Paired", "hud": "HUD", "peer": "PyTorch/XLA
 
 
 @dataclass(frozen=True)
-class Selection:
+class ViewSelection:
     """The view that the sidebar and the URL describe; an empty filter means all."""
 
     run_id: str
@@ -68,7 +68,7 @@ class Selection:
         chosen = {word: getattr(self, name) for name, word in FILTER_WORDS.items() if getattr(self, name)}
         return chosen | ({"Only models with": self.only} if self.only else {})
 
-    def unfiltered(self) -> Selection:
+    def unfiltered(self) -> ViewSelection:
         """Return the same run and baseline without filters."""
         return self.without((*FILTER_WORDS, "only"))
 
@@ -76,7 +76,7 @@ class Selection:
         """Return every filter by its URL parameter."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name in FILTER_WORDS}
 
-    def without(self, names: Iterable[str]) -> Selection:
+    def without(self, names: Iterable[str]) -> ViewSelection:
         """Return the selection with these filters off."""
         off: dict[str, Any] = dict.fromkeys(names, ())
         return replace(self, **off)

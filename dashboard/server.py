@@ -177,12 +177,12 @@ def _why_no_path(base_path: str) -> str | None:
 
 def _add_login(options: dict[str, Any]) -> str | None:
     """Say where the login may stand, and that there is one; return one sentence when it cannot work, else None."""
-    from dashboard import login_file  # noqa: PLC0415 - as in _run_streamlit
+    from dashboard import login  # noqa: PLC0415 - as in _run_streamlit
 
-    options[login_file.OPTION] = login_file.places(settings.home())
+    options[login.SECRETS_OPTION] = login.login_files(settings.home())
     try:
-        os.environ[LOGIN_VARIABLE] = "1" if login_file.has_login(options[login_file.OPTION]) else ""
-    except login_file.BrokenLogin as error:
+        os.environ[LOGIN_VARIABLE] = "1" if login.has_login(options[login.SECRETS_OPTION]) else ""
+    except login.BrokenLogin as error:
         return str(error)
     return None
 
@@ -192,17 +192,16 @@ def _run_streamlit(options: dict[str, Any]) -> None:
     import streamlit as st  # noqa: PLC0415 - half a second that a refused port need not cost
     from starlette.middleware import Middleware  # noqa: PLC0415 - as above
 
-    from dashboard import forged  # noqa: PLC0415 - as above
-    from dashboard.routes import read_only, routes  # noqa: PLC0415 - as above
+    from dashboard.routes import guard, routes  # noqa: PLC0415 - as above
 
     _trust_charts()
     _trust_own_pages()
     _drop_what_is_no_handshake()
     _drop_advice_to_restart()
-    _log(read_only.LOG)
-    forged.keep()
+    _log(guard.LOG)
+    guard.keep_forged_clicks()
     ours = routes(options["server.allowedHosts"], os.environ[BASE_VARIABLE])
-    st.App(APP, routes=ours, middleware=[Middleware(read_only.ReadOnlyMiddleware)], lifespan=_life).run(config=options)
+    st.App(APP, routes=ours, middleware=[Middleware(guard.ReadOnlyMiddleware)], lifespan=_life).run(config=options)
 
 
 def _log(name: str) -> None:

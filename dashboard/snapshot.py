@@ -10,7 +10,7 @@ import streamlit as st
 
 from dashboard import settings
 from store import query
-from store.errors import StoreError
+from store.errors import XlabenchError
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,7 +27,7 @@ def shown() -> Path | None:
     open connection still reads it. Only when that was closed too does the session move on by itself.
     """
     if (kept := held()) is not None:
-        with contextlib.suppress(StoreError):
+        with contextlib.suppress(XlabenchError):
             connection(str(kept))
             return kept
     advance()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,16 +13,21 @@ from dashboard import downloads, widths
 from dashboard.palette import status_colour
 from dashboard.settings import LAZY_ROWS
 from dashboard.verdicts import LOOKS
-from dashboard.words import DASH, STATUS_WORDS, TIMES, count
+from dashboard.words import DASH, STATUS_WORDS, TIMES, count, escape
 from store.metrics import metric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from streamlit.elements.lib.column_types import ColumnConfig
+    from streamlit.elements.lib.column_types import ButtonColumnResult, ColumnConfig
+
+    from store.report.table import Column as ReportColumn
+    from store.report.table import Report, Table
+
 
 Kind = Literal[
     "text",
+    "link",
     "code",
     "ratio",
     "small ratio",
@@ -35,8 +41,9 @@ Kind = Literal[
     "verdict",
     "line",
 ]
-"""`code`: text that is never cut; `verdict`: text that begins with the sign of one (`verdicts.text`), never
-pinned, as the browser draws pinned columns pale; `line`: a list of numbers."""
+"""`link`: text whose click opens what its row is about (`clicked`); `code`: text that is never cut; `verdict`: text
+that begins with the sign of one (`verdicts.text`), never pinned, as the browser draws pinned columns pale; `line`: a
+list of numbers."""
 
 _FORMATS: dict[str, str] = {
     "ratio": f"%.2f{TIMES}",
@@ -71,7 +78,7 @@ _MOST_PX = 560
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """How one column of a query is shown."""
 
     label: str
@@ -88,7 +95,29 @@ class Column:
     """Only in the files: each column of a table costs time, visible or not."""
 
 
-def measured(name: str, label: str | None = None, note: str = "", width: int = 0, *, hidden: bool = False) -> Column:
+_NAMES = {
+    "model": "Model",
+    "operator": "Operator",
+    "arguments": "Arguments",
+    "series": "Backend",
+    "variant": "Backend",
+    "suite": "Suite",
+    "test": "Test",
+    "accelerator": "Accelerator",
+    "environment": "Environment",
+}
+"""Column that names a result → its label."""
+
+
+def naming(*names: str, pinned: Collection[str] = ("model",)) -> dict[str, TableColumn]:
+    """Return the columns that name a result, in this order; pinned ones stay when the table is scrolled."""
+    told = {"series": "Backend plus every setting in which rows differ."}
+    return {name: TableColumn(_NAMES[name], help=told.get(name), pinned=name in pinned) for name in names}
+
+
+def measured(
+    name: str, label: str | None = None, note: str = "", width: int = 0, *, hidden: bool = False
+) -> TableColumn:
     """Return the column of a metric: label, unit and definition are the registry's.
 
     Args:
@@ -105,12 +134,12 @@ def measured(name: str, label: str | None = None, note: str = "", width: int = 0
     header = words if not unit or kind == "ratio" else f"{words}, {unit}"
     why = "" if known.failure == _NO_REASON else f"A dash: {known.failure}."
     told = " ".join(filter(None, (known.definition, note, why)))
-    return Column(header, kind, help=told, width=width, scale=known.scale, hidden=hidden)
+    return TableColumn(header, kind, help=told, width=width, scale=known.scale, hidden=hidden)
 
 
 def show(
     frame: pd.DataFrame,
-    columns: Mapping[str, Column],
+    columns: Mapping[str, TableColumn],
     *,
     key: str,
     alt: str,
@@ -155,7 +184,7 @@ def show(
     fit = _fitted(displayed, {name: columns[name] for name in seen}, room - widths.BOX_PX * selects)
     state: Any = st.dataframe(
         _coloured(displayed, columns),
-        column_config={name: _config(columns[name], fit.get(name)) for name in offered},
+        column_config={name: _config(columns[name], fit.get(name), key) for name in offered},
         column_order=seen,
         hide_index=True,
         placeholder=DASH,
@@ -172,8 +201,14 @@ def show(
     return int(picked[0]) if picked else None
 
 
+def clicked(key: str) -> int | None:
+    """Return the position of the row whose `link` the reader has just clicked, in the table with this key."""
+    click = st.session_state.get(f"{key}-link")
+    return int(click["row"]) if click else None
+
+
 def show_statuses(
-    frame: pd.DataFrame, columns: Mapping[str, Column], *, key: str, alt: str, file_name: str, sql: str
+    frame: pd.DataFrame, columns: Mapping[str, TableColumn], *, key: str, alt: str, file_name: str, sql: str
 ) -> None:
     """Draw a matrix of statuses in the colours of palette; the arguments are those of `show`."""
     shown = [name for name in columns if name in frame.columns]
@@ -183,7 +218,7 @@ def show_statuses(
     fit = _fitted(frame[seen], {name: columns[name] for name in seen}, widths.ROOM_PX)
     st.dataframe(
         styled,
-        column_config={name: _config(columns[name], fit[name]) for name in seen},
+        column_config={name: _config(columns[name], fit[name], key) for name in seen},
         hide_index=True,
         placeholder=DASH,
         height=table_height(len(frame)),
@@ -193,7 +228,7 @@ def show_statuses(
     downloads.below(frame[shown], key, file_name, {"Results, one row each": sql})
 
 
-def _with_digits(column: Column, values: pd.Series | None) -> Column:
+def _with_digits(column: TableColumn, values: pd.Series | None) -> TableColumn:
     """Return a column of ratios with three significant digits where two decimals would leave one or none."""
     if column.kind != "ratio" or values is None:
         return column
@@ -202,17 +237,17 @@ def _with_digits(column: Column, values: pd.Series | None) -> Column:
     return replace(column, kind="small ratio") if few else column
 
 
-def display(frame: pd.DataFrame, columns: Mapping[str, Column]) -> pd.DataFrame:
+def display(frame: pd.DataFrame, columns: Mapping[str, TableColumn]) -> pd.DataFrame:
     """Return the frame in the units that are shown, as milliseconds for seconds and MiB for bytes."""
     return pd.DataFrame({name: _displayed(frame[name], column) for name, column in columns.items()}, index=frame.index)
 
 
-def _displayed(values: pd.Series, column: Column) -> pd.Series:
+def _displayed(values: pd.Series, column: TableColumn) -> pd.Series:
     if column.kind in _FORMATS:
         factor = _SCALES.get(column.kind, 1) if column.scale is None else column.scale
         numbers: pd.Series = pd.to_numeric(values)
         return numbers if factor == 1 else numbers * factor
-    if column.kind in ("text", "code", "verdict") and DASH in values.tolist():
+    if column.kind in ("text", "link", "code", "verdict") and DASH in values.tolist():
         return values.mask(values == DASH)  # the table's own dash, which stands back
     return values
 
@@ -222,13 +257,15 @@ def table_height(rows: int) -> int | Literal["content"]:
     return "content" if rows <= _ROWS_WHOLE else _MOST_PX
 
 
-def without_constant(columns: Mapping[str, Column], frame: pd.DataFrame, names: Sequence[str]) -> dict[str, Column]:
+def without_constant(
+    columns: Mapping[str, TableColumn], frame: pd.DataFrame, names: Sequence[str]
+) -> dict[str, TableColumn]:
     """Leave those of the named columns that say the same in every row to the files, which have no page around them."""
     same = {name for name in names if name in frame.columns and len(frame[name].unique()) <= 1}
     return {name: replace(column, filed=True) if name in same else column for name, column in columns.items()}
 
 
-def _coloured(frame: pd.DataFrame, columns: Mapping[str, Column]) -> Any:
+def _coloured(frame: pd.DataFrame, columns: Mapping[str, TableColumn]) -> Any:
     """Return the frame with its verdicts in their colours, which repeat what sign and word say."""
     names: Any = [str(name) for name in frame.columns if columns[str(name)].kind == "verdict"]
     if not names or len(frame) > _STYLED_ROWS:
@@ -244,12 +281,22 @@ def _ink(text: object) -> str:
     return f"color: {LOOKS[found].colour}" + ("; font-weight: 600" if found in ("faster", "slower") else "")
 
 
-def _fitted(displayed: pd.DataFrame, columns: Mapping[str, Column], room: int) -> dict[str, int]:
+def _fitted(displayed: pd.DataFrame, columns: Mapping[str, TableColumn], room: int) -> dict[str, int]:
     facts = {name: widths.ColumnFacts(each.label, each.kind, each.pinned, each.width) for name, each in columns.items()}
     return widths.fitted(displayed, facts, _FORMATS, room)
 
 
-def _config(column: Column, width: int | None) -> ColumnConfig:
+def _config(column: TableColumn, width: int | None, key: str) -> ColumnConfig | ButtonColumnResult:
+    if column.kind == "link":
+        return st.column_config.ButtonColumn(
+            column.label,
+            help=column.help,
+            pinned=column.pinned,
+            width=width,
+            alignment="left",
+            type="tertiary",
+            key=f"{key}-link",
+        )
     if column.kind in _FORMATS:
         return st.column_config.NumberColumn(
             column.label, help=column.help, format=_FORMATS[column.kind], pinned=column.pinned, width=width
@@ -261,3 +308,71 @@ def _config(column: Column, width: int | None) -> ColumnConfig:
             column.label, help=column.help, format="YYYY-MM-DD HH:mm", pinned=column.pinned, width=width
         )
     return st.column_config.TextColumn(column.label, help=column.help, pinned=column.pinned, width=width)
+
+
+def show_report(report: Report, *, key: str, file_name: str, sql: Sequence[str | Mapping[str, str]]) -> None:
+    """Draw the tables of a report that have rows, then its notes.
+
+    Args:
+        report: as `xlabench report` prints it.
+        key: of the widgets, unique on the page.
+        file_name: of the downloads, without a suffix.
+        sql: statement behind each table, or those that it is computed from.
+    """
+    for number, (table, statement) in enumerate(zip(report.tables, sql, strict=True)):
+        if table.rows:
+            st.markdown(f"**{escape(table.title)}**")
+            _report_table(table, key=f"{key}-{number}", file_name=file_name, sql=statement)
+    st.caption("  \n".join(escape(note) for note in report.notes))
+
+
+def _report_table(table: Table, *, key: str, file_name: str, sql: str | Mapping[str, str]) -> None:
+    names = _names(table.columns)
+    frame = pd.DataFrame(list(table.rows), columns=names)
+    columns = {
+        name: replace(_report_column(column, frame[name]), hidden=name in _RARE)
+        for name, column in zip(names, table.columns, strict=True)
+    }
+    show(frame, columns, key=key, alt=table.title, file_name=file_name, sql=sql)
+
+
+def _names(columns: tuple[ReportColumn, ...]) -> list[str]:
+    """Return the titles as names of columns, each once: several are called n, after the one before."""
+    names: list[str] = []
+    for column in columns:
+        name = column.title if column.title not in names else f"{column.title} of {names[-1]}"
+        names.append(name if name not in names else f"{name} {len(names)}")
+    return names
+
+
+_RARE = ("Mean peak", "n of Mean peak")
+"""Names of columns that are in the menu of their table."""
+_SHORT = {
+    "variant": "Backend",
+    "Mean compilation": "Compiling",
+    "Mean execution": "Execution",
+    "Mean compression": "Memory",
+    "Absolute latency": "Latency",
+    "Compilation latency": "Compiling",
+    "Memory compression": "Memory",
+    "Eager latency": "Eager",
+}
+"""Title of a report's column → shorter words, where the table would be wider than the window."""
+
+
+def _report_label(title: str) -> str:
+    """Return the head of a column: a word that others use too, short, and beginning as other heads do."""
+    inner = title.removeprefix("Speedup(").removesuffix(")") if title.startswith("Speedup(") else title
+    short = _SHORT.get(inner, re.sub(r"(?i)^geomean vs ", "vs ", inner))
+    return short if len(short) == 1 or short.startswith("vs ") else short[:1].upper() + short[1:]
+
+
+def _report_column(column: ReportColumn, values: pd.Series) -> TableColumn:
+    short = _report_label(column.title)
+    label = f"{short}, {column.unit}" if column.unit not in ("", "x") else short
+    told = column.definition if short == column.title else ": ".join(filter(None, (column.title, column.definition)))
+    if not column.numeric:
+        kind: Kind = "time" if pd.api.types.is_datetime64_any_dtype(values) else "text"
+        return TableColumn(label, kind, help=told or None)
+    kind = "ratio" if column.unit == "x" else "decimal"
+    return TableColumn(label, kind, help=told or None, scale=1.0)

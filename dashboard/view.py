@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dashboard.filters import Choices
-    from dashboard.selection import Selection
+    from dashboard.selection import ViewSelection
 
 
 @dataclass(frozen=True)
@@ -21,24 +21,28 @@ class View:
     """A selection on a snapshot, with the facts of the runs it names."""
 
     snapshot: str
-    selection: Selection
+    selection: ViewSelection
     run: dict[str, Any]
     """The shown run's row of view `runs`."""
     newest: bool
     reruns_n: int
     """Newer runs that measure a few cells again."""
+    verifying_n: int
+    """Newer runs that only verify answers."""
     baseline_text: str
     """Baseline in words: `inductor, same run`."""
 
     @classmethod
-    def of(cls, snapshot: str, runs: pd.DataFrame, selection: Selection, choices: Choices) -> View:
+    def of(cls, snapshot: str, runs: pd.DataFrame, selection: ViewSelection, choices: Choices) -> View:
         """Look the selected runs up in view `runs`; `choices` says which run is the newest."""
+        newest = choices.newest == selection.run_id
         return cls(
             snapshot=snapshot,
             selection=selection,
             run=_row(runs, selection.run_id),
-            newest=choices.newest == selection.run_id,
-            reruns_n=choices.reruns_n if choices.newest == selection.run_id else 0,
+            newest=newest,
+            reruns_n=choices.reruns_n if newest else 0,
+            verifying_n=choices.verifying_n if newest else 0,
             baseline_text=f"{selection.baseline}, {_baseline_run(runs, selection)}",
         )
 
@@ -77,7 +81,7 @@ def _row(runs: pd.DataFrame, run_id: str) -> dict[str, Any]:
     return {str(name): value for name, value in found.iloc[0].items()}
 
 
-def _baseline_run(runs: pd.DataFrame, selection: Selection) -> str:
+def _baseline_run(runs: pd.DataFrame, selection: ViewSelection) -> str:
     point = selection.baseline_point
     if point in ("latest", "oldest"):
         where = f"{point} result of each series"

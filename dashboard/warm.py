@@ -9,9 +9,9 @@ import threading
 
 from dashboard import settings
 from store import query
-from store.errors import StoreError
+from store.errors import XlabenchError
 
-_MODULES = ("dashboard.pages", "dashboard.watch", "scipy.special", "scipy.stats")
+_MODULES = ("dashboard.pages", "dashboard.following", "scipy.special", "scipy.stats")
 """SciPy's parts by name: the statistics import them when they are used, as measuring environments have none."""
 
 
@@ -32,7 +32,7 @@ def _all() -> None:
 
     newest = query.current_snapshot(settings.store_dir())
     if newest is not None:
-        with contextlib.suppress(StoreError):  # each page says it
+        with contextlib.suppress(XlabenchError):  # each page says it
             data.choices(str(newest))
     _settle()
 

@@ -28,6 +28,8 @@ SHORTEST_PX = 90
 """Smallest width of a text that has to make room."""
 _FONT_PX = 13.1
 _PADDING_PX = 19
+_LINK_PX = 16
+"""What a link needs beside that: it is drawn as a button without a border."""
 _BOLD = 1.06
 _ROWS = 1000
 """What is measured of a long table, from its first row on."""
@@ -54,7 +56,7 @@ class ColumnFacts(NamedTuple):
 
     label: str
     kind: str
-    """Kind of the column, as in `tables.Column`."""
+    """Kind of the column, as in `tables.TableColumn`."""
     pinned: bool
     at_least: int
     """Pixels, also where texts make room."""
@@ -72,7 +74,7 @@ def fitted(
         room: pixels for all of them.
     """
     widths = {name: _needed(shown[name], fact, formats) for name, fact in facts.items()}
-    for pinned, kinds in ((False, ("text",)), (False, ("verdict",)), (True, ("text", "verdict"))):
+    for pinned, kinds in ((False, ("text",)), (False, ("verdict",)), (True, ("text", "link", "verdict"))):
         texts = [name for name, fact in facts.items() if fact.kind in kinds and fact.pinned == pinned]
         widths |= _levelled(widths, texts, room, facts)
     return widths
@@ -88,7 +90,8 @@ def _needed(values: pd.Series, fact: ColumnFacts, formats: Mapping[str, str]) ->
     longest = max([text_px(fact.label), *(text_px(text) for text in _texts(values, fact, formats))])
     least = {"line": _LINE_PX, "time": _TIME_PX}.get(fact.kind, 0)
     bold = _BOLD if fact.kind == "verdict" else 1
-    return int(max(min(longest * bold + _PADDING_PX, LONGEST_PX), least, fact.at_least))
+    more = _PADDING_PX + (_LINK_PX if fact.kind == "link" else 0)
+    return int(max(min(longest * bold + more, LONGEST_PX), least, fact.at_least))
 
 
 def _texts(values: pd.Series, fact: ColumnFacts, formats: Mapping[str, str]) -> list[str]:

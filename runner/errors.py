@@ -1,8 +1,8 @@
 """Errors of the runner; each message says what happened, where, and what to do next.
 
-RunnerError            base; carries the exit code
-├── UsageError         bad flags or folder (exit 2)
-├── PlanMismatch       the folder holds a run that cannot be resumed by this command (exit 2)
+UsageError             `store.errors`: bad flags or folder (exit 2)
+└── PlanMismatch       the folder holds a run that cannot be resumed by this command (exit 2)
+RunnerError            base (exit 3)
 ├── DeviceBusy         somebody else measures on the device (exit 2)
 ├── ServerFailed       the fork server did not start (exit 3)
 └── Interrupted        Ctrl-C or SIGTERM; finished experiments are kept (exit 130)
@@ -10,17 +10,13 @@ RunnerError            base; carries the exit code
 
 from __future__ import annotations
 
+from store.errors import UsageError, XlabenchError
 
-class RunnerError(Exception):
+
+class RunnerError(XlabenchError):
     """Base of the runner's errors."""
 
     exit_code = 3
-
-
-class UsageError(RunnerError):
-    """The command asks for something that cannot be."""
-
-    exit_code = 2
 
 
 class PlanMismatch(UsageError):

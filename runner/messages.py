@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner.settings import OwnModel, Settings
+from store.errors import Signal
 from store.record import (
     Artifact,
     Error,
@@ -158,7 +159,7 @@ class Paused(msgspec.Struct, tag="paused", frozen=True):
     """The process may be stopped."""
 
 
-class Report(msgspec.Struct, tag="report", frozen=True, kw_only=True):
+class ProcessReport(msgspec.Struct, tag="report", frozen=True, kw_only=True):
     """All that the process measured."""
 
     metrics: dict[str, Any]
@@ -220,11 +221,11 @@ class Failed(msgspec.Struct, tag="failed", frozen=True, kw_only=True):
 
     status: str
     error: Error
-    report: Report | None = None
+    report: ProcessReport | None = None
 
 
 Command = Load | WarmUp | Exactly | Turn | Pause | Finish | Verify | Prove | Instrument
-Answer = Progress | Loaded | WarmedUp | TurnDone | Paused | Report | Verified | Proved | Instrumented | Failed
+Answer = Progress | Loaded | WarmedUp | TurnDone | Paused | ProcessReport | Verified | Proved | Instrumented | Failed
 
 
 class Fork(msgspec.Struct, tag="fork", frozen=True, kw_only=True):
@@ -264,7 +265,7 @@ CONTROL_BYTES = 1 << 16
 _LENGTH_BYTES = 4
 
 
-class Closed(Exception):
+class Closed(Signal):
     """The other end is gone."""
 
 

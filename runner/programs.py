@@ -12,8 +12,8 @@ import sys
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from runner.errors import UsageError
-from runner.peer_cli import compose, experiment_runner
+from runner.peer_cli import experiment_runner, table
+from store.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return operators.main(words)
     if name == "experiment_runner":
         return experiment_runner.main(words)
-    return compose.main(experiment_runner.PROGRAM, lambda: _refuse(name, words))
+    return table.main(experiment_runner.PROGRAM, lambda: _refuse(name, words))
 
 
 def _name(word: str) -> str:

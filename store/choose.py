@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from store.filters import Filters
-    from store.query import Connection
+    from store.query import Connection, Filters
 
 
 def newest_snapshot(store_dir: Path) -> Path:

@@ -1,19 +1,24 @@
-"""Errors of the store; each message ends with what to do next.
+"""The errors of xlabench, and those of the store; each message ends with what to do next.
 
-StoreError                  exit code 2
-├── UsageError              a path, name or value that cannot be used
+XlabenchError               whatever a user may read; the commands catch this one (exit code 2)
+├── UsageError              flags, a path, a name or a value that cannot be used
 │   ├── NoSuchSource        nothing to ingest at a path
 │   ├── NoSnapshot          no index to read yet
 │   └── MissingPackage      an optional package that was asked for is not installed
-├── WriterBusy              another process writes the same results.jsonl
-├── WriteFailed             a record could not be written whole
-├── RunFileError            run.json is missing or unreadable
-├── PackFailed              a results.jsonl was not packed, and stays as it is
-├── OwnerBusy               another ingest holds the store for too long
-├── RemoteFailed            a folder of another host cannot be reached
-├── NoRoom                  the disk is too full for the index
-├── StorageError            the working database cannot be used
-└── StateError              state.sqlite, or what it is asked for, cannot be used
+├── StoreError
+│   ├── WriterBusy          another process writes the same results.jsonl
+│   ├── WriteFailed         a record could not be written whole
+│   ├── RunFileError        run.json is missing or unreadable
+│   ├── PackFailed          a results.jsonl was not packed, and stays as it is
+│   ├── OwnerBusy           another ingest holds the store for too long
+│   ├── RemoteFailed        a folder of another host cannot be reached
+│   ├── NoRoom              the disk is too full for the index
+│   ├── StorageError        the working database cannot be used
+│   └── StateError          state.sqlite, or what it is asked for, cannot be used
+├── RunnerError             `runner.errors`
+└── SuiteError              `runner.suites.errors`
+
+Signal                      from one module to another that always catches it
 """
 
 from __future__ import annotations
@@ -25,14 +30,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-class StoreError(Exception):
-    """Base of all; `exit_code` is what the command ends with."""
+class XlabenchError(Exception):
+    """Base of all that a user may read; `exit_code` is what the command ends with."""
 
     exit_code = 2
 
 
-class UsageError(StoreError):
-    """A path, name or value that cannot be used."""
+class Signal(Exception):
+    """Base of what one module raises and another always catches: no user reads it."""
+
+
+class StoreError(XlabenchError):
+    """Base of the store's errors."""
+
+
+class UsageError(XlabenchError):
+    """The command asks for something that cannot be: flags, a path, a name or a value that cannot be used."""
 
 
 class NoSuchSource(UsageError):

@@ -1,10 +1,16 @@
-"""What an operator's workload is called, by the operator and its inputs, and of which data type it is."""
+"""What an operator's workload is called, of which data type it is, and the floor of its time."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from store.identity import digest
+
+FLOOR = "empty_sync_s"
+"""The metric that holds it, seconds per iteration."""
+NEAR_FLOOR = 3.0
+"""Below as many times the floor a time says more of the synchronisation than of the operator: it gets no verdict."""
+
 
 INPUT_BYTES = "input_bytes"
 """The metric of what a call is given, bytes."""

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from store.errors import UsageError
+
 MOST_BYTES = 1 << 20
 """What a compiled pattern may take: its time is its size times that of the text, milliseconds for a name."""
 
 
-class BadPattern(ValueError):
+class BadPattern(UsageError, ValueError):
     """A text that is no regular expression; the message says why and what to do."""
 
 

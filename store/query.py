@@ -1,4 +1,4 @@
-"""Read a snapshot: a connection that can neither write nor reach files, and typed queries over the views."""
+"""Read a snapshot: a connection that can neither write nor reach files, filters, and typed queries over the views."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import msgspec
 
 from store.database import snapshot
 from store.database.migrate import has_our_views, migration_names
 from store.errors import NoSnapshot, StorageError
-from store.filters import ALL, Filters
 
 if TYPE_CHECKING:
     import os
@@ -22,6 +22,26 @@ if TYPE_CHECKING:
     import pandas as pd
 
     Connection = duckdb.DuckDBPyConnection
+
+
+class Filters(msgspec.Struct, frozen=True, kw_only=True):
+    """What to keep of a view: values of a column are alternatives, an empty tuple keeps all."""
+
+    suite: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+    backend: tuple[str, ...] = ()
+    test: tuple[str, ...] = ()
+    accelerator: tuple[str, ...] = ()
+    dtype: tuple[str, ...] = ()
+    run: tuple[str, ...] = ()
+
+    def parameters(self) -> dict[str, list[str]]:
+        """Return the values as query parameters."""
+        return {name: list(getattr(self, name)) for name in self.__struct_fields__}
+
+
+ALL = Filters()
+
 
 DEFAULT_BASELINE = "inductor"
 _DAMAGE = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, duckdb.SerializationException)
@@ -82,8 +102,8 @@ def _damage_said(*further: type[duckdb.Error]) -> Iterator[None]:
         if type(error) is not duckdb.Error and not isinstance(error, (*_DAMAGE, *further)):
             raise
         raise StorageError(
-            f"The index is damaged ({str(error).splitlines()[0][:200]}). Run `xlabench ingest`: it is made anew "
-            "from the run folders, which hold all of it."
+            f"The index is damaged ({str(error).splitlines()[0][:200]}). Run `xlabench ingest`: it rebuilds "
+            "the index from the run folders, which hold all of it."
         ) from error
 
 
@@ -132,63 +152,9 @@ def looks(con: Connection, runs: Iterable[str]) -> int:
     return int(fetch(con, named("looks"), {"runs": sorted(set(runs))})[0]["looks_n"])
 
 
-def results(con: Connection, filters: Filters = ALL) -> pd.DataFrame:
-    """Return rows of view `results`, without the whole record."""
-    return select(con, named("results"), filters.parameters())
-
-
-def speedups(
-    con: Connection,
-    filters: Filters = ALL,
-    baseline_backend: str = DEFAULT_BASELINE,
-    baseline_run: str | None = None,
-) -> pd.DataFrame:
-    """Return rows of `speedups`; without a baseline run each run is compared with itself."""
-    return select(con, named("speedups"), with_baseline(filters, baseline_backend, baseline_run))
-
-
-def geomeans(
-    con: Connection,
-    filters: Filters = ALL,
-    baseline_backend: str = DEFAULT_BASELINE,
-    baseline_run: str | None = None,
-) -> pd.DataFrame:
-    """Return geometric means over the models that the filters keep."""
-    return select(con, named("geomeans"), with_baseline(filters, baseline_backend, baseline_run))
-
-
-def compile_times(con: Connection, filters: Filters = ALL) -> pd.DataFrame:
-    """Return rows of view `compile_times`."""
-    return select(con, named("compile_times"), filters.parameters())
-
-
-def fallback_ops(con: Connection, filters: Filters = ALL) -> pd.DataFrame:
-    """Return rows of view `fallback_ops`."""
-    return select(con, named("fallback_ops"), filters.parameters())
-
-
-def graph_breaks(con: Connection, filters: Filters = ALL) -> pd.DataFrame:
-    """Return rows of view `graph_breaks`."""
-    return select(con, named("graph_breaks"), filters.parameters())
-
-
-def run_status(con: Connection, filters: Filters = ALL) -> pd.DataFrame:
-    """Return rows of view `run_status`; models and dtypes do not narrow it."""
-    parameters = filters.parameters()
-    return select(con, named("run_status"), {key: parameters[key] for key in _STATUS_FILTERS})
-
-
-_STATUS_FILTERS = ("suite", "backend", "test", "accelerator", "run")
-
-
 def runs(con: Connection) -> pd.DataFrame:
     """Return rows of view `runs`, newest first."""
     return select(con, named("runs"))
-
-
-def samples(con: Connection, record_id: str) -> pd.DataFrame:
-    """Return the timed blocks of a record, in order."""
-    return select(con, named("samples"), {"record_id": record_id})
 
 
 def facets(con: Connection) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from store.errors import RunFileError
-from store.folder import write_whole
+from store.files import DAMAGED, unpacked, write_whole
 from store.record import Record, RunFile
 
 if TYPE_CHECKING:
@@ -128,13 +128,11 @@ def _records_of(path: Path, bad: list[BadRecord] | None) -> Iterator[Record]:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file; packed ones need a library that who reads plain ones does not load."""
+    """Yield the lines of a file, packed or not."""
     if path.suffix not in _PACKED:
         with path.open("rb") as file:
             yield from file
         return
-    from store.compressed import DAMAGED, unpacked  # noqa: PLC0415 - as above
-
     try:
         with path.open("rb") as file:
             yield from io.BufferedReader(cast("io.RawIOBase", unpacked(path, file)))

@@ -14,7 +14,7 @@ import msgspec
 
 from store import advice
 from store.errors import WriteFailed, WriterBusy
-from store.folder import sync_folder
+from store.files import sync_folder
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from tests.command import xlabench
+from tests.faults import told
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -80,6 +81,34 @@ def pytest_runtest_protocol() -> Generator[None, object, object]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _own_temporary_folder() -> Iterator[None]:
+    """What tests leave behind is found, and does not fill the machine's folder."""
+    told.begin_session()
+    yield
+    shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
+
+
+_began = 0.0
+"""When the test that runs now has begun to set up what it needs, as `told.now` says it."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    done = yield
+    told.look_for_orphans(_began)
+    return done
+
+
+@pytest.fixture(autouse=True)
+def _what_stays_is_counted(_own_temporary_folder: None) -> Iterator[None]:
+    """Of a test of faults, from before it sets anything up until all of that is gone."""
+    global _began
+    _began, before = told.now(), told.files()
+    yield
+    told.look_for_files(before)
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _own_locks(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Runs of other test sessions on this machine measure nothing that counts: none waits for another's device."""
     os.environ["XLABENCH_LOCKS"] = str(tmp_path_factory.mktemp("locks"))
@@ -97,15 +126,15 @@ def _on_any_machine() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _tables_are_made_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A new index of this process begins as a copy of one that an owner has made: a quarter less time."""
-    from store.database import ledger, owner, snapshot
+    from store.database import owner, snapshot
 
     made = tmp_path_factory.mktemp("migrated") / "empty.duckdb"
     open_index = owner._open
 
-    def open_copy(store_dir: Path, work: Path, known: ledger.Ledger) -> owner.Connection:
+    def open_copy(store_dir: Path, work: Path, known: owner.Ledger) -> owner.Connection:
         if not work.exists() and snapshot.current(store_dir) is None:
             if not made.exists():
-                con = open_index(made.parent, made, ledger.Ledger())
+                con = open_index(made.parent, made, owner.Ledger())
                 owner.migrate(con)
                 con.execute("CHECKPOINT")
                 con.close()

@@ -12,13 +12,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from runner.doctor import doubts, facts, screen, trial
-from runner.doctor.cpu_quota import cpu_quota
-from runner.doctor.imports import Imports, try_imports
+from runner.doctor import facts, screen, trial
+from runner.doctor.facts import Imports, cpu_quota, try_imports
 from runner.environments import proc
 from runner.environments.machine import Machine
 from runner.environments.others import Taken
-from runner.proof import stored_proofs
+from runner.proof import judge
 from runner.proof.judge import RULE
 from store.record import Environment, MachineState, Proof
 from xlabench import doctor, main
@@ -38,7 +37,7 @@ HERE = facts.Offer(
     imports=Imports(threads=2),
     backends={"cpu": {"eager": None, "inductor": None, "openxla+dynamo": "torch_xla is not installed"}},
 )
-GOOD = facts.Facts(
+GOOD = facts.DoctorFacts(
     cpus=2,
     usable_cpus=2,
     quota_cpus=None,
@@ -78,7 +77,7 @@ def begun(**told):
 
 
 UNABLE = replace(HERE, backends={"cpu": {"eager": "torch is not installed"}})
-FAILED = stored_proofs.StoredProof(
+FAILED = judge.StoredProof(
     proof=Proof(verdict="failed", reason="outputs came later", rule=RULE, taken_at=0.0),
     backend="inductor",
     accelerator="cpu",
@@ -93,7 +92,7 @@ REFUSED = replace(QUIET, quiet_n=2, refusal="8 of 10 turns were disturbed by oth
 
 
 def test_a_machine_without_a_doubt_has_none():
-    assert doubts.of_facts(GOOD) == []
+    assert screen.of_facts(GOOD) == []
 
 
 @pytest.mark.parametrize(
@@ -110,7 +109,7 @@ def test_a_machine_without_a_doubt_has_none():
     ],
 )
 def test_what_would_be_refused_says_why_and_what_to_do(planted, sentence):
-    (doubt,) = doubts.of_facts(replace(GOOD, **planted))
+    (doubt,) = screen.of_facts(replace(GOOD, **planted))
     assert doubt.refuses
     assert sentence in doubt.sentence
 
@@ -138,17 +137,17 @@ def test_what_would_be_refused_says_why_and_what_to_do(planted, sentence):
     ],
 )
 def test_a_doubt_says_what_to_do_and_refuses_nothing(planted, sentence):
-    (doubt,) = doubts.of_facts(replace(GOOD, **planted))
+    (doubt,) = screen.of_facts(replace(GOOD, **planted))
     assert sentence in doubt.sentence
     assert not doubt.refuses
 
 
 def test_one_interpreter_that_can_measure_is_enough():
-    assert doubts.of_facts(replace(GOOD, offers=(UNABLE, HERE))) == []
+    assert screen.of_facts(replace(GOOD, offers=(UNABLE, HERE))) == []
 
 
 def test_a_refusal_stands_before_the_doubts():
-    found = doubts.of_facts(replace(GOOD, trial=REFUSED, quota_cpus=1.0, disks=disk(0)))
+    found = screen.of_facts(replace(GOOD, trial=REFUSED, quota_cpus=1.0, disks=disk(0)))
     assert [doubt.refuses for doubt in found] == [True, True, False]
 
 
@@ -156,7 +155,7 @@ def test_a_refusal_stands_before_the_doubts():
 
 
 def planted_machine(folder, groups, files):
-    machine = proc.Machine(proc=folder / "proc", sys=folder / "sys")
+    machine = proc.KernelFiles(proc=folder / "proc", sys=folder / "sys")
     for name, text in {
         "proc/self/cgroup": groups,
         **{f"sys/fs/cgroup/{at}": each for at, each in files.items()},
@@ -255,7 +254,7 @@ def test_proofs_of_these_versions_on_this_machine_are_told(tmp_path):
     """What was proved elsewhere, with other versions or by an earlier rule is no proof of now."""
     machine = Machine(packages={}, accelerators=CPU_ONLY, compiler="g++", python_header=True)
     here = Environment(name="default", torch="2.9.1", machine_id="m")
-    versions = {name: getattr(here, name) for name in stored_proofs._VERSIONS}
+    versions = {name: getattr(here, name) for name in judge._VERSIONS}
     passed = Proof(verdict="passed", rule=RULE, taken_at=0.0)
     now = msgspec.structs.replace(FAILED, proof=passed, environment=versions)
     for name, planted in {
@@ -264,7 +263,7 @@ def test_proofs_of_these_versions_on_this_machine_are_told(tmp_path):
         "older": msgspec.structs.replace(now, environment=versions | {"torch": "2.8"}),
         "by an earlier rule": msgspec.structs.replace(now, proof=msgspec.structs.replace(passed, rule=0)),
     }.items():
-        stored_proofs.write(tmp_path / stored_proofs.FOLDER, name, planted)
+        judge.write_proof(tmp_path / judge.PROOFS_FOLDER, name, planted)
     offer = facts._offer(machine, here, tmp_path)
     assert offer.proofs == (now,)
     assert ("proofs", "passed: inductor cpu eval") in screen.lines(replace(GOOD, offers=(offer,)))
@@ -307,7 +306,7 @@ def test_the_screen_fits_a_terminal_and_steers_none(monkeypatch):
     """A program's name is anybody's: neither escapes nor markup of it are followed."""
     monkeypatch.setenv("COLUMNS", "80")
     seen = replace(GOOD, others_cpus=1.5, programs=("\x1b[2Jevil", "[red]x[/]"))
-    text = printed(seen, doubts.of_facts(seen))
+    text = printed(seen, screen.of_facts(seen))
     assert "\x1b" not in text
     assert "?[2Jevil, [red]x[/]" in text
     assert max(map(len, text.splitlines())) <= 80

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from store.choose import newest_snapshot
-from store.paired.next_steps import next_steps
+from store.paired.read import next_steps
 from store.query import connect
 from tests.command import served, xlabench
 

@@ -58,12 +58,13 @@ def test_a_suite_that_cannot_be_loaded_is_one_sentence_in_every_verb(tmp_path: P
         assert line.startswith("xlabench: XLABENCH_SUITES: 'no.such.module:SUITE' cannot be imported")
 
 
-def test_a_command_that_selects_no_model_asks_at_a_terminal(tmp_path: Path) -> None:
+@pytest.mark.parametrize("answer", [b"n\n", b"\x04"], ids=["no", "Ctrl-D"])
+def test_a_command_that_selects_no_model_asks_at_a_terminal(tmp_path: Path, answer: bytes) -> None:
     """Elsewhere nobody could answer, so a script is never asked."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "xlabench", "run", "--home", tmp_path]
     with subprocess.Popen(command, cwd=ROOT, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, text=True) as process:
-        os.write(ours, b"n\n")
+        os.write(ours, answer)
         _, said = process.communicate(timeout=120)
     shown = os.read(ours, 4096).decode()
     os.close(ours)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.jobs.owners import owner
+from runner.jobs.states import owner
 from tests.command import ROOT, xlabench
 
 SELECTION = ("--suite-name", "dummy", "--only", "dummy_nonzero", "--accelerator", "cpu", "--test", "eval")

@@ -1,12 +1,19 @@
-"""No file imports another in a circle; `make lint` holds the layers of packages."""
+"""No file imports another in a circle, no class has the name of another, and errors are of one tree."""
 
 from __future__ import annotations
+
+import ast
+import builtins
+from collections import Counter
+from pathlib import Path
 
 import grimp
 import networkx as nx
 import pytest
 
+ROOT = Path(__file__).parents[1]
 ROOMS = ("runner", "store", "dashboard", "xlabench")
+TREE = {"XlabenchError", "Signal"}
 
 
 def circles(edges):
@@ -25,3 +32,52 @@ def test_no_file_imports_another_in_a_circle(room):
     edges = [(module, other) for module in graph.modules for other in graph.find_modules_directly_imported_by(module)]
     assert edges
     assert circles(edges) == []
+
+
+def parsed():
+    """Return the syntax tree of each file of the rooms."""
+    return {each: ast.parse(each.read_text()) for room in ROOMS for each in sorted((ROOT / room).rglob("*.py"))}
+
+
+def classes(trees):
+    """Return the classes at the top of the files: name, file, and names of its bases."""
+    tops = [(node, place) for place, tree in trees.items() for node in tree.body if isinstance(node, ast.ClassDef)]
+    return [(node.name, place, [ast.unparse(base).rpartition(".")[2] for base in node.bases]) for node, place in tops]
+
+
+def errors_outside(trees):
+    """Return the exceptions that more than one file names, and that are neither of the tree nor signals."""
+    bases = nx.DiGraph([(name, base) for name, _, of in classes(trees) for base in of])
+    kinds = {
+        name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)
+    }
+    over = {name: nx.descendants(bases, name) for name, _, _ in classes(trees) if name in bases}
+    outside = {name for name, all_over in over.items() if all_over & kinds and not all_over & TREE} - TREE
+    named = Counter(name for tree in trees.values() for name in outside & names(tree))
+    return sorted(name for name, files_n in named.items() if files_n > 1)
+
+
+def names(tree):
+    """Return every name that a file defines, imports or uses."""
+    found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    found |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    return found | {node.name for node in ast.walk(tree) if isinstance(node, (ast.ClassDef, ast.alias))}
+
+
+def test_no_class_name_is_defined_twice():
+    where = [(name, str(place.relative_to(ROOT))) for name, place, _ in classes(parsed())]
+    times = Counter(name for name, _ in where)
+    assert len(times) > 400
+    assert sorted(each for each in where if times[each[0]] > 1) == []
+
+
+def test_an_error_outside_of_the_tree_is_found():
+    texts = {
+        "a": "class Odd(ValueError): ...\nclass Odder(Odd): ...\nclass Own(Exception): ...\nclass Told(Signal): ...",
+        "b": "from a import Odder, Told\nimport a\ntry: ...\nexcept a.Odd: ...",
+    }
+    assert errors_outside({name: ast.parse(text) for name, text in texts.items()}) == ["Odd", "Odder"]
+
+
+def test_errors_that_leave_their_file_are_of_the_one_tree_or_signals():
+    assert errors_outside(parsed()) == []

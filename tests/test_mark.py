@@ -67,5 +67,8 @@ def test_a_backup_is_the_state(home, capsys):
     assert run("backup", str(home / "copy.sqlite"), "--home", str(home)) == 0
     assert [mark.text for mark in marks.listed(home / "copy.sqlite")] == ["kept"]
     assert (home / "copy.sqlite").stat().st_mode & 0o777 == 0o600
+    with pytest.raises(SystemExit, match="2"):
+        run("backup", f"{home}/new/", "--home", str(home))
+    assert "new/ names a folder; name a file in it" in capsys.readouterr().err
     assert run("backup", str(home / "copy.sqlite"), "--home", str(home)) == 2
     assert "exists" in capsys.readouterr().err

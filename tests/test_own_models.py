@@ -116,7 +116,7 @@ def test_models_of_a_file_are_measured_and_verified_under_every_backend(tmp_path
     assert found["networks.py:Dicts", "train", "eager"]["experiment"]["resolved_loss"] == "own"
     assert "Speedup over inductor" in done.stdout
     assert "\n* networks.py:Steps@" in done.stdout, "the answer"
-    assert "next: dynamo breaks the graph of networks.py:Dicts eval under inductor, openxla+dynamo" in done.stdout
+    assert "next: Dynamo breaks the graph of networks.py:Dicts eval under inductor, openxla+dynamo" in done.stdout
     kept = "".join(path.read_text() for path in (tmp_path / "home").rglob("*.json*"))
     assert str(tmp_path) not in "".join(json.dumps(record["model"] | record["experiment"]) for record in found.values())
     assert "super().__init__()" not in kept, "the source is in no record"

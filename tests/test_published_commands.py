@@ -12,12 +12,12 @@ import pytest
 import yaml
 
 from runner import programs
-from runner.peer_cli import compose
-from runner.schedule.execute import Counts, Result
+from runner.peer_cli import table
+from runner.schedule.execute import Counts, ExecutionResult
 from tests.runner.runner_makers import machine
 
 if TYPE_CHECKING:
-    from runner.peer_cli.compose import Work
+    from runner.peer_cli.table import TranslatedCommand
     from runner.schedule.run_folder import RunFolder
 
 LIST = Path(__file__).with_name("published_commands.yaml")
@@ -62,12 +62,12 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Keep what would be measured, and measure nothing."""
     found: set[str] = set()
 
-    def measure(work: Work, _folder: RunFolder) -> Result:
+    def measure(work: TranslatedCommand, _folder: RunFolder) -> ExecutionResult:
         found.update(f"{entry.backend}/{entry.config.test}" for entry in work.plan.runnable)
         none = Counts(failed=0, unverified={}, wrong=0)
-        return Result(measured=0, counts=none, before=none, skipped=0, already_finished=0, seconds=0.0)
+        return ExecutionResult(measured=0, counts=none, before=none, skipped=0, already_finished=0, seconds=0.0)
 
-    monkeypatch.setattr(compose, "measure", measure)
+    monkeypatch.setattr(table, "measure", measure)
     return found
 
 

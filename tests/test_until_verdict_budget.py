@@ -7,7 +7,7 @@ import types
 import pytest
 
 from runner.settings import Settings
-from store.compare.within_run import Pair, RunCell
+from store.compare.settle import Pair, RunCell
 from store.stats.verdicts import Verdict
 from tests.store.factory import make_record, plan_for
 from xlabench import until_verdict

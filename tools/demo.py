@@ -25,7 +25,7 @@ from review_data import Words, copy_run
 from runner.home import settings_file
 from store import query
 from store.compare.sides import resolve
-from store.review.collect import review
+from store.review import review
 from store.state import FILE_NAME, marks, reviews, views
 from store.state.reviews import Entry
 from store.state.views import SavedView

@@ -12,9 +12,7 @@ sys.path.insert(0, str(ROOT))
 
 import duckdb  # noqa: E402 - the repository's own packages come first
 
-from store.database.migrate import migrate  # noqa: E402
-from store.database.refresh import MADE  # noqa: E402
-from store.database.views import VIEWS  # noqa: E402
+from store.database.migrate import MADE, VIEWS, migrate  # noqa: E402
 from store.metrics import METRICS  # noqa: E402
 
 if TYPE_CHECKING:

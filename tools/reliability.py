@@ -19,8 +19,9 @@ COLUMNS = ("fault", *COUNTS, "message")
 HEAD = """# Reliability
 
 This table lists what `make faults` does to xlabench, and the result. A test asserts each row; most of them are
-under `tests/faults`. `make test` runs a short form of each. *Lost* and *doubled* count records or jobs, *orphaned*
-counts processes, and *leaked* counts folders and files that stay behind. *Drawn* inputs are random, with a fixed seed.
+under `tests/faults`. `make test` runs a short form of each. *Lost* and *doubled* count records or jobs, where the test
+counts them (else `-`). *Orphaned* counts the processes that outlive whoever started them, and *leaked* the files that
+stay in the temporary folder: both are counted after each test. *Drawn* inputs are random, with a fixed seed.
 
 The parts of `make faults` ended on {date}, on {machine}. The load average was {load:.0f}.
 A part that finds a fault runs again once that is mended; the table has its last run.
@@ -32,7 +33,8 @@ def main(told: Path) -> None:
     """Write the table, and print it."""
     rows = summed(json.loads(line) for line in told.read_text(encoding="utf-8").splitlines())
     lines = [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
-    cells = [[str(row[name]) for name in COLUMNS] for row in sorted(rows, key=lambda row: str(row["fault"]))]
+    ordered = sorted(rows, key=lambda row: str(row["fault"]))
+    cells = [["-" if row[name] is None else str(row[name]) for name in COLUMNS] for row in ordered]
     lines += [f"| {' | '.join(row)} |" for row in cells]
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     kernel = f"{platform.system()} {platform.release()} {platform.machine()}"
@@ -50,9 +52,10 @@ def summed(told: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return one row for each fault and message; what was tried in several parts is added up."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for row in told:
-        found = rows.setdefault((row["fault"], row["message"]), row | dict.fromkeys(COUNTS, 0))
+        found = rows.setdefault((row["fault"], row["message"]), row | dict.fromkeys(COUNTS))
         for name in COUNTS:
-            found[name] += row[name]
+            if row[name] is not None:
+                found[name] = (found[name] or 0) + row[name]
     return list(rows.values())
 
 

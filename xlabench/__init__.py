@@ -1,7 +1,7 @@
 """The command `xlabench`; `xlabench --help` lists its verbs.
 
 The only composer: it may import every room, each verb when it is used, so that a verb needs no more packages
-than its work. One module per verb.
+than its work. One module per verb; `run` and `sql` have the small verbs that belong to them.
 """
 
 from __future__ import annotations
@@ -12,19 +12,15 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from store.errors import XlabenchError
 from xlabench import (
-    backup,
-    calibrate,
-    carry_out,
     compare,
     completion,
     doctor,
-    export,
     ingest,
     jobs,
     mark,
     notices,
-    plan,
     prune,
     report,
     repro,
@@ -63,13 +59,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_DONE
     except OSError as error:
         return _of_system(error)
-    except Exception as error:
-        if _is_interrupt(error):
-            return say("Interrupted.", EXIT_INTERRUPTED)
-        code = getattr(error, "exit_code", None)
-        if code is None:
+    except XlabenchError as error:
+        return say(str(error), error.exit_code)
+    except RuntimeError as error:
+        if not _is_interrupt(error):
             raise
-        return say(str(error), int(code))
+        return say("Interrupted.", EXIT_INTERRUPTED)
 
 
 def _speak_utf8() -> None:
@@ -97,7 +92,7 @@ def _of_system(error: OSError) -> int:
     return say(f"{error.filename}: {error.strerror}. Check the path and its permissions.", EXIT_USAGE)
 
 
-def _is_interrupt(error: Exception) -> bool:
+def _is_interrupt(error: RuntimeError) -> bool:
     """Tell Ctrl-C in the middle of a query: DuckDB makes a plain RuntimeError of it."""
     return type(error) is RuntimeError and str(error) == "Query interrupted"
 
@@ -108,27 +103,27 @@ def _parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {VERSION}")
     verbs = parser.add_subparsers(dest="name", required=True, metavar="VERB", parser_class=Parser)
-    for each in (
-        doctor,
-        plan,
-        run,
-        calibrate,
-        ingest,
-        export,
-        report,
-        compare,
-        repro,
-        serve,
-        jobs,
-        worker,
-        schedule,
-        notices,
-        sql,
-        mark,
-        prune,
-        backup,
-        carry_out,
+    for add in (
+        doctor.add,
+        run.add_plan,
+        run.add,
+        run.add_calibrate,
+        ingest.add,
+        sql.add_export,
+        report.add,
+        compare.add,
+        repro.add,
+        serve.add,
+        jobs.add,
+        worker.add,
+        schedule.add,
+        notices.add,
+        sql.add,
+        mark.add,
+        prune.add,
+        sql.add_backup,
+        run.add_carry_out,
     ):
-        each.add(verbs)
+        add(verbs)
     completion.add(verbs, _parser)
     return parser

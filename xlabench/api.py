@@ -14,6 +14,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from store.errors import XlabenchError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -33,10 +35,8 @@ _TERMINAL = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 """Variables by which a notebook says that it shows colours: no line is written over another one there."""
 
 
-class MeasureError(Exception):
+class MeasureError(XlabenchError):
     """The module cannot be measured; the text is one sentence."""
-
-    exit_code = _EXIT_USAGE
 
 
 class Result:
@@ -69,16 +69,15 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return the tables and the chart for a notebook, in a frame of their own, so that no style leaks."""
-        from store.errors import StoreError
-        from store.report.html import Figure, html_page
-        from store.report.peer_plot import Size
-        from store.report.ratio_plot import plot_ratios
+        from store.errors import XlabenchError
+        from store.report.ratio_plot import PictureSize, plot_ratios
+        from store.report.render import Figure, html_page
 
         figures = []
         picture = self._report.picture
-        with contextlib.suppress(StoreError):  # without matplotlib, or without a speedup, there is no chart
+        with contextlib.suppress(XlabenchError):  # without matplotlib, or without a speedup, there is no chart
             if picture is not None:
-                svg = plot_ratios(picture, "", "svg", Size(_WIDTH_IN, 0)).decode()
+                svg = plot_ratios(picture, "", "svg", PictureSize(_WIDTH_IN, 0)).decode()
                 figures = [Figure("Speedup", picture.axis, svg[svg.index("<svg") :], wide=True)]
         page = html_page(self._report, figures, first=1)
         style = f"width:100%;height:{_HEIGHT_PX}px;border:0"
@@ -146,9 +145,8 @@ def _bring(folder: Path, module: Any, inputs: Any, loss: Any) -> None:
     import torch
 
     from runner.settings import OwnModel
-    from runner.suites.own.errors import OwnModelError
     from runner.suites.own.inputs import check_uncompiled
-    from runner.suites.own.reference import MEASURED, tag_of
+    from runner.suites.own.reference import MEASURED, OwnModelError, tag_of
 
     if not isinstance(module, torch.nn.Module):
         raise MeasureError(f"measure takes an nn.Module, and was given a {type(module).__name__}.")
@@ -267,9 +265,8 @@ def _lines(process: subprocess.Popen[str]) -> Iterator[str]:
 
 def _result(run_id: str, home: Path | str | None) -> Result:
     from store.choose import newest_snapshot
-    from store.filters import Filters
     from store.paired import baseline_of, paired_report
-    from store.query import connect, fetch, named, with_baseline
+    from store.query import Filters, connect, fetch, named, with_baseline
 
     filters = Filters(run=(run_id,))
     place = Path(home or os.environ.get("XLABENCH_HOME") or "xlabench-data")

@@ -101,7 +101,7 @@ def chosen(cells: Sequence[Cell], experiments: Sequence[str]) -> Sequence[Cell]:
     Raises:
         UsageError: no cell that is to be confirmed is of one that is named.
     """
-    from runner.errors import UsageError
+    from store.errors import UsageError
 
     known = {cell.experiment_id for cell in cells}
     if unknown := [each for each in experiments if each not in known]:
@@ -190,9 +190,9 @@ def _context(how: Confirming, cells: Sequence[Cell]) -> SuiteContext | None:
     Raises:
         UsageError: it is not there.
     """
-    from runner.errors import UsageError
     from runner.suites import torchbench_checkout
     from runner.suites.base import SuiteContext
+    from store.errors import UsageError
 
     if all(cell.suite != "torchbench" for cell in cells):
         return None
@@ -209,10 +209,10 @@ def _interpreters(
     Raises:
         UsageError: one is not to be found, or no longer what it was; or a name that is none of theirs.
     """
-    from runner.errors import UsageError
     from runner.home import settings_file
     from runner.plan import earlier_environment
     from runner.suites import get_suite
+    from store.errors import UsageError
 
     home = how.place.home
     named = settings_file.interpreters(home, settings_file.read(home))
@@ -230,7 +230,7 @@ def _interpreters(
 
 
 def _environment(file: RunFile, name: str) -> Environment:
-    from runner.errors import UsageError
+    from store.errors import UsageError
 
     for environment in file.environments:
         if environment.name == name:

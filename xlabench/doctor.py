@@ -10,8 +10,8 @@ from xlabench.command import EXIT_DONE, EXIT_FINDINGS, home_of, verb
 if TYPE_CHECKING:
     import argparse
 
-    from runner.doctor.doubts import Doubt
-    from runner.doctor.facts import Facts
+    from runner.doctor.facts import DoctorFacts
+    from runner.doctor.screen import Doubt
     from xlabench.command import Verbs
 
 
@@ -38,19 +38,19 @@ def add(verbs: Verbs) -> None:
 def _doctor(parsed: argparse.Namespace) -> int:
     from rich.console import Console
 
-    from runner.doctor import doubts, facts
+    from runner.doctor import facts, screen
     from runner.home import settings_file
 
     home = home_of(parsed)
     named = settings_file.interpreters(home, settings_file.read(home))
     with Console(stderr=True).status("Checking the machine for a few seconds …"):
         seen = facts.look(home, named, parsed.threads)
-    found = doubts.of_facts(seen)
+    found = screen.of_facts(seen)
     _print(seen, found)
     return EXIT_FINDINGS if any(doubt.refuses for doubt in found) else EXIT_DONE
 
 
-def _print(facts: Facts, doubts: list[Doubt]) -> None:
+def _print(facts: DoctorFacts, doubts: list[Doubt]) -> None:
     """Print the facts as a table and the doubts below it, in lines that fit the terminal."""
     from rich.console import Console
     from rich.table import Table

@@ -68,7 +68,7 @@ def _here(paths: Sequence[Path | str], home: Path) -> list[Path]:
     """Return the sources on this host: what is new at a URL is brought into the home.
 
     Raises:
-        StoreError: a URL cannot be used or reached.
+        XlabenchError: a URL cannot be used or reached.
     """
     from store.remote import arrived
 
@@ -118,7 +118,7 @@ def _after(report: IngestReport, parsed: argparse.Namespace) -> None:
 
 def _watch(asked: Sequence[Path | str], parsed: argparse.Namespace) -> NoReturn:
     """Ingest again and again; what is not ingested when it is interrupted, the next ingest finds in the files."""
-    from store.follow import Follower
+    from store.ingest.run import Follower
 
     follower = Follower(_here(asked, home_of(parsed)), store_of(parsed))
     while True:

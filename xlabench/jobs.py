@@ -111,7 +111,7 @@ def add_job_flags(group: argparse._ActionsContainer) -> None:
 
 
 def _submit(parsed: argparse.Namespace) -> int:
-    from runner.jobs.job_request import JobRequest
+    from runner.jobs.request import JobRequest
 
     request = _request(parsed)
     job_request = JobRequest(
@@ -138,9 +138,9 @@ def _request(parsed: argparse.Namespace) -> Request:
     import msgspec
 
     from runner import flags
-    from runner.errors import UsageError
     from runner.jobs import from_flags
     from runner.jobs.request import ConfirmRequest
+    from store.errors import UsageError
 
     if parsed.confirm is None:
         if parsed.cells or parsed.run:
@@ -177,7 +177,7 @@ def _label(request: Request) -> str:
 
 def job_queue_of(parsed: argparse.Namespace) -> JobQueue:
     """Return the home's queue as the user reaches it."""
-    from runner.home.roles import Person
+    from runner.home.settings_file import Person
     from runner.jobs.queue import JobQueue
 
     return JobQueue(home_of(parsed), Person(getattr(parsed, "who", None) or getpass.getuser()))
@@ -185,7 +185,7 @@ def job_queue_of(parsed: argparse.Namespace) -> JobQueue:
 
 def warn_without_worker(parsed: argparse.Namespace, *, confirms: bool = False) -> None:
     """Say where nobody would carry a job out."""
-    from runner.jobs.owners import has_worker, lacks_confirmer
+    from runner.jobs.states import has_worker, lacks_confirmer
 
     if not has_worker(home_of(parsed)):
         say(

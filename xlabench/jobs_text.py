@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from runner.jobs.plain import plain
+from runner.jobs.check import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
+from xlabench import own
 from xlabench.command import (
     EXIT_DONE,
     EXIT_FINDINGS,
@@ -27,15 +28,60 @@ if TYPE_CHECKING:
     from typing import TextIO, Unpack
 
     from runner.environments.machine import Machine
-    from runner.plan import LocalRequest
+    from runner.plan import LocalRequest, Plan
+    from runner.plan.interpreters import Interpreter
     from runner.plan.operators_of import Extracted
-    from runner.schedule.execute import Result
-    from runner.schedule.history import History
+    from runner.schedule.execute import ExecutionResult
     from runner.schedule.run_folder import RunFolder
+    from runner.schedule.scheduler import History
     from runner.settings import OwnModel, Settings
     from runner.suites.base import OwnFound
     from xlabench.command import Parser
-    from xlabench.requested import Planned
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """A request with all that was looked up for it, and its plan."""
+
+    request: LocalRequest
+    interpreters: tuple[Interpreter, ...]
+    plan: Plan
+    code: int
+    """Exit code that the suites which are missing lead to."""
+    operators: Extracted | None = None
+    """Those of `--ops-of`, recorded."""
+
+
+def planned(request: LocalRequest, home: Path, typed: own.TypedModels) -> Planned:
+    """Plan what a request and the home's `xlabench.toml` ask for; say which suites are missing."""
+    from runner.home import settings_file
+    from runner.plan import interpreters, operators_of
+
+    file = settings_file.read(home)
+    request = settings_file.with_limits(request, home, file)
+    found = operators_of.extract(request) if request.selection.ops_of else None
+    named_suites = ("operators",) if found else request.selection.suite_name
+    request = found.narrow(request) if found else request
+    named = settings_file.interpreters(home, file)
+    request, listed = own.with_listed(request, home, file)
+    request = own.with_own(request, listed or typed, named)
+    there = interpreters.look(request, named)
+    made = interpreters.make_plan(request, there)
+    code = _report_missing(named_suites, made)
+    return Planned(request=request, interpreters=there, plan=made, code=code, operators=found)
+
+
+def _report_missing(named: tuple[str, ...], made: Plan) -> int:
+    """Say which suites are not there; nothing left to do is a usage error, one asked for by name makes it partial."""
+    missing, empty = made.missing_suites, not made.entries
+    for suite, reason in missing.items():
+        say(reason if suite in named else f"skipped: {reason}", EXIT_PARTIAL)
+    if empty and set(missing) & set(named):
+        return EXIT_USAGE
+    if empty:
+        return say("No experiment matches. Relax --suite-name, --filter or --exclude.", EXIT_USAGE)
+    return EXIT_PARTIAL if set(missing) & set(named) else EXIT_DONE
+
 
 UNASKED_N = 100
 """Experiments that are measured without asking, though no model is named: an hour or so."""
@@ -138,9 +184,7 @@ class Place:
 def stops_before(planned: Planned, *, dry_run: bool) -> int | None:
     """Return the exit code of a command that measures nothing; None where it does."""
     if dry_run:
-        from runner.plan import plan_view
-
-        plan_view.print_matrix(planned.plan, sys.stdout)
+        print_plan(planned)
     if dry_run or planned.code == EXIT_USAGE:
         return planned.code
     if not _wanted(planned.request, sum(entry.runnable for entry in planned.plan.entries)):
@@ -148,14 +192,24 @@ def stops_before(planned: Planned, *, dry_run: bool) -> int | None:
     return None
 
 
+def print_plan(planned: Planned) -> None:
+    """Print the matrix of experiments, and the packages that the models need and that are not installed."""
+    from runner import plan
+    from runner.plan import plan_view
+
+    plan_view.print_matrix(planned.plan, sys.stdout)
+    for sentence in plan.missing_packages(planned.plan, planned.request):
+        print(sentence)
+
+
 def measure(planned: Planned, settings: Settings, place: Place, afterwards: Callable[[str], None] | None = None) -> int:
     """Measure a plan; `afterwards` is told the run once its records are in the store."""
     from runner import plan
-    from runner.plan import payoff, plan_view
+    from runner.plan import plan_view, protocol
     from runner.schedule import run_folder
 
     made, request = planned.plan, planned.request
-    settled = payoff.settled(settings, made.entries)
+    settled = protocol.payoff_settings(settings, made.entries)
     for sentence in plan.missing_packages(made, request):
         print(sentence)
     folder = run_folder.open_folder(
@@ -226,7 +280,11 @@ def _wanted(request: LocalRequest, experiments_n: int) -> bool:
     if not at_terminal or experiments_n <= UNASKED_N or bool(request.given & _NARROWING or request.own):
         return True
     print(f"No filter is set, so all {experiments_n:,} experiments are measured. `--smoke` takes only minutes.")
-    return input("Measure all of them? [y/N] ").strip().lower() in ("y", "yes")
+    try:
+        return input("Measure all of them? [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        print()
+        return False
 
 
 def _keep(extracted: Extracted, folder: RunFolder) -> None:
@@ -264,7 +322,7 @@ def _say_payoffs(store: Path, run_id: str) -> None:
 
 def carry_out(
     folder: RunFolder, machines: Mapping[str, Machine], store: Path | None, out: TextIO, **how: Unpack[How]
-) -> Result:
+) -> ExecutionResult:
     """Measure what a run lacks, bring its records into the store on the way, and say on `out` what was done.
 
     Args:
@@ -277,7 +335,7 @@ def carry_out(
     from runner.jobs.folder import say_run
     from runner.schedule import execute
     from store.errors import counted
-    from store.follow import Follower
+    from store.ingest.run import Follower
 
     say_run(folder.file.run.run_id, folder.path)
     follower = Follower(folder.path, store) if store else None
@@ -296,7 +354,7 @@ def carry_out(
 
 def _history(store: Path, retries: int, run_id: str) -> History:
     """Return what the store's newest index says of earlier runs; without one, nothing has passed before."""
-    from runner.schedule.history import History
+    from runner.schedule.scheduler import History
     from store.errors import StorageError
     from store.query import connect, current_snapshot, fetch, named
 

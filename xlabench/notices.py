@@ -93,7 +93,7 @@ def _in_store(
 def _test(parsed: argparse.Namespace) -> int:
     from runner.errors import RunnerError
     from runner.home import settings_file
-    from runner.home.notices import with_secrets
+    from runner.home.settings_file import with_secrets
     from runner.notices.message import Message
     from runner.notices.scan import channels_of
     from store.state.notices import Notice

@@ -59,7 +59,7 @@ def add_own_flags(parser: Parser) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Typed:
+class TypedModels:
     """Models of the user's own, as a command or `[models]` of the home names them."""
 
     words: tuple[str, ...] = ()
@@ -72,19 +72,19 @@ class Typed:
         return bool(self.words) or self.pickled is not None
 
 
-def read(parsed: argparse.Namespace) -> tuple[LocalRequest, Typed]:
+def read(parsed: argparse.Namespace) -> tuple[LocalRequest, TypedModels]:
     """Return what flags ask for; models of one's own are verified by default, and measured on their own.
 
     Raises:
         UsageError: flags that select other models stand beside them, or --input stands alone.
     """
     from runner import flags
-    from runner.errors import UsageError
     from runner.suites.own.reference import TIMM
+    from store.errors import UsageError
 
     request = flags.read(parsed)
     words = tuple(parsed.own)
-    typed = Typed(words=words, inputs=(tuple(parsed.input),) * len(words), pickled=parsed.pickled)
+    typed = TypedModels(words=words, inputs=(tuple(parsed.input),) * len(words), pickled=parsed.pickled)
     if not typed:
         if parsed.input:
             raise UsageError("--input requires a model of your own, for example `xlabench run mymodel.py`")
@@ -102,28 +102,28 @@ def _verified(request: LocalRequest) -> LocalRequest:
     return request if request.protocol.verify_only or request.quick else request.changed(verify=True)
 
 
-def with_listed(request: LocalRequest, home: Path, file: SettingsFile) -> tuple[LocalRequest, Typed]:
+def with_listed(request: LocalRequest, home: Path, file: SettingsFile) -> tuple[LocalRequest, TypedModels]:
     """Return the sources of the models that `--only own/NAME` names in `[models]` of the home, and the rest.
 
     Raises:
         UsageError: the home lists no such model.
     """
-    from runner.errors import UsageError
-    from runner.home.models import SUITE
+    from runner.home.settings_file import OWN_PREFIX
+    from store.errors import UsageError
 
     only = request.selection.only
-    names = [name.removeprefix(SUITE) for name in only if name.startswith(SUITE)]
+    names = [name.removeprefix(OWN_PREFIX) for name in only if name.startswith(OWN_PREFIX)]
     for name in names:
         if name not in file.models:
             raise UsageError(f"--only own/{name}: [models] of {home / 'xlabench.toml'} lists no such model")
     if not names:
-        return request, Typed()
+        return request, TypedModels()
     listed = [file.models[name] for name in names]
-    typed = Typed(
+    typed = TypedModels(
         words=tuple(str(home / each.source) if _is_path(each.source) else each.source for each in listed),
         inputs=tuple(each.inputs for each in listed),
     )
-    return _verified(request).changed(only=tuple(name for name in only if not name.startswith(SUITE))), typed
+    return _verified(request).changed(only=tuple(name for name in only if not name.startswith(OWN_PREFIX))), typed
 
 
 def _is_path(source: str) -> bool:
@@ -132,7 +132,7 @@ def _is_path(source: str) -> bool:
     return "/" in file or file.endswith((".py", ".pt2", ".json")) or ":" not in source
 
 
-def with_own(request: LocalRequest, typed: Typed, named: Mapping[str, Path]) -> LocalRequest:
+def with_own(request: LocalRequest, typed: TypedModels, named: Mapping[str, Path]) -> LocalRequest:
     """Return the request for the models that the command names; each is tried once, where the first one is measured.
 
     Raises:
@@ -193,9 +193,9 @@ def _found(
 
     from runner.plan import interpreters
     from runner.suites.own import inspect_models
-    from runner.suites.own.trial import Asked
+    from runner.suites.own.trial import TrialRequest
 
-    usual = Asked(
+    usual = TrialRequest(
         pickled=_pickled(pickled),
         batch_size=request.configuration.batch_size,
         weights=request.configuration.weights or "random",
@@ -228,9 +228,8 @@ def measured_again(configs: Iterable[ExperimentConfig], words: Sequence[str], py
     Raises:
         UsageError: one is neither.
     """
-    from runner.errors import UsageError
-    from runner.suites.own.errors import OwnModelError
-    from runner.suites.own.reference import MEASURED, from_python, read
+    from runner.suites.own.reference import MEASURED, OwnModelError, from_python, read
+    from store.errors import UsageError
 
     wanted = {config.model_name: config for config in configs if config.suite_name == _OWN}
     if measured := [name for name in wanted if name.startswith(MEASURED)]:
@@ -260,9 +259,8 @@ def _lying_here(config: ExperimentConfig) -> str:
         OwnModelError: it does not.
     """
     from runner.jobs.folder import VARIABLE
-    from runner.suites.own import beside
-    from runner.suites.own.errors import OwnModelError
-    from runner.suites.own.reference import TORCHVISION, read
+    from runner.suites.own import source
+    from runner.suites.own.reference import TORCHVISION, OwnModelError, read
     from runner.suites.own.suite import no_source
 
     title = _title(config)
@@ -274,7 +272,7 @@ def _lying_here(config: ExperimentConfig) -> str:
     missing = f"{config.model_name} is a model of your own, and its source is in no record"
     if config.source is None or Path(base).name != base or not Path(base).exists():
         raise OwnModelError(f"{missing}: name it with --model, or type this where {base} lies.")
-    if beside.sha256(Path(read(title).place), ()) != config.source.sha256:
+    if source.sha256(Path(read(title).place), ()) != config.source.sha256:
         raise OwnModelError(
             f"{missing}: {base} in this folder has another hash, because it has changed or reads files beside it. "
             "Name it with --model."
@@ -288,12 +286,12 @@ def as_measured(word: str, config: ExperimentConfig, python: str, timeout_s: flo
     Raises:
         UsageError: it is another one, or cannot be used.
     """
-    from runner.errors import UsageError
     from runner.plan.interpreters import variables
     from runner.suites.own import inspect_models
-    from runner.suites.own.trial import Asked
+    from runner.suites.own.trial import TrialRequest
+    from store.errors import UsageError
 
-    asked = Asked(
+    asked = TrialRequest(
         word=word,
         inputs=config.source.inputs if config.source else (),
         batch_size=config.batch_size,

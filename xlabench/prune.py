@@ -25,7 +25,7 @@ from xlabench.command import (
 
 if TYPE_CHECKING:
     from store.report.table import Table
-    from store.retention.choose import Choice, Leaving
+    from store.retention import Leaving, RetentionChoice
     from xlabench.command import Verbs
 
 _AGE = re.compile(r"(\d{1,5})([dwy])")
@@ -89,13 +89,13 @@ def _prune(parsed: argparse.Namespace) -> int:
     return _carried_out(choice.leaving, parsed)
 
 
-def _choice(parsed: argparse.Namespace) -> Choice:
+def _choice(parsed: argparse.Namespace) -> RetentionChoice:
     from store.choose import newest_snapshot
     from store.query import connect
-    from store.retention.choose import Rule, choose, runs
+    from store.retention import RetentionRule, choose, runs
 
     since = datetime.now(UTC).replace(tzinfo=None) - parsed.keep_within
-    rule = Rule(since=since, labels=tuple(parsed.keep_label), purposes=tuple(parsed.keep_purpose))
+    rule = RetentionRule(since=since, labels=tuple(parsed.keep_label), purposes=tuple(parsed.keep_purpose))
     with connect(newest_snapshot(store_of(parsed))) as con:
         return choose(runs(con), rule, home_of(parsed) / "runs", _busy(parsed))
 
@@ -116,7 +116,7 @@ def _carried_out(leaving: list[Leaving], parsed: argparse.Namespace) -> int:
     from store import changepoints, query
     from store.errors import PackFailed, WriterBusy, counted
     from store.ingest import ingest
-    from store.retention.pack import prune_run
+    from store.retention import prune_run
     from store.run_file import Pruned
 
     before, after, done = 0, 0, []
@@ -152,15 +152,15 @@ def _megabytes(number: int) -> str:
     return f"{number / _MB:,.1f} MB"
 
 
-def _listing(choice: Choice) -> str:
+def _listing(choice: RetentionChoice) -> str:
     """Return what leaves and what is kept, as text."""
+    from store.report.render import text
     from store.report.table import Report
-    from store.report.text import text
 
     return text(Report(title=_headline(choice), tables=(_leaving(choice), _kept(choice))), _WIDTH)
 
 
-def _headline(choice: Choice) -> str:
+def _headline(choice: RetentionChoice) -> str:
     from store.errors import counted
 
     samples_n = sum(each.run.samples_n for each in choice.leaving)
@@ -172,7 +172,7 @@ def _headline(choice: Choice) -> str:
     )
 
 
-def _leaving(choice: Choice) -> Table:
+def _leaving(choice: RetentionChoice) -> Table:
     from store.report.table import Column, Table
 
     rows = tuple(
@@ -199,7 +199,7 @@ def _leaving(choice: Choice) -> Table:
     return Table(title="To prune", columns=columns, rows=rows)
 
 
-def _kept(choice: Choice) -> Table:
+def _kept(choice: RetentionChoice) -> Table:
     from store.report.table import Column, Table
 
     rows = tuple((run.run_id, run.label, f"{run.finished:%Y-%m-%d}", reason) for run, reason in choice.kept)

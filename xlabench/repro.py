@@ -84,8 +84,7 @@ def _seconds(text: str) -> float:
 def _repro(parsed: argparse.Namespace) -> int:
     from store.choose import newest_snapshot
     from store.query import connect
-    from store.repro.find import faults
-    from store.repro.texts import FOLDER_NAME
+    from store.repro.find import FOLDER_NAME, faults
 
     python = shutil.which(parsed.python)
     if python is None:
@@ -137,9 +136,9 @@ def _own(fault: Fault, parsed: argparse.Namespace, python: str) -> OwnModel | No
 
 def _one(fault: Fault, folder: Path, python: str, parsed: argparse.Namespace) -> int:
     """Make, run and write the script and the draft of one fault; what cannot be scripted is said."""
-    from runner.errors import UsageError
-    from runner.repro.prove import show
-    from store.repro import folder as drafts
+    from runner.repro.candidates import show
+    from store.errors import UsageError
+    from store.repro import draft
 
     name = f"{fault.fault_id} {fault.kind.replace('_', ' ')} {fault.headline[:80]}"
     print(name, flush=True)
@@ -148,9 +147,9 @@ def _one(fault: Fault, folder: Path, python: str, parsed: argparse.Namespace) ->
         proof = show(fault, python, parsed.time_limit, lambda line: print(f"  {line}", flush=True), own)
     except UsageError as error:
         return say(str(error), EXIT_PARTIAL)
-    draft, script = drafts.write(folder, fault, proof)
+    place, script = draft.write_draft(folder, fault, proof)
     print(f"  {proof.outcome} after {proof.seconds:.0f} s: {proof.what}")
-    print(f"  draft {draft}" + (f"\n  script {script}" if script else ""))
+    print(f"  draft {place}" + (f"\n  script {script}" if script else ""))
     if proof.outcome != "shown":
         print("  " + "\n  ".join(proof.output.strip().splitlines()[-5:]))
     return _CODES[proof.outcome]

@@ -1,26 +1,28 @@
-"""`xlabench run`: measure a plan."""
+"""Verbs that plan and measure: `xlabench plan`, `run`, `calibrate`, and `carry-out`, which a worker calls for a job."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xlabench import own
-from xlabench.command import home_of, verb
-from xlabench.measuring import USUAL, Place, add_run_flags, measure, stops_before
-from xlabench.requested import planned
+from xlabench.command import EXIT_USAGE, add_database, home_of, say, store_of, verb
+from xlabench.measuring import USUAL, Place, add_run_flags, measure, planned, print_plan, stops_before
+from xlabench.own import TypedModels, add_own_flags, read
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
-    from pathlib import Path
 
+    from runner.jobs.executor import JobWork
     from runner.plan import LocalRequest
     from runner.plan.request import RunRequest
     from runner.settings import Settings
     from xlabench.command import Verbs
-    from xlabench.requested import Planned
+    from xlabench.measuring import Planned
 
 
 _QUICK_REPEAT = 10
@@ -77,15 +79,15 @@ def carry_out(request: RunRequest, place: Place) -> int:
     """Measure what a job asks for."""
     from runner.plan import LocalRequest
 
-    found = planned(LocalRequest.of_job(request), place.home, own.Typed())
+    found = planned(LocalRequest.of_job(request), place.home, own.TypedModels())
     code = stops_before(found, dry_run=False)
     return measure(found, settings_of(found, place), place, partial(_tell, None, place.store)) if code is None else code
 
 
 def settings_of(found: Planned, place: Place) -> Settings:
     """Return the settings of a run."""
-    from runner.errors import UsageError
     from runner.plan.protocol import settings
+    from store.errors import UsageError
 
     made = settings(found.request)
     if made.until_verdict and not place.ingest:
@@ -115,7 +117,7 @@ def _quick(parsed: argparse.Namespace, found: Planned, place: Place, tell: Calla
 
 
 def _refuse_beside_quick(request: LocalRequest, parsed: argparse.Namespace) -> None:
-    from runner.errors import UsageError
+    from store.errors import UsageError
 
     given = request.given | ({"no_ingest"} if parsed.no_ingest else set())
     for name in ("verify", "verify_only", "until_verdict", "until_stable", "plan", "no_ingest", "prove"):
@@ -135,9 +137,8 @@ def _tell(pickled: Path | None, store: Path, run_id: str) -> None:
 def _print_answer(store: Path, run_id: str) -> None:
     """Print the speedups of the run, and who is fastest; a run without results, as one for payoffs, has none."""
     from store.choose import newest_snapshot
-    from store.filters import Filters
     from store.paired import baseline_of, paired_report
-    from store.query import connect
+    from store.query import Filters, connect
     from store.report import render
 
     with connect(newest_snapshot(store)) as con:
@@ -150,8 +151,7 @@ def _print_answer(store: Path, run_id: str) -> None:
 def _say_checked(store: Path, run_id: str) -> None:
     """Say which results of a first look agree with eager's."""
     from store.choose import newest_snapshot
-    from store.filters import Filters
-    from store.query import connect, fetch, named
+    from store.query import Filters, connect, fetch, named
     from store.report.findings import wrong_answers
 
     with connect(newest_snapshot(store)) as con:
@@ -163,3 +163,142 @@ def _say_checked(store: Path, run_id: str) -> None:
     print("\n".join(["", *wrong, f"Verified: {passed} of {len(codes)} results agree with eager's."]))
     if others:
         print(f"Not verified: {', '.join(others)}.")
+
+
+def add_plan(verbs: Verbs) -> None:
+    """Add the verb and its flags."""
+    from runner import flags
+
+    parser = verb(
+        verbs,
+        "plan",
+        _plan,
+        "Print which experiments would run and which are skipped, with the reasons.",
+        "Without filters, everything is planned. Planning does not import torch.",
+    )
+    add_own_flags(parser)
+    flags.add_plan_flags(parser)
+    parser.add_argument(
+        "--format", choices=["text", "json", "yaml"], default="text", help="output format (default: text)"
+    )
+    parser.show_first(
+        (*flags.USUAL_OF_PLAN, "--format", "--home"),
+        (
+            "plan --smoke",
+            "plan --suite-name timm_models --filter resnet --backend eager --backend inductor",
+            "plan --suite-name huggingface --format yaml > plan.yaml",
+        ),
+    )
+
+
+def _plan(parsed: argparse.Namespace) -> int:
+    from runner.plan import plan_view
+
+    request, typed = read(parsed)
+    found = planned(request, home_of(parsed), typed)
+    made = found.plan
+    if parsed.format == "json":
+        sys.stdout.write(plan_view.as_json(made).decode() + "\n")
+    elif parsed.format == "yaml":
+        sys.stdout.write(
+            plan_view.as_yaml(made, found.request, {each.name: each.machine for each in found.interpreters})
+        )
+    else:
+        print_plan(found)
+    return found.code
+
+
+_PROCESSES = 6
+"""Three pairs for each experiment: with those of another calibration they outweigh the default floor."""
+
+
+def add_calibrate(verbs: Verbs) -> None:
+    """Add the verb and its flags."""
+    parser = verb(
+        verbs,
+        "calibrate",
+        _calibrate,
+        "Measure experiments against themselves, in pairs of processes, and print their noise floors.",
+        "It accepts the flags of `xlabench run`. Its records never appear as results.",
+    )
+    add_run_flags(parser)
+    parser.show_first(
+        USUAL,
+        ("calibrate --smoke", "calibrate --suite-name timm_models --filter resnet --backend inductor --processes 8"),
+    )
+    parser.set_defaults(processes=_PROCESSES, label="calibration")
+
+
+def _calibrate(parsed: argparse.Namespace) -> int:
+    import msgspec
+
+    from runner import flags
+    from runner.plan.agreement import agreeing
+    from runner.plan.protocol import settings
+
+    request = flags.read(parsed)
+    if parsed.processes % 2:
+        return say(
+            f"--processes {parsed.processes}: a calibration measures pairs of processes, so the number must be even.",
+            EXIT_USAGE,
+        )
+    if request.protocol.verify_only:
+        return say("--verify-only skips timing, which a calibration needs; remove it.", EXIT_USAGE)
+    found = planned(request, home_of(parsed), TypedModels())
+    code = stops_before(found, dry_run=parsed.dry_run)
+    if code is not None:
+        return code
+    place = Place.of(parsed)
+    made = msgspec.structs.replace(settings(found.request), purpose="calibration", processes=parsed.processes, twins=0)
+    return measure(found, agreeing(made), place, partial(_print_floors, place.store))
+
+
+def _print_floors(store: Path, run_id: str) -> None:
+    from store.choose import newest_snapshot
+    from store.query import connect
+    from store.report import floors_report, render
+
+    with connect(newest_snapshot(store)) as con:
+        sys.stdout.write(render(floors_report(con, run_id), "text"))
+
+
+def add_carry_out(verbs: Verbs) -> None:
+    """Add the verb, which `--help` does not list, and its flags."""
+    parser = verb(verbs, "carry-out", _carry_out, "", "Carry out the work of a job; the worker calls it.")
+    parser.add_argument("work", type=Path, metavar="FILE", help="the work, as the worker wrote it")
+    parser.add_argument("--output-dirname", type=Path, metavar="DIR", help="folder of the run")
+    parser.add_argument("--no-ingest", action="store_true", help="do not add the records to the store")
+    add_database(parser)
+
+
+def _carry_out(parsed: argparse.Namespace) -> int:
+    import msgspec
+
+    from runner.jobs.executor import JobWork
+    from runner.jobs.request import ConfirmRequest
+    from xlabench import compare
+
+    work = msgspec.json.decode(parsed.work.read_bytes(), type=JobWork)
+    place = _place(parsed, work)
+    if isinstance(work.request, ConfirmRequest):
+        return compare.carry_out(work.request, place)
+    return carry_out(work.request, place)
+
+
+def _place(parsed: argparse.Namespace, work: JobWork) -> Place:
+    from runner.flags import command_line, spaced
+    from runner.jobs.from_flags import words
+    from xlabench.measuring import Place
+
+    typed = [*spaced(words(work.request)), *(["--label", work.label] if work.run else [])]
+    exact = getattr(work.request, "plan", None) is not None
+    return Place(
+        home=home_of(parsed),
+        store=store_of(parsed),
+        # No flags give exactly these experiments, so the file stands there.
+        command=command_line(parsed.words if exact else typed),
+        ingest=not parsed.no_ingest,
+        output=parsed.output_dirname,
+        label=work.label or None,
+        retry_failed=work.retry_failed,
+    )

@@ -11,7 +11,7 @@ from xlabench.command import EPILOG, EXIT_DONE, EXIT_FINDINGS, verb
 from xlabench.jobs import add_job_flags, job_queue_of, warn_without_worker
 
 if TYPE_CHECKING:
-    from runner.jobs.standing import Standing
+    from runner.jobs.recurring import RecurringStanding
     from xlabench.command import Parser, Verbs
 
 _LATE_AFTER_H = 12.0
@@ -86,7 +86,7 @@ def _add_add(parser: Parser) -> None:
 
 def _add(parsed: argparse.Namespace) -> int:
     from runner.jobs import from_flags, recurring
-    from runner.jobs.job_request import JobRequest
+    from runner.jobs.request import JobRequest
     from xlabench.jobs_text import moment
 
     job_request = JobRequest(
@@ -111,7 +111,7 @@ def _remove(parsed: argparse.Namespace) -> int:
 
 
 def _list(parsed: argparse.Namespace) -> int:
-    from runner.jobs.standing import standings
+    from runner.jobs.recurring import standings
     from xlabench.jobs_text import as_json
 
     found = standings(job_queue_of(parsed))
@@ -123,8 +123,8 @@ def _list(parsed: argparse.Namespace) -> int:
     return EXIT_FINDINGS if wrong and parsed.strict else EXIT_DONE
 
 
-def _lines(standing: Standing) -> str:
-    from runner.jobs.plain import plain
+def _lines(standing: RecurringStanding) -> str:
+    from runner.jobs.check import plain
     from xlabench.jobs_text import moment
 
     schedule, job = standing.schedule, standing.job
@@ -140,7 +140,7 @@ def _lines(standing: Standing) -> str:
     return "\n".join(map(plain, [first, *versions, *missing, *([f"  … and {more} more"] if more > 0 else [])]))
 
 
-def _data(standing: Standing) -> dict[str, Any]:
+def _data(standing: RecurringStanding) -> dict[str, Any]:
     import msgspec
 
     found: dict[str, Any] = msgspec.to_builtins(standing)

@@ -1,15 +1,16 @@
-"""`xlabench sql`: one query, read-only."""
+"""Verbs that read what there is: `xlabench sql` (one query, read-only), `export`, and `backup` of what people typed."""
 
 from __future__ import annotations
 
+import argparse
+import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlabench.command import EXIT_DONE, add_database, store_of, verb
+from xlabench.command import EXIT_DONE, add_database, say, state_of, store_of, verb
 
 if TYPE_CHECKING:
-    import argparse
-
     from xlabench.command import Verbs
 
 
@@ -33,4 +34,78 @@ def _sql(parsed: argparse.Namespace) -> int:
     from store.answer import answer
 
     sys.stdout.write(answer(store_of(parsed), parsed.query or sys.stdin.read(), parsed.format))
+    return EXIT_DONE
+
+
+FORMATS = ("peer", "hud-csv", "hud-json", "parquet", "jsonl", "tables")
+
+
+def add_export(verbs: Verbs) -> None:
+    """Add the verb and its flags."""
+    parser = verb(
+        verbs,
+        "export",
+        _export,
+        "Write records in the format of another tool, or as Parquet or JSONL.",
+        "peer is read by PyTorch/XLA's aggregator, hud-csv and hud-json by the PyTorch HUD. parquet and jsonl keep "
+        "the complete records: `xlabench ingest` restores the same content from them. tables writes the index as "
+        "partitioned Parquet, which other engines can query.",
+    )
+    parser.add_argument("--format", choices=FORMATS, required=True, help="output format")
+    parser.add_argument(
+        "--run",
+        action="append",
+        default=[],
+        metavar="RUN_ID",
+        help="export this run; may be repeated (default: all runs)",
+    )
+    parser.add_argument(
+        "--output",
+        "-o",
+        type=Path,
+        metavar="PATH",
+        help="output file; for hud-csv, parquet, jsonl and tables a folder (default: standard output)",
+    )
+    add_database(parser)
+
+
+def _export(parsed: argparse.Namespace) -> int:
+    from store.choose import newest_snapshot
+    from store.exporters import export
+    from store.query import connect
+
+    with connect(newest_snapshot(store_of(parsed))) as con:
+        done = export(con, parsed.format, parsed.run, parsed.output)
+    for note in done.notes:
+        say(note, EXIT_DONE)
+    if parsed.output is not None:
+        what = "rows" if parsed.format.startswith(("hud", "tables")) else "records"
+        print(f"Wrote {done.records_n} {what} to {parsed.output}")
+    return EXIT_DONE
+
+
+def add_backup(verbs: Verbs) -> None:
+    """Add the verb and its argument."""
+    parser = verb(
+        verbs,
+        "backup",
+        _backup,
+        "Copy state.sqlite, which holds everything that users entered, to a new file.",
+        "The copy is consistent even while the database is in use. Runs are plain files, and the index can be rebuilt "
+        "from them, so neither needs this command.",
+    )
+    parser.add_argument("target", type=_file, metavar="FILE", help="path of the copy; the file must not exist yet")
+
+
+def _file(text: str) -> Path:
+    if text.endswith(os.sep):
+        raise argparse.ArgumentTypeError(f"{text} names a folder; name a file in it, such as {text}state.sqlite")
+    return Path(text)
+
+
+def _backup(parsed: argparse.Namespace) -> int:
+    from store.state.database import backup
+
+    backup(state_of(parsed), parsed.target)
+    print(f"Copied {state_of(parsed)} to {parsed.target}.")
     return EXIT_DONE

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runner.schedule.further import Further
+    from runner.schedule.groups import Further
     from runner.schedule.run_folder import RunFolder
-    from store.compare.settle import Extension
-    from store.compare.within_run import Key, Pair, RunCell
-    from store.follow import Follower
+    from store.compare.settle import Extension, Key, Pair, RunCell
+    from store.ingest.run import Follower
 
 
 @dataclass(kw_only=True)
@@ -44,10 +43,10 @@ class UntilVerdict:
 
     def report(self) -> str:
         """Say what it has brought, once the run is over and its records are in the store."""
-        from store.compare.saved import Spent, saved_time_sentence
+        from store.compare.settle import SpentProcesses, saved_time_sentence
 
         settings = self.folder.settings
-        spent = Spent(
+        spent = SpentProcesses(
             processes=self._processes() - self._records_before,
             seconds=self._seconds_spent,
             budget_s=settings.verdict_budget_s,
@@ -83,7 +82,7 @@ class UntilVerdict:
 
     def _judge(self) -> tuple[RunCell, ...]:
         from store.choose import newest_snapshot
-        from store.compare.within_run import judged, pairs
+        from store.compare.settle import judged, pairs
         from store.query import connect
 
         file = self.folder.file
@@ -91,7 +90,7 @@ class UntilVerdict:
             return judged(con, file.run.run_id, pairs(file.plan))
 
     def _process_seconds(self) -> dict[Key, float]:
-        from store.compare.cost import process_seconds
+        from store.compare.settle import process_seconds
         from store.run_file import read_records
 
         groups = {(entry.experiment_id, entry.environment): entry.group for entry in self.folder.file.plan}
@@ -103,7 +102,7 @@ class UntilVerdict:
         return sum(record.twin_of is None for record in read_records(self.folder.results))
 
     def _further(self, asked: Extension) -> Further:
-        from runner.schedule.further import Further
+        from runner.schedule.groups import Further
 
         entries = {(entry.experiment_id, entry.environment): entry for entry in self.folder.file.plan}
         return Further(entries=tuple(entries[key] for key in asked.members), processes=asked.processes)

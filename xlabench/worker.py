@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from xlabench.command import EXIT_DONE, EXIT_USAGE, add_database, home_of, say, state_of, store_of, verb
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from runner.jobs.executor import Executor
+    from store.ingest.run import Follower
     from xlabench.command import Parser, Verbs
 
 
@@ -36,7 +38,7 @@ def add(verbs: Verbs) -> None:
 
 
 def _add_cluster(parser: Parser) -> None:
-    from runner.jobs.owners import EXECUTORS
+    from runner.jobs.states import EXECUTORS
 
     group = parser.add_argument_group("more than one machine (docs/cluster.md)")
     group.add_argument(
@@ -62,10 +64,10 @@ def _add_cluster(parser: Parser) -> None:
 
 
 def _worker(parsed: argparse.Namespace) -> int:
-    from runner.jobs.owners import only_one
     from runner.jobs.serve import Loop
+    from runner.jobs.states import only_one
     from runner.jobs.worker import Worker
-    from runner.notices.watch import Watch
+    from runner.notices.watch import NoticeWatch
     from xlabench.notices import look_command
 
     if parsed.node_flags:
@@ -82,7 +84,7 @@ def _worker(parsed: argparse.Namespace) -> int:
             return say(f"{home} already has a worker: {other}. Only one can run at a time.", EXIT_USAGE)
         worker = Worker(home=home, executor=executor, say=_tell)
         worker.is_idle()  # a table that cannot be used at all ends the command here
-        watch = Watch(home, store_of(parsed), look_command(home, parsed.database))
+        watch = NoticeWatch(home, store_of(parsed), look_command(home, parsed.database))
         backups = _Backups(state_of(parsed))
 
         def beside() -> None:
@@ -123,7 +125,7 @@ def _executor(parsed: argparse.Namespace, home: Path) -> Executor:
     Raises:
         UsageError: flags that do not go together, or a package that is not installed.
     """
-    from runner.errors import UsageError
+    from store.errors import UsageError
 
     if parsed.executor == "local":
         from runner.jobs.local import Local
@@ -139,7 +141,6 @@ def _executor(parsed: argparse.Namespace, home: Path) -> Executor:
     from runner.jobs.cluster.executor import Ray
     from runner.jobs.cluster.ray_api import RayCluster
     from store.remote import SharedFolder
-    from xlabench.arrivals import Arrivals
 
     cluster = RayCluster(parsed.address)
     cluster.connect()
@@ -165,6 +166,40 @@ def _print_node_flags(home: Path) -> int:
 
 def _tell(text: str) -> None:
     """Print a line; it may hold words of anybody who can write to the table."""
-    from runner.jobs.plain import plain
+    from runner.jobs.check import plain
 
     print(plain(text), file=sys.stdout, flush=True)
+
+
+@dataclass
+class Arrivals:
+    """The store of a home whose runs are measured elsewhere: it takes in their records as they arrive."""
+
+    store: Path
+    state: Path
+    say: Callable[[str], None]
+    _followers: dict[Path, Follower] = field(default_factory=dict)
+
+    def tell(self, run: Path, *, is_over: bool) -> None:
+        """Ingest what has come of a run: not sooner than it allows while the run goes on, and all of it at its end.
+
+        What the store refuses stays in the run's folder, and the next ingest finds it there.
+        """
+        from store.errors import XlabenchError
+        from store.ingest.run import Follower
+
+        follower = self._followers.setdefault(run, Follower(run, self.store))
+        try:
+            if is_over:
+                del self._followers[run]
+                self._finish(follower)
+            else:
+                follower.tell()
+        except XlabenchError as error:
+            self.say(f"Records of {run.name} are not in the store: {error} Then type: xlabench ingest {run}")
+
+    def _finish(self, follower: Follower) -> None:
+        from store import changepoints
+
+        if follower.finish().published:
+            changepoints.update(self.store, self.state)

@@ -9,7 +9,7 @@ import altair as alt
 
 from dashboard import palette
 from dashboard.charts import drawing
-from dashboard.charts.legends import legend
+from dashboard.charts.drawing import legend
 from dashboard.words import TIMES
 
 if TYPE_CHECKING:
@@ -193,11 +193,7 @@ def _plain(domain: tuple[float, float], title: str, labels: str) -> alt.Axis:
 
 def title_anchor() -> Any:
     """Return where the title of an axis stands: on a telephone it is longer than the axis, and ends where that ends."""
-    return alt.ExprRef(f"{PHONE} ? 'end' : 'middle'")
-
-
-PHONE = "windowSize()[0] < 600"
-"""Whether the window is a telephone's."""
+    return alt.ExprRef(f"{drawing.PHONE} ? 'end' : 'middle'")
 
 
 def names_px(most: int) -> Any:
@@ -216,16 +212,40 @@ def doubt_marks(x: alt.X, **place: Any) -> alt.Chart:
     return base.encode(x=x, text="doubt:N", **{name: each for name, each in place.items() if name != "color"})
 
 
-def model_axis(label_px: int = LABEL_PX) -> alt.Y:
-    """Return a y encoding of `model` in the order of `place`; long names end in an ellipsis, the tooltip has all."""
+_LINE_PX = 11
+
+
+def name_lines(between: str, most: int) -> dict[str, Any]:
+    """Return how labels are written on a telephone, whose third of a window is too narrow for one line of them.
+
+    Args:
+        between: regular expression of what stands between two lines; it begins the next one.
+        most: lines that a label has.
+    """
+    lines = f"split(replace(datum.label, regexp('({between})', 'g'), '\\n$1'), '\\n')"
+    return {
+        "labelExpr": f"{drawing.PHONE} ? {lines} : datum.label",
+        "labelFontSize": alt.ExprRef(f"{drawing.PHONE} ? 10 : 12"),
+        "labelLineHeight": _LINE_PX,
+        "labelOffset": alt.ExprRef(f"{drawing.PHONE} ? {-_LINE_PX * (most - 1) / 2:g} : 0"),
+    }
+
+
+def model_axis(label_px: int = LABEL_PX, between: str = "") -> alt.Y:
+    """Return a y encoding of `model` in the order of `place`; long names end in an ellipsis, the tooltip has all.
+
+    Args:
+        label_px: width for the names.
+        between: what stands between two lines of a name on a telephone (`name_lines`); empty: it has one line.
+    """
     return alt.Y(
         "model:N",
         sort=alt.EncodingSortField(field="place", op="min"),
         axis=alt.Axis(
             title=None,
             labelLimit=names_px(label_px),
-            labelFontSize=12,
             labelFontWeight=_BOLD_GEOMEAN,
+            **(name_lines(between, 3) if between else {"labelFontSize": 12}),
             minExtent=names_px(label_px),
             ticks=False,
             domain=False,

@@ -9,12 +9,12 @@ import altair as alt
 import pandas as pd
 
 from dashboard import palette
-from dashboard.charts import axes, drawing, legends
-from dashboard.charts.drawing import Drawing
-from dashboard.charts.layering import layered
+from dashboard.charts import axes, drawing
+from dashboard.charts.drawing import Drawing, layered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
 
 HEIGHT_PX = 300
 SMALL_PX = 170
@@ -143,7 +143,7 @@ def _spec(of: _Shape) -> dict[str, Any]:
 
 def _series(of: _Shape) -> tuple[alt.Color, alt.Shape]:
     domain, colours, shapes = palette.scale(of.pairs)
-    shown = legends.legend(domain, symbolSize=90) if of.legend else None
+    shown = drawing.legend(domain, symbolSize=90) if of.legend else None
     return (
         alt.Color("variant:N", scale=alt.Scale(domain=domain, range=colours), legend=shown),
         alt.Shape("variant:N", scale=alt.Scale(domain=domain, range=shapes), legend=shown),
@@ -191,3 +191,41 @@ def _upright(kind: str) -> list[alt.Chart]:
         rule.encode(tooltip=[alt.Tooltip("text:N", title=kind.capitalize())]),
         words.encode(y=alt.value(y), text="short:N"),
     ]
+
+
+_PAST_HEIGHT_PX = 260
+
+
+def past_line(frame: pd.DataFrame, backend: str) -> alt.LayerChart:
+    """Draw one mark per run that ran.
+
+    Args:
+        frame: columns started, run, ms, low, high, n, torch, shown (whether it is the run that the page shows).
+        backend: gives the colour.
+    """
+    base = alt.Chart(frame).encode(
+        x=across_time(days=many_days(frame["started"])),
+        tooltip=[
+            alt.Tooltip("run:N", title="Run"),
+            alt.Tooltip("started:T", title="Started (UTC)", format="%Y-%m-%d %H:%M"),
+            alt.Tooltip("ms:Q", title="Latency, ms", format=",.4~g"),
+            alt.Tooltip("low:Q", title="95 % low, ms", format=",.4~g"),
+            alt.Tooltip("high:Q", title="95 % high, ms", format=",.4~g"),
+            alt.Tooltip("n:Q", title="n"),
+            alt.Tooltip("torch:N", title="torch"),
+        ],
+    )
+    down = alt.Y(
+        "ms:Q", scale=alt.Scale(zero=False, padding=14), axis=alt.Axis(title="ms per iteration", labelFontSize=12)
+    )
+    colour = palette.colour(backend)
+    ends = base.transform_filter("isValid(datum.low)").mark_rule(color=colour, opacity=0.5)
+    dots = base.mark_point(size=70, filled=True, opacity=1, color=colour)
+    here = base.transform_filter("datum.shown").mark_point(size=230, color=palette.NEUTRAL, strokeWidth=1.5)
+    return layered(
+        base.mark_line(color=colour, strokeWidth=1.2).encode(y=down),
+        ends.encode(y=alt.Y("low:Q", title=""), y2="high:Q"),
+        dots.encode(y=down),
+        here.encode(y=down),
+        height=_PAST_HEIGHT_PX,
+    )

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from dashboard import artifacts, settings
 from dashboard.routes.guard import Guard
 from store import query
-from store.errors import StoreError
+from store.errors import XlabenchError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +51,7 @@ async def _answer(request: Request) -> Response:
         return PlainTextResponse("Name a record and a path: /artifact?record=ID&path=FILE", 400)
     try:
         place = await run_in_threadpool(_located, record, path)
-    except (artifacts.NotServed, StoreError) as error:
+    except XlabenchError as error:
         return PlainTextResponse(f"Not found: {error}.", 404)
     kind = media_type(place)
     inline = kind == _TEXT and "download" not in request.query_params

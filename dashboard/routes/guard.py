@@ -1,9 +1,12 @@
-"""Who may read from a route of ours: Streamlit checks host, origin and login for its own traffic only."""
+"""Who may read a route, how requests are refused and that is kept, and clicks on buttons that are off."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
+import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -12,11 +15,15 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 
 from dashboard import access, login
+from runner.jobs.check import plain
+from store.errors import XlabenchError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 
 COMMON = {
     "X-Content-Type-Options": "nosniff",
@@ -101,3 +108,139 @@ def _name(host: str) -> str | None:
     except ValueError:
         return None
     return None if malformed else parts.hostname
+
+
+_CLICK = "trigger_value"
+_OFF = "The button was off, and a click on it came all the same."
+_MOST_KEPT = 3
+"""Most clicks that are kept of one message: a forged one may contain thousands."""
+
+
+def keep_forged_clicks() -> None:
+    """Have forged clicks kept from now on, in this process."""
+    from streamlit.runtime.state.session_state import SessionState  # noqa: PLC0415 - of the server
+
+    call = SessionState._call_callbacks  # noqa: SLF001 - nothing public says it
+
+    def looking(state: Any, **given: Any) -> None:
+        for key in list(_forged(state))[:_MOST_KEPT]:
+            _keep_forged(key)
+        call(state, **given)
+
+    setattr(SessionState, "_call_callbacks", looking)  # noqa: B010 - typed
+
+
+def _forged(state: Any) -> Iterator[str]:
+    """Yield the keys of buttons that are off and were clicked."""
+    new = state._new_widget_state  # noqa: SLF001 - as above
+    for widget in list(new):
+        metadata = new.widget_metadata.get(widget)
+        off = metadata is not None and metadata.disabled and metadata.value_type == _CLICK
+        if off and state._widget_changed(widget):  # noqa: SLF001 - as above
+            yield widget.split("-", 2)[-1]
+
+
+def _keep_forged(key: str) -> None:
+    decision = access.may_launch()
+    reason = _OFF if decision.allowed else decision.reason
+    logging.getLogger(LOG).warning("refused a forged click on %s: %s", plain(key), plain(reason))
+    with contextlib.suppress(XlabenchError):
+        access.job_queue().refuse(f"click {key}"[:100], None, reason)
+
+
+LOG = "xlabench.refused"
+_ASKING = ("GET", "HEAD", "OPTIONS")
+_BAD_REQUEST, _NOT_FOUND, _SERVER_ERROR = 400, 404, 500
+_LOOKED_FOR = ("/_stcore/health", "/_stcore/host-config")
+_POLICY = 1008
+_LONGEST = 300
+"""Characters of one header or address in a line."""
+_MOST_ESCAPES = 300
+"""Backslashes in the cookies of a request. Python 3.11 takes time for each that grows with the length of the cookie:
+60 kB of them would keep everybody waiting for ten seconds. Cookies of ours have none."""
+_MOST_A_MINUTE = 600
+_MINUTE_S = 60.0
+
+
+class ReadOnlyMiddleware:
+    """Refuses requests that do more than ask; tells the log of every answer that is a refusal."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._tell = Teller(logging.getLogger(LOG).warning)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        costly = scope["type"] in ("http", "websocket") and _is_costly(scope)
+        if scope["type"] == "websocket" and costly:
+            self._tell(refusal_line({"method": "GET"} | dict(scope), 403))
+            await send({"type": "websocket.close", "code": _POLICY})
+            return
+        if scope["type"] != "http":  # of other refusals of websockets, Streamlit tells by itself
+            await self._app(scope, receive, send)
+            return
+
+        async def telling(message: Message) -> None:
+            if message["type"] == "http.response.start" and _is_refusal(scope, message["status"]):
+                self._tell(refusal_line(scope, message["status"]))
+            await send(message)
+
+        app = self._app if scope["method"] in _ASKING else _closed()
+        await (_too_costly() if costly else app)(scope, receive, telling)
+
+
+def _is_refusal(scope: Scope, status: int) -> bool:
+    """Tell whether an answer refuses something; Streamlit's page looks for its server below its own path first."""
+    looks = status == _NOT_FOUND and scope["path"].endswith(_LOOKED_FOR)
+    return _BAD_REQUEST <= status < _SERVER_ERROR and not looks
+
+
+def _closed() -> PlainTextResponse:
+    return PlainTextResponse("Read-only: this server accepts GET requests only.", 405, {"Allow": ", ".join(_ASKING)})
+
+
+def _is_costly(scope: Scope) -> bool:
+    """Tell whether to read the cookies of a request would take long."""
+    escapes: int = sum(value.count(b"\\") for name, value in scope["headers"] if name == b"cookie")
+    return escapes > _MOST_ESCAPES
+
+
+def _too_costly() -> PlainTextResponse:
+    return PlainTextResponse("The cookies of this request cannot be read: remove those of this host.", 431)
+
+
+def refusal_line(scope: Scope, status: int) -> str:
+    """Return what was refused, as one line that no terminal obeys."""
+    headers = Headers(scope=scope)
+    path = bytes(scope.get("raw_path") or b"").decode("latin-1")
+    query = bytes(scope.get("query_string") or b"").decode("latin-1")
+    said = {"host": headers.get("host"), "origin": headers.get("origin"), "for": headers.get("x-forwarded-for")}
+    client = scope.get("client")
+    parts = [f"refused {status}", _short(scope["method"]), _short(f"{path}?{query}" if query else path)]
+    parts += [f"from {client[0]}"] if client else []
+    parts += [f"{name} {_short(value)}" for name, value in said.items() if value is not None]
+    return " ".join(parts)
+
+
+def _short(text: str) -> str:
+    return ascii(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
+
+
+@dataclass
+class Teller:
+    """Hands lines on, but no more than some a minute: whoever floods the server must not fill the disk."""
+
+    tell: Callable[[str], object]
+    clock: Callable[[], float] = time.monotonic
+    _began: float = float("-inf")
+    _told_n: int = 0
+
+    def __call__(self, text: str) -> None:
+        now = self.clock()
+        if now - self._began >= _MINUTE_S:
+            left_out = self._told_n - _MOST_A_MINUTE
+            if left_out > 0:
+                self.tell(f"refused {left_out} more requests before that, which were not logged")
+            self._began, self._told_n = now, 0
+        self._told_n += 1
+        if self._told_n <= _MOST_A_MINUTE:
+            self.tell(text)

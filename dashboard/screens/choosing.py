@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import pending_values
 from dashboard.words import escape
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+
 
 _LONGEST_SHOWN = 60
 _SECTION_PX = 280
@@ -71,7 +71,7 @@ def requested_name(known: Collection[str], key: str, why_not: str) -> str | None
         key: of the box and of the URL parameter.
         why_not: why an unknown name is ignored, up to the name.
     """
-    pending_values.take(key)
+    take_value(key)
     value = st.session_state[key] if key in st.session_state else st.query_params.get(key)
     if value and value not in known:
         st.warning(f"Ignored, because {why_not} “{escape(str(value)[:_LONGEST_SHOWN])}”.", icon=":material/link_off:")
@@ -115,3 +115,17 @@ def notice_unknown(label: str, options: Sequence[str], key: str) -> None:
         named = ", ".join(f"“{escape(given[:_LONGEST_SHOWN])}”" for given in unknown[:_MOST_SHOWN])
         text = f"Ignored, because there is no such choice: **{escape(label)}** = {named}."
         st.warning(text, icon=":material/link_off:")
+
+
+_LEFT = "_picked_for_"
+
+
+def leave_value(key: str, value: Any) -> None:
+    """Leave a value for the widget of a key; to be called from a callback."""
+    st.session_state[_LEFT + key] = value
+
+
+def take_value(key: str) -> None:
+    """Give the widget of a key what was left for it, if anything; to be called before it is drawn or read."""
+    if _LEFT + key in st.session_state:
+        st.session_state[key] = st.session_state.pop(_LEFT + key)

@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"(?<=[A-Za-z_])[.]?\d+\b|0x[0-9a-f]+")
 """Numbers that compilers give to names: two programs that differ in nothing else are the same."""
 
 
-class Block(NamedTuple):
+class DifferenceBlock(NamedTuple):
     """Lines of A and of B that belong together."""
 
     same: bool
@@ -36,14 +36,14 @@ def lines(path: Path) -> tuple[list[str], bool]:
     return part.text.split("\n"), part.more
 
 
-def blocks(a: Sequence[str], b: Sequence[str]) -> list[Block]:
+def blocks(a: Sequence[str], b: Sequence[str]) -> list[DifferenceBlock]:
     """Align two texts by their lines without the numbers in names."""
     plain_a, plain_b = ([_NUMBER.sub("", line) for line in side] for side in (a, b))
     found = SequenceMatcher(None, plain_a, plain_b, autojunk=False).get_opcodes()
-    return [Block(kind == "equal", a[a1:a2], b[b1:b2]) for kind, a1, a2, b1, b2 in found]
+    return [DifferenceBlock(kind == "equal", a[a1:a2], b[b1:b2]) for kind, a1, a2, b1, b2 in found]
 
 
-def as_html(found: Sequence[Block]) -> str:
+def as_html(found: Sequence[DifferenceBlock]) -> str:
     """Return both sides in two columns; a click opens what is folded. Lines are text, whatever they hold."""
     parts: list[str] = []
     for position, block in enumerate(found):

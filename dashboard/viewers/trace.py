@@ -13,6 +13,7 @@ import duckdb
 import pandas as pd
 
 from dashboard import literals
+from store.errors import XlabenchError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +25,7 @@ _US_PER_S = 1e6
 _BLOCK = 2**20
 
 
-class NotSummed(ValueError):
+class NotSummed(XlabenchError, ValueError):
     """The trace cannot be summed up here; the text says why."""
 
 

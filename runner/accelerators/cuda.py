@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from runner.accelerators import tool
-from runner.accelerators.torch_device import TorchDevice
+from runner.accelerators import base
+from runner.accelerators.base import TorchDevice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _query(fields: str) -> list[str]:
-    return tool.lines("nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader")
+    return base.tool_lines("nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader")
 
 
 def _visible(named: list[tuple[str, str]]) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.accelerators import tool
-from runner.accelerators.torch_device import TorchDevice
+from runner.accelerators import base
+from runner.accelerators.base import TorchDevice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ class Xpu:
     variables: Mapping[str, str] = {}
 
     def models(self) -> tuple[str, ...]:
-        dumped = tool.lines("xpu-smi", "discovery", "--dump", _DEVICE_NAME)
+        dumped = base.tool_lines("xpu-smi", "discovery", "--dump", _DEVICE_NAME)
         names = tuple(line.strip('"') for line in dumped[1:])
         return names or _render_nodes()
 

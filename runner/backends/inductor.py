@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from runner.backends import compiler_caches, dynamo, host
+from runner.backends import dynamo, host, steps
 from runner.backends.host_dynamo import HostDynamo
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Inductor(HostDynamo):
     def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
         from torch._inductor import config as inductor_config
 
-        compiler_caches.on_disk_only()
+        steps.on_disk_only()
         inductor_config.triton.cudagraphs = config.cudagraphs
         inductor_config.freezing = config.freezing
         if shutil.which("openssl") is None:

@@ -2,18 +2,186 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from runner.accelerators import ACCELERATORS
-from runner.backends.jax_runtime import JaxRuntime
+from runner.workload import Counters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from runner.environments.machine import Machine
-    from runner.workload import Runtime
-    from store.record import Accelerator, ExperimentConfig
+    from runner.workload import Runtime, Workload
+    from store.record import Accelerator, ExperimentConfig, Replacement
+
+
+_COMPILED = "/jax/core/compile/backend_compile_duration"
+
+
+class JaxRuntime:
+    """JAX's first device; modules are built on the host and become functions of JAX arrays."""
+
+    is_xla = False
+
+    def __init__(self, config: ExperimentConfig) -> None:
+        import jax
+        import torch
+
+        began = time.perf_counter()
+        self._jax: Any = jax
+        self._platform: Any = jax.devices()[0]
+        self.start_s = time.perf_counter() - began
+        self.device: Any = torch.device("cpu")
+        self._mode = config.torch_xla2
+        self._accelerator = ACCELERATORS[config.accelerator]
+        self._compiles, self._compile_s, self._executions = 0, 0.0, 0
+        self._last: Any = None
+        jax.monitoring.register_event_duration_secs_listener(self._heard)
+
+    def place(self, workload: Workload) -> None:
+        """Replace the module by its function in JAX, and the inputs by JAX arrays."""
+        make = _from_export if self._mode == "torch_export" else _extracted
+        weights, function = make(workload)
+        weights = self._jax.device_put(weights, self._platform)
+        workload.module = JittedModule(self._jax, weights, function, self._ran)
+        workload.args, workload.kwargs = self.to_device((workload.args, workload.kwargs))
+
+    def to_device(self, inputs: Any) -> Any:
+        import torch
+        import torchax
+        from torch.utils import _pytree as pytree
+
+        copy = torchax.default_env().t2j_copy
+        return self._jax.block_until_ready(
+            pytree.tree_map_only(torch.Tensor, lambda each: self._jax.device_put(copy(each), self._platform), inputs)
+        )
+
+    def to_host(self, output: Any) -> Any:
+        from torch.utils import _pytree as pytree
+        from torchax.ops import mappings
+
+        return pytree.tree_map_only(self._jax.Array, lambda array: mappings.j2t(array).clone(), output)
+
+    def timer(self) -> None:
+        return None
+
+    def after_iteration(self) -> None:
+        """Wait for the iteration, as the peer does: nothing else says that JAX has finished."""
+        self._jax.block_until_ready(self._last)
+        self._last = None
+
+    def after_block(self) -> None:
+        """Do nothing: each iteration has been waited for."""
+
+    def seed(self, seed: int) -> None:
+        import torch
+        import torchax
+
+        torch.manual_seed(seed)
+        torchax.default_env().manual_seed(seed)
+
+    def counters(self) -> Counters:
+        return Counters(compiles=self._compiles, executions=self._executions)
+
+    def fallback_calls(self) -> dict[str, int]:
+        return {}
+
+    def replacements(self) -> list[Replacement]:
+        return []
+
+    def compiler_time_s(self) -> float | None:
+        return self._compile_s
+
+    def transfers(self) -> dict[str, float]:
+        return {}
+
+    def memory_reset(self) -> None:
+        """Do nothing: JAX gives no way to reset its high-water mark."""
+
+    def memory_peak_bytes(self) -> int | None:
+        statistics = None if self._accelerator.name == "cpu" else self._platform.memory_stats()
+        return int(statistics["peak_bytes_in_use"]) if statistics else None
+
+    def _heard(self, event: str, seconds: float, **_: Any) -> None:
+        if event == _COMPILED:
+            self._compiles += 1
+            self._compile_s += seconds
+
+    def _ran(self, output: Any) -> None:
+        self._executions += 1
+        self._last = output
+
+
+class JittedModule:
+    """A module's function in JAX, called as the module is; inputs that are no tensors are part of the program."""
+
+    def __init__(self, jax: Any, weights: Any, function: Callable[..., Any], ran: Callable[[Any], None]) -> None:
+        self._jax, self._weights, self._function, self._ran = jax, weights, function, ran
+        self._programs: dict[str, tuple[Any, list[Any]]] = {}
+
+    def eval(self) -> JittedModule:
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from torch.utils import _pytree as pytree
+
+        leaves, structure = pytree.tree_flatten((args, kwargs))
+        arrays = [leaf for leaf in leaves if isinstance(leaf, self._jax.Array)]
+        rest = [None if isinstance(leaf, self._jax.Array) else leaf for leaf in leaves]
+        program, shape_of_output = self._program(structure, rest)
+        flat = program(self._weights, arrays)
+        self._ran(flat)
+        return pytree.tree_unflatten(flat, shape_of_output[0])
+
+    def _program(self, structure: Any, rest: list[Any]) -> tuple[Any, list[Any]]:
+        key = f"{structure} {rest}"
+        if key not in self._programs:
+            self._programs[key] = self._jitted(structure, rest)
+        return self._programs[key]
+
+    def _jitted(self, structure: Any, rest: list[Any]) -> tuple[Any, list[Any]]:
+        from torch.utils import _pytree as pytree
+
+        shape_of_output: list[Any] = []
+
+        def flat(weights: Any, arrays: list[Any]) -> Any:
+            given = iter(arrays)
+            leaves = [next(given) if leaf is None else leaf for leaf in rest]
+            args, kwargs = pytree.tree_unflatten(leaves, structure)
+            values, shape = pytree.tree_flatten(self._function(weights, args, kwargs))
+            shape_of_output[:] = [shape]
+            return values
+
+        return self._jax.jit(flat), shape_of_output
+
+
+def _extracted(workload: Workload) -> tuple[Any, Callable[..., Any]]:
+    """Let torchax run the module's own Python on JAX arrays."""
+    import torchax
+
+    weights, function = torchax.extract_jax(workload.module)
+    return weights, function
+
+
+def _from_export(workload: Workload) -> tuple[Any, Callable[..., Any]]:
+    """Let torch.export capture the module, and torchax interpret the captured graph."""
+    import torch
+    from torch.utils import _pytree as pytree
+    from torchax.export import exported_program_to_jax
+
+    with torch.no_grad():
+        exported = torch.export.export(workload.module, workload.args, workload.kwargs)
+    weights, interpret = exported_program_to_jax(exported)
+    names = list(workload.kwargs)
+
+    def function(weights: Any, args: Any, kwargs: Any) -> Any:
+        leaves = pytree.tree_leaves((args, {name: kwargs[name] for name in names}))
+        values = interpret(weights, tuple(leaves))
+        return pytree.tree_unflatten(list(values), exported.call_spec.out_spec)
+
+    return weights, function
 
 
 class TorchXla2:

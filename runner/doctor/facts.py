@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import subprocess
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,25 +17,120 @@ from runner.accelerators import ACCELERATORS
 from runner.backends import BACKENDS, BY_NAME
 from runner.backends.torch_xla2 import TorchXla2
 from runner.doctor import trial
-from runner.doctor.cpu_quota import cpu_quota
-from runner.doctor.imports import try_imports
 from runner.environments import others, proc
 from runner.environments.machine import describe, detect
 from runner.environments.others import Others
-from runner.environments.state import Watch
-from runner.errors import UsageError
+from runner.environments.state import MachineWatch
 from runner.plan import interpreters
-from runner.proof import stored_proofs
+from runner.proof import judge
 from runner.schedule import devices
+from store.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from runner.doctor.imports import Imports
     from runner.doctor.trial import Trial
     from runner.environments.machine import Machine
-    from runner.proof.stored_proofs import StoredProof
+    from runner.proof.judge import StoredProof
     from store.record import Accelerator, Environment, MachineState
+
+
+_VERSION_1_MOUNTS = ("cpu", "cpu,cpuacct")
+
+
+def cpu_quota(machine: proc.KernelFiles) -> float | None:
+    """Return the smallest quota on the way up from the own group, in CPUs; None where nothing bounds it."""
+    root = machine.sys / "fs/cgroup"
+    quotas = []
+    for line in proc.text(machine.proc / "self/cgroup").splitlines():
+        number, controllers, group = line.split(":", 2)
+        if number == "0":
+            # With both versions mounted, the files of version 2 lie in a folder of their own.
+            quotas += [_version_2(folder) for mount in (root, root / "unified") for folder in _upwards(mount, group)]
+        elif "cpu" in controllers.split(","):
+            mounts = [root / name for name in _VERSION_1_MOUNTS]
+            quotas += [_version_1(folder) for mount in mounts for folder in _upwards(mount, group)]
+    return min((quota for quota in quotas if quota is not None), default=None)
+
+
+def _upwards(mount: Path, group: str) -> Iterator[Path]:
+    """Give the folders from a group up to the mount; a container sees its own group as the mount itself."""
+    names = [name for name in group.split("/") if name not in {"", ".."}]
+    for end in range(len(names), -1, -1):
+        yield mount.joinpath(*names[:end])
+
+
+def _version_2(folder: Path) -> float | None:
+    words = proc.text(folder / "cpu.max").split()
+    return _cpus(words[0], words[1]) if len(words) == 2 else None  # noqa: PLR2004 - quota and period
+
+
+def _version_1(folder: Path) -> float | None:
+    return _cpus(proc.text(folder / "cpu.cfs_quota_us").strip(), proc.text(folder / "cpu.cfs_period_us").strip())
+
+
+def _cpus(quota: str, period: str) -> float | None:
+    """Return the quota of each period in CPUs; `max` and -1 are no quota."""
+    return int(quota) / int(period) if quota.isdigit() and period.isdigit() and int(period) else None
+
+
+TRIED = ("torch", "torch_xla")
+"""Packages to import, in this order: the second imports the first."""
+_TIMEOUT_S = 120
+_MARK = "xlabench: "
+"""What an answer begins with: packages print, too."""
+_IMPORT = """
+import importlib, json, sys
+for name in sys.argv[1:]:
+    try:
+        module = importlib.import_module(name)
+    except Exception as error:
+        answer = [name, f"{type(error).__name__}: {error}", None]
+    else:
+        answer = [name, None, module.get_num_threads() if name == "torch" else None]
+    print("\\nxlabench: " + json.dumps(answer), flush=True)
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Imports:
+    """What came of importing an interpreter's packages."""
+
+    broken: Mapping[str, str] = field(default_factory=dict)
+    """Package → why it cannot be imported."""
+    threads: int | None = None
+    """Threads that torch takes where nobody asks for another number."""
+
+    def missing(self, preload: Sequence[str]) -> str | None:
+        """Say why modules cannot be imported, or None."""
+        packages = [module.partition(".")[0] for module in preload]
+        wrong = next((package for package in TRIED if package in packages and package in self.broken), None)
+        return None if wrong is None else f"{wrong} cannot be imported: {self.broken[wrong]}; install it anew"
+
+
+def try_imports(machine: Machine) -> Imports:
+    """Import the packages in a process of the machine's interpreter; one that ends it gives no answer."""
+    names = [name for name in TRIED if name in machine.packages]
+    if not names:
+        return Imports()
+    command = [machine.python, "-c", _IMPORT, *names]
+    # Lazy tensors look for a device when they are imported; the CPU is always there.
+    variables = {"PJRT_DEVICE": "CPU", **os.environ}
+    try:
+        done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+        out, end = done.stdout, f"the process ended with code {done.returncode}"
+    except subprocess.TimeoutExpired as error:
+        out, end = (error.stdout or b"").decode(), f"it took more than {_TIMEOUT_S} s"
+    broken, threads = {}, None
+    answered = [json.loads(line.removeprefix(_MARK)) for line in out.splitlines() if line.startswith(_MARK)]
+    for name, fault, count in answered:
+        threads = count or threads
+        if fault is not None:
+            broken[name] = fault.strip().partition("\n")[0]
+    silent = names[len(answered) :]
+    if silent:
+        broken[silent[0]] = end
+    return Imports(broken=broken, threads=threads)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +160,7 @@ class Disk:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts:
+class DoctorFacts:
     """All that the doctor has seen."""
 
     cpus: int
@@ -89,7 +186,7 @@ class Facts:
     """A sentence for each device in use: who measures on it."""
 
 
-def look(home: Path, named: Mapping[str, Path], threads: int | None = None) -> Facts:
+def look(home: Path, named: Mapping[str, Path], threads: int | None = None) -> DoctorFacts:
     """Look at the machine for some seconds.
 
     Args:
@@ -102,16 +199,16 @@ def look(home: Path, named: Mapping[str, Path], threads: int | None = None) -> F
     offers = tuple(_offer(machine, environment, home) for machine, environment in found)
     own = next((offer.imports.threads for offer in offers if offer.imports.threads), None)
     usable = len(os.sched_getaffinity(0))
-    watch = Watch("cuda" if "cuda" in here.accelerators else None)
+    watch = MachineWatch("cuda" if "cuda" in here.accelerators else None)
     seen = Others()
     seen.look()
     programs = others.programs(others.WINDOW_S)
     taken = seen.look()
     tried = trial.take(threads or own or usable, seen)
-    return Facts(
+    return DoctorFacts(
         cpus=os.cpu_count() or usable,
         usable_cpus=usable,
-        quota_cpus=cpu_quota(proc.Machine()),
+        quota_cpus=cpu_quota(proc.KernelFiles()),
         threads=threads or own or usable,
         others_cpus=taken.cpus,
         programs=tuple(programs),
@@ -153,9 +250,7 @@ def _offer(machine: Machine, environment: Environment, home: Path) -> Offer:
             for accelerator in machine.accelerators
         },
         proofs=tuple(
-            proof
-            for proof in stored_proofs.read_all(home / stored_proofs.FOLDER)
-            if stored_proofs.holds(proof, environment)
+            proof for proof in judge.read_proofs(home / judge.PROOFS_FOLDER) if judge.proof_holds(proof, environment)
         ),
     )
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner.environments.machine import PACKAGES
+from runner.schedule.findings import of_machine
+from runner.schedule.quiet import BUSY_CPUS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from runner.doctor.facts import Facts, Offer
+    from runner.doctor.facts import Disk, DoctorFacts, Offer
     from runner.doctor.trial import Trial
+    from store.record import Finding
+
 
 _UNKNOWN = "not reported by this machine"
 
 
-def lines(facts: Facts) -> Iterator[tuple[str, str]]:
+def lines(facts: DoctorFacts) -> Iterator[tuple[str, str]]:
     """Give every fact with its name."""
     state, trial = facts.state, facts.trial
     quota = "no quota" if facts.quota_cpus is None else f"quota of {facts.quota_cpus:g} CPUs"
@@ -36,7 +41,7 @@ def lines(facts: Facts) -> Iterator[tuple[str, str]]:
         yield accelerator, f"no device: {looked_for}"
 
 
-def _others(facts: Facts) -> str:
+def _others(facts: DoctorFacts) -> str:
     if facts.others_cpus is None:
         return _UNKNOWN
     by = f": {', '.join(facts.programs)}" if facts.programs else ""
@@ -79,3 +84,118 @@ def _by_reason(reasons: Mapping[str, str | None]) -> dict[str, list[str]]:
         if reason is not None:
             unable.setdefault(reason, []).append(name)
     return unable
+
+
+LEAST_FREE_BYTES = 1 << 28
+"""A compilation writes its programs and headers, some hundred MiB, before it can be timed."""
+LITTLE_FREE_BYTES = 1 << 31
+"""Dumps of one experiment alone may take a GiB, weights of a model as much."""
+_NAMED_OTHERWISE = "busy_machine"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Doubt:
+    """A reason to doubt what would be measured now."""
+
+    text: str
+    next_step: str
+    refuses: bool = False
+    """Nothing can be measured, or the results would be refused."""
+
+    @property
+    def sentence(self) -> str:
+        """Say the doubt in one line."""
+        return f"{self.text}: {self.next_step}."
+
+
+def of_facts(facts: DoctorFacts) -> list[Doubt]:
+    """Return every doubt, those that have measuring refused first."""
+    doubts = [*_of_interpreters(facts), *_of_turns(facts), *_of_threads(facts), *_of_kernel(facts)]
+    doubts += [Doubt(text=found.text, next_step=found.next_step) for found in _machine_findings(facts)]
+    doubts += [doubt for disk in facts.disks for doubt in _of_disk(disk)]
+    doubts += [
+        Doubt(text=sentence, next_step="a run on that device waits until the other one is finished")
+        for sentence in facts.measured_on
+    ]
+    return sorted(doubts, key=lambda doubt: not doubt.refuses)
+
+
+def _of_interpreters(facts: DoctorFacts) -> Iterator[Doubt]:
+    if not any(offer.measurable for offer in facts.offers):
+        yield Doubt(
+            text="no backend can run in any environment", next_step="see the reasons at `backends`", refuses=True
+        )
+    failed = (kept for offer in facts.offers for kept in offer.proofs if kept.proof.verdict == "failed")
+    for kept in failed:
+        yield Doubt(
+            text=f"results of {kept.backend} on {kept.accelerator} in {kept.test} are refused, as its timing proof "
+            f"failed: {kept.proof.reason}",
+            next_step="`xlabench run --prove` repeats the proof",
+            refuses=True,
+        )
+    for name, why in facts.unasked.items():
+        yield Doubt(text=why.rstrip("."), next_step=f"correct `{name}` in section [environments] of xlabench.toml")
+
+
+def _of_turns(facts: DoctorFacts) -> Iterator[Doubt]:
+    """Doubt the trial, else what others take of the CPUs: it may be more in a minute."""
+    trial, others = facts.trial, facts.others_cpus or 0.0
+    if trial.refusal is not None:
+        why, _, help_text = trial.refusal.partition("; ")
+        yield Doubt(text=f"results would be refused now, because {why}", next_step=help_text, refuses=True)
+    elif others > BUSY_CPUS:
+        by = f" ({', '.join(facts.programs)})" if facts.programs else ""
+        yield Doubt(
+            text=f"other programs use {others:.1f} of {facts.usable_cpus} CPUs{by}",
+            next_step="stop them: disturbed turns are discarded, and a result with too few others is refused",
+        )
+
+
+def _of_threads(facts: DoctorFacts) -> Iterator[Doubt]:
+    threads, quota = facts.threads, facts.quota_cpus
+    if quota is not None and threads > quota:
+        yield Doubt(
+            text=f"benchmarks use {threads} threads, but the container's CPU quota is {quota:g}",
+            next_step=f"raise the quota, or pass --threads {max(1, int(quota))}",
+        )
+    elif threads > facts.usable_cpus:
+        yield Doubt(
+            text=f"benchmarks use {threads} threads, but only {facts.usable_cpus} CPUs are available",
+            next_step=f"pass --threads {facts.usable_cpus}, or unset OMP_NUM_THREADS",
+        )
+
+
+def _of_kernel(facts: DoctorFacts) -> Iterator[Doubt]:
+    begun = facts.trial.begun
+    if not begun.waits_told:
+        yield Doubt(
+            text="the kernel does not report how long a thread waits for a core",
+            next_step="stop other programs, because every turn during their activity counts as disturbed; "
+            "a Linux kernel with CONFIG_SCHED_INFO reports it",
+        )
+    if not facts.trial.raised:
+        yield Doubt(
+            text="benchmark processes cannot get a higher priority than other programs",
+            next_step="allow the user a higher priority (`USER - nice -20` in /etc/security/limits.conf), "
+            "or run as root",
+        )
+
+
+def _machine_findings(facts: DoctorFacts) -> list[Finding]:
+    """Return what a record of now would find; the other programs have a sentence of their own."""
+    return [found for found in of_machine(facts.state) if found.code != _NAMED_OTHERWISE]
+
+
+def _of_disk(disk: Disk) -> Iterator[Doubt]:
+    if not disk.writable:
+        yield Doubt(
+            text=f"{disk.folder} cannot be written to",
+            next_step="pass another --home, or set TMPDIR where it is the folder of temporary files",
+            refuses=True,
+        )
+    elif disk.free_bytes < LITTLE_FREE_BYTES:
+        yield Doubt(
+            text=f"the disk of {disk.folder} has {disk.free_bytes / 2**20:,.0f} MiB free",
+            next_step="free some space: compiled programs, dumps and weights need it",
+            refuses=disk.free_bytes < LEAST_FREE_BYTES,
+        )

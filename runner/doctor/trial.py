@@ -20,9 +20,7 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 
 from runner.messages import TurnFacts
-from runner.process.priority import LIBRARIES, raise_priority
-from runner.process.probe import Probe
-from runner.process.waits import Waits
+from runner.process.own_process import LIBRARIES, Probe, Waits, raise_priority
 from runner.schedule.quiet import Judge, QuietRun
 from runner.settings import Settings
 

@@ -2,18 +2,189 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
-from pathlib import PurePath
+from functools import cache
+from itertools import product
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from runner.dynamo import harness, matrix, xpu_script
-from runner.errors import UsageError
-from runner.peer_cli import compose
+import msgspec
+import yaml
+
+from runner.dynamo import harness, output
+from runner.environments import machine
+from runner.peer_cli import table
 from runner.suites import suite_names
+from store.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import argparse
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from runner.peer_cli.table import PeerFlags
+
+
+_SUITES = ("torchbench", "huggingface", "timm_models")
+_COMPILERS = ("eager", "aot_eager", "inductor", "inductor_no_cudagraphs")
+_WORDS = {
+    "inductor": ("--inductor",),
+    "inductor_no_cudagraphs": ("--inductor", "--disable-cudagraphs"),
+    "inductor_max_autotune": ("--inductor", "--inductor-compile-mode=max-autotune"),
+    "inductor_max_autotune_no_cudagraphs": (
+        "--inductor",
+        "--inductor-compile-mode=max-autotune-no-cudagraphs",
+        "--disable-cudagraphs",
+    ),
+    "xla": ("--xla",),
+    "ts_nnc": ("--speedup-ts",),
+}
+"""What a compiler's name means to the harness; any other is a backend of dynamo."""
+_GONE = {
+    "ts_nvfuser": "nvfuser was removed from PyTorch; ts_nnc is TorchScript",
+    "ts_nvfuser_cudagraphs": "nvfuser was removed from PyTorch; ts_nnc is TorchScript, cudagraphs are CUDA graphs",
+    "aot_nvfuser": "nvfuser was removed from PyTorch; use inductor",
+    "nvprims_nvfuser": "nvfuser was removed from PyTorch; use inductor",
+    "aot_cudagraphs": "it was renamed to cudagraphs",
+    "trt": "TensorRT through TorchScript was removed; use tensorrt if dynamo lists it",
+}
+_INFERENCE_REPEAT = ("-n50",)
+"""The harness's own repeats for inductor."""
+_QUICK = {
+    "torchbench": ("-k", "resnet..$"),
+    "huggingface": ("-k", "Albert"),
+    "timm_models": ("-k", "^resnet", "-k", "^inception"),
+}
+
+
+@cache
+def flags_table() -> PeerFlags:
+    """Return what becomes of each of their flags."""
+    return table.load(Path(__file__).with_name("matrix.yaml"))
+
+
+def run_matrix(words: Sequence[str], program: str, command: str) -> int:
+    """Carry out every command of the product; return the worst exit code."""
+    parsed = flags_table().parser(f"{program} runner", "Takes the command line of runner.py.").parse_args(list(words))
+    for compiler in parsed.compilers or ():
+        if compiler in _GONE:
+            raise UsageError(f"--compilers {compiler}: {_GONE[compiler]}")
+    every = list(commands(parsed))
+    if parsed.print_run_commands:
+        return _print(every, _script(parsed), program)
+    code = 0
+    for suite, given in every:
+        output.say(shlex.join([*program.split(), suite, *given]))
+        try:
+            harness.run(suite, given, program, command)
+        except UsageError as error:
+            output.say(f"{suite}: {error}")
+            code = UsageError.exit_code
+    return code
+
+
+def commands(parsed: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    """Yield suite and harness flags of each command, in the order of runner.py."""
+    devices = parsed.devices or [harness.usual_device(machine.detect())]
+    mode = "training" if parsed.training else "inference"
+    for testing in ("performance", "accuracy"):
+        for suite, device, dtype in product(parsed.suites or _SUITES, devices, parsed.dtypes or ["float32"]):
+            for compiler in parsed.compilers or _COMPILERS:
+                name = f"{compiler}_{suite}_{dtype}_{mode}_{device}_{testing}.csv"
+                words = [f"--{testing}", f"--{mode}", f"--{dtype}", f"-d{device}"]
+                words.append(f"--output={Path(parsed.output_dir) / name}")
+                words += _WORDS.get(compiler, (f"--backend={compiler}",))
+                if compiler.startswith("inductor"):
+                    words += _INFERENCE_REPEAT if parsed.inference else ()
+                    mode_asked = parsed.inductor_compile_mode
+                    words += [f"--inductor-compile-mode={mode_asked}"] if mode_asked else []
+                words += [*shlex.split(parsed.extra_args or ""), *flags_table().words(parsed)]
+                yield suite, [*words, "--dashboard", *(_QUICK.get(suite, ()) if parsed.quick else ())]
+
+
+def _script(parsed: argparse.Namespace) -> Path:
+    """Return the name that runner.py gives its script."""
+    devices = parsed.devices or [harness.usual_device(machine.detect())]
+    axes = (devices, parsed.dtypes or ["float32"], parsed.suites or _SUITES, parsed.compilers or _COMPILERS)
+    mode = "training" if parsed.training else "inference"
+    return Path(f"run_{mode}_{'_'.join('_'.join(axis) for axis in axes)}.sh")
+
+
+def _print(every: Sequence[tuple[str, list[str]]], script: Path, program: str) -> int:
+    lines = [shlex.join([*program.split(), suite, *given]) for suite, given in every]
+    script.write_text("\n".join(["#!/bin/bash", "set -x", *lines]) + "\n")
+    for line in lines:
+        output.say(line)
+    output.say(f"written to {script}")
+    return 0
+
+
+_FIXED = ("--backend=inductor", "--disable-cudagraphs", "-n10", "--timeout=4800", "--dashboard")
+_DTYPES = {
+    "amp_bf16": ("--amp", "--amp-dtype=bfloat16"),
+    "amp_fp16": ("--amp", "--amp-dtype=float16"),
+}
+_MODES = {
+    "inference-with-freezing": ("--inference", "--freezing"),
+    "inference-no-freezing": ("--inference",),
+}
+
+
+class Argument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One of the ten; an empty word is its default."""
+
+    name: str
+    default: str
+    choices: tuple[str, ...] = ()
+    becomes: str
+
+
+@cache
+def arguments() -> tuple[Argument, ...]:
+    """Return the ten in their order."""
+    return msgspec.convert(
+        yaml.safe_load(Path(__file__).with_name("xpu_script.yaml").read_text()), tuple[Argument, ...]
+    )
+
+
+def run_xpu_script(words: Sequence[str], program: str, command: str) -> int:
+    """Run the script's one harness command; return its exit code."""
+    given = parse(words)
+    return harness.run(given["SUITE"], translate(given), program, command)
+
+
+def parse(words: Sequence[str]) -> dict[str, str]:
+    """Return the value of each argument.
+
+    Raises:
+        UsageError: there are more than ten words, or one is none of its choices.
+    """
+    if len(words) > len(arguments()):
+        names = " ".join(argument.name for argument in arguments())
+        raise UsageError(f"the script takes at most {len(arguments())} words: {names}")
+    given = {}
+    for place, argument in enumerate(arguments()):
+        value = (words[place] if place < len(words) else "") or argument.default
+        if argument.choices and value not in argument.choices:
+            raise UsageError(f"{argument.name} {value!r} is not one of {', '.join(argument.choices)}")
+        given[argument.name] = value
+    return given
+
+
+def translate(given: Mapping[str, str]) -> list[str]:
+    """Return the harness's flags, the CSV where the script puts it."""
+    words = [f"--{given['SCENARIO']}", *_DTYPES.get(given["DT"], (f"--{given['DT']}",))]
+    words += [f"-d{given['DEVICE']}", f"--device-index={given['CARD']}"]
+    words += [*_MODES.get(given["MODE"], (f"--{given['MODE']}",)), *_FIXED]
+    words += ["--dynamic-shapes", "--dynamic-batch-only"] if given["SHAPE"] == "dynamic" else []
+    if given["NUM_SHARDS"] and given["SHARD_ID"]:
+        words += [f"--total-partitions={given['NUM_SHARDS']}", f"--partition-id={given['SHARD_ID']}"]
+    words += [f"--only={given['MODEL_ONLY']}"] if given["MODEL_ONLY"] else []
+    folder = Path(os.environ.get("WORKSPACE") or ".") / "inductor_log" / given["SUITE"] / given["DT"]
+    name = "_".join(["inductor", *(given[key] for key in ("SUITE", "DT", "MODE", "DEVICE", "SCENARIO"))])
+    return [*words, f"--output={folder / name}.csv"]
+
 
 PROGRAM = "python -m runner.dynamo"
 _MATRIX = ("runner",)
@@ -35,15 +206,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write(_HELP)
         return 0
     command = shlex.join(["python", "-m", "runner.dynamo", *given])
-    return compose.main(PROGRAM, lambda: _run(given, command))
+    return table.main(PROGRAM, lambda: _run(given, command))
 
 
 def _run(given: list[str], command: str) -> int:
     name, words = _split(given)
     if name in _MATRIX:
-        return matrix.run(words, PROGRAM, command)
+        return run_matrix(words, PROGRAM, command)
     if name in _XPU:
-        return xpu_script.run(words, PROGRAM, command)
+        return run_xpu_script(words, PROGRAM, command)
     if name not in suite_names():
         known = ", ".join((*suite_names(), *_MATRIX, *_XPU))
         raise UsageError(

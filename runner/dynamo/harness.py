@@ -11,22 +11,44 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from runner.backends import xla_of
-from runner.dynamo import batch_sizes, output
+from runner.dynamo import output
 from runner.environments import machine
-from runner.errors import UsageError
-from runner.peer_cli import compose, table
+from runner.peer_cli import table
 from runner.plan import plan_view, values
+from runner.plan.entries import make_entry
+from runner.plan.plan_file import read_models_file
 from runner.schedule.run_folder import open_folder
+from store.errors import UsageError
 from store.harness_csv import Options, Pair, speedups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from runner.environments.machine import Machine
-    from runner.peer_cli.compose import Work
-    from runner.peer_cli.table import Parser, Table
+    from runner.peer_cli.table import PeerFlags, PeerParser, TranslatedCommand
     from runner.plan import Plan
+
+
+def apply(path: Path, made: Plan) -> Plan:
+    """Return the plan with the file's batch sizes; a model that it does not name keeps its own.
+
+    Raises:
+        UsageError: a line is neither `NAME,N` nor `NAME N`.
+    """
+    sizes = {line.name: line.batch_size for line in read_models_file(path) if line.batch_size}
+    entries = []
+    for entry in made.entries:
+        size = sizes.get(entry.config.model_name)
+        if size is None:
+            entries.append(entry)
+            continue
+        config = msgspec.structs.replace(entry.config, batch_size=size)
+        entries.append(make_entry(config, entry.environment, entry.skip_reason, entry.notes))
+    return replace(made, entries=tuple(entries))
+
 
 _DESCRIPTION = "Takes the command line of the TorchDynamo harness; docs/runner.md has the table of its flags."
 _ACCURACY_BATCH = {"huggingface": 1, "torchbench": 4, "timm_models": 8}
@@ -36,7 +58,7 @@ LAZY: Pair = ("PJRT", None)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sides:
+class HarnessSides:
     """What is measured, against what."""
 
     backend: Pair
@@ -44,12 +66,12 @@ class Sides:
 
 
 @cache
-def flags_table() -> Table:
+def flags_table() -> PeerFlags:
     """Return what becomes of each of their flags."""
     return table.load(Path(__file__).with_suffix(".yaml"))
 
 
-def parser(program: str) -> Parser:
+def parser(program: str) -> PeerParser:
     """Return a parser of their command line."""
     return flags_table().parser(program, _DESCRIPTION)
 
@@ -61,7 +83,7 @@ def run(suite: str, words: Sequence[str], program: str, command: str) -> int:
     _refuse_contradictions(parsed)
     here = machine.detect()
     both = sides(parsed)
-    asked = compose.work(translate(suite, parsed, both, here), program=program)
+    asked = table.work(translate(suite, parsed, both, here), program=program)
     asked = replace(asked, plan=_planned(asked, parsed, both))
     _refuse_nothing(asked, both.backend)
     csv = output.Csv(
@@ -73,17 +95,17 @@ def run(suite: str, words: Sequence[str], program: str, command: str) -> int:
         explain=parsed.explain or parsed.stats,
         graph_breaks=parsed.explain or parsed.print_graph_breaks or parsed.log_graph_breaks,
     )
-    folder = open_folder(compose.home(), None, asked.identity(command))
+    folder = open_folder(table.home(), None, asked.identity(command))
     output.say(f"{plan_view.summary(asked.plan)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}")
     try:
-        result = compose.measure(asked, folder)
+        result = table.measure(asked, folder)
     finally:
         csv.write(folder)
     output.say(result.sentence())
     return 0
 
 
-def sides(parsed: argparse.Namespace) -> Sides:
+def sides(parsed: argparse.Namespace) -> HarnessSides:
     """Return the (xla, dynamo) of the backend and of its baseline.
 
     Raises:
@@ -91,7 +113,7 @@ def sides(parsed: argparse.Namespace) -> Sides:
     """
     baseline = LAZY if parsed.trace_on_xla or parsed.use_xla_baseline else EAGER
     if parsed.xla:
-        return Sides(backend=LAZY, baseline=EAGER)
+        return HarnessSides(backend=LAZY, baseline=EAGER)
     name = _backend(parsed)
     if name is None:
         raise UsageError("no backend is selected; pass --inductor, --backend NAME or --xla")
@@ -99,7 +121,7 @@ def sides(parsed: argparse.Namespace) -> Sides:
     backend = (xla_of(name), name)
     if parsed.trace_on_xla and backend[0] is None:
         raise UsageError(f"--trace-on-xla is not supported with {name}, which compiles for the host device")
-    return Sides(backend=backend, baseline=baseline)
+    return HarnessSides(backend=backend, baseline=baseline)
 
 
 def _refuse_gone(name: str) -> None:
@@ -115,7 +137,7 @@ def _backend(parsed: argparse.Namespace) -> str | None:
     return "inductor" if parsed.inductor else "eager" if parsed.overhead else parsed.backend
 
 
-def translate(suite: str, parsed: argparse.Namespace, both: Sides, here: Machine) -> list[str]:
+def translate(suite: str, parsed: argparse.Namespace, both: HarnessSides, here: Machine) -> list[str]:
     """Return the flags of `xlabench run` that do the same; the plan is then cut to the two sides."""
     # Their CSV has one row per model, of one process.
     words = ["--preset=hud", "--processes=1", f"--suite-name={suite}", *flags_table().words(parsed)]
@@ -191,13 +213,13 @@ def _refuse_contradictions(parsed: argparse.Namespace) -> None:
         )
 
 
-def _planned(asked: Work, parsed: argparse.Namespace, both: Sides) -> Plan:
+def _planned(asked: TranslatedCommand, parsed: argparse.Namespace, both: HarnessSides) -> Plan:
     wanted = {both.backend} if parsed.accuracy else {both.backend, both.baseline}
-    made = compose.only(asked.plan, lambda _, xla, dynamo: (xla, dynamo) in wanted)
-    return batch_sizes.apply(Path(parsed.batch_size_file), made) if parsed.batch_size_file else made
+    made = table.only(asked.plan, lambda _, xla, dynamo: (xla, dynamo) in wanted)
+    return apply(Path(parsed.batch_size_file), made) if parsed.batch_size_file else made
 
 
-def _refuse_nothing(asked: Work, backend: Pair) -> None:
+def _refuse_nothing(asked: TranslatedCommand, backend: Pair) -> None:
     """Say why the backend can measure nothing: no such model, no such device, no such package."""
     own = [entry for entry in asked.plan.entries if (entry.config.xla, entry.config.dynamo) == backend]
     if not own and backend[0] is not None and set(asked.request.accelerators) == {"cuda"}:
@@ -209,7 +231,7 @@ def _refuse_nothing(asked: Work, backend: Pair) -> None:
         raise UsageError(f"Nothing can be measured: {reason}.")
 
 
-def _options(parsed: argparse.Namespace, both: Sides) -> Options:
+def _options(parsed: argparse.Namespace, both: HarnessSides) -> Options:
     return Options(
         backend=both.backend,
         baseline=both.baseline,

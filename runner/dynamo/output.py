@@ -40,8 +40,9 @@ class Csv:
         records = [record for record in read_records(folder.results) if record.experiment_id in planned]
         rows = self.rows(records)
         if not self.quiet:
+            statuses = {record.model.model_name: str(record.status) for record in self._own(records)}
             for row in rows:
-                say(self.line(row, records[0].experiment.test))
+                say(self.line(row, records[0].experiment.test, statuses.get(str(row["name"]))))
         if self.explain:
             self._explain(records)
         if self.path is None:
@@ -61,13 +62,13 @@ class Csv:
         }[self.kind]
         return make(records, self.options)
 
-    def line(self, row: Row, test: str) -> str:
-        """Return what the harness prints of a model: its name, then the speedup or the status."""
+    def line(self, row: Row, test: str, status: str | None) -> str:
+        """Return what the harness prints of a model: its name, then the speedup, or why there is none."""
         head = f"{row['dev']:4} {test:5} {row['name']:34}"
         if "accuracy" in row:
             return f"{head} {row['accuracy']}"
         if not row["speedup"]:
-            return f"{head} failed"
+            return f"{head} {'failed' if status in (None, 'ok') else status}"
         if "time_xla" in row:
             times = f"{float(row['time_baseline']) * 1e3:.4f} ms, {float(row['time_xla']) * 1e3:.4f} ms"
         else:

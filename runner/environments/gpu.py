@@ -46,7 +46,7 @@ class Gpu:
     """This process and all below it are the run."""
     nvml: Any = None
     """Module `pynvml`; None where it, the driver or the device is missing: nothing is told then."""
-    machine: proc.Machine = field(default_factory=proc.Machine)
+    machine: proc.KernelFiles = field(default_factory=proc.KernelFiles)
     _device: Any = None
     _seen_us: int = 0
 

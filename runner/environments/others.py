@@ -51,7 +51,7 @@ class _Reading:
 class Others:
     """Reads the counters when it is asked to look, and compares them with those of half a second before."""
 
-    machine: proc.Machine = field(default_factory=proc.Machine)
+    machine: proc.KernelFiles = field(default_factory=proc.KernelFiles)
     root: int = field(default_factory=os.getpid)
     """This process and all below it are the run."""
     _readings: deque[_Reading] = field(default_factory=deque)
@@ -144,7 +144,7 @@ def programs(seconds: float = 0.25, root: int | None = None) -> list[str]:
         seconds: how long they are watched.
         root: pid of the run's first process; None: this one.
     """
-    own = set(proc.Machine().tree(root or os.getpid()) or ())
+    own = set(proc.KernelFiles().tree(root or os.getpid()) or ())
     before = _cpu_times(own)
     time.sleep(seconds)
     used: dict[str, float] = {}

@@ -27,7 +27,7 @@ class Ticks:
 
 
 @dataclass(frozen=True)
-class Machine:
+class KernelFiles:
     """The files of a machine; tests give other folders."""
 
     proc: Path = Path("/proc")

@@ -32,7 +32,7 @@ class _Counters:
     swap_traffic_bytes: int | None
 
 
-class Watch:
+class MachineWatch:
     """Watches the machine from its making to `end`; each takes a few milliseconds at most.
 
     A vendor's tool that is asked who else uses the accelerator works beside the run and is done before a model has
@@ -44,10 +44,10 @@ class Watch:
         accelerator: str | None = None,
         device_index: int | None = None,
         *,
-        machine: proc.Machine | None = None,
+        machine: proc.KernelFiles | None = None,
         root: int | None = None,
     ) -> None:
-        self._machine = machine or proc.Machine()
+        self._machine = machine or proc.KernelFiles()
         self._root = os.getpid() if root is None else root
         self._cpus = proc.usable_cpus()
         self._load = self._machine.load()

@@ -4,22 +4,184 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
-from runner.errors import UsageError
-from runner.home.limits import JobLimits
-from runner.home.models import ServerModel
-from runner.home.notices import Notices
-from runner.home.roles import Roles
 from runner.plan import values
+from store.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from runner.plan import LocalRequest
+
+
+_Count = Annotated[int, Meta(ge=1)]
+_Seconds = Annotated[float, Meta(gt=0)]
+
+
+class JobLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Limits of every job of the home."""
+
+    request_bytes: _Count = 1 << 20
+    queue: _Count = 200
+    """Jobs that are not over, of all people."""
+    queue_per_person: _Count = 50
+    hours_per_person: _Seconds = 48.0
+    """Running hours of the jobs that one person submitted in the last 24 hours."""
+    timeout_s: _Seconds = 6 * 3600.0
+    """Time limit of one attempt if the job sets none."""
+    longest_timeout_s: _Seconds = 48 * 3600.0
+    attempts: _Count = 3
+    """Attempts of a job that is lost, because its host or process died."""
+    grace_s: _Seconds = 20.0
+    """Seconds from SIGTERM to SIGKILL."""
+
+
+OWN_PREFIX = "own/"
+"""Begins the name under which a job asks for one."""
+
+
+class ServerModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A model that jobs may name."""
+
+    source: Annotated[str, Meta(min_length=1)]
+    """The source as `xlabench run` takes it; a relative path starts at the home."""
+    inputs: tuple[str, ...] = ()
+    """Inputs as `--input` takes them."""
+    launch: tuple[str, ...] = ()
+    """Who may: names as the login gives them, patterns included; `*` is everybody who may launch."""
+
+
+def allowed_models(person: Person, models: Mapping[str, ServerModel]) -> frozenset[str]:
+    """Return the names of the models that somebody's jobs may have; a name counts where a login has checked it."""
+    return frozenset(
+        name
+        for name, model in models.items()
+        if "*" in model.launch or (person.verified and any(fnmatchcase(person.name, each) for each in model.launch))
+    )
+
+
+WEBHOOK_VARIABLE = "XLABENCH_WEBHOOK_URL"
+PASSWORD_VARIABLE = "XLABENCH_SMTP_PASSWORD"  # noqa: S105 - the name of a variable
+SECRETS = frozenset({WEBHOOK_VARIABLE, PASSWORD_VARIABLE})
+"""What no job is given: its models are code of others."""
+_Port = Annotated[int, Meta(ge=1, le=65535)]
+_Text = Annotated[str, Meta(min_length=1)]
+
+
+class Secret(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings of which nothing is printed."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(…)"
+
+
+class Webhook(Secret, frozen=True, forbid_unknown_fields=True):
+    """An address that takes notices as JSON; who knows it may post there."""
+
+    url: str = ""
+
+
+class Mail(Secret, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A server that takes mail."""
+
+    host: _Text
+    port: _Port = 587
+    security: Literal["starttls", "tls", "none"] = "starttls"
+    user: str = ""
+    password: str = ""
+    sender: _Text
+    to: Annotated[tuple[_Text, ...], Meta(min_length=1)]
+
+
+class Notices(Secret, frozen=True, forbid_unknown_fields=True):
+    """The section; without channels there is only the feed."""
+
+    dashboard: str = ""
+    """Its address, for links."""
+    webhook: Webhook | None = None
+    mail: Mail | None = None
+
+
+def with_secrets(notices: Notices, environment: Mapping[str, str] = os.environ) -> Notices:
+    """Return the settings with what the environment says of secrets, which has the last word."""
+    url, password = environment.get(WEBHOOK_VARIABLE), environment.get(PASSWORD_VARIABLE)
+    replace = msgspec.structs.replace
+    webhook = Webhook(url=url) if url else notices.webhook
+    mail = replace(notices.mail, password=password) if notices.mail and password else notices.mail
+    return replace(notices, webhook=webhook, mail=mail)
+
+
+Right = Literal["view", "note", "launch"]
+
+
+class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[roles]` of `xlabench.toml`: names as the login gives them; `*` stands for any part of one."""
+
+    view: tuple[str, ...] = ("*",)
+    note: tuple[str, ...] = ()
+    launch: tuple[str, ...] = ()
+
+
+class Person(msgspec.Struct, frozen=True):
+    """Who acts: a name, and whether a login gave it."""
+
+    name: str
+    verified: bool = False
+
+
+class Access(msgspec.Struct, frozen=True, kw_only=True):
+    """How somebody reaches us."""
+
+    loopback: bool
+    """The server is bound to an address that only this machine reaches; so is the command line."""
+    login: bool
+    """A login is configured."""
+
+
+LOCAL = Access(loopback=True, login=False)
+"""The command line: whoever can type there can measure without asking us."""
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """Whether somebody may, and if not, why: one sentence."""
+
+    allowed: bool
+    reason: str = ""
+
+
+def may(right: Right, who: Person, access: Access, roles: Roles) -> Decision:
+    """Decide whether somebody may view, note or launch.
+
+    With a login the role list decides, for whom the login knows. Without one everybody views and notes, as before, and
+    launching takes a server that only this machine reaches.
+    """
+    if access.login:
+        return _by_role(right, who, getattr(roles, right))
+    if right == "launch" and not access.loopback:
+        return Decision(
+            False,
+            "Launching is disabled: the dashboard is reachable from other machines and has no login. "
+            "Configure one (docs/jobs.md), or use `xlabench jobs submit` on the machine.",
+        )
+    return Decision(True)
+
+
+def _by_role(right: Right, who: Person, names: tuple[str, ...]) -> Decision:
+    if not who.verified:
+        return Decision(False, f"Sign in first: to {right} requires a verified name.")
+    # A pattern is matched as it stands, case included: names that differ in case may be different people.
+    if any(fnmatchcase(who.name, pattern) for pattern in names):
+        return Decision(True)
+    return Decision(
+        False, f"{who.name} may not {right}: [roles] of xlabench.toml does not list the name under {right}."
+    )
+
 
 NAME = "xlabench.toml"
 _PREFIX = "XLABENCH_"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from runner.instrument.limit import Limit
-from runner.instrument.listing import salvaged
+from runner.instrument.limit import Limit, salvaged
 from runner.instrument.passes import Pass, notes, passes
 
 __all__ = ["Limit", "Pass", "notes", "passes", "salvaged"]

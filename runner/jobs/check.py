@@ -1,4 +1,4 @@
-"""Whether a request can be carried out: refused with one sentence where it is submitted, and again before it starts."""
+"""Whether a request can be carried out, and how much may be asked for; what is refused gets one sentence."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner import flags
-from runner.errors import RunnerError, UsageError
-from runner.home.models import SUITE
+from runner.errors import RunnerError
+from runner.home.settings_file import OWN_PREFIX
 from runner.jobs import operators
-from runner.jobs.plain import plain
 from runner.jobs.request import RunRequest, XlaFlag, decode
 from runner.plan import LocalRequest, operators_of, plan_file
 from runner.plan.agreement import check as check_agreement
@@ -19,11 +18,16 @@ from runner.plan.protocol import settings
 from runner.plan.selection import select
 from runner.suites import get_suite
 from runner.suites.base import SuiteContext
+from store.errors import UsageError, XlabenchError
+from store.state import jobs
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Collection, Iterable
 
-    from runner.jobs.request import Request
+    from runner.home.settings_file import JobLimits, Person
+    from runner.jobs.request import JobRequest, Request
+
 
 _MOST_EXPERIMENTS = 20_000
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./+-]{0,199}")
@@ -89,7 +93,7 @@ def check(request: Request, environments: Collection[str], models: Collection[st
             _check_selection(_without_own(asked, models))
     except RecursionError:
         raise BadRequest("The request is nested too deeply.") from None
-    except (RunnerError, ValueError, LookupError) as error:
+    except (XlabenchError, ValueError, LookupError) as error:
         raise BadRequest(str(error)) from None
 
 
@@ -111,9 +115,9 @@ def _without_own(asked: LocalRequest, models: Collection[str]) -> LocalRequest:
         UsageError: one is not listed for whoever asks.
     """
     only = asked.selection.only
-    own = [name for name in only if name.startswith(SUITE)]
+    own = [name for name in only if name.startswith(OWN_PREFIX)]
     for name in own:
-        if name.removeprefix(SUITE) not in models:
+        if name.removeprefix(OWN_PREFIX) not in models:
             raise UsageError(
                 f"No job may have {name} executed: [models] of the server's xlabench.toml does not list it for you."
             )
@@ -188,3 +192,71 @@ def _check_model(models: dict[str, set[str]], suite: str, model: str) -> None:
         models[suite] = {name for each in get_suite(suite).models(context) for name in (each.name, *each.aliases)}
     if model not in models[suite]:
         raise UsageError(f"The suite {suite} has no model {model!r}; `xlabench plan` lists them.")
+
+
+LONGEST_TEXT = 4000
+LONGEST_NAME = 200
+_MOST_PRIORITY = 100
+_DAY_S = 86_400.0
+
+
+def reached(con: sqlite3.Connection, limits: JobLimits, who: str, now: float) -> str | None:
+    """Say which limit of queue or time a person has reached."""
+    waiting = jobs.in_states(con, ("queued", "starting", "running"))
+    mine = [job for job in waiting if job.who == who]
+    if len(waiting) >= limits.queue:
+        return f"The queue is full ({len(waiting)} jobs). Wait, or raise [jobs] queue in xlabench.toml."
+    if len(mine) >= limits.queue_per_person:
+        return (
+            f"{who} already has {len(mine)} jobs in the queue. Wait, or raise [jobs] queue_per_person in xlabench.toml."
+        )
+    running = sum(max(0.0, now - job.started_at) for job in mine if job.started_at and job.state == "running")
+    hours = (jobs.spent_s(con, who, now - _DAY_S) + running) / 3600
+    if hours >= limits.hours_per_person:
+        return (
+            f"The jobs that {who} submitted in the last 24 hours have run for {hours:.1f} hours. Wait, or raise "
+            "[jobs] hours_per_person in xlabench.toml."
+        )
+    return None
+
+
+def timeout_s(job_request: JobRequest, limits: JobLimits) -> float:
+    """Return how long an attempt may run.
+
+    Raises:
+        BadRequest: longer than the home allows.
+    """
+    found = job_request.timeout_s if job_request.timeout_s is not None else limits.timeout_s
+    if not 0 < found <= limits.longest_timeout_s:
+        raise BadRequest(
+            f"A job may run for {limits.longest_timeout_s:g} s at most, not {found:g}; "
+            "choose another timeout, or raise [jobs] longest_timeout_s in xlabench.toml."
+        )
+    return found
+
+
+def check_words(job_request: JobRequest, person: Person) -> None:
+    """Check what people say about a request.
+
+    Raises:
+        BadRequest: it is too long, is missing, or cannot be shown.
+    """
+    named = {
+        "label": (job_request.label, LONGEST_NAME),
+        "name": (person.name, LONGEST_NAME),
+        "key": (job_request.key, LONGEST_NAME),
+    }
+    for what, (text, longest) in {**named, "why": (job_request.why, LONGEST_TEXT)}.items():
+        if len(text) > longest:
+            raise BadRequest(f"The {what} has {len(text)} characters, and at most {longest} are allowed; shorten it.")
+        if any(not letter.isprintable() and letter != "\n" for letter in text) or (what != "why" and "\n" in text):
+            raise BadRequest(f"The {what} contains a character that cannot be displayed; enter it again.")
+    if not person.name.strip() or not job_request.label.strip():
+        raise BadRequest("A name is missing: enter your name and a name for the run.")
+    if abs(job_request.priority) > _MOST_PRIORITY:
+        raise BadRequest(f"The priority must be between -100 and 100, not {job_request.priority}.")
+
+
+def plain(text: str) -> str:
+    r"""Return a text as one line without anything that a terminal obeys: `\x1b` and `\n` as they are written."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)

@@ -31,7 +31,7 @@ class Ticket:
     label: str
 
 
-class Work(msgspec.Struct, frozen=True, kw_only=True):
+class JobWork(msgspec.Struct, frozen=True, kw_only=True):
     """What an attempt executes, wherever that is: data that names no place. Its process reads it from a file."""
 
     request: Request
@@ -121,7 +121,7 @@ class Executor(Protocol):
             taken: devices that jobs before it wait for.
         """
 
-    def start(self, ticket: Ticket, work: Work, reservation: Reservation) -> Alive:
+    def start(self, ticket: Ticket, work: JobWork, reservation: Reservation) -> Alive:
         """Begin an attempt, which outlives this process.
 
         Raises:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from store.folder import write_whole
+from store.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

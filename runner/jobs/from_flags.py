@@ -1,4 +1,4 @@
-"""The job that flags of `xlabench run` ask for; what names a file of the asker's is refused."""
+"""The job that flags of `xlabench run` ask for, and the command that one would type for a job."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from runner import flags
-from runner.errors import UsageError
-from runner.jobs.request import RunRequest
+from runner.flags import request_words
+from runner.jobs.request import ConfirmRequest, RunRequest
 from runner.suites.operators import document
+from store.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
+
+    from runner.jobs.request import Request
+
 
 _FILES = {
     "models_file": "--models-file",
@@ -62,3 +66,17 @@ def _configurations(configs: Sequence[str]) -> list[str]:
     for text in texts:
         document.of_text(text)
     return [text.text.strip() for text in texts]
+
+
+def words(request: Request) -> list[str]:
+    """Return the words behind `xlabench`; every value stands in its flag's own word, so none can become another flag.
+
+    Args:
+        request: a checked one; of its plan, nothing becomes a word.
+    """
+    if not isinstance(request, ConfirmRequest):
+        return ["run", *request_words(request)]
+    found = ["compare", request.old, request.new, f"--confirm={request.cells}"]
+    found += [f"--run={request.run}"] if request.run else []
+    found += [f"--experiment={each}" for each in request.experiments]
+    return found + ([f"--processes={request.processes}"] if request.processes else [])

@@ -18,7 +18,7 @@ import msgspec
 from runner import processes
 from runner.environments import machine
 from runner.home import settings_file
-from runner.home.notices import SECRETS
+from runner.home.settings_file import SECRETS
 from runner.jobs import folder
 from runner.jobs.executor import Alive, Ended, Gone, Waiting
 from runner.jobs.states import End
@@ -27,7 +27,7 @@ from runner.schedule import devices
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from runner.jobs.executor import Reservation, Seen, Ticket, Work
+    from runner.jobs.executor import JobWork, Reservation, Seen, Ticket
     from runner.jobs.request import Needs
 
 
@@ -88,7 +88,7 @@ class Local:
             return Waiting(reason=f"waits: {got}", devices=frozenset(wanted))
         return Locks(got)
 
-    def start(self, ticket: Ticket, work: Work, reservation: Reservation) -> Alive:
+    def start(self, ticket: Ticket, work: JobWork, reservation: Reservation) -> Alive:
         held = reservation.handles if isinstance(reservation, Locks) else {}
         place = self._folder(ticket)
         home = self.home.resolve()

@@ -6,12 +6,12 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from runner.errors import UsageError
 from runner.jobs.request import LONGEST_CONFIG
 from runner.suites.operators import document
 from runner.suites.operators.arguments import arguments_of
 from runner.suites.operators.errors import FieldError
 from runner.suites.operators.expand import expand
+from store.errors import UsageError
 from store.operators import operator_name
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runner import plan
-from runner.errors import RunnerError
 from runner.home import settings_file
 from runner.jobs import check
 from runner.jobs.request import encode
@@ -14,6 +13,7 @@ from runner.plan import interpreters, plan_file
 from runner.plan.entries import cannot_run, make_entry
 from runner.plan.protocol import settings
 from runner.settings import Settings
+from store.errors import XlabenchError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +54,7 @@ def preview(request: RunRequest, home: Path) -> Preview:
         if request.plan is not None:
             return _of_plan(request, request.plan, found)
         made = interpreters.make_plan(asked, found)
-    except RunnerError as error:
+    except XlabenchError as error:
         raise check.BadRequest(str(error)) from None
     return Preview(
         runnable=made.runnable,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 import uuid
 from dataclasses import dataclass
@@ -9,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
 from runner.home import settings_file
-from runner.home.models import allowed
-from runner.home.roles import LOCAL, may
-from runner.jobs import bounds, check, followed, wake
-from runner.jobs.bounds import LONGEST_NAME, LONGEST_TEXT
+from runner.home.settings_file import LOCAL, allowed_models, may
+from runner.jobs import check, states
+from runner.jobs.check import LONGEST_NAME, LONGEST_TEXT
 from runner.jobs.request import encode
 from runner.jobs.states import ALIVE, OVER
+from store.errors import XlabenchError
 from store.state import FILE_NAME, jobs
 from store.state.database import opened
 from store.state.jobs import Action, Job
@@ -24,9 +26,42 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from runner.home.roles import Access, Decision, Person, Right
-    from runner.home.settings_file import SettingsFile
-    from runner.jobs.job_request import JobRequest
+    from runner.home.settings_file import Access, Decision, Person, Right, SettingsFile
+    from runner.jobs.request import JobRequest
+
+
+_PIPE = "wake"
+
+
+def tell(home: Path) -> None:
+    """Wake the worker; without one nothing happens."""
+    with contextlib.suppress(OSError):
+        handle = os.open(_path(home), os.O_WRONLY | os.O_NONBLOCK)
+        try:
+            os.write(handle, b"!")
+        finally:
+            os.close(handle)
+
+
+def listen(home: Path) -> int:
+    """Return a descriptor that becomes readable when somebody tells; the worker's end."""
+    path = _path(home)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        os.mkfifo(path)
+    # Open for writing as well, so that it does not read as closed once the first teller has gone.
+    return os.open(path, os.O_RDWR | os.O_NONBLOCK)
+
+
+def drain(handle: int) -> None:
+    """Take what was told."""
+    with contextlib.suppress(BlockingIOError):
+        while os.read(handle, 4096):
+            pass
+
+
+def _path(home: Path) -> Path:
+    return home / "jobs" / _PIPE
 
 
 class Refused(RunnerError):
@@ -61,17 +96,17 @@ class JobQueue:
         key = job_request.key or uuid.uuid4().hex
         try:
             text, timeout_s = self.checked(job_request, file)
-        except RunnerError as error:
+        except XlabenchError as error:
             raise self.refuse("submit", None, str(error)) from None
         with opened(self.state) as con:
             job = jobs.by_key(con, key)
-            full = None if job else bounds.reached(con, file.jobs, self.person.name, self.clock())
+            full = None if job else check.reached(con, file.jobs, self.person.name, self.clock())
             if job is None and full is None:
                 job = jobs.add(con, self._job(job_request, key, text, timeout_s, file.jobs.attempts))
                 self.act(con, job.job_id, "submit", job_request.why)
         if job is None:
             raise self.refuse("submit", None, str(full))
-        wake.tell(self.home)
+        tell(self.home)
         return job
 
     def cancel(self, job_id: int) -> Job:
@@ -92,12 +127,12 @@ class JobQueue:
                 self.act(con, job_id, "cancel", "")
         if job is None:
             raise self.refuse("cancel", job_id, f"{self._what(job_id)}; there is nothing to cancel.")
-        wake.tell(self.home)
+        tell(self.home)
         return job
 
     def _give_up(self, con: sqlite3.Connection, job_id: int) -> Job | None:
         job = jobs.get(con, job_id)
-        if job is None or job.cancel_wanted_at is None or not followed.may_be_given_up(self.home, job):
+        if job is None or job.cancel_wanted_at is None or not states.may_be_given_up(self.home, job):
             return None
         fields = {"state": "cancelled", "finished_at": self.clock(), "message": "abandoned: no worker followed it"}
         return jobs.change(con, job_id, ALIVE, **fields)
@@ -112,14 +147,14 @@ class JobQueue:
         fresh = {"state": "queued", "tries_left": file.jobs.attempts, "retry_failed": True, "message": ""}
         blank = dict.fromkeys(("cancel_wanted_at", "started_at", "finished_at", "exit_code"))
         with opened(self.state) as con:
-            full = bounds.reached(con, file.jobs, self.person.name, self.clock())
+            full = check.reached(con, file.jobs, self.person.name, self.clock())
             job = None if full else jobs.change(con, job_id, ("failed", "cancelled", "lost"), **fresh, **blank)
             if job is not None:
                 self.act(con, job_id, "retry", "")
         if job is None:
             why = full or f"{self._what(job_id)}; submit a new job, or wait until it has finished."
             raise self.refuse("retry", job_id, why)
-        wake.tell(self.home)
+        tell(self.home)
         return job
 
     def job(self, job_id: int) -> Job | None:
@@ -145,7 +180,7 @@ class JobQueue:
 
     def left_alone(self, job: Job) -> str:
         """Say that nobody follows a job that goes on, and what to do; empty where somebody does."""
-        return followed.left_alone(self.home, job)
+        return states.left_alone(self.home, job)
 
     def actions(self, job_id: int | None = None) -> list[Action]:
         """Return who did what with a job, or everything, refusals included; the oldest first."""
@@ -169,9 +204,9 @@ class JobQueue:
             BadRequest: the request cannot be carried out, or a word beside it cannot be shown.
         """
         text = encode(job_request.request)
-        check.read(text, file.jobs.request_bytes, file.environments, allowed(self.person, file.models))
-        bounds.check_words(job_request, self.person)
-        return text, bounds.timeout_s(job_request, file.jobs)
+        check.read(text, file.jobs.request_bytes, file.environments, allowed_models(self.person, file.models))
+        check.check_words(job_request, self.person)
+        return text, check.timeout_s(job_request, file.jobs)
 
     def allowed(self, action: str, job_id: int | None) -> SettingsFile:
         """Return the home's settings if the person may launch.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import msgspec
@@ -98,3 +99,19 @@ def needs(request: Request) -> Needs:
         device_index=device_index,
         environments=request.environments or ("default",),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobRequest:
+    """A request with what people say about it."""
+
+    request: Request
+    label: str
+    """Name of the run."""
+    why: str = ""
+    key: str = ""
+    """Idempotency key: the same key is the same job, so that a double click makes one; empty: always a new job."""
+    priority: int = 0
+    """Higher ones go first; -100 to 100."""
+    timeout_s: float | None = None
+    """Time limit of one attempt; None: that of [jobs]."""

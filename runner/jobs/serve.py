@@ -10,9 +10,8 @@ import sqlite3
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.errors import RunnerError
-from runner.jobs import wake
-from store.errors import StateError
+from runner.jobs import queue
+from store.errors import XlabenchError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +36,7 @@ class Loop:
 
     def run(self, ready: Callable[[], None]) -> None:
         """Work until a signal says otherwise; `ready` is called once the worker can be told."""
-        told = wake.listen(self.worker.home)
+        told = queue.listen(self.worker.home)
         with self._hearing() as heard:
             ready()
             try:
@@ -58,7 +57,7 @@ class Loop:
         try:
             self.worker.step()
             self.beside()
-        except (RunnerError, StateError, sqlite3.Error, OSError) as error:
+        except (XlabenchError, sqlite3.Error, OSError) as error:
             self.worker.say(f"worker: {error}")
 
     def _sleep(self, told: int, heard: int) -> None:
@@ -66,8 +65,8 @@ class Loop:
             for handle in {told, heard, *self.worker.executor.descriptors()}:
                 selector.register(handle, selectors.EVENT_READ)
             selector.select(TICK_S)
-        wake.drain(told)
-        wake.drain(heard)
+        queue.drain(told)
+        queue.drain(heard)
 
     @contextlib.contextmanager
     def _hearing(self) -> Iterator[int]:

@@ -1,16 +1,23 @@
-"""The states of a job and what leads from one to another (pure)."""
+"""The states of a job, what leads from one to another, and which worker follows it."""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import signal
 from typing import TYPE_CHECKING
 
 import msgspec
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from runner.schedule import devices
 
-    from store.state.jobs import State
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from runner.schedule.devices import Owner
+    from store.state.jobs import Job, State
+
 
 MOVES: Mapping[State, frozenset[State]] = {
     "queued": frozenset({"starting", "failed", "cancelled"}),
@@ -75,3 +82,85 @@ def signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+# Who follows jobs: one worker per executor, known by a lock in the home.
+
+LOCAL = "local"
+
+
+EXECUTORS = (LOCAL, "ray")
+
+
+def owner(home: Path, executor: str = LOCAL) -> Owner | None:
+    """Return the worker of a home on this host that has this executor; None where none runs."""
+    return devices.owner(_lock(home, executor))
+
+
+def has_worker(home: Path) -> bool:
+    """Say whether anybody on this host carries a home's jobs out, here or on a cluster."""
+    return any(owner(home, executor) is not None for executor in EXECUTORS)
+
+
+def lacks_confirmer(home: Path) -> bool:
+    """Say whether a home's jobs are carried out on a cluster alone: nobody there has the store to compare in."""
+    return has_worker(home) and owner(home) is None
+
+
+@contextlib.contextmanager
+def only_one(home: Path, executor: str = LOCAL) -> Iterator[str | None]:
+    """Be the worker of a home on this host with this executor while the block runs; gives None, else who is."""
+    got = devices.take([_lock(home, executor)], f"worker of {home.resolve()}")
+    if isinstance(got, str):
+        found = owner(home, executor)
+        yield f"process {found.pid}" if found else "another process"
+        return
+    try:
+        yield None
+    finally:
+        devices.release(got)
+
+
+def _lock(home: Path, executor: str) -> str:
+    kind = "" if executor == LOCAL else f"{executor}-"
+    return devices.of_worker(kind + hashlib.sha256(str(home.resolve()).encode()).hexdigest()[:16])
+
+
+_WHAT_TO_DO = {
+    LOCAL: "no worker follows it: start `xlabench worker` or `xlabench serve`",
+    "ray": "no worker follows it, and it may still be running: start `xlabench worker --executor ray` with the "
+    "--address and --shared of its cluster. If the cluster no longer exists, cancel the job, and cancel it again to "
+    "abandon it",
+}
+_LONGEST = 60
+"""Characters of a name that anybody may have written."""
+
+
+def left_alone(home: Path, job: Job) -> str:
+    """Say that no worker of this host follows a job that goes on, and what to do; empty where one does."""
+    if job.state not in ALIVE or owner(home, follower(job)) is not None:
+        return ""
+    return _WHAT_TO_DO[follower(job)]
+
+
+def may_be_given_up(home: Path, job: Job) -> bool:
+    """Say whether nobody follows a job and nobody may be able to: what is on this machine, any worker here ends."""
+    return bool(left_alone(home, job)) and follower(job) != LOCAL
+
+
+def follower(job: Job) -> str:
+    """Return the executor whose worker follows a job; what nobody knows is looked for on this machine."""
+    return job.executor if job.executor in EXECUTORS else LOCAL
+
+
+def follows(executor: str, job: Job) -> bool:
+    """Say whether a worker with an executor follows a job."""
+    return executor == job.executor or executor == follower(job)
+
+
+def stray(executor: str, job: Job) -> str:
+    """Say why a job is lost of which nothing is here and whose row names another executor; else empty."""
+    if job.executor == executor:
+        return ""
+    named = ascii(job.executor)[:_LONGEST] if job.executor else "none"
+    return f"its row names the executor {named}, which no worker uses, and this machine has no trace of it"

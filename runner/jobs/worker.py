@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import time
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from runner.errors import RunnerError
 from runner.home import settings_file
-from runner.home.models import allowed
-from runner.home.roles import Person
-from runner.jobs import check, followed, recurring
-from runner.jobs.bounds import LONGEST_NAME
-from runner.jobs.executor import Alive, Ended, Gone, Ticket, Waiting
-from runner.jobs.request import needs
+from runner.home.settings_file import Person, allowed_models
+from runner.jobs import check, recurring, states
+from runner.jobs.check import LONGEST_NAME
+from runner.jobs.executor import Alive, Ended, Gone, JobWork, Ticket, Waiting
+from runner.jobs.request import RunRequest, needs
 from runner.jobs.states import ALIVE, outcome
-from runner.jobs.work import work
+from store.errors import XlabenchError
 from store.state import FILE_NAME, jobs
 from store.state.database import opened
 from store.state.jobs import Action
@@ -27,10 +26,37 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from runner.home.settings_file import SettingsFile
+    from runner.home.settings_file import JobLimits, SettingsFile
     from runner.jobs.executor import Executor, Seen
     from runner.jobs.request import Request
     from store.state.jobs import Job
+
+
+def work(request: Request, job: Job, limits: JobLimits) -> JobWork:
+    """Return the work of an attempt; a run goes on in the folder of the attempt before it.
+
+    Args:
+        request: the job's, checked.
+        job: its row; of it only the label, the number and the times are used, and no path.
+        limits: of the home.
+    """
+    runs = isinstance(request, RunRequest)
+    return JobWork(
+        request=request,
+        label=job.label,
+        retry_failed=runs and job.retry_failed,
+        run=run_name(job) if runs else None,
+        timeout_s=min(job.timeout_s, limits.longest_timeout_s),
+        grace_s=limits.grace_s,
+    )
+
+
+def run_name(job: Job) -> str:
+    """Return the name of the folder of a job's run, the same for all attempts: words of ours, letters of its label."""
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", job.label).strip("-.")[:80] or "run"
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(min(max(job.submitted_at, 0.0), 1e11)))
+    return f"{stamp}-{readable}-job{job.job_id}"
+
 
 _MOST_ATTEMPTS = 1_000_000
 """Nobody retries a job as often; a row may hold any number, and one more than the largest is none."""
@@ -74,13 +100,13 @@ class Worker:
 
     def _mine(self) -> list[Job]:
         with opened(self.home / FILE_NAME) as con:
-            return [job for job in jobs.in_states(con, ALIVE) if followed.follows(self.executor.name, job)]
+            return [job for job in jobs.in_states(con, ALIVE) if states.follows(self.executor.name, job)]
 
     def _settings(self) -> SettingsFile | None:
         """Read the home's file; None where it is broken, which is said once."""
         try:
             found, problem = settings_file.read(self.home), ""
-        except RunnerError as error:
+        except XlabenchError as error:
             found, problem = None, str(error)
         if problem and problem != self._problem:
             self.say(f"No job is started: {problem}")
@@ -144,7 +170,7 @@ class Worker:
         last_line = self.executor.last_line(ticket) if end and end.code else ""
         state, message = outcome(end, cancelled=job.cancel_wanted_at is not None, last_line=last_line)
         if state == "lost" and isinstance(seen, Gone):
-            message = seen.reason or followed.stray(self.executor.name, job) or message
+            message = seen.reason or states.stray(self.executor.name, job) or message
         run = self.executor.run_of(ticket) or (job.run_id, job.folder)
         now = end.ended_at if end and end.ended_at else self.clock()
         with opened(self.home / FILE_NAME) as con:
@@ -207,7 +233,7 @@ class Worker:
         """
         text, request = self._checked.get(job.job_id, ("", None))
         if request is None or text != job.request:
-            models = allowed(Person(job.who, job.verified), file.models)
+            models = allowed_models(Person(job.who, job.verified), file.models)
             request = check.read(job.request, file.jobs.request_bytes, file.environments, models)
             self._checked[job.job_id] = job.request, request
         if not 0 < job.timeout_s <= file.jobs.longest_timeout_s:

@@ -13,8 +13,7 @@ import threading
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from runner.notices.channel import NotDelivered, Unsure
-from runner.notices.message import Message
+from runner.notices.message import Message, NotDelivered, Unsure
 from store.state import FILE_NAME, notices
 from store.state.database import opened
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from runner.notices.channel import Channel
+    from runner.notices.message import NoticeChannel
     from store.state.notices import Notice, State
 
 TRIES = 8
@@ -72,7 +71,11 @@ def wait(home: Path, now: float) -> None:
 
 
 def deliver(
-    home: Path, channels: Sequence[Channel], dashboard: str, clock: Callable[[], float], say: Callable[[str], None]
+    home: Path,
+    channels: Sequence[NoticeChannel],
+    dashboard: str,
+    clock: Callable[[], float],
+    say: Callable[[str], None],
 ) -> None:
     """Send what is due by each channel; one that does not work is left alone until the next time."""
     with opened(home / FILE_NAME) as con:
@@ -88,7 +91,7 @@ def deliver(
 
 def _send(
     home: Path,
-    channel: Channel,
+    channel: NoticeChannel,
     part: Sequence[Notice],
     dashboard: str,
     clock: Callable[[], float],
@@ -114,7 +117,7 @@ def _send(
     return True
 
 
-def _in_time(channel: Channel, message: Message) -> str:
+def _in_time(channel: NoticeChannel, message: Message) -> str:
     """Send a message; a receiver that answers byte by byte must not keep all later notices waiting.
 
     Each read of a channel has a timeout of its own, so such a receiver could go on for ever.

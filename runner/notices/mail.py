@@ -11,11 +11,11 @@ from email.policy import SMTP
 from email.utils import formatdate, parseaddr
 from typing import TYPE_CHECKING
 
-from runner.errors import UsageError
-from runner.notices.channel import NotDelivered, Unsure
+from runner.notices.message import NotDelivered, Unsure
+from store.errors import UsageError
 
 if TYPE_CHECKING:
-    from runner.home.notices import Mail
+    from runner.home.settings_file import Mail
     from runner.notices.message import Message
 
 TIMEOUT_S = 30.0

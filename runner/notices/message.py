@@ -1,13 +1,14 @@
-"""What is sent: one notice, or several that are due together, as text and as JSON."""
+"""What is sent, as text and as JSON, and what carries it: one notice, or several that are due together."""
 
 from __future__ import annotations
 
+import uuid
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
-from runner.notices.identity import urn
+from runner.errors import RunnerError
 from store.state.notices import Notice
 
 _LONGEST_SUBJECT = 200
@@ -73,3 +74,35 @@ def line(text: str) -> str:
 def moment(seconds: float) -> str:
     """Return Unix seconds as RFC 3339 has them."""
     return datetime.fromtimestamp(min(max(seconds, 0.0), 1e11), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+_OURS = uuid.UUID("6f2f5a3c-1d5e-4e0f-9c53-5f0f5f6d2c11")
+
+
+def urn(key: str) -> str:
+    """Return the same name for the same key."""
+    return uuid.uuid5(_OURS, key).urn
+
+
+class NotDelivered(RunnerError):
+    """The message did certainly not arrive: it may be sent again."""
+
+
+class Unsure(RunnerError):
+    """The message may have arrived: it must not be sent again."""
+
+
+class NoticeChannel(Protocol):
+    """Sends messages; each call is a try of its own."""
+
+    @property
+    def name(self) -> str:
+        """Return what deliveries are kept under."""
+
+    def send(self, message: Message) -> str:
+        """Send a message; returns what the other side said of it, if that is worth keeping.
+
+        Raises:
+            NotDelivered: it did certainly not arrive.
+            Unsure: it may have arrived.
+        """

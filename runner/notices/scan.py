@@ -1,33 +1,162 @@
-"""One look: find what people have not been told, keep it, write the feed, and send what is due."""
+"""One look: find what people have not been told of, keep it, write the feed, and send what is due."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+from xml.etree import ElementTree as ET
 
-from runner.errors import RunnerError
 from runner.home import settings_file
-from runner.home.notices import Notices, with_secrets
-from runner.home.roles import Person
+from runner.home.settings_file import Notices, Person, with_secrets
 from runner.jobs.queue import JobQueue
-from runner.jobs.standing import standings
-from runner.notices import deliver, feed
+from runner.jobs.recurring import standings
+from runner.notices import deliver
 from runner.notices.mail import mail
-from runner.notices.recurring import recurring
+from runner.notices.message import moment, urn
 from runner.notices.webhook import webhook
-from store.errors import StoreError
+from store.errors import XlabenchError
+from store.files import write_whole
 from store.state import FILE_NAME, notices
 from store.state.database import opened
+from store.state.notices import FEED, Notice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from runner.notices.channel import Channel
-    from store.state.notices import Notice
+    from runner.jobs.recurring import RecurringStanding, Word
+    from runner.notices.message import NoticeChannel
+    from store.state.notices import Kind
 
     InStore = Callable[[Mapping[str, Notice], Mapping[str, str]], tuple[Sequence[Notice], Mapping[str, str]]]
+
+
+_NAMED = 20
+_KINDS: dict[Word, Kind] = {"missing": "run missing", "late": "run late", "incomplete": "run incomplete"}
+
+
+def recurring(standings: Iterable[RecurringStanding], known: Mapping[str, Notice]) -> Iterator[Notice]:
+    """Yield what people have not been told of the newest time of each recurring run."""
+    for standing in standings:
+        if standing.due_at is None:
+            continue
+        subject = f"recurring {standing.schedule.schedule_id}"
+        last = known.get(subject)
+        kind = _kind(standing)
+        if kind is not None:
+            yield _wrong(standing, subject, kind)
+        elif standing.word == "complete" and last is not None and last.kind != "recovered":
+            yield _recovered(standing, subject)
+
+
+def _kind(standing: RecurringStanding) -> Kind | None:
+    """Return what is wrong; a run that is over and has measured nothing did not happen."""
+    if standing.word == "incomplete" and not standing.finished_n:
+        return "run missing"
+    return _KINDS.get(standing.word)
+
+
+def _wrong(standing: RecurringStanding, subject: str, kind: Kind) -> Notice:
+    word = kind.removeprefix("run ")
+    count = f", {standing.finished_n} of {standing.planned_n} experiments" if standing.planned_n else ""
+    return _notice(
+        standing,
+        key=f"{kind} {subject} {standing.due_at:.0f}",
+        kind=kind,
+        subject=subject,
+        title=f"Recurring run {standing.schedule.name} is {word}{count}",
+    )
+
+
+def _recovered(standing: RecurringStanding, subject: str) -> Notice:
+    return _notice(
+        standing,
+        key=f"recovered {subject} {standing.due_at:.0f}",
+        kind="recovered",
+        subject=subject,
+        title=f"Recovered: recurring run {standing.schedule.name} is complete",
+    )
+
+
+def _notice(standing: RecurringStanding, *, key: str, kind: Kind, subject: str, title: str) -> Notice:
+    job = standing.job
+    return Notice(
+        key=key,
+        kind=kind,
+        subject=subject,
+        title=title,
+        text="\n".join(_lines(standing)),
+        page=f"runs?{urlencode({'show': 'Jobs', **({'job': job.job_id} if job else {})})}",
+        run_id=job.run_id if job else None,
+        happened_at=standing.due_at or 0.0,
+    )
+
+
+def _lines(standing: RecurringStanding) -> Iterator[str]:
+    job = standing.job
+    yield f"Due {moment(standing.due_at or 0.0)} (cron {standing.schedule.cron}, UTC)."
+    if standing.reason:
+        yield standing.reason
+    if job is not None:
+        yield f"Job {job.job_id} is {job.state}: xlabench jobs log {job.job_id}"
+    yield from standing.versions
+    if standing.word in ("late", "incomplete"):
+        yield from (f"not measured: {each}" for each in standing.unfinished[:_NAMED])
+        if (more := len(standing.unfinished) - _NAMED) > 0:
+            yield f"and {more} more"
+
+
+NEWEST = 200
+"""Entries of the feed."""
+_NAMESPACE = "http://www.w3.org/2005/Atom"
+
+
+def write(home: Path, notices: Sequence[Notice], dashboard: str) -> None:
+    """Write the feed of a home where it is not what it should be.
+
+    Args:
+        home: folder of the file.
+        notices: the newest first.
+        dashboard: its address; empty: links start at the feed's own address.
+    """
+    path, content = home / FEED, feed(str(home.resolve()), notices, dashboard)
+    with contextlib.suppress(FileNotFoundError):
+        if path.read_bytes() == content:
+            return
+    write_whole(path, content)
+
+
+def feed(name: str, notices: Sequence[Notice], dashboard: str) -> bytes:
+    """Return the feed; `name` tells it from those of other homes."""
+    root = ET.Element("feed", xmlns=_NAMESPACE)
+    _add(root, "id", urn(f"feed {name}"))
+    _add(root, "title", "xlabench")
+    _add(root, "updated", moment(max((each.noticed_at for each in notices), default=0.0)))
+    _add(ET.SubElement(root, "author"), "name", "xlabench")
+    for each in notices:
+        entry = ET.SubElement(root, "entry")
+        _add(entry, "id", urn(each.key))
+        _add(entry, "title", each.title)
+        _add(entry, "updated", moment(each.noticed_at))
+        _add(entry, "published", moment(each.happened_at))
+        ET.SubElement(entry, "category", term=each.kind)
+        if each.page:
+            ET.SubElement(
+                entry, "link", rel="alternate", href=f"{dashboard.rstrip('/')}/{each.page}" if dashboard else each.page
+            )
+        _add(entry, "content", each.text).set("type", "text")
+    ET.indent(root)
+    return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True))
+
+
+def _add(parent: ET.Element, name: str, text: str) -> ET.Element:
+    found = ET.SubElement(parent, name)
+    # XML 1.0 has no place for control characters, however they are written.
+    found.text = "".join(each if each.isprintable() or each == "\n" else "\ufffd" for each in text)
+    return found
 
 
 @dataclass(frozen=True)
@@ -51,19 +180,19 @@ class NoticeScan:
         settings, channels = self._settings()
         self._find(deliver.CHANNELS if channels is None else [each.name for each in channels])
         with opened(self.home / FILE_NAME) as con:
-            newest = notices.newest(con, feed.NEWEST)
-        feed.write(self.home, newest, settings.dashboard)
+            newest = notices.newest(con, NEWEST)
+        write(self.home, newest, settings.dashboard)
         if channels is None:
             deliver.wait(self.home, self.clock())
         else:
             deliver.deliver(self.home, channels, settings.dashboard, self.clock, self.say)
 
-    def _settings(self) -> tuple[Notices, list[Channel] | None]:
+    def _settings(self) -> tuple[Notices, list[NoticeChannel] | None]:
         """Return the settings and their channels; None where they cannot be read: then notices wait for both."""
         try:
             settings = with_secrets(settings_file.read(self.home).notices)
             return settings, channels_of(settings)
-        except RunnerError as error:
+        except XlabenchError as error:
             self.say(f"No notice is sent: {error}")
             return Notices(), None
 
@@ -76,7 +205,7 @@ class NoticeScan:
             of_store, of_runs = self.in_store(known, looked)
             found += of_store
             seen.update(of_runs)
-        except StoreError as error:
+        except XlabenchError as error:
             self.say(f"The store cannot be checked for notices: {error}")
         now = self.clock()
         with opened(self.home / FILE_NAME) as con:
@@ -89,18 +218,18 @@ class NoticeScan:
         job_queue = JobQueue(self.home, Person("notices"), clock=self.clock)
         try:
             return list(recurring(standings(job_queue), known))
-        except StoreError as error:
+        except XlabenchError as error:
             self.say(f"Recurring runs cannot be checked for notices: {error}")
             return []
 
 
-def channels_of(settings: Notices) -> list[Channel]:
+def channels_of(settings: Notices) -> list[NoticeChannel]:
     """Return the channels that are configured.
 
     Raises:
         UsageError: an address is none.
     """
-    found: list[Channel] = []
+    found: list[NoticeChannel] = []
     if settings.webhook is not None and settings.webhook.url:
         found.append(webhook(settings.webhook.url))
     if settings.mail is not None:

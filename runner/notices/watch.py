@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runner.jobs import check, recurring
-from runner.jobs.standing import NOTICED_WITHIN_S
+from runner.jobs.recurring import NOTICED_WITHIN_S
 from runner.schedule import devices
 from store.state import FILE_NAME, notices, schedules
 from store.state.database import opened
@@ -35,7 +35,7 @@ _QUIET_S = 3700.0
 
 
 @dataclass
-class Watch:
+class NoticeWatch:
     """Starts a look whenever there may be something to tell; `step` is called every few seconds, and costs little."""
 
     home: Path

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
-from runner.errors import UsageError
-from runner.notices.channel import NotDelivered, Unsure
+from runner.notices.message import NotDelivered, Unsure
+from store.errors import UsageError
 
 if TYPE_CHECKING:
     from runner.notices.message import Message

@@ -13,20 +13,19 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runner.errors import UsageError
-from runner.peer_cli import compose, table
+from runner.peer_cli import table
 from runner.plan import plan_view
 from runner.schedule.run_folder import open_folder
-from runner.suites.operators import nsight, output, suite
+from runner.suites.operators import library, nsight, suite
 from runner.suites.operators.library import pair_of
+from store.errors import UsageError
 from store.run_file import read_records
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
-    from runner.peer_cli.compose import Work
-    from runner.peer_cli.table import Parser, Table
+    from runner.peer_cli.table import PeerFlags, PeerParser, TranslatedCommand
     from runner.plan import Plan
     from runner.schedule.run_folder import RunFolder
     from runner.suites.operators.expand import Case
@@ -45,16 +44,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     parsed = parser().parse_args(given)
     logging.basicConfig(format="[%(asctime)s] %(process)d [%(levelname)s]: %(message)s", force=True)
-    return compose.main(PROGRAM, lambda: _run(parsed, shlex.join([*shlex.split(PROGRAM), *given])))
+    return table.main(PROGRAM, lambda: _run(parsed, shlex.join([*shlex.split(PROGRAM), *given])))
 
 
 @cache
-def flags_table() -> Table:
+def flags_table() -> PeerFlags:
     """Return what becomes of each of their flags."""
     return table.load(Path(__file__).with_suffix(".yaml"))
 
 
-def parser() -> Parser:
+def parser() -> PeerParser:
     """Return a parser of their command line."""
     return flags_table().parser(PROGRAM, _DESCRIPTION)
 
@@ -83,11 +82,11 @@ def _measure(parsed: argparse.Namespace, command: str) -> int:
     chosen = selected(suite.cases([parsed.config]), parsed.resume_id, parsed.stop_id)
     cases = [case.timed(**how) for case in chosen]
     _log.debug("The same in xlabench's words: %s", shlex.join(["xlabench", "run", *words]))
-    asked = compose.work(words, program=PROGRAM)
+    asked = table.work(words, program=PROGRAM)
     asked = replace(asked, plan=_planned(asked, cases, backends, backward=parsed.backward))
-    folder = open_folder(compose.home(), None, asked.identity(command), resume=False)
+    folder = open_folder(table.home(), None, asked.identity(command), resume=False)
     _log.info("%s; new run in %s", plan_view.summary(asked.plan), folder.path)
-    result = compose.measure(asked, folder)
+    result = table.measure(asked, folder)
     _write(parsed, folder, cases, began)
     _log.info(result.sentence())
     for tool in tools:
@@ -150,7 +149,7 @@ def device_of(text: str) -> tuple[str, int | None]:
     return name, int(index) if colon else None
 
 
-def _planned(asked: Work, cases: Sequence[Case], backends: Sequence[Any], *, backward: bool) -> Plan:
+def _planned(asked: TranslatedCommand, cases: Sequence[Case], backends: Sequence[Any], *, backward: bool) -> Plan:
     """Return the plan's entries of these cases and backends, each case in the one test that is asked for."""
     tests = {case.name: "train" if backward and not case.no_backward else "eval" for case in cases}
     entries = [each for each in asked.plan.entries if _pair(each) in backends and _test_of(each, tests)]
@@ -178,7 +177,7 @@ def _write(parsed: argparse.Namespace, folder: RunFolder, cases: Sequence[Case],
         path = _path(parsed, name, began)
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a" if parsed.append else "w", encoding="utf-8") as stream:
-            output.write(stream, _options(parsed, name), folder.file.environments[0], began, lines)
+            library.write_param_output(stream, _options(parsed, name), folder.file.environments[0], began, lines)
         _log.info("Benchmark result: %s", path)
 
 
@@ -189,7 +188,7 @@ def _lines(records: Sequence[Record], cases: Sequence[Case], warmup: int) -> Ite
         record = by_name.get(case.name)
         if record is not None and record.metrics.get("total_time"):
             test: Test = "train" if record.experiment.test == "train" else "eval"
-            yield output.line(case, record.metrics, test, warmup, record.experiment.accelerator)
+            yield library.param_line(case, record.metrics, test, warmup, record.experiment.accelerator)
         elif record is not None and record.error is not None:
             _log.error("%s: %s in %s: %s", case.param_id, record.status, record.error.phase, record.error.message)
 

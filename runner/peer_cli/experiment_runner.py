@@ -8,23 +8,168 @@ import shlex
 import sys
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from runner import plan
+from runner.backends import xla_of
 from runner.environments import machine
-from runner.errors import UsageError
-from runner.peer_cli import compose, configs, growing, table
-from runner.plan import plan_view
+from runner.peer_cli import table
+from runner.plan import Plan, plan_view, values
+from runner.schedule.run_folder import RunFolder, open_folder
 from store import patterns
+from store.errors import UsageError
+from store.run_file import RESULTS, RUN_FILE, read_run_file, write_run_file
+from store.writer import ResultsWriter
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from runner.environments.machine import Machine
-    from runner.peer_cli.compose import Work
-    from runner.peer_cli.table import Parser, Table
+    from runner.peer_cli.table import PeerFlags, PeerParser, TranslatedCommand
+    from runner.schedule.run_folder import RunIdentity
+    from store.record import PlanEntry
+
+
+KEYS = ("accelerator", "xla", "xla_flags", "dynamo", "torch_xla2", "test", "enable_functionalization")
+"""Keys of an experiment configuration in their order; `batch_size` is optional."""
+
+Choices = dict[str, list[Any]]
+
+
+def choices(parsed: argparse.Namespace, here: Machine) -> Choices:
+    """Return the values of each key: those given, in the order given, else their defaults."""
+    accelerators = ["cpu", "tpu"] if "tpu" in here.accelerators else ["cpu"]
+    given: Choices = {
+        "accelerator": _unique(parsed.accelerator) or accelerators,
+        "xla": _unique(parsed.xla) or [None, "PJRT"],
+        "xla_flags": _unique(parsed.xla_flags) or [None],
+        "dynamo": _unique(parsed.dynamo) or [None, "inductor", "openxla"],
+        "torch_xla2": _unique(parsed.torch_xla2) or [None],
+        "test": _unique(parsed.test) or ["eval", "train"],
+        "enable_functionalization": [parsed.enable_functionalization],
+    }
+    if "XRT" in given["xla"]:
+        raise UsageError("--xla XRT is not supported: XRT was removed from PyTorch/XLA; use PJRT")
+    return given
+
+
+def listed(given: Choices, here: Machine) -> list[dict[str, Any]]:
+    """Return the configurations in their order, invalid and unavailable ones left out as there."""
+    every = (dict(zip(KEYS, values, strict=True)) for values in product(*(given[key] for key in KEYS)))
+    return [config for config in every if available(config, here)]
+
+
+def available(config: dict[str, Any], here: Machine) -> bool:
+    """Say whether their runner would run it: eager and inductor anywhere but on a TPU, XLA on what it knows here."""
+    accelerator, xla, dynamo = config["accelerator"], config["xla"], config["dynamo"]
+    if dynamo is not None and (config["torch_xla2"] or xla_of(dynamo) != xla):
+        return False
+    if xla is None:
+        return bool(accelerator != "tpu")
+    if accelerator in ("cuda", "xpu"):
+        return False
+    return bool(config["torch_xla2"]) or ("torch_xla" in here.packages and accelerator in here.accelerators)
+
+
+def exactly(parsed: argparse.Namespace) -> tuple[Choices, str, int | None]:
+    """Return the one configuration, model and batch size of --experiment-config and --model-config.
+
+    Raises:
+        UsageError: one of the two is missing, is no JSON object, or lacks a key.
+    """
+    if parsed.experiment_config is None or parsed.model_config is None:
+        raise UsageError("--experiment-config and --model-config require each other; pass both")
+    config = _object("--experiment-config", parsed.experiment_config, KEYS)
+    model = _object("--model-config", parsed.model_config, ("model_name",))
+    if config["xla"] == "XRT":
+        raise UsageError("--experiment-config: XRT was removed from PyTorch/XLA; use PJRT")
+    config["accelerator"] = str(config["accelerator"]).lower()
+    return {key: [config[key]] for key in KEYS}, str(model["model_name"]), config.get("batch_size")
+
+
+def choice_words(given: Choices) -> list[str]:
+    """Return the flags of `xlabench run` for these values."""
+    found = []
+    for key in ("accelerator", "xla", "dynamo", "test"):
+        found += [f"--{key}={value}" for value in given[key]]
+    if given["xla_flags"] != [None]:
+        found += [f"--xla-flags={value}" for value in given["xla_flags"]]
+    found += [f"--torch-xla2={value}" for value in given["torch_xla2"] if value is not None]
+    return found + (["--enable-functionalization"] if given["enable_functionalization"] == [True] else [])
+
+
+def _unique(texts: list[str] | None) -> list[str | None]:
+    return [values.none_or(value) for value in dict.fromkeys(texts or ())]
+
+
+def _object(flag: str, text: str, keys: tuple[str, ...]) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{flag} is not valid JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise UsageError(f"{flag} is not a JSON object")
+    missing = [key for key in keys if key not in found]
+    if missing:
+        raise UsageError(f"{flag} lacks {', '.join(missing)}")
+    return found
+
+
+def open_growing(
+    directory: Path, identity: RunIdentity, *, resume: bool = True, timestamp: float | None = None
+) -> RunFolder:
+    """Open the folder's run, its plan enlarged by the identity's; only the latter's experiments are measured.
+
+    Raises:
+        PlanMismatch: the run there has other settings or versions, or was measured on another machine.
+    """
+    if not resume or not (directory / RUN_FILE).exists():
+        folder = open_folder(directory, directory, identity, resume=resume)
+        file = folder.file
+        if timestamp is not None:
+            file = msgspec.structs.replace(file, timestamp=timestamp)
+            write_run_file(directory, file)
+        return replace(folder, file=file)
+    old = Plan(entries=tuple(read_run_file(directory).plan))
+    folder = open_folder(directory, directory, replace(identity, plan=old))
+    known = {_member_key(entry) for entry in old.entries}
+    more = [entry for entry in identity.plan.entries if _member_key(entry) not in known]
+    if more:
+        grown = Plan(entries=(*old.entries, *more))
+        with ResultsWriter(folder.results):
+            write_run_file(
+                directory, msgspec.structs.replace(folder.file, plan=list(grown.entries), plan_id=grown.plan_id)
+            )
+    return replace(folder, file=msgspec.structs.replace(folder.file, plan=list(identity.plan.entries)))
+
+
+def link_results(directory: Path, basename: str) -> None:
+    """Let the results be found under a name of the user's choice, too.
+
+    Raises:
+        UsageError: the name is a path, or another file has it.
+    """
+    if basename == RESULTS:
+        return
+    link = directory / basename
+    if Path(basename).name != basename:
+        raise UsageError(
+            f"--output-basename {basename}: the name must not contain a folder; use --output-dirname for that"
+        )
+    if link.exists() and not (link.is_symlink() and link.resolve() == (directory / RESULTS).resolve()):
+        raise UsageError(f"--output-basename {basename}: {link} is another file; choose another name")
+    if not link.is_symlink():
+        link.symlink_to(RESULTS)
+
+
+def _member_key(entry: PlanEntry) -> tuple[str, str]:
+    return entry.experiment_id, entry.environment
+
 
 PROGRAM = "python -m runner"
 _DESCRIPTION = (
@@ -43,23 +188,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     parsed = parser().parse_args(given)
     logging.basicConfig(level=parsed.log_level.upper(), force=True)
-    return compose.main(PROGRAM, lambda: _run(parsed, shlex.join(["python", "-m", "runner", *given])))
+    return table.main(PROGRAM, lambda: _run(parsed, shlex.join(["python", "-m", "runner", *given])))
 
 
 @cache
-def flags_table() -> Table:
+def flags_table() -> PeerFlags:
     """Return what becomes of each of their flags."""
     return table.load(Path(__file__).with_suffix(".yaml"))
 
 
-def parser() -> Parser:
+def parser() -> PeerParser:
     """Return a parser of their command line."""
     return flags_table().parser(PROGRAM, _DESCRIPTION)
 
 
-def translate(parsed: argparse.Namespace, given: configs.Choices, model: str | None) -> list[str]:
+def translate(parsed: argparse.Namespace, given: Choices, model: str | None) -> list[str]:
     """Return the flags of `xlabench run` that do the same."""
-    words = ["--preset=peer", *flags_table().words(parsed), *configs.words(given)]
+    words = ["--preset=peer", *flags_table().words(parsed), *choice_words(given)]
     words.append(f"--matmul-precision={_precision(parsed)}")
     words += ["--verify-only"] if parsed.verify else []
     return words + ([f"--only={parsed.suite_name}/{model}"] if model is not None else [])
@@ -74,21 +219,21 @@ def _run(parsed: argparse.Namespace, command: str) -> int:
     here = machine.detect()
     model, batch_size = None, parsed.batch_size
     if parsed.experiment_config is None and parsed.model_config is None:
-        given = configs.choices(parsed, here)
+        given = choices(parsed, here)
     else:
-        given, model, batch_size = configs.exactly(parsed)
+        given, model, batch_size = exactly(parsed)
         parsed.batch_size = parsed.batch_size if batch_size is None else batch_size
     words = translate(parsed, given, model)
     _log.debug("The same in xlabench's words: %s", shlex.join(["xlabench", "run", *words]))
-    asked = compose.work(words, program=PROGRAM)
+    asked = table.work(words, program=PROGRAM)
     models = _models(asked, here, parsed, model)
-    _announce(models, configs.listed(given, here))
+    _announce(models, listed(given, here))
     if parsed.dry_run:
         return 0
-    return _measure(replace(asked, plan=compose.only(asked.plan, lambda name, *_: name in models)), parsed, command)
+    return _measure(replace(asked, plan=table.only(asked.plan, lambda name, *_: name in models)), parsed, command)
 
 
-def _models(asked: Work, here: Machine, parsed: argparse.Namespace, model: str | None) -> list[str]:
+def _models(asked: TranslatedCommand, here: Machine, parsed: argparse.Namespace, model: str | None) -> list[str]:
     """Return the selected models, also where no experiment of theirs can run."""
     plain = asked.request.changed(accelerator=("cpu",), xla=(None,), dynamo=(None,), test=("eval",), torch_xla2=())
     found = [entry.config.model_name for entry in plan.make_plan(plain, here).entries]
@@ -116,16 +261,14 @@ def _announce(models: list[str], found: list[dict[str, Any]]) -> None:
             )
 
 
-def _measure(work: Work, parsed: argparse.Namespace, command: str) -> int:
+def _measure(work: TranslatedCommand, parsed: argparse.Namespace, command: str) -> int:
     if not work.plan.entries:
         if set(work.request.accelerators) == {"cuda"} and None not in work.request.selection.xla:
             raise UsageError("PyTorch/XLA no longer supports CUDA; pass --accelerator=cpu or tpu, or --xla=None.")
         raise UsageError("No experiment is selected; relax --filter, --exclude, --xla or --dynamo.")
     directory = Path(parsed.output_dirname)
-    folder = growing.open_growing(
-        directory, work.identity(command), resume=not parsed.no_resume, timestamp=parsed.timestamp
-    )
-    growing.link_results(directory, parsed.output_basename)
+    folder = open_growing(directory, work.identity(command), resume=not parsed.no_resume, timestamp=parsed.timestamp)
+    link_results(directory, parsed.output_basename)
     _log.info("%s; %s in %s", plan_view.summary(work.plan), "resuming" if folder.resumed else "new run", folder.path)
-    _log.info(compose.measure(work, folder).sentence())
+    _log.info(table.measure(work, folder).sentence())
     return 0

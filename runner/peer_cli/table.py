@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import yaml
 
+from runner import errors, flags, plan
+from runner.home import settings_file
+from runner.plan import interpreters, protocol
+from runner.schedule import execute, run_folder
+from store.errors import UsageError, XlabenchError
+
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
+
+    from runner.plan import LocalRequest, Plan
+    from runner.plan.interpreters import Interpreter
+    from runner.schedule.execute import ExecutionResult
+    from runner.schedule.run_folder import RunFolder, RunIdentity
+    from runner.settings import Settings
+
 
 _EXIT_USAGE = 2
 _TYPES = {"text": str, "int": int, "float": float}
 
 
-class Flag(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PeerFlag(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One flag of theirs; exactly one of `gives`, `honoured`, `ignored` and `refused` says what becomes of it."""
 
     names: tuple[str, ...]
@@ -55,15 +72,15 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return self.honoured or f"no effect: {self.ignored}"
 
 
-class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PeerFlags(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All flags of one program; of each group in `required` one must be given."""
 
     required: tuple[str, ...] = ()
-    flags: tuple[Flag, ...]
+    flags: tuple[PeerFlag, ...]
 
-    def parser(self, program: str, description: str) -> Parser:
+    def parser(self, program: str, description: str) -> PeerParser:
         """Return a parser of theirs: unambiguous prefixes and joined short flags work as they do there."""
-        parser = Parser(prog=program, description=description)
+        parser = PeerParser(prog=program, description=description)
         groups: dict[str, Any] = {}
         for flag in self.flags:
             holder: Any = parser
@@ -95,7 +112,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return "\n".join(["| theirs | here |", "|---|---|", *rows]) + "\n"
 
 
-class Parser(argparse.ArgumentParser):
+class PeerParser(argparse.ArgumentParser):
     """Answers bad input with one sentence."""
 
     def error(self, message: str) -> None:  # type: ignore[override]
@@ -116,12 +133,12 @@ class _Refuse(argparse.Action):
         parser.error(f"{option} is not supported: {self._reason}")
 
 
-def load(path: Path) -> Table:
+def load(path: Path) -> PeerFlags:
     """Read a table; a mistake in it is an error of ours, not of the user."""
-    return msgspec.convert(yaml.safe_load(path.read_text()), Table)
+    return msgspec.convert(yaml.safe_load(path.read_text()), PeerFlags)
 
 
-def _keywords(flag: Flag) -> dict[str, Any]:
+def _keywords(flag: PeerFlag) -> dict[str, Any]:
     text = flag.fate.replace("%", "%%")
     if flag.refused is not None:
         return {"action": _Refuse, "reason": flag.refused, "help": argparse.SUPPRESS}
@@ -139,3 +156,86 @@ def _keywords(flag: Flag) -> dict[str, Any]:
     if flag.several:
         keywords |= {"action": "extend", "nargs": "+"}
     return keywords
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslatedCommand:
+    """A command line in our words, and the plan that it expands to here."""
+
+    request: LocalRequest
+    settings: Settings
+    plan: Plan
+    interpreters: tuple[Interpreter, ...]
+
+    def identity(self, command: str) -> RunIdentity:
+        """Return what a run of this work is, as `run.json` says it."""
+        return run_folder.RunIdentity(
+            plan=self.plan,
+            environments=tuple(each.description for each in self.interpreters),
+            settings=self.settings,
+            label=plan.label(self.plan),
+            command=command,
+        )
+
+
+def work(words: Sequence[str], *, program: str) -> TranslatedCommand:
+    """Parse flags of `xlabench run` and plan them.
+
+    Raises:
+        UsageError: flags that contradict each other, or a suite that is not there.
+    """
+    parser = PeerParser(prog=program)
+    flags.add_plan_flags(parser)
+    flags.add_measure_flags(parser)
+    parsed = parser.parse_args(list(words))
+    request = settings_file.with_limits(flags.read(parsed), home(), settings_file.read(home()))
+    found = interpreters.look(request, {})
+    made = interpreters.make_plan(request, found)
+    for reason in made.missing_suites.values():
+        raise UsageError(reason)
+    # Readers of these command lines' files expect each experiment once.
+    settings = msgspec.structs.replace(protocol.settings(request), twins=0)
+    return TranslatedCommand(request=request, settings=settings, plan=made, interpreters=found)
+
+
+def measure(work: TranslatedCommand, folder: RunFolder) -> ExecutionResult:
+    """Measure what the folder's run still lacks, missing packages named first."""
+    for sentence in plan.missing_packages(work.plan, work.request):
+        sys.stderr.write(f"{sentence}\n")
+    machines = {each.name: each.machine for each in work.interpreters}
+    return execute.execute(folder, machines, torchbench_dir=work.request.context.torchbench_dir)
+
+
+def home() -> Path:
+    """Return the home of runs whose command line has no word for it."""
+    return Path(os.environ.get("XLABENCH_HOME") or "xlabench-data")
+
+
+def only(made: Plan, keep: Callable[[str, str | None, str | None], bool]) -> Plan:
+    """Return the plan's entries whose (model, xla, dynamo) are kept."""
+    entries = [each for each in made.entries if keep(each.config.model_name, each.config.xla, each.config.dynamo)]
+    return replace(made, entries=tuple(entries))
+
+
+def main(program: str, verb: Callable[[], int]) -> int:
+    """Run a command; answer an error of ours with its sentence and its exit code."""
+    try:
+        return verb()
+    except KeyboardInterrupt:
+        return _say(program, "Interrupted.", errors.Interrupted.exit_code)
+    except BrokenPipeError:
+        # The reader of a pipe has seen enough; Python would complain while it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        if error.filename is None:
+            raise
+        text = f"{error.filename}: {error.strerror}. Check the path and its permissions."
+        return _say(program, text, UsageError.exit_code)
+    except XlabenchError as error:
+        return _say(program, str(error), error.exit_code)
+
+
+def _say(program: str, text: str, code: int) -> int:
+    sys.stderr.write(f"{program}: {text}\n")
+    return code

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 from runner.accelerators import refuse_index
 from runner.accelerators.base import NoSuchDevice
 from runner.environments.machine import detect
-from runner.errors import UsageError
-from runner.plan import presets
 from runner.settings import Settings
+from store.errors import UsageError
 
 if TYPE_CHECKING:
     from runner.plan.local_request import LocalRequest
     from runner.plan.request import Configuration, Selection
+
+WITHOUT_CUDAGRAPHS = {"reduce-overhead": "default", "max-autotune": "max-autotune-no-cudagraphs"}
+"""Modes of `torch.compile` that turn CUDA graphs on, whatever inductor says, and what they are without."""
 
 
 def check(asked: LocalRequest) -> None:
@@ -72,10 +74,10 @@ def _check_configuration(configuration: Configuration) -> None:
     if configuration.dynamic_batch_only and not configuration.dynamic_shapes:
         raise UsageError("--dynamic-batch-only requires --dynamic-shapes; pass both")
     mode = configuration.compile_mode
-    if configuration.cudagraphs is False and mode in presets.WITHOUT_CUDAGRAPHS:
+    if configuration.cudagraphs is False and mode in WITHOUT_CUDAGRAPHS:
         raise UsageError(
             f"--disable-cudagraphs: compile mode {mode} enables CUDA graphs; "
-            f"pass --compile-mode {presets.WITHOUT_CUDAGRAPHS[mode]}"
+            f"pass --compile-mode {WITHOUT_CUDAGRAPHS[mode]}"
         )
 
 

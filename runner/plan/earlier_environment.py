@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from runner.errors import UsageError
 from runner.plan.interpreters import DEFAULT, Interpreter, ask
+from store.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -22,9 +22,8 @@ from runner import plan
 from runner.backends import NAMES, triple_of
 from runner.environments import machine, probe
 from runner.environments.machine import Machine
-from runner.errors import UsageError
 from runner.suites import get_suite
-from store.errors import did_you_mean
+from store.errors import UsageError, did_you_mean
 from store.record import Accelerator, Environment
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runner.errors import UsageError
 from runner.suites import get_suite
 from runner.suites.errors import SuiteError
 from runner.suites.operators import traces
+from store.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

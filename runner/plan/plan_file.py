@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import yaml
 
-from runner.errors import UsageError
 from runner.plan.entries import cannot_run, make_entry
-from runner.plan.presets import PRESETS
+from runner.plan.protocol import PRESETS
 from runner.plan.request import FileEntry, PlanFile
 from runner.suites import get_suite, suite_names
 from runner.suites.own.suite import NAME as OWN
 from runner.suites.own.suite import no_source
+from store.errors import UsageError
 from store.record import ExperimentConfig
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from runner.environments.machine import Machine
     from runner.plan.local_request import LocalRequest
     from store.record import PlanEntry
+
 
 SCHEMA_VERSION = 1
 _HEADER = """\
@@ -209,3 +212,46 @@ def _refuse_beside(request: LocalRequest) -> None:
     if names:
         flags = ", ".join("--" + name.replace("_", "-") for name in names)
         raise UsageError(f"--plan fixes the experiments; remove {flags} (only partitions may be combined with it).")
+
+
+_LINE = re.compile(r"(?P<name>[^\s,=]+)(?:(?:\s*[,=]\s*|\s+)(?P<size>[1-9]\d*))?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelLine:
+    """One model of a list; `name` may be `SUITE/NAME`."""
+
+    number: int
+    name: str
+    batch_size: int | None
+
+
+def read_models_file(path: Path) -> list[ModelLine]:
+    """Return the models in the order of the file; `#` begins a comment.
+
+    Raises:
+        UsageError: the file is not there, holds no model, or a line is of another form.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not a text file"
+        raise UsageError(f"--models-file {path}: {reason}; pass a list with one model per line.") from None
+    lines = [_line(path, number, line) for number, line in enumerate(text.splitlines(), 1)]
+    found = [line for line in lines if line is not None]
+    if not found:
+        raise UsageError(f"--models-file {path}: the file lists no model; write one per line.")
+    return found
+
+
+def _line(path: Path, number: int, line: str) -> ModelLine | None:
+    content = line.partition("#")[0].strip()
+    if not content:
+        return None
+    found = _LINE.fullmatch(content)
+    if found is None:
+        raise UsageError(
+            f"--models-file {path}, line {number}: {content!r} is not a model name, "
+            "optionally followed by a batch size."
+        )
+    return ModelLine(number=number, name=found["name"], batch_size=int(found["size"]) if found["size"] else None)

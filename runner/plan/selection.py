@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from runner.errors import UsageError
-from runner.plan.models_file import Line, read_models_file
+from runner.plan.plan_file import ModelLine, read_models_file
 from runner.suites import data, get_suite, suite_names
 from runner.suites.own.suite import NAME as OWN
 from store import patterns
-from store.errors import did_you_mean
+from store.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +25,7 @@ _CLOSE_NAMES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class ModelChoice:
     """A model of a suite; `batch_size` is what a models file asks for it."""
 
     suite: Suite
@@ -39,14 +38,14 @@ class Choice:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Selection:
+class SelectedModels:
     """The models in the order they are measured, and the suites that could not be listed, with reasons."""
 
-    choices: tuple[Choice, ...]
+    choices: tuple[ModelChoice, ...]
     missing_suites: dict[str, str]
 
 
-def select(request: LocalRequest) -> Selection:
+def select(request: LocalRequest) -> SelectedModels:
     """List the models of the requested suites and let the filters decide.
 
     Raises:
@@ -68,10 +67,10 @@ def select(request: LocalRequest) -> Selection:
     taken = tuple(_filtered(choices, request))
     if request.selection.filter and not taken:
         _check_filters(choices, request.selection.filter, missing)
-    return Selection(choices=taken, missing_suites=missing)
+    return SelectedModels(choices=taken, missing_suites=missing)
 
 
-def _suites(request: LocalRequest, lines: Sequence[Line] | None) -> tuple[str, ...]:
+def _suites(request: LocalRequest, lines: Sequence[ModelLine] | None) -> tuple[str, ...]:
     """Return the suites to list: as asked, else those that exact names point at, else all."""
     if request.suites:
         return request.suites
@@ -88,8 +87,8 @@ def _prefix(name: str) -> str | None:
     return suite if slash and suite in (*suite_names(), OWN) else None
 
 
-def _listed(suites: Sequence[str], request: LocalRequest) -> tuple[list[Choice], dict[str, str]]:
-    choices: list[Choice] = []
+def _listed(suites: Sequence[str], request: LocalRequest) -> tuple[list[ModelChoice], dict[str, str]]:
+    choices: list[ModelChoice] = []
     missing: dict[str, str] = {}
     for name in suites:
         suite = get_suite(name)
@@ -97,7 +96,7 @@ def _listed(suites: Sequence[str], request: LocalRequest) -> tuple[list[Choice],
         if reason:
             missing[name] = reason
         else:
-            choices += [Choice(suite=suite, model=model) for model in suite.models(request.context)]
+            choices += [ModelChoice(suite=suite, model=model) for model in suite.models(request.context)]
     return choices, missing
 
 
@@ -105,19 +104,19 @@ class _Names:
     """Find models by exact name."""
 
     def __init__(
-        self, choices: Sequence[Choice], missing: dict[str, str], context: SuiteContext, suites: Sequence[str]
+        self, choices: Sequence[ModelChoice], missing: dict[str, str], context: SuiteContext, suites: Sequence[str]
     ) -> None:
         self._choices = choices
         self._missing = missing
         self._context = context
         self._suites = suites
-        self._unlisted: dict[tuple[str, str], Choice] = {}
+        self._unlisted: dict[tuple[str, str], ModelChoice] = {}
 
-    def unlisted(self) -> list[Choice]:
+    def unlisted(self) -> list[ModelChoice]:
         """Return what was found that no suite lists."""
         return list(self._unlisted.values())
 
-    def find(self, text: str, source: str) -> list[Choice]:
+    def find(self, text: str, source: str) -> list[ModelChoice]:
         """Return the model of `SUITE/NAME`, or those of all suites that have a model NAME."""
         prefix = _prefix(text)
         name = text.removeprefix(f"{prefix}/") if prefix else text
@@ -127,20 +126,20 @@ class _Names:
             raise UsageError(f"{source}: there is no model {text!r}{self._hint(name)}")
         return found
 
-    def _beyond(self, name: str, suites: Sequence[str]) -> Iterator[Choice]:
+    def _beyond(self, name: str, suites: Sequence[str]) -> Iterator[ModelChoice]:
         """Yield the models of this name that a suite can build without an entry in its tables."""
         for suite in (get_suite(each) for each in suites if each in self._suites):
             ask = getattr(suite, "unlisted", None)
             model = ask(self._context, name) if ask else None
             if model is not None:
-                yield self._unlisted.setdefault((suite.name, name), Choice(suite=suite, model=model))
+                yield self._unlisted.setdefault((suite.name, name), ModelChoice(suite=suite, model=model))
 
-    def of_lines(self, lines: Sequence[Line], source: str) -> list[Choice]:
+    def of_lines(self, lines: Sequence[ModelLine], source: str) -> list[ModelChoice]:
         """Return the models in the order of the file; the first line of a model counts."""
-        found: dict[tuple[str, str], Choice] = {}
+        found: dict[tuple[str, str], ModelChoice] = {}
         for line in lines:
             for choice in self.find(line.name, f"{source}, line {line.number}"):
-                named = Choice(suite=choice.suite, model=choice.model, batch_size=line.batch_size)
+                named = ModelChoice(suite=choice.suite, model=choice.model, batch_size=line.batch_size)
                 found.setdefault((choice.suite.name, choice.model.name), named)
         return list(found.values())
 
@@ -155,7 +154,7 @@ class _Names:
         return hint
 
 
-def _check_filters(choices: Sequence[Choice], filters: Sequence[str], missing: dict[str, str]) -> None:
+def _check_filters(choices: Sequence[ModelChoice], filters: Sequence[str], missing: dict[str, str]) -> None:
     """Refuse filters that no model matches whatever else is asked for: a name was mistyped.
 
     A suite that is missing may have a model that matches, unless the name is close to a known one.
@@ -169,7 +168,7 @@ def _check_filters(choices: Sequence[Choice], filters: Sequence[str], missing: d
         raise UsageError(f"No model matches --filter {filters[0]!r}.{hint}{not_listed}")
 
 
-def _filtered(choices: Sequence[Choice], request: LocalRequest) -> Iterator[Choice]:
+def _filtered(choices: Sequence[ModelChoice], request: LocalRequest) -> Iterator[ModelChoice]:
     """Yield the models that the filters let through; they search, ignoring case, as the peer's do."""
     chosen, exactly = request.selection, request.exactly
     wanted = _patterns((*chosen.filter, *map(_tier, chosen.filter_by_tier)))
@@ -190,7 +189,7 @@ def _patterns(texts: Sequence[str]) -> list[patterns.Pattern]:
     return [patterns.compiled(text) for text in texts]
 
 
-def _matches(wanted: Sequence[patterns.Pattern], choice: Choice) -> bool:
+def _matches(wanted: Sequence[patterns.Pattern], choice: ModelChoice) -> bool:
     return any(pattern.search(name) for pattern in wanted for name in choice.names)
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from runner.errors import UsageError
 from runner.plan.local_request import Plan
 from runner.settings import Settings
+from store.errors import UsageError
 from store.stats.verdicts import CONFIRMING_PROCESSES
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from msgspec import Meta
 from runner.backends import NAMES
 from store import patterns
 from store.errors import did_you_mean
-from store.record.words import Test
+from store.record.experiment import Test
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What one more look tells after the last timed block: the compiled graphs, and who asks for fallback ops."""
+"""After the last timed block: the compiled graphs, who asks for fallback ops, and what these are."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from runner import lowerings
 from runner.graphs import collect
 from runner.graphs import lazy as lazy_graphs
 from runner.process import sites
+from runner.process.samples import IN_STEADY_STATE
+from store.record import FallbackClass, FallbackOp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from runner.process.samples import Block, Samples
     from store.record import ExperimentConfig, Graph
 
 
@@ -30,7 +36,7 @@ RESULTS_LIMIT_BYTES = 1 << 30
 
 
 def keep_results(path: str, output: Any, config: ExperimentConfig) -> None:
-    """Write the tensors of what a step returned, on the host already, for `runner.verify.timed`."""
+    """Write the tensors of what a step returned, on the host already, for `runner.verify.process`."""
     import torch
 
     from runner.verify.leaves import leaves
@@ -83,3 +89,39 @@ def _uncompiled(iterate: Callable[[], Any], fallbacks: Collection[str], found: F
 
     with torch.compiler.set_stance("force_eager"):
         _under_finder(iterate, fallbacks, found)
+
+
+# Ops that XLA did not lower: how often per iteration, and of which class.
+
+
+def classify(op: str) -> FallbackClass:
+    """Return the class of an op, named without `aten::`."""
+    if lowerings.is_host_read(op):
+        return "host_read"
+    return "opt_in_lowering" if lowerings.is_opt_in(op) else "no_lowering"
+
+
+def summarize_fallbacks(samples: Samples) -> list[FallbackOp]:
+    """Return one entry per op: calls per steady iteration, and calls while compiling and warming up apart."""
+    steady = samples.of_kind(*IN_STEADY_STATE)
+    before = samples.of_kind("first", "warmup")
+    iterations = sum(block.inner_loops for block in steady) * samples.iterations_per_run
+    ops = {op for block in samples.blocks for op in block.fallback_calls}
+    return [
+        FallbackOp(
+            op=op,
+            klass=classify(op),
+            calls_per_iteration=_calls(steady, op) / iterations if iterations else None,
+            calls_compile=_calls(before, op),
+        )
+        for op in sorted(ops)
+    ]
+
+
+def with_call_sites(ops: Sequence[FallbackOp], sites: Mapping[str, str]) -> list[FallbackOp]:
+    """Return the ops with the places of the program that asked for them."""
+    return [msgspec.structs.replace(op, call_site=sites.get(op.op)) for op in ops]
+
+
+def _calls(blocks: Sequence[Block], op: str) -> int:
+    return sum(block.fallback_calls.get(op, 0) for block in blocks)

@@ -9,19 +9,14 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from runner.accelerators import ACCELERATORS
-from runner.backends import compiler_caches, dynamo, steps
+from runner.backends import dynamo, steps
 from runner.graphs import collect
-from runner.messages import Load, Loaded, Report, TurnDone, TurnFacts, WarmedUp
-from runner.process import afterwards, fallbacks, memory, pausing
-from runner.process.priority import LIBRARIES, raise_priority
-from runner.process.probe import Probe
-from runner.process.samples import IN_STEADY_STATE, Samples
-from runner.process.spread import spread
-from runner.process.steady import is_steady, steady_start
+from runner.messages import Load, Loaded, ProcessReport, TurnDone, TurnFacts, WarmedUp
+from runner.process import afterwards, own_process
+from runner.process.own_process import LIBRARIES, Probe, raise_priority, spread
+from runner.process.samples import IN_STEADY_STATE, Samples, TurnBudget, is_steady, steady_start
 from runner.process.timed_step import TimedStep
-from runner.process.until import Turns
-from store.floor import FLOOR
-from store.operators import INPUT_BYTES
+from store.operators import FLOOR, INPUT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -55,7 +50,7 @@ MAX_SPOILT_TURNS = 3
 """A program that compiled within this many turns has no steady state."""
 
 
-class Measurement:
+class MeasuringProcess:
     """State of one measuring process; its methods answer the scheduler's messages in their order."""
 
     def __init__(self, command: Load) -> None:
@@ -70,7 +65,7 @@ class Measurement:
         self._results_file = command.results
         self._base_bytes = 0
         self._spoilt_turns = 0
-        self._turns = Turns(command.settings)
+        self._turns = TurnBudget(command.settings)
         self._peak_is_steady = False
         self._rewarm_times: list[float] = []
         self._inner_loops = 1
@@ -88,8 +83,8 @@ class Measurement:
             torch.set_num_threads(self._settings.threads)
         precision = steps.set_precision(self._config)
         dynamo.forget()
-        memory.reset_peak()
-        self._base_bytes = memory.resident_bytes()
+        own_process.reset_peak()
+        self._base_bytes = own_process.resident_bytes()
         self.timed.load(self._single)
         workload = self.timed.workload
         return Loaded(
@@ -140,7 +135,7 @@ class Measurement:
                 return WarmedUp(steady=False, blocks=len(self._samples.blocks))
             self._samples.add(self.timed.block(self._inner_loops), "warmup", 0)
         self._note_setup_peak()
-        memory.reset_peak()
+        own_process.reset_peak()
         self.timed.runtime.memory_reset()
         self._peak_is_steady = True
         return WarmedUp(steady=True, blocks=len(self._samples.blocks))
@@ -219,11 +214,11 @@ class Measurement:
     def pause(self) -> None:
         """Get ready to be stopped for as long as it may take; say what might keep others waiting meanwhile."""
         self.timed.runtime.after_block()
-        held = pausing.settle()
+        held = own_process.settle()
         if held:
             self._warnings.append(f"stopped while it held {held} file locks: others may have waited for them")
 
-    def report(self, *, finished: bool = False) -> Report:
+    def report(self, *, finished: bool = False) -> ProcessReport:
         """Return everything measured so far; usable after a failure too.
 
         `finished` says that nothing is measured any more, so that one more iteration may look at the graphs.
@@ -239,22 +234,22 @@ class Measurement:
         if self._settings.collect_dynamo_counters:
             metrics["dynamo_counters"] = [dynamo.counters()]
         metrics |= {key: [float(value)] for key, value in self._single.items()}
-        fallback_ops = fallbacks.summarize(samples)
+        fallback_ops = afterwards.summarize_fallbacks(samples)
         if finished and self.timed.own_step is not None:
             metrics[FLOOR] = [self.timed.floor(self.timed.own_step, self._inner_loops)]
             metrics[INPUT_BYTES] = [float(self.timed.own_step.input_bytes)]
         if finished and self._results_file is not None:
             self._keep_results(self._results_file)
         found = self._look([each.op for each in fallback_ops]) if finished else afterwards.Findings()
-        return Report(
+        return ProcessReport(
             metrics=metrics,
             kinds=samples.kinds,
             compiles=samples.compiles,
             executions=[block.executions for block in samples.blocks],
             rounds=samples.rounds,
-            fallback_ops=fallbacks.with_call_sites(fallback_ops, found.call_sites),
+            fallback_ops=afterwards.with_call_sites(fallback_ops, found.call_sites),
             graph_breaks=dynamo.graph_breaks() if self._config.dynamo else [],
-            warnings=[*self._warnings, *found.warnings, *compiler_caches.warnings(self._config)],
+            warnings=[*self._warnings, *found.warnings, *steps.warnings(self._config)],
             invalid=self._invalid(),
             graphs=found.graphs,
             rewarm_times=self._rewarm_times,
@@ -289,7 +284,7 @@ class Measurement:
 
     def _peak_bytes(self) -> float:
         device = self.timed.runtime.memory_peak_bytes()
-        return float(device if device is not None else max(0, memory.peak_bytes() - self._base_bytes))
+        return float(device if device is not None else max(0, own_process.peak_bytes() - self._base_bytes))
 
     def _add_compile_times(self) -> None:
         if not self._config.dynamo:

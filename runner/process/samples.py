@@ -1,14 +1,20 @@
-"""The timed blocks of one measuring process, as parallel arrays."""
+"""What a process has measured: its samples, when they are steady, and when there are enough of them (pure)."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runner.workload import Counters
+from store.record import Until
+from store.stats.median import half_width
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
+
+    from runner.settings import Settings
+
 
 IN_STEADY_STATE = ("steady", "disturbed")
 """Kinds of the blocks that ran the compiled program as it stays; what counts calls takes both, what times the first."""
@@ -150,3 +156,115 @@ def call_difference(before: dict[str, int], after: dict[str, int]) -> dict[str, 
     base = {} if cleared else before
     calls = {op: count - base.get(op, 0) for op, count in after.items()}
     return {op: count for op, count in calls.items() if count > 0}
+
+
+# When a warm-up has reached the steady state.
+
+FEW_BLOCKS = 5
+"""Under five blocks even the whole range is no 95 % interval of the median (2 / 2⁵ = 6 %)."""
+SMALL_CHANGE = 0.05
+"""A relative change of the half-window medians that is no trend even where the ranges do not overlap."""
+
+
+def has_trend(times: Sequence[float]) -> bool:
+    """Say whether the newer half of the times lies apart from the older half.
+
+    Two halves whose ranges overlap show no trend; neither do two whose midpoints differ by at most 5 %.
+
+    Args:
+        times: at least two block times, seconds, oldest first.
+    """
+    middle = len(times) // 2
+    old, new = times[:middle], times[middle:]
+    if max(new) >= min(old) and max(old) >= min(new):
+        return False
+    old_mid, new_mid = (max(old) + min(old)) / 2, (max(new) + min(new)) / 2
+    return abs(new_mid - old_mid) > SMALL_CHANGE * old_mid
+
+
+def is_steady(times: Sequence[float], compiles: Sequence[int | None], minimum: int, window: int) -> bool:
+    """Say whether the last `window` blocks are steady: enough blocks, no compilation, no trend.
+
+    Args:
+        times: block times so far, seconds, the first (with compilation) included.
+        compiles: compilations per block; None where the backend reports none.
+        minimum: blocks to take in any case.
+        window: blocks that have to agree.
+    """
+    if len(times) < max(minimum, window + 1):
+        return False
+    if any(compiles[-window:]):
+        return False
+    return not has_trend(times[-window:])
+
+
+def steady_start(times: Sequence[float], compiles: Sequence[int | None], window: int) -> int | None:
+    """Return where the steady state begins in a fixed number of blocks, or None where it never does.
+
+    The first block is never steady; from the returned index on nothing compiles, no block stands out as the slow
+    end of the warm-up, and where `window` blocks are left, they show no trend. Fewer than `FEW_BLOCKS` without a
+    compilation cannot show that anything is not steady: they are taken as they are, and the finding `few_blocks`
+    marks them.
+    """
+    last_compile = max((index for index, count in enumerate(compiles) if count), default=0)
+    first = max(1, last_compile + 1)
+    for start in range(first, len(times) - 1):
+        rest = times[start:]
+        slow_end = rest[0] > (1 + SMALL_CHANGE) * max(rest[1:])
+        if not slow_end and (len(rest) < window or not has_trend(rest)):
+            return start
+    return first if 0 < len(times) - first < FEW_BLOCKS else None
+
+
+# How well a process knows its median, and whether that is the end of its blocks.
+
+LOOK_AGAIN = 1.05
+"""Times as many blocks as at the last look: an interval shrinks with their root, so before that it is much the same;
+and tens of thousands of short blocks are not sorted anew for every two more."""
+
+
+@dataclass
+class TurnBudget:
+    """The turns of a process since its warm-up."""
+
+    settings: Settings
+    spent_s: float = 0.0
+    """Running time: blocks, what they needed before, re-warming."""
+    blocks: int = 0
+    _look_at: int = 0
+
+    def took(self, blocks: int, seconds: float) -> None:
+        self.blocks += blocks
+        self.spent_s += seconds
+
+    def spoilt(self) -> None:
+        """Forget them: they were warm-up."""
+        self.spent_s, self.blocks, self._look_at = 0.0, 0, 0
+
+    def enough(self, steady: Callable[[], Sequence[float]]) -> bool:
+        """Say whether no further turn is needed, or none can be paid; `steady` gives the times of the blocks."""
+        if self._target is None or self.spent_s >= self.settings.stable_budget_s:
+            return True
+        if self.blocks < max(self.settings.repeat, self._look_at):
+            return False
+        self._look_at = math.ceil(LOOK_AGAIN * self.blocks)
+        until = self.reached(steady())
+        return until is not None and until.stable
+
+    def reached(self, steady: Sequence[float]) -> Until | None:
+        """Return what they have brought; None where the number of blocks is fixed."""
+        target = self._target
+        if target is None:
+            return None
+        width = half_width(steady)
+        return Until(
+            target=target,
+            budget_s=self.settings.stable_budget_s,
+            half_width=width,
+            spent_s=self.spent_s,
+            stable=width is not None and width <= target,
+        )
+
+    @property
+    def _target(self) -> float | None:
+        return None if self.settings.preset == "peer" else self.settings.until_stable

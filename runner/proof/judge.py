@@ -1,4 +1,4 @@
-"""Judge what the passes of a timing proof took: do the reported times hold all of the work?"""
+"""Judge what the passes of a timing proof took: do the reported times hold all of the work? Imports no torch."""
 
 from __future__ import annotations
 
@@ -7,10 +7,18 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from store.record import Proof
+import msgspec
+
+from store.files import write_whole
+from store.identity import digest
+from store.record import Environment, Proof
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
+
+    from store.record import PlanEntry
+
 
 RULE = 1
 """Version of the proof: one that was kept under another version is taken again."""
@@ -37,7 +45,7 @@ class Repetition:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class FittedLine:
     """What fits the times of the passes: `fixed_s` + `slope_s` · iterations."""
 
     fixed_s: float
@@ -46,12 +54,12 @@ class Line:
     """How much longer the middle pass took than a line through the outer two says."""
 
 
-def line(counts: Sequence[int], seconds: Sequence[float]) -> Line:
+def line(counts: Sequence[int], seconds: Sequence[float]) -> FittedLine:
     """Fit a line by least squares."""
     fit = statistics.linear_regression(counts, seconds)
     (first, middle, last), (first_s, middle_s, last_s) = counts, seconds
     between_s = first_s + (last_s - first_s) * (middle - first) / (last - first)
-    return Line(fixed_s=fit.intercept, slope_s=fit.slope, bend_s=middle_s - between_s)
+    return FittedLine(fixed_s=fit.intercept, slope_s=fit.slope, bend_s=middle_s - between_s)
 
 
 def judge(shortest: int, repetitions: Sequence[Repetition], wrong: str | None, *, sees: bool) -> Proof:
@@ -95,7 +103,9 @@ def judge(shortest: int, repetitions: Sequence[Repetition], wrong: str | None, *
     return found
 
 
-def _of_times(found: Proof, repetitions: Sequence[Repetition], lines: Sequence[Line]) -> list[tuple[Verdict, str]]:
+def _of_times(
+    found: Proof, repetitions: Sequence[Repetition], lines: Sequence[FittedLine]
+) -> list[tuple[Verdict, str]]:
     """Return each verdict about the times with what is to be said where they do not pass."""
     shortest, reported = found.iterations or 1, found.reported_s or 0.0
     counts = [shortest * step for step in STEPS]
@@ -130,3 +140,75 @@ def _skipped(found: Proof, shares: Sequence[float]) -> Verdict:
 
 def _ms(seconds: float | None) -> str:
     return "?" if seconds is None else f"{seconds * 1e3:.3g} ms"
+
+
+# Proofs that are kept in the home, one small file each.
+
+PROOFS_FOLDER = "proofs"
+"""Under the home."""
+_VERSIONS = ("python", "torch", "torch_git", "torch_xla", "torch_xla_git", "torchax", "jax", "driver")
+
+
+class StoredProof(msgspec.Struct, kw_only=True):
+    """A proof and what it holds for."""
+
+    proof: Proof
+    backend: str
+    accelerator: str
+    test: str
+    machine_id: str | None
+    environment: dict[str, str | None]
+    """Versions; the same backend in another version has a proof of its own."""
+
+
+def stored_proof(entry: PlanEntry, environment: Environment, proof: Proof) -> StoredProof:
+    """Return a proof with what it holds for."""
+    config = entry.config
+    return StoredProof(
+        proof=proof,
+        backend=entry.backend,
+        accelerator=config.accelerator,
+        test=config.test,
+        machine_id=environment.machine_id,
+        environment={name: getattr(environment, name) for name in _VERSIONS},
+    )
+
+
+def proof_key(entry: PlanEntry, environment: Environment) -> str:
+    """Return what experiments with one proof have in common, as the name of its file."""
+    config = entry.config
+    versions = [getattr(environment, name) for name in _VERSIONS]
+    backend = [config.xla, config.dynamo, config.torch_xla2, config.accelerator, config.test]
+    return digest([environment.machine_id, *versions, *backend])
+
+
+def read_proof(folder: Path, key: str) -> Proof | None:
+    """Return the proof that is kept; None where there is none that counts today."""
+    try:
+        kept = msgspec.json.decode((folder / f"{key}.json").read_bytes(), type=StoredProof)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return kept.proof if kept.proof.rule == RULE else None
+
+
+def read_proofs(folder: Path) -> list[StoredProof]:
+    """Return every proof that is kept in a folder and can be read, in the order of names."""
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            found.append(msgspec.json.decode(path.read_bytes(), type=StoredProof))
+        except (OSError, msgspec.DecodeError):
+            continue
+    return found
+
+
+def proof_holds(kept: StoredProof, environment: Environment) -> bool:
+    """Say whether a proof that is kept counts today, for these versions on this machine."""
+    versions = {name: getattr(environment, name) for name in _VERSIONS}
+    return (kept.proof.rule, kept.machine_id, kept.environment) == (RULE, environment.machine_id, versions)
+
+
+def write_proof(folder: Path, key: str, kept: StoredProof) -> None:
+    """Keep a proof."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / f"{key}.json", msgspec.json.format(msgspec.json.encode(kept)))

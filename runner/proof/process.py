@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner.messages import Turn
-from runner.process.measure import Measurement
+from runner.process.measure import MeasuringProcess
 from runner.proof.judge import RULE, STEPS, Repetition, judge
 from runner.settings import Settings
-from runner.verify.figures import largest
-from runner.verify.leaves import leaves
+from runner.verify.leaves import largest, leaves
 from store.record import ExperimentConfig, Proof
 
 if TYPE_CHECKING:
@@ -40,14 +39,14 @@ EXACTNESS = 0.01
 def prove(load: Load) -> Proof:
     """Time the proof's model by the experiment's backend, and compare with eager what is there when the clock stops."""
     load = _of_proof(load)
-    timed = _Timed(Measurement(load))
+    timed = _Timed(MeasuringProcess(load))
     if not timed.warm_up():
         return _unknown("the proof's model reached no steady state")
     shortest = min(max(1, round(SHORTEST_S / timed.iteration_s)), LONGEST)
     repetitions = [timed.repeat(shortest, number) for number in range(REPETITIONS)]
     if not all(each.reported_s > 0 for each in repetitions):
         return _unknown("the proof's model was compiled again while it was timed")
-    eager = _Timed(Measurement(_eager(load)))
+    eager = _Timed(MeasuringProcess(_eager(load)))
     wanted, others = (eager.read(eager.measurement.timed.take([each])[1]) for each in (eager.changed, eager.usual))
     wrong = next((name for found in timed.outputs if (name := first_difference(wanted, found)) is not None), None)
     return judge(shortest, repetitions, wrong, sees=first_difference(wanted, others) is not None)
@@ -68,7 +67,7 @@ def first_difference(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> str
 class _Timed:
     """A loaded model whose iterations are timed as those of a result."""
 
-    def __init__(self, measurement: Measurement) -> None:
+    def __init__(self, measurement: MeasuringProcess) -> None:
         from torch.utils import _pytree as pytree
 
         self.measurement = measurement

@@ -10,15 +10,14 @@ import msgspec
 
 from runner.backends import backend_of, steps
 from runner.process import sites
-from runner.repro.calls import Asked, Call
-from runner.repro.text import call_text
+from runner.repro.calls import Call, CaptureRequest, call_text
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, local_context
 
 
 def main() -> None:
     """Read what is asked for, run, write the call to the file of the command line."""
-    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=Asked)
+    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=CaptureRequest)
     call = _dispatched(asked) or (_in_graphs(asked) if asked.config.dynamo else None)
     if call is None:
         sys.exit(f"the model does not call {asked.op} in one iteration")
@@ -29,7 +28,7 @@ def _is(func: Any, op: str) -> bool:
     return sites.op_name(func).split(".", maxsplit=1)[0] == op
 
 
-def _dispatched(asked: Asked) -> Call | None:
+def _dispatched(asked: CaptureRequest) -> Call | None:
     """Run one iteration without dynamo under a mode that sees every op; return the first call of the one."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -59,7 +58,7 @@ def _dispatched(asked: Asked) -> Call | None:
     return calls[0] if calls else None
 
 
-def _in_graphs(asked: Asked) -> Call | None:
+def _in_graphs(asked: CaptureRequest) -> Call | None:
     """Compile one iteration through AOTAutograd; return the op as the graphs of forward and backward have it."""
     import torch
     from torch._dynamo.backends.common import aot_autograd
@@ -81,13 +80,13 @@ def _in_graphs(asked: Asked) -> Call | None:
     return calls[0] if calls else None
 
 
-def _gradients(asked: Asked) -> Any:
+def _gradients(asked: CaptureRequest) -> Any:
     import torch
 
     return torch.set_grad_enabled(asked.config.test == "train")
 
 
-def _prepared(asked: Asked) -> tuple[Any, Any, Any]:
+def _prepared(asked: CaptureRequest) -> tuple[Any, Any, Any]:
     """Build the model as its suite does and bring it to its device; return step, inputs and runtime."""
     config = asked.config
     request = BuildRequest(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner.accelerators import ACCELERATORS
-from runner.errors import UsageError
 from runner.settings import Settings
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, ModelSource, local_context
@@ -20,6 +19,7 @@ from runner.suites.own.script import OWN_STEP
 from runner.suites.own.script import source as own_source
 from runner.suites.own.suite import NAME as OWN
 from runner.verify import tables
+from store.errors import UsageError
 from store.record import ExperimentConfig
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def build():
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subject:
+class FaultyExperiment:
     """An experiment that has a fault."""
 
     config: ExperimentConfig
@@ -146,7 +146,7 @@ class Subject:
         return {**ACCELERATORS[config.accelerator].variables, **flags, **functional}
 
 
-def of_record(record: Mapping[str, Any], *, verified: bool = False, own: OwnModel | None = None) -> Subject:
+def of_record(record: Mapping[str, Any], *, verified: bool = False, own: OwnModel | None = None) -> FaultyExperiment:
     """Return what a record measured.
 
     Args:
@@ -175,7 +175,7 @@ def of_record(record: Mapping[str, Any], *, verified: bool = False, own: OwnMode
     settings = _settings(str(record.get("reproduce") or ""))
     if iterations := found.get("iterations"):
         settings = msgspec.structs.replace(settings, verify_iterations=iterations)
-    return Subject(
+    return FaultyExperiment(
         config=config,
         batch_size=found.get("batch_size") or experiment.get("batch_size"),
         settings=settings,

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from runner import failure
-from runner.environments.state import Watch
+from runner.environments.state import MachineWatch
 from runner.messages import Failed, Pause
-from runner.schedule.conversation import Conversation, Timing
-from runner.schedule.follow_log import LogFollower
+from runner.schedule.conversation import Conversation, LogFollower, Timing
 from runner.schedule.outcome import Outcome
 from runner.schedule.pool import ChildGone, Pool, Process, ServerGone, TimedOut, tail
 from runner.schedule.watch_memory import MemoryExceeded, MemoryWatch, of_memory
@@ -20,9 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.messages import Loaded
-    from runner.schedule.conversation import Lines, Script
+    from runner.schedule.conversation import Lines
     from runner.schedule.progress import ProgressView
     from runner.settings import Settings
+
 
 _SERVER_TRIES = 2
 MOST_PRINTED_BYTES = 1 << 30
@@ -31,20 +31,6 @@ MOST_PRINTED_BYTES = 1 << 30
 
 class PrintedTooMuch(Exception):
     """A process has printed more than `MOST_PRINTED_BYTES`."""
-
-
-@dataclass
-class _Running:
-    """What a seat has while its process lives."""
-
-    process: Process
-    talk: Conversation
-    script: Script
-    follower: LogFollower
-    watch: Watch | None
-    left_s: float
-    """Seconds left of its time limit; they pass while the process runs, not while it is stopped."""
-    begun: bool = False
 
 
 @dataclass(kw_only=True)
@@ -61,20 +47,19 @@ class BenchmarkProcess:
     outcome: Outcome | None = None
     running_s: float = 0.0
     """How long it ran, all tries together."""
-    _running: _Running | None = field(default=None, init=False)
+    _talk: Conversation | None = field(default=None, init=False)
     _tries: int = field(default=0, init=False)
 
     @property
     def loaded(self) -> Loaded | None:
         """Return what its model said when it stood on its device."""
-        if self.outcome is not None:
-            return self.outcome.loaded
-        return self._running.talk.loaded if self._running else None
+        told = self.outcome or self._talk
+        return told.loaded if told else None
 
     @property
     def wants_turn(self) -> bool:
         """Say whether it goes on with a turn, and not with its report."""
-        return self._running is not None and self._running.talk.wants_turn
+        return self._talk is not None and self._talk.wants_turn
 
     def run(self) -> Outcome:
         """Lead it to its end without a stop."""
@@ -99,26 +84,25 @@ class BenchmarkProcess:
 
     def held_bytes(self) -> int:
         """Return the memory that its process and all below it hold; 0 once it has ended."""
-        return self.pool.held_bytes(self._running.process) if self._running else 0
+        return self.pool.held_bytes(self._talk.process) if self._talk else 0
 
     def drop(self) -> None:
         """End it, stopped or not, whatever it was doing."""
-        if self._running is not None:
-            self.pool.kill(self._running.process)
+        if self._talk is not None:
+            self.pool.kill(self._talk.process)
             self._collect()
 
     def _turn(self, round_number: int, *, stop: bool) -> Outcome | None:
         """Run to the next pause or to the end; return how it ended."""
         began = None
         try:
-            if self._running is None:
-                self._start()
+            talk = self._talk = self._talk or self._started()
             began = time.monotonic()
-            if self._running is not None and self._running.begun and stop:
-                self.pool.resume(self._running.process)
-            return self._speak(round_number, stop=stop)
+            if talk.script is not None and stop:
+                self.pool.resume(talk.process)
+            return self._speak(talk, round_number, stop=stop)
         except ServerGone:
-            process = self._running.process if self._running else None
+            process = self._talk.process if self._talk else None
             self.drop()
             self.pool.lost(process)
             raise
@@ -129,22 +113,29 @@ class BenchmarkProcess:
             # What its server took to start is not its own time.
             seconds = time.monotonic() - began if began is not None else 0.0
             self.running_s += seconds
-            if self._running is not None:
-                self._running.left_s -= seconds
+            if self._talk is not None:
+                self._talk.left_s -= seconds
 
-    def _start(self) -> None:
+    def _started(self) -> Conversation:
         self._tries += 1
         variables = self.variables()
         self.pool.prepare(self.settings.start)
-        watch = None
+        machine = None
         if isinstance(self.lines, Timing):
-            watch = Watch(self.lines.load.config.accelerator, self.settings.device_index)
+            machine = MachineWatch(self.lines.load.config.accelerator, self.settings.device_index)
         follower = LogFollower(self.log, self.progress.note)
         requested_at = time.monotonic()
         process = self.pool.spawn(variables, self.log, self.settings.start)
-        talk = Conversation(self.pool, process, 0.0, self.progress.phase, self._watcher(process, follower))
-        script = self.lines.requested(requested_at).lead(talk, self.settings)
-        self._running = _Running(process, talk, script, follower, watch, self.settings.timeout_s)
+        return Conversation(
+            pool=self.pool,
+            process=process,
+            requested_at=requested_at,
+            left_s=self.settings.timeout_s,
+            on_phase=self.progress.phase,
+            watch=self._watcher(process, follower),
+            follower=follower,
+            machine=machine,
+        )
 
     def _watcher(self, process: Process, follower: LogFollower) -> Callable[[], None]:
         memory = MemoryWatch(self.settings.memory_limit_bytes)
@@ -158,75 +149,56 @@ class BenchmarkProcess:
 
         return look
 
-    def _speak(self, round_number: int, *, stop: bool) -> Outcome | None:
+    def _speak(self, talk: Conversation, round_number: int, *, stop: bool) -> Outcome | None:
         """Say the next lines; every way in which they can end is an outcome."""
-        running = self._running
-        assert running is not None  # noqa: S101 - the callers have started it
-        talk, process = running.talk, running.process
-        talk.deadline = time.monotonic() + running.left_s
+        process = talk.process
+        talk.deadline = time.monotonic() + talk.left_s
         try:
-            ended = _next(running, round_number)
+            ended = talk.go_on(self.lines, self.settings, round_number)
             if ended is None and stop:
-                ended = self._pause(running)
-            if ended is not None:
-                return self._ended(ended)
+                ended = self._pause(talk)
+            return None if ended is None else self._ended(ended, talk)
         except TimedOut:
             self.pool.kill(process)
             error = failure.of_timeout(_phase(process), self.settings.timeout_s, tail(process.log))
-            return self._ended(Outcome(status="timeout", error=error, loaded=talk.loaded))
+            return self._ended(Outcome(status="timeout", error=error, loaded=talk.loaded), talk)
         except MemoryExceeded as exceeded:
             self.pool.kill(process)
             error = of_memory(_phase(process), exceeded, tail(process.log))
-            return self._ended(Outcome(status="oom", error=error, loaded=talk.loaded))
+            return self._ended(Outcome(status="oom", error=error, loaded=talk.loaded), talk)
         except PrintedTooMuch:
             self.pool.kill(process)
             status, error = failure.of_output(_phase(process), MOST_PRINTED_BYTES, tail(process.log))
-            return self._ended(Outcome(status=status, error=error, loaded=talk.loaded))
+            return self._ended(Outcome(status=status, error=error, loaded=talk.loaded), talk)
         except ChildGone:
             wait_status = self._collect()
             oom_kill = failure.kernel_oom_kills() > talk.oom_kills_before
             status, error = failure.of_exit(_phase(process), wait_status, tail(process.log), oom_kill=oom_kill)
-            return self._ended(Outcome(status=status, error=error, loaded=talk.loaded), running)
-        return None
+            return self._ended(Outcome(status=status, error=error, loaded=talk.loaded), talk)
 
-    def _pause(self, running: _Running) -> Outcome | None:
-        answer = running.talk.ask(Pause())
+    def _pause(self, talk: Conversation) -> Outcome | None:
+        answer = talk.ask(Pause())
         if isinstance(answer, Failed):
-            return running.talk.failed(answer)
-        self.pool.pause(running.process)
+            return talk.failed(answer)
+        self.pool.pause(talk.process)
         return None
 
-    def _ended(self, outcome: Outcome, running: _Running | None = None) -> Outcome:
+    def _ended(self, outcome: Outcome, talk: Conversation) -> Outcome:
         """Collect the process and add what the machine did meanwhile."""
-        running = running or self._running
         self._collect()
-        if running is not None and running.watch is not None:
-            outcome.machine = running.watch.end()
+        if talk.machine is not None:
+            outcome.machine = talk.machine.end()
         return outcome
 
     def _collect(self) -> int | None:
         """Have the process leave and learn its wait status; nothing of it stays."""
-        running, self._running = self._running, None
-        if running is None:
+        talk, self._talk = self._talk, None
+        if talk is None:
             return None
-        status = self.pool.end(running.process)
+        status = self.pool.end(talk.process)
         if self.settings.print_subprocess:
-            running.follower.rest()
+            talk.follower.rest()
         return status
-
-
-def _next(running: _Running, round_number: int) -> Outcome | None:
-    """Go on to the next place where a stop is possible (None), or to the end."""
-    begun, running.begun = running.begun, True
-    try:
-        if begun:
-            running.script.send(round_number)
-        else:
-            next(running.script)
-    except StopIteration as end:
-        outcome: Outcome = end.value
-        return outcome
-    return None
 
 
 def _phase(process: Process) -> Any:

@@ -15,16 +15,13 @@ import msgspec
 
 from runner import processes
 from runner.backends import backend_of
-from store.identity import experiment_id
+from runner.schedule.groups import sibling_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runner.schedule.resume import Member
+    from runner.schedule.groups import Key, Member
     from store.record import ExperimentConfig, PlanEntry
-
-    Key = tuple[str, str]
-
 
 _PREFIX = "xlabench-cache-"
 _NAME = re.compile(rf"{_PREFIX}(?P<pid>[0-9]{{1,9}})-(?P<start>[0-9]{{1,12}})-.+")
@@ -75,19 +72,19 @@ class Caches:
     """The scratch folders of a group while it is measured; replicas share none."""
 
     def __init__(self, members: Sequence[Member]) -> None:
-        self._wanted = {_key(member.entry) for member in members if member.entry.config.cache == "warm"}
+        self._wanted = {sibling_key(member.entry) for member in members if member.entry.config.cache == "warm"}
         self._kept: dict[tuple[Key, int], Scratch] = {}
 
     def open(self, entry: PlanEntry, replica: int) -> Scratch:
         """Return the folder to measure with; for a warm experiment the filled one, where there is one."""
-        kept = self._kept.pop((_key(entry), replica), None) if entry.config.cache == "warm" else None
+        kept = self._kept.pop((sibling_key(entry), replica), None) if entry.config.cache == "warm" else None
         scratch = kept or Scratch()
         scratch.users += 1
         return scratch
 
     def fill(self, entry: PlanEntry, replica: int, scratch: Scratch) -> None:
         """Keep the folder of a cold process that has compiled for its warm sibling, where there is one."""
-        config, key = entry.config, (_key(entry), replica)
+        config, key = entry.config, (sibling_key(entry), replica)
         if config.cache == "cold" and key[0] in self._wanted and key not in self._kept and _cold_fills(config):
             scratch.filled = True
             self._kept[key] = scratch
@@ -102,19 +99,6 @@ class Caches:
         """Take away what nobody came for."""
         for scratch in self._kept.values():
             scratch.remove()
-
-
-def in_order(members: Sequence[Member]) -> list[Member]:
-    """Put each warm experiment right behind its cold sibling; keep the order otherwise."""
-    first: dict[Key, int] = {}
-    for number, member in enumerate(members):
-        first.setdefault(_key(member.entry), number)
-    return sorted(members, key=lambda member: (first[_key(member.entry)], member.entry.config.cache == "warm"))
-
-
-def _key(entry: PlanEntry) -> Key:
-    """Identify an experiment and its warm or cold sibling alike."""
-    return experiment_id(msgspec.structs.replace(entry.config, cache="cold")), entry.environment
 
 
 def _cold_fills(config: ExperimentConfig) -> bool:

@@ -6,7 +6,7 @@ round that they go on in. A process that is never stopped is led through them in
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,14 +14,27 @@ import msgspec
 from runner import failure
 from runner.environments import gpu
 from runner.environments.gpu import Gpu
-from runner.messages import Exactly, Failed, Finish, Instrument, Load, Loaded, Prove, Report, Turn, Verify, WarmUp
-from runner.schedule.bounds import bounds
+from runner.messages import (
+    Exactly,
+    Failed,
+    Finish,
+    Instrument,
+    Load,
+    Loaded,
+    ProcessReport,
+    Prove,
+    Turn,
+    Verify,
+    WarmUp,
+)
 from runner.schedule.outcome import Outcome
-from runner.schedule.quiet import TRIES_PER_ROUND, Judge
+from runner.schedule.quiet import TRIES_PER_ROUND, Judge, latency_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from pathlib import Path
 
+    from runner.environments.state import MachineWatch
     from runner.messages import TurnDone
     from runner.schedule.pool import Pool, Process
     from runner.settings import Settings
@@ -30,16 +43,58 @@ if TYPE_CHECKING:
 
 
 @dataclass
+class LogFollower:
+    """Passes on the lines of a growing log, each once and whole."""
+
+    log: Path
+    show: Callable[[str], None]
+    _read: int = 0
+    _part: bytes = b""
+
+    def __post_init__(self) -> None:
+        self._read = self.log.stat().st_size if self.log.exists() else 0
+
+    def new(self) -> None:
+        """Show the lines that were finished since the last call."""
+        with self.log.open("rb") as log:
+            log.seek(self._read)
+            found = log.read()
+        self._read += len(found)
+        *lines, self._part = (self._part + found).split(b"\n")
+        for line in lines:
+            self._tell(line)
+
+    def rest(self) -> None:
+        """Show what is left once the process has ended."""
+        self.new()
+        if self._part:
+            self._tell(self._part)
+            self._part = b""
+
+    def _tell(self, line: bytes) -> None:
+        self.show(f"  | {line.decode(errors='replace').rstrip()}")
+
+
+@dataclass
 class Conversation:
-    """A process and what it has told."""
+    """One try at a process: what it has told so far, and where its lines go on."""
 
     pool: Pool
     process: Process
-    deadline: float
-    """CLOCK_MONOTONIC; set anew whenever the process goes on."""
+    requested_at: float
+    """CLOCK_MONOTONIC when the process was asked for."""
+    left_s: float
+    """Seconds left of its time limit; they pass while the process runs, not while it is stopped."""
     on_phase: Callable[[str], None]
-    watch: Callable[[], None] | None = None
+    watch: Callable[[], None]
     """Called while an answer is due; it may raise to end the conversation."""
+    follower: LogFollower
+    machine: MachineWatch | None = None
+    """Watches what the machine does while a timed process lives."""
+    script: Script | None = None
+    """The lines, being said; None before the first."""
+    deadline: float = 0.0
+    """CLOCK_MONOTONIC; set anew whenever the process goes on."""
     loaded: Loaded | None = None
     wants_turn: bool = True
     """Whether what it goes on with is a turn, and not its report."""
@@ -49,6 +104,19 @@ class Conversation:
 
     def ask(self, command: Any) -> Any:
         return self.pool.ask(self.process, command, self.deadline, self.on_phase, self.watch)
+
+    def go_on(self, lines: Lines, settings: Settings, round_number: int) -> Outcome | None:
+        """Say lines to the next place where a stop is possible (None), or to the end."""
+        try:
+            if self.script is None:
+                self.script = lines.lead(self, settings)
+                next(self.script)
+            else:
+                self.script.send(round_number)
+        except StopIteration as end:
+            outcome: Outcome = end.value
+            return outcome
+        return None
 
     def failed(self, answer: Failed) -> Outcome:
         return Outcome(
@@ -72,12 +140,8 @@ class Timing:
     key: tuple[str | None, ...] = ()
     """What processes of the same experiment have in common: they wait alike."""
 
-    def requested(self, at: float) -> Timing:
-        """Return the same with the time (CLOCK_MONOTONIC) when the process was asked for."""
-        return replace(self, load=msgspec.structs.replace(self.load, requested_at=at))
-
     def lead(self, talk: Conversation, settings: Settings) -> Script:
-        answer = talk.ask(self.load)
+        answer = talk.ask(msgspec.structs.replace(self.load, requested_at=talk.requested_at))
         if isinstance(answer, Failed):
             return talk.failed(answer)
         talk.loaded = answer
@@ -143,51 +207,26 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class Priming:
-    """Load and compile, so that the caches are filled; nothing is reported."""
+class Questions:
+    """Commands to a process that is not timed, one after the other; the answer to the last one is its outcome."""
 
-    load: Load
-
-    def requested(self, at: float) -> Priming:
-        """Return the same: nothing here is timed."""
-        del at
-        return self
+    commands: tuple[Load | WarmUp | Verify | Prove | Instrument, ...]
 
     def lead(self, talk: Conversation, settings: Settings) -> Script:
         del settings
         yield from ()  # it is never stopped
-        for command in (self.load, WarmUp()):
+        for command in self.commands:
             answer = talk.ask(command)
             if isinstance(answer, Failed):
                 return talk.failed(answer)
-        return Outcome(status="ok")
-
-
-@dataclass(frozen=True)
-class Extra:
-    """One question, one answer: verification, a timing proof, or dumps and profiles."""
-
-    command: Verify | Prove | Instrument
-
-    def requested(self, at: float) -> Extra:
-        """Return the same: nothing here is timed from its request."""
-        del at
-        return self
-
-    def lead(self, talk: Conversation, settings: Settings) -> Script:
-        del settings
-        yield from ()  # it is never stopped
-        answer = talk.ask(self.command)
-        if isinstance(answer, Failed):
-            return talk.failed(answer)
         return Outcome(status="ok", answer=answer)
 
 
-Lines = Timing | Priming | Extra
+Lines = Timing | Questions
 """What a process is asked, in order."""
 
 
-def _finished(talk: Conversation, report: Report, judge: Judge) -> Outcome:
+def _finished(talk: Conversation, report: ProcessReport, judge: Judge) -> Outcome:
     quiet = judge.report()
     disturbed = judge.refusal()
     if "steady" not in report.kinds and disturbed is None:
@@ -198,7 +237,7 @@ def _finished(talk: Conversation, report: Report, judge: Judge) -> Outcome:
         return Outcome(status="invalid", error=error, loaded=talk.loaded, report=report, quiet=quiet)
     if disturbed is not None:
         if quiet is not None:
-            known = bounds(report, quiet.turns.reason, judge.settings.iterations_per_run)
+            known = latency_bounds(report, quiet.turns.reason, judge.settings.iterations_per_run)
             quiet.at_least_s, quiet.at_most_s = known or (None, None)
         return Outcome(status="disturbed", loaded=talk.loaded, report=report, quiet=quiet, disturbed=disturbed)
     return Outcome(status="ok", loaded=talk.loaded, report=report, quiet=quiet)

@@ -1,23 +1,132 @@
-"""The extra processes of an experiment, after its timed one: verification, dumps, profiles."""
+"""The extra processes of an experiment, after its timed one: verification, dumps, profiles, timing proofs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from runner import instrument
-from runner.messages import Instrument, Instrumented, Verified, Verify
-from runner.schedule.extras import Extras
-from store.record import FAILED, Verification
+from runner.messages import Instrument, Instrumented, Prove, Proved, Verified, Verify
+from runner.proof import judge
+from runner.proof.judge import RULE
+from runner.schedule.quiet import BUSY_CPUS
+from store import advice, verification
+from store.record import FAILED, Error, Proof, Verification
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from runner.schedule.job import Job
+    from runner.schedule.job import ReplicaJob
     from runner.schedule.outcome import Outcome
-    from store.record import Artifact
+    from store.record import Artifact, Finding
 
 
-def examine(job: Job, result: Outcome) -> Extras:
+@dataclass(kw_only=True)
+class Extras:
+    """Empty where nothing extra was asked for."""
+
+    verification: Verification | None = None
+    proof: Proof | None = None
+    verify_metrics: dict[str, Any] = field(default_factory=dict)
+    """Metrics for the record if no process was timed."""
+    instrumented: list[Instrumented] = field(default_factory=list)
+    artifacts: list[Artifact] = field(default_factory=list)
+    """Logs of all processes and whatever they wrote; paths relative to the run folder."""
+    warnings: list[str] = field(default_factory=list)
+
+    def all_warnings(self) -> list[str]:
+        """Return the scheduler's warnings and those of the processes."""
+        return [*self.warnings, *(text for each in self.instrumented for text in each.warnings)]
+
+    def findings(self) -> list[Finding]:
+        """Return what makes the verification's answer doubtful."""
+        return [advice.finding("vacuous_check")] if verification.is_vacuous(self.verification) else []
+
+    def outputs_file(self) -> str | None:
+        """Return where the outputs of the last iteration lie, if they are whole."""
+        return next((each.path for each in self.artifacts if each.kind == "output" and not each.note), None)
+
+
+NOT_PROVED = "TimingProof"
+"""Type of the error of a result whose backend's proof failed."""
+
+
+# Timing proofs: taken once, kept in the home, and held against each result of their backend.
+
+
+@dataclass(kw_only=True)
+class Proofs:
+    """What the run knows of its backends' clocks."""
+
+    folder: Path | None = None
+    """Where proofs are kept; None: they last as long as the run."""
+    _known: dict[str, Proof] = field(default_factory=dict)
+
+    def of(self, job: ReplicaJob, result: Outcome) -> Proof | None:
+        """Return the proof that a result needs, taken now where it is not known; None where there is no number."""
+        if job.settings.prove == "off" or result.status != "ok":
+            return None
+        key = judge.proof_key(job.entry, job.facts.environment)
+        if key not in self._known:
+            found = None
+            if self.folder is not None and job.settings.prove == "once":
+                found = judge.read_proof(self.folder, key)
+            if found is None and job.settings.prove == "once" and (taken := _others_cpus(job)) > BUSY_CPUS:
+                # The next result asks again.
+                return _unknown_proof(f"other programs used {taken:.1f} CPUs, so no timing proof was taken")
+            self._known[key] = found or self._take(job, key)
+        return self._known[key]
+
+    def _take(self, job: ReplicaJob, key: str) -> Proof:
+        job.progress.note(
+            f"Timing proof: checking once that the measured times of {job.entry.backend} include all of its work."
+        )
+        proof = _proof_taken_now(job)
+        if proof.verdict == "failed" and proof.outputs_equal:
+            # To refuse a backend for its times, they have to be wrong twice.
+            proof = _proof_taken_now(job)
+        if self.folder is not None and proof.verdict != "unknown":
+            judge.write_proof(self.folder, key, judge.stored_proof(job.entry, job.facts.environment, proof))
+        return proof
+
+
+def _proof_taken_now(job: ReplicaJob) -> Proof:
+    """Take a proof in a process of its own."""
+    _others_cpus(job)
+    outcome = job.lead_extra("proof", Prove(load=job.load()))
+    taken = _others_cpus(job)
+    if not isinstance(outcome.answer, Proved):
+        what = outcome.error.message if outcome.error else outcome.status
+        return _unknown_proof(f"the proof failed to finish: {what}")
+    proof = outcome.answer.proof
+    if taken > BUSY_CPUS and proof.outputs_equal is not False:
+        # Times beside others prove nothing either way; an output that is not there does.
+        reason = f"other programs used {taken:.1f} CPUs meanwhile"
+        return msgspec.structs.replace(proof, verdict="unknown", reason=reason)
+    return proof
+
+
+def _others_cpus(job: ReplicaJob) -> float:
+    """Return the CPUs that others have used since this was asked last; 0 where that is not known or no matter."""
+    return (job.pool.quiet.others.look().cpus or 0.0) if job.settings.quiet else 0.0
+
+
+def _unknown_proof(reason: str) -> Proof:
+    return Proof(verdict="unknown", reason=reason, rule=RULE, taken_at=time.time())
+
+
+def refuse_unproved(result: Outcome, proof: Proof | None) -> Outcome:
+    """Return the result, refused where the proof of its backend failed."""
+    if proof is None or proof.verdict != "failed":
+        return result
+    message = f"the timing proof of this backend failed: {proof.reason}; `--prove` repeats the proof"
+    return replace(result, status="invalid", error=Error(phase="measure", type=NOT_PROVED, message=message))
+
+
+def examine(job: ReplicaJob, result: Outcome) -> Extras:
     """Verify and instrument, each in processes of their own; what failed to load is not tried again.
 
     The first replica is examined for all; a twin is there for its times only.
@@ -31,7 +140,7 @@ def examine(job: Job, result: Outcome) -> Extras:
     return extras
 
 
-def _verify(job: Job, extras: Extras) -> None:
+def _verify(job: ReplicaJob, extras: Extras) -> None:
     results = job.results_file
     command = Verify(load=job.load(), timed_results=str(results) if results and results.exists() else None)
     found = job.lead_extra("verify", command)
@@ -43,7 +152,7 @@ def _verify(job: Job, extras: Extras) -> None:
         extras.verification = Verification(code="VERIFIER_DIDNT_RUN", decided_by=found.status, error=found.error)
 
 
-def _instrument(job: Job, extras: Extras, *, failed: bool) -> None:
+def _instrument(job: ReplicaJob, extras: Extras, *, failed: bool) -> None:
     config = job.config
     left = job.settings.artifact_limit_bytes
     extras.warnings += instrument.notes(config, job.settings)
@@ -66,6 +175,6 @@ def _instrument(job: Job, extras: Extras, *, failed: bool) -> None:
             extras.artifacts += [_from_run(job, folder, artifact) for artifact in instrument.salvaged(limit)]
 
 
-def _from_run(job: Job, folder: Path, artifact: Artifact) -> Artifact:
+def _from_run(job: ReplicaJob, folder: Path, artifact: Artifact) -> Artifact:
     artifact.path = str((folder / artifact.path).relative_to(job.run_folder))
     return artifact

@@ -12,24 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from runner import processes
 from runner.backends import backend_of
-from runner.errors import Interrupted, UsageError
+from runner.errors import Interrupted
 from runner.plan.interpreters import DEFAULT, variables
-from runner.proof import stored_proofs
-from runner.schedule import devices, own_waits, records, twins
-from runner.schedule.further import continued, extended
-from runner.schedule.history import History
+from runner.proof import judge
+from runner.schedule import devices, groups, quiet, records
+from runner.schedule.examine import Proofs
+from runner.schedule.groups import continued, extended, remaining
 from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.outcome import RunFacts
-from runner.schedule.own_waits import OwnWaits
 from runner.schedule.pool import Pool
 from runner.schedule.progress import ProgressView, duration, title
-from runner.schedule.proofs import Proofs
-from runner.schedule.quiet import QuietRun
-from runner.schedule.resume import remaining
-from runner.schedule.scheduler import Scheduler
+from runner.schedule.quiet import OwnWaits, QuietRun
+from runner.schedule.scheduler import History, Scheduler
 from runner.suites import get_suite
 from runner.suites.own.suite import no_source
-from store.errors import counted
+from store.errors import UsageError, counted
 from store.record import FAILED
 from store.run_file import read_records
 from store.verification import VERDICTS
@@ -40,15 +37,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.environments.machine import Machine
-    from runner.schedule.further import Further
-    from runner.schedule.resume import Extension, Group, Remaining
+    from runner.schedule.groups import Further, Group, GroupExtension, Remaining
     from runner.schedule.run_folder import RunFolder
     from runner.settings import OwnModel
     from store.record import PlanEntry, Record
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
+class ExecutionResult:
     """What a call of `execute` did."""
 
     measured: int
@@ -101,7 +97,7 @@ class Counts:
 
 
 @dataclass(kw_only=True)
-class Tally:
+class ExperimentTally:
     """Counts experiments by the records of their newest attempts."""
 
     _attempts: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -145,7 +141,7 @@ def execute(
     further: Callable[[], Further | None] | None = None,
     wait: bool = True,
     home: Path | None = None,
-) -> Result:
+) -> ExecutionResult:
     """Measure what the run still lacks; every outcome is a record in the folder's `results.jsonl`.
 
     Args:
@@ -198,17 +194,17 @@ def execute(
             runnable = [entry for entry in entries if entry.runnable]
             with devices.held(_devices(runnable, folder), str(folder.path), wait=wait, say=view.note):
                 scheduler = Scheduler(
-                    labs=_labs(facts, runnable, folder, _quiet(home, view)),
+                    environments=_environments(facts, runnable, folder, _quiet(home, view)),
                     folder=folder.path,
                     torchbench_dir=torchbench_dir,
                     write=write,
                     progress=view,
                     history=history or History(),
-                    proofs=Proofs(folder=home / stored_proofs.FOLDER if home else None),
+                    proofs=Proofs(folder=home / judge.PROOFS_FOLDER if home else None),
                 )
                 _measure(scheduler, todo, folder, further)
     verified = folder.settings.verify != "off"
-    return Result(
+    return ExecutionResult(
         measured=sum(len(group.entries) for group in todo.groups),
         counts=tally.counts(verified=verified),
         before=before.counts(verified=verified),
@@ -229,19 +225,19 @@ def _measure(
             scheduler.extend(extended(asked, folder.file.plan, read_records(folder.results)))
     finally:
         scheduler.progress.stop()
-        for lab in scheduler.labs.values():
-            lab.pool.stop()
+        for environment in scheduler.environments.values():
+            environment.pool.stop()
 
 
 def _quiet(home: Path | None, view: ProgressView) -> QuietRun:
-    return QuietRun(say=view.note, own_waits=OwnWaits(folder=home / own_waits.FOLDER if home else None))
+    return QuietRun(say=view.note, own_waits=OwnWaits(folder=home / quiet.OWN_WAITS_FOLDER if home else None))
 
 
 def _devices(entries: Sequence[PlanEntry], folder: RunFolder) -> tuple[str, ...]:
     return devices.names({entry.config.accelerator for entry in entries}, folder.settings.device_index)
 
 
-def _labs(
+def _environments(
     facts: Mapping[str, RunFacts], entries: Sequence[PlanEntry], folder: RunFolder, quiet: QuietRun
 ) -> dict[str, ScheduledEnvironment]:
     """Give each environment that is still needed its pool of processes."""
@@ -309,14 +305,14 @@ def _facts(
     }
 
 
-def _tallies(folder: RunFolder, todo: Remaining) -> tuple[Tally, Tally]:
+def _tallies(folder: RunFolder, todo: Remaining) -> tuple[ExperimentTally, ExperimentTally]:
     """Count what an earlier call has finished, and, apart, what it has left of the groups that go on.
 
     A failure stays one until it is measured again.
     """
     finished = {(entry.experiment_id, entry.environment) for entry in todo.finished}
     gone_on = {member.key[:2]: group.attempt for group in todo.groups if group.extension for member in group.members}
-    before, begun = Tally(), Tally()
+    before, begun = ExperimentTally(), ExperimentTally()
     for record in read_records(folder.results):
         key = record.experiment_id, record.environment.name
         if key in finished:
@@ -328,12 +324,12 @@ def _tallies(folder: RunFolder, todo: Remaining) -> tuple[Tally, Tally]:
 
 def _groups(folder: RunFolder, left: Remaining) -> tuple[Group, ...]:
     """Return the groups to measure with their twins; one that an earlier call has begun goes on where it stopped."""
-    groups = twins.with_twins(left.groups, folder.file.plan, folder.settings)
+    paired = groups.with_twins(left.groups, folder.file.plan, folder.settings)
     if folder.settings.purpose == "calibration":  # there a twin is a replica
-        return groups
+        return paired
     return tuple(
         continued(group, read_records(folder.results), folder.settings.replicas) if group.attempt > 1 else group
-        for group in groups
+        for group in paired
     )
 
 
@@ -350,7 +346,7 @@ def _say_what_was_done(view: ProgressView, todo: Remaining) -> None:
             view.note(f"{group.name}: started earlier; repeated completely, so that its experiments stay comparable")
 
 
-def _leave_out(view: ProgressView, group: Group, extension: Extension) -> None:
+def _leave_out(view: ProgressView, group: Group, extension: GroupExtension) -> None:
     for member in group.members:
         given_up = member.key in extension.given_up
         view.leave_out(member, view.replicas if given_up else extension.replicas.start)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from runner.process.steady import FEW_BLOCKS
+from runner.process.samples import FEW_BLOCKS
 from store.advice import finding
-from store.floor import FLOOR, NEAR_FLOOR
+from store.operators import FLOOR, NEAR_FLOOR
 
 if TYPE_CHECKING:
-    from runner.messages import Report
+    from runner.messages import ProcessReport
     from runner.schedule.outcome import Outcome
     from store.record import Finding, MachineState, Until
 
@@ -47,14 +47,14 @@ def of_turns(outcome: Outcome) -> list[Finding]:
     return [finding("disturbed_turns", disturbed=disturbed, n=len(reasons))] if disturbed else []
 
 
-def of_report(report: Report) -> list[Finding]:
+def of_report(report: ProcessReport) -> list[Finding]:
     """Find what pyperf warns of (few samples, a wide spread, blocks too short), and ops that fell back all the same."""
     still = sorted({each.op for each in report.replacements} & {each.op for each in report.fallback_ops})
     replaced = [finding("still_falls_back", ops=", ".join(still))] if still else []
     return replaced + _of_blocks(report)
 
 
-def _of_blocks(report: Report) -> list[Finding]:
+def _of_blocks(report: ProcessReport) -> list[Finding]:
     """Find what lies in the times of a report."""
     loops = report.inner_loops or [1] * len(report.kinds)
     steady = [

@@ -1,17 +1,18 @@
-"""One process of a group as the scheduler carries it out: its experiment, its replica, its folder, its seats."""
+"""One member of a group in one replica, as the scheduler carries it out: its folder, its caches, its processes."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from runner.backends import backend_of
-from runner.messages import Load
+from runner.messages import Load, WarmUp
 from runner.schedule.benchmark_process import BenchmarkProcess
 from runner.schedule.caches import Scratch
-from runner.schedule.conversation import Extra, Priming, Timing
+from runner.schedule.conversation import Questions, Timing
 from store.record import Artifact
 
 if TYPE_CHECKING:
@@ -20,12 +21,30 @@ if TYPE_CHECKING:
 
     from runner.messages import Instrument, Prove, Verify
     from runner.schedule.caches import Caches
+    from runner.schedule.conversation import Lines
+    from runner.schedule.groups import Member
     from runner.schedule.outcome import Outcome, RunFacts
     from runner.schedule.pool import Pool
     from runner.schedule.progress import ProgressView
-    from runner.schedule.resume import Member
     from runner.settings import Settings
     from store.record import ExperimentConfig, PlanEntry
+
+
+ARTIFACTS = "artifacts"
+_HASH_CHARACTERS = 8
+_NAME_CHARACTERS = 100
+
+
+def artifacts_folder(run_folder: Path, entry: PlanEntry) -> Path:
+    """Return the experiment's folder, made if need be; the hash keeps equal names apart."""
+    config = entry.config
+    readable = [config.suite_name, config.model_name, config.test, entry.variant]
+    if entry.environment != "default":
+        readable.append(entry.environment)
+    name = re.sub(r"[^A-Za-z0-9._+=-]+", "-", "-".join(readable))[:_NAME_CHARACTERS].strip("-.")
+    folder = run_folder / ARTIFACTS / f"{name}-{entry.experiment_id[:_HASH_CHARACTERS]}"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,9 +55,9 @@ class ScheduledEnvironment:
     pool: Pool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Job:
-    """A member of a group in one of its replicas."""
+@dataclass(kw_only=True, eq=False)
+class ReplicaJob:
+    """A member of a group in one of its replicas: its folder, its caches, the process that is timed, and the others."""
 
     member: Member
     replica: int
@@ -51,8 +70,25 @@ class Job:
     facts: RunFacts
     pool: Pool
     progress: ProgressView
+    caches: Caches
+    process: BenchmarkProcess | None = None
+    """The one that is timed; missing where not even its caches could be filled."""
+    primed: Outcome | None = None
+    """How filling its caches went wrong."""
+    crowded: bool = False
+    """It ran out of memory while others held some: that is no result."""
     logs: list[Path] = field(default_factory=list)
     """What its processes print, in the order they began."""
+    _scratch: Scratch | None = None
+    """The caches of the timed process, from its first try to its end."""
+
+    @property
+    def outcome(self) -> Outcome | None:
+        return self.process.outcome if self.process else self.primed
+
+    @property
+    def alive(self) -> bool:
+        return self.process is not None and self.process.outcome is None
 
     @property
     def entry(self) -> PlanEntry:
@@ -88,12 +124,43 @@ class Job:
         """Return what its record shares with others, with what the server said when its first process was asked for."""
         return replace(self.facts, hello=self.pool.hello if self.settings.start == "fork" else None)
 
-    def timed(self, scratch: Callable[[], Scratch], turns: tuple[int, ...], rewarm: int = 0) -> BenchmarkProcess:
-        """Return the seat of the process that is timed; its caches are asked for before each try."""
+    def timed(self, rewarm: int = 0) -> BenchmarkProcess | None:
+        """Return the process that is timed, not yet started; None where its caches could not be filled."""
+        scratch = self._ready()
+        if self.config.cache == "warm" and not scratch.filled:
+            # No sibling has filled them: a process of the same configuration does.
+            primer = self._process("primer", Questions((self.load(), WarmUp())), lambda: self._variables(scratch)).run()
+            if primer.error is not None:
+                self.primed = primer
+                return None
+            scratch.filled = True
         results = self.results_file
         load = msgspec.structs.replace(self.load(), results=str(results) if results else None)
-        lines = Timing(load, turns, rewarm, self._waits_alike)
-        return self._seat("timed", lines, lambda: self._variables(scratch()))
+        lines = Timing(load, self.settings.turns(), rewarm, self._waits_alike)
+        self.process = self._process("timed", lines, lambda: self._variables(self._ready()))
+        return self.process
+
+    def keep_caches(self) -> None:
+        """Leave the caches to a warm sibling: the process has compiled."""
+        if self._scratch is not None:
+            self.caches.fill(self.entry, self.replica, self._scratch)
+
+    def leave(self) -> None:
+        """End the timed process, whatever it was doing, and give its caches back."""
+        if self.process is not None:
+            self.process.drop()
+        if self._scratch is not None:
+            self.caches.close(self._scratch)
+            self._scratch = None
+
+    def _ready(self) -> Scratch:
+        """Return the caches for a try; a cold process that begins anew does not find what it left to its sibling."""
+        if self._scratch is not None and self._scratch.filled and self.config.cache == "cold":
+            self.caches.close(self._scratch)
+            self._scratch = None
+        if self._scratch is None:
+            self._scratch = self.caches.open(self.entry, self.replica)
+        return self._scratch
 
     @property
     def _waits_alike(self) -> tuple[str | None, ...]:
@@ -101,17 +168,14 @@ class Job:
         environment = self.facts.environment
         return (*self.member.key[:2], environment.machine_id, environment.torch, environment.torch_xla)
 
-    def prime(self, scratch: Scratch) -> Outcome:
-        """Have a process of the same configuration fill the caches."""
-        return self._seat("primer", Priming(self.load()), lambda: self._variables(scratch)).run()
-
     def lead_extra(
         self, name: str, command: Verify | Prove | Instrument, more: Mapping[str, str] | None = None
     ) -> Outcome:
         """Lead an extra process, in caches of its own that go with it."""
         scratch = Scratch()
         try:
-            return self._seat(name, Extra(command), lambda: {**self._variables(scratch), **(more or {})}).run()
+            lines = Questions((command,))
+            return self._process(name, lines, lambda: {**self._variables(scratch), **(more or {})}).run()
         finally:
             scratch.remove()
 
@@ -122,9 +186,7 @@ class Job:
             Artifact(kind="log", path=str(log.relative_to(self.run_folder)), bytes=log.stat().st_size) for log in found
         ]
 
-    def _seat(
-        self, name: str, lines: Timing | Priming | Extra, variables: Callable[[], Mapping[str, str]]
-    ) -> BenchmarkProcess:
+    def _process(self, name: str, lines: Lines, variables: Callable[[], Mapping[str, str]]) -> BenchmarkProcess:
         log = self.folder / f"attempt-{self.attempt}-{name}{self._suffix()}.log"
         self.logs.append(log)
         return BenchmarkProcess(
@@ -138,40 +200,3 @@ class Job:
         scratch.ready()
         config = self.config
         return backend_of(config.xla, config.dynamo, config.torch_xla2).variables(config, scratch.path)
-
-
-@dataclass
-class Lease:
-    """The caches of a timed process, from its first try to its end."""
-
-    job: Job
-    caches: Caches
-    scratch: Scratch | None = None
-
-    def ready(self) -> Scratch:
-        """Return the folder for a try; a cold process that begins anew does not find what it left to its sibling."""
-        if self.scratch is None or (self.scratch.filled and self.job.config.cache == "cold"):
-            self.close()
-            self.scratch = self.caches.open(self.job.entry, self.job.replica)
-        return self.scratch
-
-    def prime(self) -> Outcome | None:
-        """Have a warm process's caches filled where no sibling has; return how that went wrong."""
-        scratch = self.ready()
-        if self.job.config.cache == "warm" and not scratch.filled:
-            primed = self.job.prime(scratch)
-            if primed.error is not None:
-                return primed
-            scratch.filled = True
-        return None
-
-    def fill(self) -> None:
-        """Leave the caches to a warm sibling: the process has compiled."""
-        if self.scratch is not None:
-            self.caches.fill(self.job.entry, self.job.replica, self.scratch)
-
-    def close(self) -> None:
-        """Give them back."""
-        if self.scratch is not None:
-            self.caches.close(self.scratch)
-            self.scratch = None

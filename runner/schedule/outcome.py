@@ -1,17 +1,17 @@
-"""Make the record of an experiment from what happened to it."""
+"""How a process ended, how it stood in its group, and what records of a run share."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from runner.messages import Hello, Instrumented, Loaded, Proved, Report, Verified
-    from runner.schedule.arrange import Order
+    from runner.messages import Hello, Loaded, ProcessReport
+    from runner.schedule.groups import Order
     from runner.settings import OwnModel, Settings
     from store.record import (
         Accelerator,
@@ -31,9 +31,9 @@ class Outcome:
     status: Status
     error: Error | None = None
     loaded: Loaded | None = None
-    report: Report | None = None
-    answer: Verified | Proved | Instrumented | None = None
-    """Answer of an extra process."""
+    report: ProcessReport | None = None
+    answer: Any = None
+    """Last answer of a process that is not timed."""
     machine: MachineState | None = None
     """What the machine did while the process lived; of a timed process."""
     quiet: Quiet | None = None

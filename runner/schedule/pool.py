@@ -19,6 +19,7 @@ from runner.errors import ServerFailed
 from runner.messages import CONTROL_BYTES, Answer, Channel, Closed, Exited, Fork, Forked, Hello, Progress, ServerAnswer
 from runner.schedule.quiet import QuietRun
 from runner.schedule.watch_memory import tree_bytes
+from store.errors import Signal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,15 +30,15 @@ _EXIT_S = 10.0
 _WATCH_EVERY_S = 0.2
 
 
-class ChildGone(Exception):
+class ChildGone(Signal):
     """The measuring process ended while an answer was due."""
 
 
-class TimedOut(Exception):
+class TimedOut(Signal):
     """The experiment's time is over."""
 
 
-class ServerGone(Exception):
+class ServerGone(Signal):
     """The fork server died; the experiment is not to blame."""
 
 

@@ -18,7 +18,7 @@ from store.record import FAILED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runner.schedule.resume import Member
+    from runner.schedule.groups import Member
     from store.record import PlanEntry, Record
 
 PHASES = {

@@ -13,17 +13,23 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from runner.environments import others
-from runner.schedule.own_waits import OwnWaits
+from store.files import write_whole
+from store.identity import digest
 from store.record import Quiet, Turns
+from store.stats.median import median_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
     from runner.environments.gpu import Gpu, GpuUse
     from runner.environments.others import Others, Taken
-    from runner.messages import Probed, TurnFacts
+    from runner.messages import Probed, ProcessReport, TurnFacts
     from runner.settings import Settings
+
 
 RULE = 2
 """Version of what follows; it stands in each record."""
@@ -53,6 +59,61 @@ WAIT_OF_RUN = 0.1
 BUSY_CPUS, FREE_CPUS = 0.25, 0.10
 """A group waits where others take more than the first, until they take less than the second."""
 _LOOK_EVERY_S = 0.25
+OWN_WAITS_FOLDER = "waits"
+"""Under the home."""
+LEAST_IDLE_TURNS = 3
+"""Idle turns from which the waiting of an experiment is known."""
+_IDLE_TURNS_KEPT = 60
+"""Idle turns that are kept: those of about six processes."""
+
+
+class WaitShares(msgspec.Struct):
+    """What one file holds: shares of waiting of turns on an idle machine, the newest last."""
+
+    wait_share: list[float]
+
+
+@dataclass(kw_only=True)
+class OwnWaits:
+    """Wait shares of idle turns by experiment, machine and policy.
+
+    A run beside a program that never rests has no idle turn of its own; what an earlier run has learned on the same
+    machine tells it how much of the waiting is the experiment's own.
+    """
+
+    folder: Path | None = None
+    """Where they are kept; None: they last as long as the run."""
+    _known: dict[str, list[float]] = field(default_factory=dict)
+
+    def add(self, key: Sequence[str | None], share: float) -> None:
+        """Add a turn that was taken while no other program used the CPUs."""
+        self._of(key).append(share)
+
+    def median(self, key: Sequence[str | None]) -> float | None:
+        """Return the median share; None of too few turns."""
+        shares = self._of(key)
+        return statistics.median(shares) if len(shares) >= LEAST_IDLE_TURNS else None
+
+    def save(self, key: Sequence[str | None]) -> None:
+        """Keep what is known of an experiment for later runs."""
+        name = digest(list(key))
+        if self.folder is not None and (shares := self._known.get(name)):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_whole(self.folder / f"{name}.json", msgspec.json.encode(WaitShares(shares[-_IDLE_TURNS_KEPT:])))
+
+    def _of(self, key: Sequence[str | None]) -> list[float]:
+        name = digest(list(key))
+        if name not in self._known:
+            self._known[name] = self._read(name)
+        return self._known[name]
+
+    def _read(self, name: str) -> list[float]:
+        if self.folder is None:
+            return []
+        try:
+            return msgspec.json.decode((self.folder / f"{name}.json").read_bytes(), type=WaitShares).wait_share
+        except (OSError, msgspec.DecodeError):
+            return []
 
 
 @dataclass(kw_only=True)
@@ -265,3 +326,35 @@ def _gpu_reason(use: GpuUse) -> str | None:
     if (use.others_share or 0.0) >= GPU_SHARE:
         return GPU_SHARED
     return GPU_SLOWED if use.slowed else None
+
+
+def latency_bounds(report: ProcessReport, reasons: Iterable[str | None], iterations: int) -> tuple[float, float] | None:
+    """Return seconds that one iteration takes at least and at most on a quiet machine; None where that is not known.
+
+    Other programs only add time, so the measured time is the upper bound. They add at most what all threads together
+    waited for a core, also where threads waited one after the other; without that time it is the lower bound. Each
+    is an end of the 95 % interval of its median. This holds for waiting alone: a turn that a slow core, the
+    hypervisor, a quota or the GPU disturbed may have lost time that no thread waited.
+
+    Args:
+        report: of a process whose turns were judged.
+        reasons: why each turn is disturbed; None: it is quiet.
+        iterations: of one timed block.
+    """
+    if not set(reasons) <= {None, WAITS}:
+        return None
+    if len(report.waits_all) < len(report.kinds):  # the kernel tells no waits
+        return None
+    loops = report.inner_loops or [1] * len(report.kinds)
+    blocks = [
+        (time / iterations, None if waited is None else (time - waited / count) / iterations)
+        for time, waited, count, kind in zip(
+            report.metrics["total_time"], report.waits_all, loops, report.kinds, strict=True
+        )
+        if kind in ("steady", "disturbed")
+    ]
+    without_waits = [low for _, low in blocks if low is not None]
+    low, high = median_interval(without_waits), median_interval([high for high, _ in blocks])
+    if low is None or high is None or len(without_waits) < len(blocks) or low[0] <= 0:
+        return None
+    return low[0], high[1]

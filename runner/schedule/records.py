@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from runner.flags import command_line, request_words, spaced
+from runner.plan import protocol
+from runner.plan.protocol import protocol_of
+from runner.plan.request import Configuration, RunRequest, Selection
 from runner.schedule import findings
-from runner.schedule.extras import Extras
+from runner.schedule.examine import Extras
 from runner.schedule.outcome import Arrangement, Outcome, RunFacts
-from runner.schedule.reproduce import reproduce
-from runner.schedule.without_source import without_source
+from runner.suites.operators import document
 from store import advice
 from store.identity import experiment_id, record_id
 from store.record import (
@@ -20,6 +26,7 @@ from store.record import (
     Environment,
     Error,
     Experiment,
+    ExperimentConfig,
     FallbackOp,
     Measurement,
     ModelRef,
@@ -29,8 +36,10 @@ from store.record import (
 )
 
 if TYPE_CHECKING:
-    from runner.messages import Report
-    from runner.settings import Settings
+    from collections.abc import Iterable
+
+    from runner.messages import ProcessReport
+    from runner.settings import OwnModel, Settings
 
 
 def experiment_of(entry: PlanEntry, facts: RunFacts, outcome: Outcome) -> Experiment:
@@ -166,7 +175,7 @@ def _verification_code(outcome: Outcome, extras: Extras) -> str:
     return "VERIFIER_DIDNT_RUN" if outcome.error else "VERIFIER_SKIPPED"
 
 
-def _fallback_ops(report: Report | None, extras: Extras) -> list[FallbackOp]:
+def _fallback_ops(report: ProcessReport | None, extras: Extras) -> list[FallbackOp]:
     """Join what the timed process counted with what the instrumented one found out about each op."""
     times = {
         op: {"time_s": seconds, "profiled_iteration_s": each.profiled_iteration_s}
@@ -230,3 +239,133 @@ def _measurement(entry: PlanEntry, settings: Settings, outcome: Outcome, how: Ar
         quiet=outcome.quiet,
         blocks=blocks,
     )
+
+
+# The command that measures one experiment again: what a record says to whoever doubts it.
+
+_ENVIRONMENT = "default"
+
+
+def reproduce(
+    entry: PlanEntry, settings: Settings, python: str = sys.executable, torchbench_dir: Path | None = None
+) -> str:
+    """Return the command as one types it.
+
+    Args:
+        entry: the experiment.
+        settings: how it was measured.
+        python: the interpreter of its environment.
+        torchbench_dir: the checkout of torchbench, where one was named.
+    """
+    config = entry.config
+    request = RunRequest(
+        selection=_selection(entry),
+        configuration=_configuration(config, settings.preset),
+        protocol=protocol_of(settings),
+    )
+    words = []
+    if config.source is not None:
+        words = [config.model_name, *(f"--input={text}" for text in config.source.inputs)]
+    words += spaced(request_words(request))
+    if (entry.environment, python) != (_ENVIRONMENT, sys.executable):
+        words += ["--env", f"{entry.environment}={python}"]
+    if torchbench_dir is not None and config.suite_name == "torchbench":
+        words += ["--torchbench-dir", str(torchbench_dir.absolute())]
+    words += ["--no-verify"] if config.source and settings.verify == "off" else []
+    return command_line(["run", *words])
+
+
+def _selection(entry: PlanEntry) -> Selection:
+    config = entry.config
+    own = config.source is not None
+    axes: dict[str, Any] = {
+        "xla": (config.xla,),
+        "dynamo": (config.dynamo,),
+        "torch_xla2": (config.torch_xla2,) if config.torch_xla2 else (),
+    }
+    return Selection(
+        suite_name=() if own else (config.suite_name,),
+        only=() if own else (f"{config.suite_name}/{config.model_name}",),
+        config=() if config.operator is None else (document.configuration_text(config.operator, config.model_name),),
+        accelerator=(config.accelerator,),
+        test=(config.test,),
+        no_skip=bool(entry.in_spite_of),
+        **axes,
+    )
+
+
+def _configuration(config: ExperimentConfig, preset: str) -> Configuration:
+    """Return what differs from the preset."""
+    fixed = protocol.requested(preset, config.suite_name, config.model_name, config.test, config.accelerator)
+    plain = ExperimentConfig(
+        suite_name=config.suite_name, model_name=config.model_name, test=config.test, accelerator=config.accelerator
+    )
+    fields: dict[str, Any] = {"preset": preset} | {
+        name: getattr(config, name)
+        for name in protocol.CONFIGURABLE
+        # The dtype of an operator is that of the call, and no flag changes it.
+        if not (name == "dtype" and config.operator is not None)
+        and getattr(config, name) != fixed.get(name, getattr(plain, name))
+    }
+    overrides = [(*key.partition("."), value) for key, value in config.overrides.items()]
+    for library in ("dynamo", "inductor"):
+        fields[f"{library}_config"] = tuple((name, value) for of, _, name, value in overrides if of == library)
+    if config.operator is not None:
+        fields["exec_mode"] = "discrete" if config.operator.discrete else "continuous"
+        fields["cuda_l2_cache"] = "off" if config.operator.clear_cache else "on"
+    return Configuration(
+        batch_size=config.batch_size,
+        with_optimizer=config.optimizer if config.optimizer != fixed.get("optimizer") else None,
+        no_optimizer=config.optimizer is None and fixed.get("optimizer") is not None,
+        xla_flags=(config.xla_flags,) if config.xla_flags else (),
+        without_fallback=(config.without_fallback,) if config.without_fallback else (),
+        cache=config.cache,
+        **fields,
+    )
+
+
+# Records of a user's own model hold no line and no folder of its source, though errors quote both.
+
+_FRAME = re.compile(
+    r'^(?P<head>[ \t|]*File ")(?P<path>[^"\n]+)(?P<tail>", line \d+[^\n]*)(?:\n(?! *File ") {4,}\S[^\n]*)+',
+    re.MULTILINE,
+)
+"""A line of a traceback that names a place, with the text of that place and the marks under it."""
+_NOT_THEIRS = re.compile(r"/(?:site|dist)-packages/|/lib/python3|/torchinductor|^<frozen")
+_OURS = tuple(f"{Path(__file__).resolve().parents[2] / name}/" for name in ("runner", "store", "xlabench"))
+SOURCE = "<source>"
+"""Stands for lines of a source; the texts by which a script knows a fault end and begin again there."""
+_FOLDER = "./own/"
+_SAYING = ("error", "metrics", "verification", "graph_breaks", "fallback_ops", "warnings", "findings", "proof")
+"""Fields of a record that hold what programs say."""
+
+
+def without_source(record: Record, own: OwnModel) -> Record:
+    """Return a record with base names in place of paths of the source, and without its lines."""
+    place = Path(own.file or own.place)
+    folders = {str(place.parent), str(place.resolve().parent)} - {"/", "."} if place.is_absolute() else set()
+    found = msgspec.to_builtins(record)
+    said = _walked({name: found[name] for name in _SAYING}, sorted(folders, key=len, reverse=True))
+    return msgspec.convert(found | said, Record)
+
+
+def _walked(value: Any, folders: Iterable[str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _walked(each, folders) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_walked(each, folders) for each in value]
+    return _text(value, folders) if isinstance(value, str) else value
+
+
+def _text(text: str, folders: Iterable[str]) -> str:
+    text = _FRAME.sub(_frame, text)
+    for folder in folders:
+        text = text.replace(f"{folder}/", _FOLDER)
+    return text
+
+
+def _frame(found: re.Match[str]) -> str:
+    path = found["path"]
+    if _NOT_THEIRS.search(path) or path.startswith(_OURS):
+        return found[0]
+    return f"{found['head']}{_FOLDER}{Path(path).name}{found['tail']}\n    {SOURCE}"

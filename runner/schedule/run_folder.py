@@ -13,7 +13,7 @@ import msgspec
 
 from runner.errors import PlanMismatch
 from runner.plan.earlier_environment import IDENTITY
-from runner.schedule.resume import remaining
+from runner.schedule.groups import remaining
 from store.errors import RunFileError
 from store.record import Run, RunFile
 from store.run_file import RESULTS, RUN_FILE, read_records, read_run_file, record_files, write_run_file

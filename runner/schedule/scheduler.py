@@ -1,29 +1,60 @@
-"""Carry out a plan: groups one after the other, a record for each process; only the scheduler writes records."""
+"""Carry out a plan: groups one after the other, a record for each process; only the scheduler writes records.
+
+From a group to a timed block: `Scheduler` → `Attempt` → `ReplicaJob` → `BenchmarkProcess` and its `Conversation` →
+`Pool`, then, in the measuring process, `MeasuringProcess` → `TimedStep`.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from runner.schedule.attempt import Attempt
-from runner.schedule.history import History
-from runner.schedule.proofs import Proofs
+import msgspec
+
+from runner.schedule import records
+from runner.schedule.caches import Caches
+from runner.schedule.examine import Proofs, examine, refuse_unproved
+from runner.schedule.groups import in_order, one_by_one, order_of, turn_order
+from runner.schedule.job import ReplicaJob, artifacts_folder
+from runner.schedule.outcome import Arrangement, Outcome
+from runner.schedule.watch_memory import LEAST_AVAILABLE, machine_memory, readable_bytes
+from store.record import FAILED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from runner.schedule.groups import Group, Member, Order
     from runner.schedule.job import ScheduledEnvironment
     from runner.schedule.progress import ProgressView
-    from runner.schedule.resume import Group
+    from runner.settings import Settings
     from store.record import Record
+
+
+@dataclass(frozen=True)
+class History:
+    """Facts about earlier runs, given to the scheduler as data."""
+
+    passed: frozenset[tuple[str, str]] = frozenset()
+    """Experiment ids with their environments whose newest earlier record has a result."""
+    tries: int = 0
+    """How often a group with a new failure is measured again (`--retry-new-failures`)."""
+
+    def is_new_failure(self, record: Record) -> bool:
+        """Say whether the experiment fails now and did not last time."""
+        return record.status in FAILED and (record.experiment_id, record.environment.name) in self.passed
+
+
+HEADROOM = 1.25
+"""Factor over the largest process so far: the next one may be larger, and all grow while they work."""
 
 
 @dataclass(kw_only=True)
 class Scheduler:
     """The owner of the order; the only one that writes records."""
 
-    labs: Mapping[str, ScheduledEnvironment]
+    environments: Mapping[str, ScheduledEnvironment]
     folder: Path
     torchbench_dir: Path | None
     write: Callable[[Record], None]
@@ -36,30 +67,225 @@ class Scheduler:
 
         The new attempt starts an interpreter for each process, all members alike, so that they stay comparable.
         """
-        records = self._attempt(group, None)
+        made = Attempt(self, group).carry_out()
         for _ in range(self.history.tries):
-            if not any(map(self.history.is_new_failure, records)):
+            if not any(map(self.history.is_new_failure, made)):
                 return
             group = replace(group, attempt=group.attempt + 1)
             self.progress.expect_retry(group.members)
-            records = self._attempt(group, "interpreter")
+            made = Attempt(self, group, "interpreter").carry_out()
 
     def extend(self, group: Group) -> None:
         """Measure further processes of a group; one that fails is a result, and no reason to measure all again."""
         extension = group.extension
         assert extension is not None  # noqa: S101 - the caller has made it so
         self.progress.expect_further(group.members, extension.replicas)
-        self._attempt(group, extension.start)
+        Attempt(self, group, extension.start).carry_out()
 
-    def _attempt(self, group: Group, start: str | None) -> list[Record]:
-        attempt = Attempt(
-            group=group,
-            labs=self.labs,
-            folder=self.folder,
-            torchbench_dir=self.torchbench_dir,
-            write=self.write,
-            progress=self.progress,
-            proofs=self.proofs,
-            start=start,
+
+class Attempt:
+    """Measures a group once; what failed in its first process is tried in no further one.
+
+    Members take turns where they can: each process compiles alone while the others are stopped, then all take their
+    rounds. Where memory does not hold all of them at once, they are measured in parts.
+    """
+
+    def __init__(self, run: Scheduler, group: Group, start: str | None = None) -> None:
+        """Prepare an attempt; `start` says how its processes start, where it is not as the settings say."""
+        self._run, self._group, self._start = run, group, start
+        self._caches = Caches(group.members)
+        self._records: list[Record] = []
+        self._batch_size = group.extension.batch_size if group.extension else None
+        self._given_up: set[tuple[str, str, bool]] = set()
+        self._largest = 0
+        self._room: int | None = None  # how many processes fit at once, after some did not
+
+    def carry_out(self) -> list[Record]:
+        """Measure all replicas of all members; the batch size is resolved by the first and holds for all."""
+        members = self._group.members
+        order = order_of(members, self._settings)
+        try:
+            if order == "interleaved":
+                for replica in self._replicas:
+                    self._interleaved(replica)
+            else:
+                for member, replica in one_by_one(members, self._replicas, order):
+                    self._alone(member, replica, order)
+        finally:
+            self._caches.discard()
+        return self._records
+
+    @property
+    def _replicas(self) -> range:
+        """Return the replicas that are measured: all, or those that are added."""
+        extension = self._group.extension
+        return range(self._settings.replicas) if extension is None else extension.replicas
+
+    @property
+    def _settings(self) -> Settings:
+        """Return the protocol settings, which all environments share."""
+        return self._run.environments[self._group.entries[0].environment].facts.settings
+
+    def _alone(self, member: Member, replica: int, order: Order) -> None:
+        """Measure a process without a stop."""
+        if member.key in self._given_up:
+            return
+        self._run.progress.begin(member, replica)
+        job = self._job(member, replica)
+        outcome = Outcome(status="verify_only")
+        if job.settings.verify != "only":
+            _wait_for_quiet(job)
+            outcome = self._timed(job)
+        self._record(job, outcome, Arrangement(order, max(job.settings.turns())))
+
+    def _timed(self, job: ReplicaJob) -> Outcome:
+        try:
+            process = job.timed()
+            if process is None:
+                assert job.primed is not None  # noqa: S101 - that is why there is none
+                return job.primed
+            outcome = process.run()
+            self._resolve(job)
+            if outcome.error is None:
+                job.keep_caches()
+            return outcome
+        finally:
+            job.leave()
+
+    def _interleaved(self, replica: int) -> None:
+        """Measure one process of each member, in as many parts as memory asks for."""
+        queue = deque(member for member in in_order(self._group.members) if member.key not in self._given_up)
+        total = len(queue)
+        while queue:
+            jobs: list[ReplicaJob] = []
+            try:
+                available = self._open(queue, replica, jobs)
+                if alive := next((job for job in jobs if job.alive), None):
+                    _wait_for_quiet(alive)  # all processes are stopped, so that none of their time passes
+                self._take_turns(jobs, replica)
+            finally:
+                for job in jobs:
+                    job.leave()
+            queue.extend(job.member for job in jobs if job.crowded)
+            self._record_part([job for job in jobs if not job.crowded], total, available)
+
+    def _open(self, queue: deque[Member], replica: int, jobs: list[ReplicaJob]) -> int:
+        """Have as many processes compile and warm up as fit; return the memory that was left where not all do."""
+        while queue:
+            alive = [job for job in jobs if job.alive]
+            available = self._lacking(alive)
+            if available:
+                return available
+            job = self._job(queue.popleft(), replica)
+            jobs.append(job)
+            self._run.progress.begin(job.member, replica)
+            process = job.timed(job.settings.rewarm)
+            if process is not None:
+                process.advance()
+                self._resolve(job)
+                if job.alive:
+                    job.keep_caches()
+                    self._largest = max(self._largest, process.held_bytes())
+            self._judge(job, alive)
+        return 0
+
+    def _lacking(self, alive: Sequence[ReplicaJob]) -> int:
+        """Return the available memory where one process more would be too many; 0 where it fits, or is the first."""
+        available, total = machine_memory()
+        full = self._room is not None and len(alive) >= self._room
+        fits = available - LEAST_AVAILABLE * total >= HEADROOM * self._largest
+        return available if alive and (full or not fits) else 0
+
+    def _take_turns(self, jobs: Sequence[ReplicaJob], replica: int) -> None:
+        """Round after round, until each has reported; who fails leaves, the others go on."""
+        number = 0
+        while any(job.alive for job in jobs):
+            for index in turn_order(len(jobs), number, jobs[0].settings.seed, replica):
+                job = jobs[index]
+                if job.process is not None and job.alive:
+                    others = [each for each in jobs if each.alive and each is not job]
+                    if job.process.wants_turn:
+                        further = job.settings.until_stable is not None and number >= len(job.settings.turns())
+                        self._run.progress.turn(job.member, replica, number, further=further)
+                    job.process.advance(number)
+                    self._judge(job, others)
+            number += 1
+
+    def _judge(self, job: ReplicaJob, others: Sequence[ReplicaJob]) -> None:
+        """Mark a process that ran out of memory beside others: it is measured again beside fewer."""
+        outcome = job.outcome
+        own_limit = outcome is not None and outcome.error is not None and outcome.error.type == "MemoryLimit"
+        if outcome is not None and outcome.status == "oom" and others and not own_limit:
+            job.crowded = True
+            self._room = len(others)
+
+    def _resolve(self, job: ReplicaJob) -> None:
+        """Keep the batch size of the first process that has loaded its model."""
+        if self._batch_size is None and job.process is not None and job.process.loaded is not None:
+            self._batch_size = job.process.loaded.batch_size
+
+    def _job(self, member: Member, replica: int) -> ReplicaJob:
+        run, group = self._run, self._group
+        environment = run.environments[member.entry.environment]
+        usual, extension = environment.facts.settings, group.extension
+        processes = usual.processes
+        if extension is not None:
+            processes = extension.had.get(member.key[:2], 0) + len(extension.replicas)
+        settings = msgspec.structs.replace(usual, start=self._start or usual.start, processes=processes)
+        return ReplicaJob(
+            member=member,
+            replica=replica,
+            attempt=group.attempt,
+            run_folder=run.folder.resolve(),
+            folder=artifacts_folder(run.folder, member.entry).resolve(),
+            batch_size=self._batch_size,
+            torchbench_dir=run.torchbench_dir,
+            facts=replace(environment.facts, settings=settings),
+            pool=environment.pool,
+            progress=run.progress,
+            caches=self._caches,
         )
-        return attempt.carry_out()
+
+    def _record_part(self, jobs: Sequence[ReplicaJob], total: int, available: int) -> None:
+        """Record processes that were open at the same time; a warning says where they were not the whole group."""
+        together = len(jobs)
+        warnings: list[str] = []
+        if together != total:
+            left = f"with {readable_bytes(available)} of memory left " if available else ""
+            no_room = f"{left}there was no room for all {total} processes of its group at once"
+            warnings.append(f"{no_room}: this one took turns with {together - 1} others")
+        order: Order = "interleaved" if together > 1 else "rounds"
+        how = Arrangement(order, max(self._settings.turns()), together, warnings)
+        for job in jobs:
+            assert job.outcome is not None  # noqa: S101 - it was measured to its end
+            self._record(job, job.outcome, how, job.process.running_s if job.process else 0.0)
+
+    def _record(self, job: ReplicaJob, result: Outcome, how: Arrangement, seconds: float | None = None) -> None:
+        """Examine the experiment where that was asked for, and write its record."""
+        proof = self._run.proofs.of(job, result)
+        result = refuse_unproved(result, proof)
+        extras = examine(job, result)
+        extras.proof = proof
+        record = records.make_record(
+            job.entry,
+            job.run_facts(),
+            result,
+            attempt=job.attempt,
+            replica=job.replica,
+            twin=job.member.twin,
+            extras=extras,
+            how=how,
+        )
+        self._run.write(record)
+        self._records.append(record)
+        self._run.progress.end(job.member, job.replica, record, seconds)
+        left = self._replicas.stop - job.replica - 1
+        if job.replica == self._replicas.start and result.status in FAILED and left:
+            self._given_up.add(job.member.key)
+            self._run.progress.leave_out(job.member, left)
+
+
+def _wait_for_quiet(job: ReplicaJob) -> None:
+    """Wait for other programs to leave the CPUs, if the settings ask for it."""
+    if job.settings.quiet and job.settings.wait_quiet:
+        job.pool.quiet.wait()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from store.errors import Signal
 from store.record import Error
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _UNITS = ((30, "GiB"), (20, "MiB"), (10, "KiB"))
 
 
-class MemoryExceeded(Exception):
+class MemoryExceeded(Signal):
     """A process tree holds more than it may; the message says how much, and which limit."""
 
 

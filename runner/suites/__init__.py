@@ -1,5 +1,95 @@
 """Where models come from: one module per suite, found through the registry. Imports no torch."""
 
-from runner.suites.registry import SUITES, get_suite, suite_names
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, cast
+
+from runner.suites.errors import UnknownSuiteError, UserSuiteError
+
+if TYPE_CHECKING:
+    from runner.suites.base import Suite
+
+
+VARIABLE = "XLABENCH_SUITES"
+
+_OURS = {
+    "torchbench": "runner.suites.torchbench:SUITE",
+    "huggingface": "runner.suites.huggingface:SUITE",
+    "timm_models": "runner.suites.timm_models:SUITE",
+    "operators": "runner.suites.operators.suite:SUITE",
+    "dummy": "runner.suites.dummy:SUITE",
+}
+_NAMED_ONLY = {"own": "runner.suites.own.suite:SUITE"}
+"""It lists what a command names, so nobody chooses it by its name."""
+_ATTRIBUTES = ("name", "preload", "unavailable", "models", "versions", "build")
+
+
+class _Suites(Mapping[str, "Suite"]):
+    """A suite's module is imported when the suite is first asked for."""
+
+    def __getitem__(self, name: str) -> Suite:
+        return _load(_NAMED_ONLY.get(name) or _places()[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_places())
+
+    def __len__(self) -> int:
+        return len(_places())
+
+
+SUITES: Mapping[str, Suite] = _Suites()
+
+
+def suite_names() -> tuple[str, ...]:
+    """Return the names of the suites that one may choose, ours first."""
+    return tuple(SUITES)
+
+
+def get_suite(name: str) -> Suite:
+    """Return the suite of this name, or raise `UnknownSuiteError` with the names there are."""
+    try:
+        return SUITES[name]
+    except KeyError:
+        known = ", ".join(suite_names())
+        raise UnknownSuiteError(
+            f"There is no suite {name!r}; choose one of {known}, or add your own through {VARIABLE}."
+        ) from None
+
+
+def _places() -> dict[str, str]:
+    """Map each suite name to the `package.module:ATTRIBUTE` that holds the suite."""
+    places = dict(_OURS)
+    for place in filter(None, map(str.strip, os.environ.get(VARIABLE, "").split(","))):
+        name = _load(place).name
+        if places.get(name, place) != place:
+            raise UserSuiteError(f"{VARIABLE}: {place!r} and {places[name]!r} are both named {name!r}; rename one.")
+        places[name] = place
+    return places
+
+
+@cache
+def _load(place: str) -> Suite:
+    module_name, _, attribute = place.partition(":")
+    if not (module_name and attribute):
+        raise UserSuiteError(f"{VARIABLE}: {place!r} is not of the form package.module:ATTRIBUTE; correct it.")
+    try:
+        suite = getattr(importlib.import_module(module_name), attribute)
+    except (Exception, SystemExit) as error:
+        # A user's module may raise anything while it is imported, or end the program.
+        raise UserSuiteError(
+            f"{VARIABLE}: {place!r} cannot be imported ({type(error).__name__}: {' '.join(str(error).split())}); "
+            "check the name and that its folder is on PYTHONPATH."
+        ) from error
+    missing = [wanted for wanted in _ATTRIBUTES if not hasattr(suite, wanted)]
+    if missing:
+        raise UserSuiteError(
+            f"{VARIABLE}: {place!r} is not a suite: it lacks {', '.join(missing)}; see runner/suites/base.py."
+        )
+    return cast("Suite", suite)
+
 
 __all__ = ["SUITES", "get_suite", "suite_names"]

@@ -37,16 +37,16 @@ class DummySuite:
         """Build one model; its input is `torch.rand`, as the peer's is."""
         import torch
 
-        from runner.suites import dummy_modules, losses
-        from runner.suites.seeding import seed_everything
+        from runner.suites import building, dummy_modules
+        from runner.suites.building import seed_everything
 
         maker = getattr(dummy_modules, data.lookup(_MODELS, request.model_name, self.name))
         batch_size = request.batch_size or _BATCH_SIZE
         seed_everything(request.seed)
         module = maker(batch_size)
         inputs = torch.rand(batch_size, dummy_modules.FEATURES)
-        offered = {"mean_square": losses.mean_square, "sum": losses.sum_of_outputs}
-        loss, loss_name = losses.choose(request.loss, offered, suite=self.name)
+        offered = {"mean_square": building.mean_square, "sum": building.sum_of_outputs}
+        loss, loss_name = building.choose_loss(request.loss, offered, suite=self.name)
         return Workload(
             module=module.train(request.test == "train"),
             args=(inputs,),
@@ -69,8 +69,8 @@ _SOURCE = """
 import torch
 
 from runner.suites.dummy_modules import FEATURES, {maker}
-from runner.suites.losses import {loss}
-from runner.suites.seeding import seed_everything
+from runner.suites.building import {loss}
+from runner.suites.building import seed_everything
 
 
 def build():

@@ -12,11 +12,11 @@ SuiteError
 
 from __future__ import annotations
 
+from store.errors import XlabenchError
 
-class SuiteError(Exception):
+
+class SuiteError(XlabenchError):
     """Base of all errors here; its text is one sentence that ends with what to do."""
-
-    exit_code = 2
 
 
 class UnknownSuiteError(SuiteError):

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from runner.suites import data, installed
+from runner.suites import data
 from runner.suites.base import BuildRequest, ModelInfo, ModelSource, SuiteContext
+from runner.suites.data import Tables, checked
 from runner.suites.huggingface_inputs import InputKind
-from runner.suites.tables import Tables, checked
 from runner.workload import Workload
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class HuggingFaceSuite:
 
         Names of the hub, as `Qwen/Qwen3-0.6B`, would need a network.
         """
-        return ModelInfo(name=name) if name in installed.transformers_models() else None
+        return ModelInfo(name=name) if name in data.transformers_models() else None
 
     def versions(self, context: SuiteContext) -> Mapping[str, str]:  # noqa: ARG002 - part of the protocol
         """Return nothing: the version of transformers identifies the models."""
@@ -75,9 +75,9 @@ class HuggingFaceSuite:
 
     def build(self, request: BuildRequest) -> Workload:
         """Build one model; token ids and labels are uniform over its vocabulary."""
-        from runner.suites import losses
+        from runner.suites import building
+        from runner.suites.building import seed_everything
         from runner.suites.huggingface_inputs import WITHOUT_LOSS, kind_of, make_inputs
-        from runner.suites.seeding import seed_everything
 
         model = _model(request.model_name)
         batch_size = data.batch_size(request.batch_size, model.batch_size, request.accelerator, request.test)
@@ -85,10 +85,10 @@ class HuggingFaceSuite:
         seed_everything(request.seed)
         module = make_module(model)
         inputs = model.inputs or kind_of(module)
-        offered = {"own": losses.own_loss, "sum": losses.sum_of_outputs}
+        offered = {"own": building.own_loss, "sum": building.sum_of_outputs}
         if inputs in WITHOUT_LOSS:
             del offered["own"]
-        loss, loss_name = losses.choose(request.loss, offered, suite=self.name)
+        loss, loss_name = building.choose_loss(request.loss, offered, suite=self.name)
         return Workload(
             module=module.train(request.test == "train"),
             args=(),
@@ -120,8 +120,8 @@ _SOURCE = """
 import os
 
 from runner.suites.huggingface_inputs import kind_of, make_inputs
-from runner.suites.losses import own_loss, sum_of_outputs
-from runner.suites.seeding import seed_everything
+from runner.suites.building import own_loss, sum_of_outputs
+from runner.suites.building import seed_everything
 
 
 def build():
@@ -150,7 +150,7 @@ def models() -> dict[str, HuggingFaceModel]:
 
 def _model(name: str) -> HuggingFaceModel:
     """Return a model's entry; one that only transformers has is its class with its default configuration."""
-    if name in models() or name not in installed.transformers_models():
+    if name in models() or name not in data.transformers_models():
         return data.lookup(models(), name, SUITE.name)
     return HuggingFaceModel(
         model=name,

@@ -7,8 +7,11 @@ a seed everywhere. Under `--weights pretrained` everything passes, and what was 
 from __future__ import annotations
 
 import contextlib
+import socket
+import urllib.request
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -19,10 +22,42 @@ if TYPE_CHECKING:
 
     from store.record import Weights
 
+
+_PATIENCE_S = 3.0
+_HTTPS = 443
+
+
+@contextlib.contextmanager
+def hub_or_cache() -> Iterator[None]:
+    """Let the hub's client answer from its cache at once where the hub cannot be reached; it would retry otherwise."""
+    try:
+        from huggingface_hub import constants
+    except ImportError:
+        yield
+        return
+    before = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = before or not _reachable(constants.ENDPOINT)
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
+
+
+def _reachable(address: str) -> bool:
+    if urllib.request.getproxies():
+        return True  # only the proxy knows
+    place = urlsplit(address)
+    try:
+        socket.create_connection((place.hostname or "", place.port or _HTTPS), timeout=_PATIENCE_S).close()
+    except OSError:
+        return False
+    return True
+
+
 _CONFIGURATIONS_FILE = "checkpoint_configs.yaml"
 
 
-class Configuration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CheckpointConfiguration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A checkpoint's configuration, as transformers would read it from the hub."""
 
     config: str
@@ -111,5 +146,5 @@ def _configuration_of(owner: Any, undo: contextlib.ExitStack, asked: list[str]) 
 
 
 @cache
-def _configurations() -> dict[str, Configuration]:
-    return data.load(_CONFIGURATIONS_FILE, dict[str, Configuration])
+def _configurations() -> dict[str, CheckpointConfiguration]:
+    return data.load(_CONFIGURATIONS_FILE, dict[str, CheckpointConfiguration])

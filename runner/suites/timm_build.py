@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import timm
 import torch
 
-from runner.suites.hub import hub_or_cache
-from runner.suites.random_weights import could_not
-from runner.suites.seeding import seed_everything
+from runner.suites.building import seed_everything
+from runner.suites.random_weights import could_not, hub_or_cache
 
 if TYPE_CHECKING:
     from store.record import Weights

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from runner.suites import data, installed
+from runner.suites import data
 from runner.suites.base import BuildRequest, ModelInfo, ModelSource, SuiteContext
-from runner.suites.tables import Tables, checked
+from runner.suites.data import Tables, checked
 from runner.workload import Workload
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class TimmSuite:
 
     def unlisted(self, context: SuiteContext, name: str) -> ModelInfo | None:  # noqa: ARG002 - part of the protocol
         """Return a model that timm has and the data file does not; `NAME.TAG` is one of NAME's sets of weights."""
-        return ModelInfo(name=name) if name.partition(".")[0] in installed.timm_models() else None
+        return ModelInfo(name=name) if name.partition(".")[0] in data.timm_models() else None
 
     def versions(self, context: SuiteContext) -> Mapping[str, str]:  # noqa: ARG002 - part of the protocol
         """Return nothing: the version of timm identifies the models."""
@@ -65,9 +65,8 @@ class TimmSuite:
         """Build one model with a standard normal input, as its default configuration shapes it."""
         import torch
 
-        from runner.suites import losses
-        from runner.suites.batchnorm import calibrate
-        from runner.suites.seeding import seed_everything
+        from runner.suites import building
+        from runner.suites.building import calibrate, seed_everything
         from runner.suites.timm_build import create
 
         model = _model(request.model_name)
@@ -82,10 +81,10 @@ class TimmSuite:
         if model.calibrate_batchnorm and built.weights == "random" and (why := calibrate(module, inputs)):
             notes.append(why)
         offered: dict[str, Callable[[Any], Any]] = {
-            "cross_entropy": losses.CrossEntropy(targets),
-            "sum": losses.sum_of_outputs,
+            "cross_entropy": building.CrossEntropy(targets),
+            "sum": building.sum_of_outputs,
         }
-        loss, loss_name = losses.choose(request.loss, offered, suite=self.name)
+        loss, loss_name = building.choose_loss(request.loss, offered, suite=self.name)
         return Workload(
             module=module.train(request.test == "train"),
             args=(inputs,),
@@ -116,9 +115,9 @@ _SOURCE = """
 import timm
 import torch
 
-from runner.suites.batchnorm import calibrate
-from runner.suites.losses import CrossEntropy, sum_of_outputs
-from runner.suites.seeding import seed_everything
+from runner.suites.building import calibrate
+from runner.suites.building import CrossEntropy, sum_of_outputs
+from runner.suites.building import seed_everything
 
 
 def build():
@@ -144,7 +143,7 @@ def _data() -> TimmData:
 def _model(name: str) -> TimmModel:
     """Return a model's entry; one that only timm has is built by its name, with its own input size."""
     models = _data().models
-    if name not in models and name.partition(".")[0] in installed.timm_models():
+    if name not in models and name.partition(".")[0] in data.timm_models():
         return TimmModel(batch_size=_UNLISTED_BATCH, calibrate_batchnorm=True)
     return data.lookup(models, name, SUITE.name)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from runner.suites import data, torchbench_checkout
+from runner.suites.data import Tables, checked
 from runner.suites.errors import SuiteUnavailableError, UnknownModelError
-from runner.suites.tables import Tables, checked
 from runner.workload import Workload
 
 if TYPE_CHECKING:
@@ -60,10 +60,8 @@ class TorchbenchSuite:
 
     def missing_packages(self, context: SuiteContext, names: Iterable[str]) -> Mapping[str, Sequence[str]]:
         """Return for each model the packages that it imports and that are not installed; found by reading."""
-        from runner.suites.torchbench_imports import missing_packages
-
         checkout = torchbench_checkout.find(context.torchbench_dir)
-        return missing_packages(checkout, names) if checkout else {}
+        return torchbench_checkout.missing_packages(checkout, names) if checkout else {}
 
     def build(self, request: BuildRequest) -> Workload:
         """Build one model through its `Model` class and `get_module()`, as the TorchDynamo harness does."""
@@ -75,10 +73,10 @@ class TorchbenchSuite:
                 f"The torchbench checkout has no model {request.model_name!r}; list its torchbenchmark/models folder."
             )
 
-        from runner.suites import losses, torchbench_build
+        from runner.suites import building, torchbench_build
 
         facts = _data()
-        loss, loss_name = losses.choose(request.loss, {"sum": losses.sum_of_outputs}, suite=self.name)
+        loss, loss_name = building.choose_loss(request.loss, {"sum": building.sum_of_outputs}, suite=self.name)
         default = facts.batch_size[request.test].get(request.model_name)
         built = torchbench_build.build(
             checkout,

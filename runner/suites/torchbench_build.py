@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from runner.suites.building import seed_everything
 from runner.suites.errors import UnsupportedModelError
-from runner.suites.hub import hub_or_cache
-from runner.suites.random_weights import could_not, local_configurations, weights_asked
-from runner.suites.seeding import seed_everything
+from runner.suites.random_weights import could_not, hub_or_cache, local_configurations, weights_asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Built:
+class BuiltBenchmark:
     """What `get_module()` of a model gave, in the form a step takes, and what its weights are."""
 
     module: Any
@@ -36,7 +35,9 @@ class Built:
     notes: list[str]
 
 
-def build(checkout: Path, request: BuildRequest, *, fixed_batch_size: bool, default_batch_size: int | None) -> Built:
+def build(
+    checkout: Path, request: BuildRequest, *, fixed_batch_size: bool, default_batch_size: int | None
+) -> BuiltBenchmark:
     """Build the model in the test's mode with the request's seed; pretrained weights that cannot be had are random."""
     notes = []
     with _visiting(checkout, request.seed):
@@ -55,7 +56,7 @@ def build(checkout: Path, request: BuildRequest, *, fixed_batch_size: bool, defa
             made = _make(model_class, request, batch_size, weights)
     args, kwargs = _arguments(request.model_name, made.inputs, made.batch_size)
     made.module.train(request.test == "train")
-    return Built(
+    return BuiltBenchmark(
         module=made.module,
         args=args,
         kwargs=kwargs,

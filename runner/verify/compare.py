@@ -6,9 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from runner.verify.figures import identical, largest
-from runner.verify.judge import CONSTANT, ZEROS, Judgement, Rule, Yardstick
-from runner.verify.leaves import Opaque
+from runner.verify.judge import CONSTANT, ZEROS, Judgement, TensorRule, Yardstick
+from runner.verify.leaves import Opaque, identical, largest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from runner.verify.tables import Deviation
 
     Leaves = Mapping[str, Any]
+
 
 _WEAKEST_LAST = ("bitwise", "allclose", "rmse", "iou", "cosine")
 """What a pass rests on is the weakest check that one of its tensors needed."""
@@ -32,7 +32,7 @@ REQUIRED = frozenset({"output", "loss", "result"})
 
 
 @dataclass(kw_only=True)
-class Finding:
+class TensorFinding:
     """What comparing all leaves found.
 
     Figures are the largest over all tensors (of cosine the least); tensors that are not judged have no part in them.
@@ -86,7 +86,7 @@ class Expected:
     eager: Sequence[Leaves]
     """Eager's results of each iteration."""
     double: Sequence[Leaves] | None
-    rule: Rule
+    rule: TensorRule
     deviations: Sequence[Deviation] = ()
     seeded: frozenset[str] = frozenset()
     """Leaves that change with the seed."""
@@ -124,16 +124,18 @@ class Expected:
         return _is_tensor(eager) and self.samples is not None and eager.dim() > 0 and eager.shape[0] == self.samples
 
 
-def compare(expected: Expected, results: Sequence[Leaves]) -> Finding:
+def compare(expected: Expected, results: Sequence[Leaves]) -> TensorFinding:
     """Judge every leaf of every iteration; one that fails is judged once more where a deviation of it is known."""
     import torch
 
-    found = Finding()
+    found = TensorFinding()
     seen: dict[tuple[int, ...], None] = {}
     for iteration, (eager, result) in enumerate(zip(expected.eager, results, strict=True)):
         missing = next((name for name in [*eager, *result] if name not in eager or name not in result), None)
         if missing is not None:
-            return Finding(passed=False, decided_by="structure", first_failed=missing, failed_iteration=iteration + 1)
+            return TensorFinding(
+                passed=False, decided_by="structure", first_failed=missing, failed_iteration=iteration + 1
+            )
         scales = {} if expected.double else _scales(eager)
         for name, value in eager.items():
             double = expected.double[iteration].get(name) if expected.double else None
@@ -196,7 +198,7 @@ def kind_of(name: str) -> str:
 
 
 def _judged(
-    expected: Expected, found: Finding, where: tuple[int, str], yardstick: Yardstick, result: Any, double: Any
+    expected: Expected, found: TensorFinding, where: tuple[int, str], yardstick: Yardstick, result: Any, double: Any
 ) -> Judgement:
     """Judge a leaf of an iteration, once more where a deviation of the backend is known."""
     name = where[1]
@@ -216,7 +218,7 @@ def _judged(
     return judged
 
 
-def _add(found: Finding, expected: Expected, name: str, iteration: int, judged: Judgement) -> None:
+def _add(found: TensorFinding, expected: Expected, name: str, iteration: int, judged: Judgement) -> None:
     """Take a leaf's judgement into the finding."""
     why = judged.unjudged if name not in expected.constant else judged.unjudged or CONSTANT
     if name in expected.seeded and not (judged.passed and why is None):
@@ -268,3 +270,65 @@ def _is_tensor(value: Any) -> bool:
 
 def _floating(items: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
     return [(name, value) for name, value in items if _is_tensor(value) and value.is_floating_point()]
+
+
+_NAMED = 3
+"""Tensors that a note names; it counts the others."""
+_NO_ROUNDING = 100.0
+"""Times eager's own error: what is further off is not explained by another order of additions."""
+
+
+# What a reader has to know about a comparison beside its figures.
+
+
+def notes_of(finding: TensorFinding) -> list[str]:
+    """Return the notes of a comparison, each with the tensors it is about."""
+    found = []
+    if finding.failed_iteration and finding.failed_iteration > 1:
+        found.append(f"{finding.first_failed}: right before iteration {finding.failed_iteration}")
+    if finding.failed_samples:
+        first, last = finding.failed_samples
+        found.append(f"{finding.first_failed}: samples {first} to {last} are furthest off (from 0 on)")
+    for reason in dict.fromkeys(finding.deviating.values()):
+        about = [name for name, its in finding.deviating.items() if its == reason]
+        found.append(f"{_names(about)}: outside the tolerance, but known: {reason}")
+    if _far_off(finding):
+        found.append(
+            f"{finding.furthest}: RMSE {finding.rmse:.2g} against eager's {finding.rmse_eager:.2g}; "
+            "the tolerance allows it, rounding does not explain it"
+        )
+    if finding.tight:
+        found.append(
+            f"{_names(finding.tight)}: judged more strictly, because the table's tolerance would not notice 5 %"
+        )
+    for reason in dict.fromkeys(finding.unjudged.values()):
+        about = [name for name, its in finding.unjudged.items() if its == reason]
+        found.append(f"{_names(about)}: not judged: {reason}")
+    if finding.far:
+        name, distance = max(finding.far.items(), key=lambda each: each[1])
+        found.append(f"{_names(list(finding.far))}: not judged, and {distance:.3g} away ({name})")
+    if finding.widened:
+        found.append(f"{_names(finding.widened)}: of another dtype than eager's")
+    if finding.opaque:
+        found.append(f"{_names(finding.opaque)}: no tensor, not compared")
+    return found
+
+
+def inconclusive(finding: TensorFinding) -> str:
+    """Say why agreement is no PASS."""
+    missing = finding.missing()
+    if missing:
+        return f"no PASS: {_names(missing)} would have to be judged"
+    return "no PASS: no output varies with weights and inputs, so nothing could be judged"
+
+
+def _far_off(finding: TensorFinding) -> bool:
+    """Say whether the worst tensor of a pass is off by more than rounding, and nothing explains it yet."""
+    if not finding.passed or finding.rmse is None or not finding.rmse_eager or finding.furthest in finding.deviating:
+        return False
+    return finding.rmse > _NO_ROUNDING * finding.rmse_eager
+
+
+def _names(names: list[str]) -> str:
+    shown = ", ".join(names[:_NAMED])
+    return f"{shown} and {len(names) - _NAMED} more" if len(names) > _NAMED else shown

@@ -12,9 +12,9 @@ import msgspec
 from runner.backends import backend_of, steps
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, local_context
-from runner.verify import control, determinism
-from runner.verify.figures import identical
-from runner.verify.leaves import leaves
+from runner.verify import determinism
+from runner.verify.leaves import identical, leaves
+from store.errors import Signal
 
 if TYPE_CHECKING:
     from runner.messages import Load
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from store.record import ExperimentConfig
 
 
-class NotBuilt(Exception):
+class NotBuilt(Signal):
     """The suite could not build the model; the cause says why."""
 
 
-class NotInPieces(Exception):
+class NotInPieces(Signal):
     """The results of parts of a batch are not parts of the results of the whole batch."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Size:
+class ComparedSize:
     """How much of an experiment is compared."""
 
     batch_size: int | None
@@ -74,7 +74,7 @@ class Copies:
     runtime: Runtime
     """The backend's. Opened before anything runs: autograd counts its devices at the first backward pass, and an XLA
     device that appears later can run none."""
-    size: Size
+    size: ComparedSize
     timed_batch_size: int | None = None
     """What an iteration of the timed process holds, known from the first build on."""
 
@@ -149,10 +149,10 @@ class Copies:
         backend = backend_of(config.xla, config.dynamo, config.torch_xla2)
         workload = self._build()
         dropout = config.test == "train" and determinism.without_dropout(workload.module)
-        what = control.disturb(workload, self.load.settings.seed) if disturbed else None
+        what = disturb(workload, self.load.settings.seed) if disturbed else None
         steps.cast(workload, config)
         if nudged is not None:
-            control.nudge(workload, nudged)
+            nudge(workload, nudged)
         runtime.place(workload)
         step = backend.compile(steps.make_step(workload, config, runtime.device), config)
         count = iterations or self.size.iterations
@@ -315,3 +315,75 @@ def _free(config: ExperimentConfig) -> None:
     gc.collect()
     if config.accelerator in ("cuda", "xpu") and not config.xla:
         getattr(torch, config.accelerator).empty_cache()
+
+
+# One copy is disturbed, it differs a lot: a result that it has too is a constant. One is nudged, it differs by
+# rounding: a result that jumps with it, as the gradient behind a ReLU whose input is all but zero, is right or wrong
+# by chance.
+
+_STRENGTH = 0.5
+"""Strength of the noise, in units of the root mean square of the tensor that it is added to."""
+_OF_ZEROS = 0.02
+"""Noise on a tensor of zeros; a usual standard deviation of initial weights."""
+_ROUNDINGS = 8.0
+"""Size of a nudge, in units of float32's rounding: about the effect of the order of additions in a layer."""
+_EVERY = 2
+"""Every other tensor is disturbed, from the first on: the weights, where weights and biases alternate."""
+
+
+def disturb(workload: Workload, seed: int) -> str | None:
+    """Add noise to some weights and to all floating inputs; say to what, None where there is neither."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    generator = torch.Generator().manual_seed(seed)
+    weights = [each for each in workload.module.parameters() if each.is_floating_point() and each.numel()]
+    with torch.no_grad():
+        for weight in weights[::_EVERY]:
+            weight.add_(_noise(weight, generator))
+    inputs = (workload.args, workload.kwargs)
+    leaves = pytree.tree_leaves(inputs)
+    floating = any(isinstance(each, torch.Tensor) and each.is_floating_point() and each.numel() for each in leaves)
+    workload.args, workload.kwargs = pytree.tree_map_only(
+        torch.Tensor, lambda each: _disturbed(each, generator) if each.is_floating_point() else each, inputs
+    )
+    return " and ".join([*(["weights"] if weights else ()), *(["inputs"] if floating else ())]) or None
+
+
+def nudge(workload: Workload, seed: int) -> None:
+    """Change weights and floating inputs by some roundings of float32, relative to each value.
+
+    Args:
+        workload: already in float64, which has room for such changes.
+        seed: of the changes.
+    """
+    import torch
+    from torch.utils import _pytree as pytree
+
+    generator = torch.Generator().manual_seed(seed)
+
+    def nudged(tensor: Any) -> Any:
+        if not tensor.is_floating_point():
+            return tensor
+        noise = torch.randn(tensor.shape, generator=generator, dtype=torch.float64).to(tensor)
+        moved = tensor.detach() * (1 + _ROUNDINGS * torch.finfo(torch.float32).eps * noise)
+        return moved.requires_grad_(tensor.requires_grad)
+
+    with torch.no_grad():
+        for weight in workload.module.parameters():
+            weight.copy_(nudged(weight))
+    inputs = (workload.args, workload.kwargs)
+    workload.args, workload.kwargs = pytree.tree_map_only(torch.Tensor, nudged, inputs)
+
+
+def _disturbed(tensor: Any, generator: Any) -> Any:
+    made = tensor.detach() + _noise(tensor, generator)
+    return made.requires_grad_(tensor.requires_grad)
+
+
+def _noise(tensor: Any, generator: Any) -> Any:
+    import torch
+
+    size = tensor.detach().square().mean().sqrt().item() or _OF_ZEROS
+    noise = torch.randn(tensor.shape, generator=generator, dtype=torch.float32)
+    return (noise * (_STRENGTH * size)).to(tensor.dtype)

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import psutil
 
 from runner import failure
-from runner.process import memory
+from runner.process import own_process
 from runner.verify.compare import Expected, compare
 from runner.verify.copies import NotBuilt, NotInPieces
-from runner.verify.judge import Rule
+from runner.verify.judge import TensorRule
+from store.errors import Signal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.settings import Settings
-    from runner.verify.copies import Copies, Results, Size
+    from runner.verify.copies import ComparedSize, Copies, Results
 
 T = TypeVar("T")
 
@@ -35,7 +36,7 @@ _SAME = 1e-5
 """Eager in pieces has to agree with eager as a whole by this tolerance."""
 
 
-class TooLarge(Exception):
+class TooLarge(Signal):
     """Eager or float64 cannot be had at this batch size; `error` says how it failed, where it was tried."""
 
     def __init__(self, message: str, batch_size: int | None, error: Exception | None = None) -> None:
@@ -45,14 +46,14 @@ class TooLarge(Exception):
 
 
 @dataclass(frozen=True)
-class Taken:
+class SpentMemory:
     """What eager's first run needed beside what the process held before; 0 where that is not the host's memory."""
 
     memory_bytes: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class FitLimits:
     """Time and memory of one verification."""
 
     began: float
@@ -61,16 +62,16 @@ class Limits:
     """What the process may hold (`--memory-limit`)."""
 
     @classmethod
-    def of(cls, settings: Settings, began: float) -> Limits:
+    def of(cls, settings: Settings, began: float) -> FitLimits:
         """Return those of a run; `began` is when the verification did, by `time.perf_counter`."""
         return cls(began=began, seconds=_SHARE * settings.timeout_s, memory_bytes=settings.memory_limit_bytes)
 
-    def measured(self, step: Callable[[], T]) -> tuple[T, Taken]:
+    def measured(self, step: Callable[[], T]) -> tuple[T, SpentMemory]:
         """Do something and say what memory it took at its peak."""
-        memory.reset_peak()
-        before = memory.resident_bytes()
+        own_process.reset_peak()
+        before = own_process.resident_bytes()
         done = step()
-        return done, Taken(max(0, memory.peak_bytes() - before))
+        return done, SpentMemory(max(0, own_process.peak_bytes() - before))
 
     def iterations(self, seconds: list[float]) -> int:
         """Return how many of eager's iterations, of such lengths, can be compared."""
@@ -83,7 +84,7 @@ class Limits:
         """Return what the process may still take."""
         available = int(psutil.virtual_memory().available)
         if self.memory_bytes is not None:
-            available = min(available, self.memory_bytes - memory.resident_bytes())
+            available = min(available, self.memory_bytes - own_process.resident_bytes())
         return int(_FREE * max(0, available))
 
 
@@ -93,7 +94,7 @@ def is_out_of_memory(error: Exception) -> bool:
     return failure.status_of("verify", cause) == "oom"
 
 
-def smaller(copies: Copies, batch_size: int | None) -> Size | None:
+def smaller(copies: Copies, batch_size: int | None) -> ComparedSize | None:
     """Return the next smaller size: the table's batch, then half of it, and so on; None below one sample."""
     batch = batch_size or copies.timed_batch_size
     if batch is None or batch <= 1:
@@ -103,7 +104,9 @@ def smaller(copies: Copies, batch_size: int | None) -> Size | None:
     return replace(copies.size, batch_size=wanted, iterations=copies.load.settings.verify_iterations)
 
 
-def double(copies: Copies, eager: Results, taken: Taken, limits: Limits, notes: list[str]) -> list[dict[str, Any]]:
+def double(
+    copies: Copies, eager: Results, taken: SpentMemory, limits: FitLimits, notes: list[str]
+) -> list[dict[str, Any]]:
     """Return float64's leaves by iteration: of the whole batch, else in pieces where eager in pieces is the same.
 
     Raises:
@@ -137,7 +140,7 @@ def _in_pieces(copies: Copies, eager: Results) -> tuple[list[dict[str, Any]], in
     pieces = 2
     while pieces <= min(samples, _MOST_PIECES):
         try:
-            same = Expected(eager=eager.leaves[:1], double=None, rule=Rule(tolerance=_SAME))
+            same = Expected(eager=eager.leaves[:1], double=None, rule=TensorRule(tolerance=_SAME))
             if not compare(same, copies.eager(pieces=pieces).leaves).passed:
                 return None
             return copies.double(pieces).leaves, pieces

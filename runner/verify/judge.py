@@ -3,7 +3,8 @@
 A rule is no evidence unless it would fail a wrong tensor. So each tensor of eager's is mutated (zeros, rows rotated,
 the sign, 5 %), and where the harness's rule lets a mutation pass, a tighter one takes its place: the tolerance is
 relative to the largest value, the slack is a fraction of the mutation's own error, and the size of the whole may be off
-by little. A tensor whose mutations pass even so is *not judged*: eager computes noise there.
+by little. Integers and truth values have to be equal: the harness's 1e-3 would take one index of thousands for the
+next. A tensor whose mutations pass even so is *not judged*: eager computes noise there.
 """
 
 from __future__ import annotations
@@ -12,11 +13,49 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from runner.verify.figures import cosine, dense, differences, gain, largest, ratio, rmse
-from runner.verify.mutations import STRENGTH, mutations
+from runner.verify.leaves import cosine, dense, differences, gain, largest, ratio, rmse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+# The control of a check: wrong tensors made of eager's, each of which the check of that tensor has to fail.
+
+STRENGTH = 0.05
+_ROWS_APART = 100.0
+"""Rows are told apart where they differ by this many times eager's error: nearer ones no rule can tell."""
+
+
+def mutations(tensor: Any, own: float, *, rotated: bool = False) -> Iterator[Any]:
+    """Yield wrong versions of a tensor, all of them different from it: the first that passes a check proves it blind.
+
+    Args:
+        tensor: eager's, finite.
+        own: eager's error.
+        rotated: only the tensor with its rows rotated.
+    """
+    import torch
+
+    if not rotated:
+        if tensor.dtype == torch.bool:
+            yield ~tensor
+        elif tensor.is_floating_point():
+            yield tensor * (1 + STRENGTH)
+            yield torch.zeros_like(tensor)
+            yield -tensor
+        else:
+            yield torch.zeros_like(tensor)
+            if tensor.dtype.is_signed:
+                yield -tensor
+    if tensor.dim() and tensor.shape[0] > 1:
+        turned = tensor.roll(1, 0)
+        if not torch.equal(turned, tensor) and _difference(turned, tensor) > _ROWS_APART * own:
+            yield turned
+
+
+def _difference(first: Any, second: Any) -> float:
+    return float((first.double() - second.double()).square().mean().sqrt())
+
 
 COSINE = 0.99
 _FRACTION = 5.0
@@ -39,7 +78,7 @@ NOT_FINITE = "eager's values are not finite"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rule:
+class TensorRule:
     """The rule by which tensors are judged."""
 
     tolerance: float
@@ -75,7 +114,7 @@ class Judgement:
 
 
 def judge(
-    eager: Any, result: Any, double: Any, rule: Rule, least_scale: float = 0.0, rows: int | None = None
+    eager: Any, result: Any, double: Any, rule: TensorRule, least_scale: float = 0.0, rows: int | None = None
 ) -> Judgement:
     """Judge one result; `Yardstick` judges several against the same reference."""
     return Yardstick.of(eager, double, rule, least_scale, rows).judge(result)
@@ -89,7 +128,7 @@ class Yardstick:
     """A dense tensor, or a plain value."""
     double: Any = None
     """The float64 reference, or None."""
-    rule: Rule
+    rule: TensorRule
     rows: int | None = None
     """Samples that are judged together; None: the whole tensor."""
     own: Any = None
@@ -103,7 +142,9 @@ class Yardstick:
     unjudged: str | None = None
 
     @classmethod
-    def of(cls, eager: Any, double: Any, rule: Rule, least_scale: float = 0.0, rows: int | None = None) -> Yardstick:
+    def of(
+        cls, eager: Any, double: Any, rule: TensorRule, least_scale: float = 0.0, rows: int | None = None
+    ) -> Yardstick:
         """Take the harness's rule, a tighter one where that would not notice a wrong answer.
 
         Args:
@@ -126,7 +167,7 @@ class Yardstick:
             double=reference,
             rule=rule,
             rows=rows if rows and eager.dim() and eager.shape[0] > rows else None,
-            tolerance=rule.tolerance,
+            tolerance=rule.tolerance if eager.is_floating_point() else 0.0,
             slack=rule.tolerance / 10,
         )
         if (why := _plain(eager, reference)) is not None:

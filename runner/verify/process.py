@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from runner import failure
 from runner.backends import backend_of, steps
-from runner.verify import determinism, fit, notes, tables, timed
-from runner.verify.compare import Expected, Finding, compare, differences, kind_of, moved, unchanged
-from runner.verify.copies import Copies, NotBuilt, Results, Size
-from runner.verify.judge import Rule
+from runner.verify import determinism, fit, tables
+from runner.verify.compare import (
+    Expected,
+    TensorFinding,
+    compare,
+    differences,
+    inconclusive,
+    kind_of,
+    moved,
+    notes_of,
+    unchanged,
+)
+from runner.verify.copies import ComparedSize, Copies, NotBuilt, Results
+from runner.verify.judge import TensorRule
 from store.record import Verification
 from store.verification import at_batch
 
@@ -20,6 +31,7 @@ if TYPE_CHECKING:
 
     from runner.messages import Load
     from runner.verify.tables import Criteria
+
 
 T = TypeVar("T")
 
@@ -58,14 +70,14 @@ def verify(load: Load, timed_results: str | None = None) -> Verification:
         try:
             determinism.make_deterministic(load.config, load.settings.threads)
             copies = _run(lambda: _open(load, criteria), "EXCEPTION_RAISED")
-            _at_the_largest_size(copies, found, fit.Limits.of(load.settings, began), timed_results)
+            _at_the_largest_size(copies, found, fit.FitLimits.of(load.settings, began), timed_results)
         except Stopped as stopped:
             _tell(found, stopped)
     found.seconds = time.perf_counter() - began
     return found
 
 
-def _at_the_largest_size(copies: Copies, found: Verification, limits: fit.Limits, timed_results: str | None) -> None:
+def _at_the_largest_size(copies: Copies, found: Verification, limits: fit.FitLimits, timed_results: str | None) -> None:
     """Check at the timed batch; at a smaller one only where eager or float64 cannot be had at it."""
     if copies.load.settings.preset == "peer":
         copies.size = replace(copies.size, most=copies.criteria.most_samples)
@@ -99,7 +111,7 @@ def _open(load: Load, criteria: Criteria) -> Copies:
         load=load,
         criteria=criteria,
         runtime=backend.open(config, load.settings.device_index),
-        size=Size(batch_size=load.batch_size, iterations=load.settings.verify_iterations),
+        size=ComparedSize(batch_size=load.batch_size, iterations=load.settings.verify_iterations),
     )
 
 
@@ -109,7 +121,7 @@ class _Check:
 
     copies: Copies
     found: Verification
-    limits: fit.Limits
+    limits: fit.FitLimits
     timed_results: str | None
     _told: list[str] = field(default_factory=list)
 
@@ -126,7 +138,7 @@ class _Check:
         self._conclude(self._with_predictions(expected, finding), eager)
         self._compare_timed(expected, eager)
 
-    def _compare_steps(self, expected: Expected, result: Results) -> Finding:
+    def _compare_steps(self, expected: Expected, result: Results) -> TensorFinding:
         """Compare; what fails is compared once more with what rounding alone makes of float64."""
         finding = compare(expected, result.leaves)
         in_pieces = any("pieces" in note for note in self.found.notes)
@@ -145,7 +157,7 @@ class _Check:
                 unstable[where] = max(rmse, unstable.get(where, 0.0))
         return compare(replace(expected, unstable=unstable), result.leaves)
 
-    def _with_predictions(self, expected: Expected, finding: Finding) -> Finding:
+    def _with_predictions(self, expected: Expected, finding: TensorFinding) -> TensorFinding:
         """Judge what the model predicts in training, where the rest is right: the verdict is that of both."""
         if not finding.passed or not self.copies.judges_predictions():
             return finding
@@ -205,7 +217,7 @@ class _Check:
         elif asked is not None and checked is not None and asked != checked:
             self.found.notes.append(f"a batch of {asked} was asked for; this model keeps its own of {checked}")
 
-    def _fit(self, first: Results, taken: fit.Taken) -> None:
+    def _fit(self, first: Results, taken: fit.SpentMemory) -> None:
         """Take fewer iterations where all of them would take too long."""
         iterations = self.limits.iterations(first.seconds)
         if iterations < 1:
@@ -270,9 +282,9 @@ class _Check:
             return frozenset()
         return unchanged(expected, copy.leaves[0]) if copy.disturbed else frozenset()
 
-    def _rule(self, *, cosine: bool) -> Rule:
+    def _rule(self, *, cosine: bool) -> TensorRule:
         config, criteria = self.copies.load.config, self.copies.criteria
-        return Rule(
+        return TensorRule(
             tolerance=criteria.tolerance,
             cosine=cosine,
             larger_multiplier=criteria.larger_multiplier,
@@ -281,7 +293,7 @@ class _Check:
             widen=config.dtype == "amp",
         )
 
-    def _conclude(self, finding: Finding, eager: Results) -> None:
+    def _conclude(self, finding: TensorFinding, eager: Results) -> None:
         """Take the finding into the record's words."""
         found = self.found
         found.code = "PASS" if finding.passed else "FAIL"
@@ -291,7 +303,7 @@ class _Check:
         found.rmse, found.rmse_eager, found.cosine = finding.rmse, finding.rmse_eager, finding.cosine
         found.tensors, found.judged = finding.tensors, len(finding.judged)
         found.unjudged = [f"{name}: {why}" for name, why in finding.unjudged.items()]
-        found.notes += notes.of(finding)
+        found.notes += notes_of(finding)
         if not finding.passed:
             return
         if not finding.tensors:
@@ -299,7 +311,7 @@ class _Check:
             found.notes.append("the result holds no tensor: there is nothing to compare")
         elif not finding.conclusive:
             found.code, found.decided_by = "VERIFIER_SKIPPED", "unjudged"
-            found.notes.append(notes.inconclusive(finding))
+            found.notes.append(inconclusive(finding))
         else:
             found.control = "noticed"
             found.code = at_batch(eager.batch_size, self.copies.timed_batch_size)
@@ -310,7 +322,7 @@ class _Check:
             return
         config = self.copies.load.config
         exact = steps.precision(config) == "highest" and (config.accelerator == "cpu" or config.disable_tf32)
-        answer = timed.compare_with(self.timed_results, expected, eager, exact=exact)
+        answer = compare_with(self.timed_results, expected, eager, exact=exact)
         self.found.timed_results = answer.verdict
         self.found.notes += answer.notes
         if answer.failed is not None:
@@ -332,3 +344,46 @@ def _folded_convolutions() -> int:
     from torch._dynamo.utils import counters
 
     return int(counters["inductor"]["binary_folding_conv"])
+
+
+# Results that the timed process has left in a file are judged, too.
+
+_REDUCED = 1e-2
+"""Tolerance where the timed process computes products less exactly than verification does."""
+
+
+@dataclass(kw_only=True)
+class Answer:
+    """What became of the comparison."""
+
+    verdict: str
+    """`agree`, `differ`, or why they were not compared."""
+    failed: TensorFinding | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def compare_with(path: str, expected: Expected, eager: Results, *, exact: bool) -> Answer:
+    """Judge the results in a file; what depends on how often or with which random numbers it ran is not compared."""
+    import torch
+
+    if not Path(path).exists():
+        return Answer(verdict="not compared: the timed process left none")
+    if eager.dropout:
+        return Answer(verdict="not compared: the timed process drops out what verification keeps")
+    kept: dict[str, Any] = torch.load(path, weights_only=True)
+    first = {name: leaf for name, leaf in expected.eager[0].items() if name in kept}
+    lasting = {name for name, leaf in first.items() if all(each.get(name) is leaf for each in expected.eager)}
+    names = [name for name in first if name in lasting and name not in expected.seeded]
+    if not names or any(first[name].shape != kept[name].shape for name in names):
+        return Answer(verdict="not compared: they change from iteration to iteration, or are of another batch")
+    rule = expected.rule if exact else replace(expected.rule, tolerance=max(_REDUCED, expected.rule.tolerance))
+    double = [{name: expected.double[0].get(name) for name in names}] if expected.double else None
+    wanted = replace(expected, eager=[{name: first[name] for name in names}], double=double, rule=rule)
+    wanted = replace(wanted, _yardsticks={})
+    finding = compare(wanted, [{name: kept[name] for name in names}])
+    if finding.passed:
+        return Answer(verdict="agree" if finding.judged else "not compared: nothing in them could be judged")
+    note = f"the timed process itself gave another {finding.first_failed}: up to {finding.max_abs} away"
+    if not exact:
+        return Answer(verdict="differ", notes=[f"{note}; it computes products less exactly than verification"])
+    return Answer(verdict="differ", failed=finding, notes=[note])

@@ -42,7 +42,7 @@ class Tolerance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return named and self.freezing in (None, config.freezing)
 
 
-class BatchSize(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ComparedBatchSize(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many samples are compared."""
 
     most: int
@@ -52,7 +52,7 @@ class BatchSize(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class SuiteTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One suite's entry of `tolerances.yaml`, whose header explains the fields."""
 
-    batch_size: BatchSize
+    batch_size: ComparedBatchSize
     tolerances: list[Tolerance]
     most_batch_size: dict[str, int] = {}
     cosine: dict[str, str] = {}

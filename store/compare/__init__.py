@@ -2,8 +2,7 @@
 
 from store.compare.cell import Cell, Comparison
 from store.compare.cells import compare, compare_pairs
-from store.compare.confirmation import Confirmation, confirmation_report, to_confirm
-from store.compare.report import comparison_report
+from store.compare.report import Confirmation, comparison_report, confirmation_report, to_confirm
 from store.compare.sides import Side, resolve
 
 __all__ = [

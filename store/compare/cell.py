@@ -1,17 +1,216 @@
-"""A cell of a comparison: one experiment on both sides, and its verdict."""
+"""A cell of a comparison: one experiment on both sides, what differs between them, its verdict, and what follows."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+import numpy as np
 
-from store.calibration.false_alarms import FalseAlarms
+from store.compare.calibration import FalseAlarms
 from store.compare.sides import Side
-from store.report.table import Table
-from store.stats.differences import Difference
+from store.query import DEFAULT_BASELINE, fetch, named
+from store.report.table import Column, Table
 from store.stats.floors import Floor
 from store.stats.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from store.query import Connection
+    from store.report.table import Cell as Value
+
+    Floats = NDArray[np.float64]
+
+
+MUST_AGREE = (
+    "machine_id",
+    "threads",
+    "dtype",
+    "batch_size",
+    "requested_batch_size",
+    "loss",
+    "optimizer",
+    "start",
+    "policy",
+    "iterations_per_run",
+    "test",
+    "accelerator",
+    "accelerator_model",
+    "weights",
+    "randomize_input",
+    "include_transfers",
+    "pure_wall_time",
+    "collect_full_output",
+)
+"""Fields that keep two times from being compared where they differ; versions may, that is the question."""
+
+MAY_BE_UNKNOWN = frozenset({"policy"})
+"""Of these: records from before the field was written are compared all the same, and are suspected at most."""
+
+
+class Difference(NamedTuple):
+    """One field and its value on both sides; None is unknown, which is never equal to anything known."""
+
+    field: str
+    old: Any
+    new: Any
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
+    """Return all fields that differ, in the order of the first mapping, then of the second."""
+    fields = dict.fromkeys([*old, *new])
+    return [Difference(field, old.get(field), new.get(field)) for field in fields if old.get(field) != new.get(field)]
+
+
+def incomparable(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
+    """Name the first field that must agree and does not, with both values; None where all agree."""
+    for found in differences(old, new):
+        unknown = found.field in MAY_BE_UNKNOWN and None in (found.old, found.new)
+        if found.field in MUST_AGREE and not unknown:
+            return f"{found.field} differs: {_word(found.old)} and {_word(found.new)}"
+    return None
+
+
+def _word(value: Any) -> str:
+    return "unknown" if value is None else str(value)
+
+
+_NAMES = (Column(title="suite"), Column(title="model"), Column(title="test"), Column(title="variant"))
+_SPLIT = (
+    *_NAMES,
+    Column(title="environment"),
+    Column(title="speedup old", digits=3, numeric=True, definition="Baseline time / time on the old side."),
+    Column(title="speedup new", digits=3, numeric=True, definition="The same on the new side."),
+    Column(title="new / old", digits=3, numeric=True, definition="Product of the next two columns."),
+    Column(title="by the backend", digits=3, numeric=True, definition="Its old time / its new time."),
+    Column(title="by the baseline", digits=3, numeric=True, definition="The baseline's new time / its old time."),
+)
+_BREAK_EVEN = (
+    *_NAMES,
+    Column(title="wait old", unit="s", numeric=True, definition="Time to the steady state beyond steady iterations."),
+    Column(title="wait new", unit="s", numeric=True, definition="The same of the new side."),
+    Column(title="ahead", definition="Time from which the new side has done the whole work earlier."),
+    Column(
+        title="iterations",
+        digits=0,
+        numeric=True,
+        definition="Iterations until the new side is ahead, where it is not ahead from the start.",
+    ),
+)
+
+
+def speedup_changes(cells: Sequence[Cell]) -> Table | None:
+    """Return how each speedup over inductor moved, and how much of it is only its baseline; None without a baseline."""
+    baselines = {cell.alike: cell for cell in cells if cell.variant == DEFAULT_BASELINE and _timed(cell)}
+    moved = [cell for cell in cells if cell.variant != DEFAULT_BASELINE and cell.alike in baselines and _timed(cell)]
+    if not moved:
+        return None
+    base = [baselines[cell.alike] for cell in moved]
+    times = [[cell.old_s for cell in base], [cell.old_s for cell in moved]]
+    times += [[cell.new_s for cell in base], [cell.new_s for cell in moved]]
+    old_base, old, new_base, new = (np.array(each, float) for each in times)
+    split = split_change(old_base, old, new_base, new)
+    numbers = np.stack(
+        [old_base / old, new_base / new, split.backend * split.baseline, split.backend, split.baseline], axis=1
+    )
+    rows = tuple((*_names(cell), cell.environment, *map(float, row)) for cell, row in zip(moved, numbers, strict=True))
+    return Table(title=f"Speedups over {DEFAULT_BASELINE}: backend or baseline?", columns=_SPLIT, rows=rows)
+
+
+def break_evens(con: Connection, cells: Sequence[Cell], old: Side, new: Side) -> Table | None:
+    """Return from when on the new backend is ahead, its compile time included; None where no backends are compared."""
+    if old.variant is None or new.variant is None:
+        return None
+    before, after = (_waits(con, side) for side in (old, new))
+    known = []
+    for cell in cells:
+        mine = after.get((cell.experiment_id, cell.environment))
+        base = before.get((cell.old_experiment_id, cell.old_environment))
+        if _timed(cell) and mine is not None and base is not None:
+            known.append((cell, mine, base))
+    if not known:
+        return None
+    found = break_even(
+        [mine.wait_s for _, mine, _ in known],
+        [mine.latency_s for _, mine, _ in known],
+        [base.wait_s for _, _, base in known],
+        [base.latency_s for _, _, base in known],
+    )
+    rows: tuple[tuple[Value, ...], ...] = tuple(
+        (*_names(cell), base.wait_s, mine.wait_s, str(outcome), None if np.isnan(n) else int(n))
+        for (cell, mine, base), outcome, n in zip(known, found.outcome, found.iterations, strict=True)
+    )
+    return Table(title="Break-even: compile time against speed", columns=_BREAK_EVEN, rows=rows)
+
+
+def _timed(cell: Cell) -> bool:
+    return cell.verdict.word != "not comparable" and bool(cell.old_s) and bool(cell.new_s)
+
+
+def _names(cell: Cell) -> tuple[Value, ...]:
+    return cell.suite, cell.model, cell.test, cell.variant
+
+
+class _Work(NamedTuple):
+    """What a result has to do: wait once, then iterate."""
+
+    wait_s: float
+    latency_s: float
+
+
+def _waits(con: Connection, side: Side) -> dict[tuple[str, str], _Work]:
+    rows = fetch(con, named("waits"), {"run": side.run_id})
+    return {
+        (row["experiment_id"], row["environment"]): _Work(float(row["time_to_steady_s"]), float(row["latency_s"]))
+        for row in rows
+        if row["time_to_steady_s"] is not None
+    }
+
+
+class Split(NamedTuple):
+    """Factors whose product is the change of the speedup; above 1 raised it."""
+
+    backend: Floats
+    """The backend's own change: its old time / its new time."""
+    baseline: Floats
+    """The baseline's drift: its new time / its old time."""
+
+
+def split_change(old_base: ArrayLike, old_time: ArrayLike, new_base: ArrayLike, new_time: ArrayLike) -> Split:
+    """Split speedup_new / speedup_old, speedup = base / time: a speedup also moves when only its baseline does."""
+    old_base, old_time, new_base, new_time = (
+        np.asarray(each, float) for each in (old_base, old_time, new_base, new_time)
+    )
+    return Split(backend=old_time / new_time, baseline=new_base / old_base)
+
+
+class BreakEven(NamedTuple):
+    """Arrays over cases; `iterations` is NaN unless the outcome is `after`."""
+
+    outcome: NDArray[np.str_]
+    """`ahead from the start`, `after` or `never` (also where it starts ahead and loses it again)."""
+    iterations: Floats
+
+
+def break_even(wait_s: ArrayLike, time_s: ArrayLike, base_wait_s: ArrayLike, base_time_s: ArrayLike) -> BreakEven:
+    """Say from which iteration on the whole work is done earlier than with the baseline.
+
+    Args:
+        wait_s: time to steady state beyond the steady iterations themselves.
+        time_s: steady time of an iteration.
+        base_wait_s: the same of the baseline.
+        base_time_s: the same of the baseline.
+    """
+    wait, time, base_wait, base_time = (np.asarray(each, float) for each in (wait_s, time_s, base_wait_s, base_time_s))
+    behind, gain = wait - base_wait, base_time - time
+    ahead = (behind <= 0) & (gain >= 0)
+    after = ~ahead & (gain > 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        iterations = np.where(after, np.floor(behind / gain) + 1, np.nan)
+    return BreakEven(np.where(ahead, "ahead from the start", np.where(after, "after", "never")), iterations)
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from store.calibration.between_runs import between_runs, unknown_history
-from store.calibration.false_alarms import false_alarms
-from store.calibration.floors import floor_for, floors_without
-from store.compare.cell import Cell, Comparison
-from store.compare.consequences import break_evens, speedup_changes
+from store.compare.calibration import between_runs, false_alarms, floor_for, floors_without, unknown_history
+from store.compare.cell import Cell, Comparison, break_evens, differences, incomparable, speedup_changes
 from store.compare.sides import Side, with_environments
-from store.floor import NEAR_FLOOR
+from store.operators import NEAR_FLOOR
 from store.query import fetch, looks, named
 from store.report.findings import findings_table
-from store.stats.differences import differences, incomparable
 from store.stats.effects import (
     effects,
     level_of,

@@ -1,21 +1,25 @@
-"""A comparison as a report: the answer first, each verdict with its evidence."""
+"""A comparison as a report, and the report of what measuring its suspicions again has made of them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
+from store.compare.cell import Cell
 from store.compare.cells import WRONG_ANSWER
 from store.report.table import Column, Report, Table
 from store.stats.effects import level_of
 from store.stats.verdicts import rate_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from store.compare.cell import Cell, Comparison
+    from store.compare.cell import Comparison
     from store.report.table import Cell as Value
     from store.stats.verdicts import Word
+
 
 _ORDER: tuple[Word, ...] = ("slower", "faster", "ambiguous", "not comparable", "same")
 EVIDENCE = (
@@ -129,3 +133,148 @@ def _notes(found: Comparison) -> tuple[str, ...]:
         notes.append("A floor from 0 A/A pairs is the default: this machine has not been calibrated.")
     notes += [each.sentence() for each in found.false_alarms]
     return tuple(notes)
+
+
+Which = Literal["suspected", "all"]
+NOT_REPRODUCIBLE = "not reproducible"
+SAME_ENVIRONMENT = (
+    "both sides are the same environment, so only the day differs; to find out which of the two days was the unusual "
+    "one, measure again with `xlabench run`"
+)
+_OTHER_WAY = "; not in the direction that was suspected"
+_MOVED = ("slower", "faster")
+_CONFIRMATION_ORDER = ("slower", "faster", "ambiguous", "not comparable", "same", NOT_REPRODUCIBLE)
+_CONFIRMATION_COLUMNS = (
+    Column(title="suite"),
+    Column(title="model"),
+    Column(title="test"),
+    Column(title="variant"),
+    Column(title="environment"),
+    Column(
+        title="suspected",
+        definition="The verdict before this confirmation; `ambiguous` cells were measured again as well.",
+    ),
+    Column(title="old / new before", digits=3, numeric=True),
+    Column(title="verdict", definition="The verdict after both sides were measured again."),
+    Column(title="confirmed"),
+    *EVIDENCE,
+)
+
+
+class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell as it was, and as both sides measured again have it."""
+
+    before: Cell
+    again: Cell | None
+    same_environment: bool = False
+    """The sides cannot be told apart, so neither was measured."""
+
+    @property
+    def word(self) -> str:
+        """Return the verdict."""
+        if self.again is not None:
+            return self.again.verdict.word
+        return NOT_REPRODUCIBLE if self.same_environment else "not comparable"
+
+    @property
+    def confirmed(self) -> bool:
+        """Say whether a difference is beyond doubt now, in the direction that was suspected, if one was."""
+        if self.again is None or not self.again.verdict.confirmed:
+            return False
+        return self.before.verdict.word in (self.word, "ambiguous")
+
+
+def to_confirm(found: Comparison, which: Which) -> tuple[Cell, ...]:
+    """Return the cells that deserve to be measured again: the suspected ones, of `all` the ambiguous ones, too."""
+    words = (*_MOVED, "ambiguous") if which == "all" else _MOVED
+    return tuple(cell for cell in found.of(*words) if not cell.verdict.confirmed)
+
+
+def confirmation_report(found: Comparison, cells: Sequence[Confirmation], again: Comparison | None) -> Report:
+    """Return what became of each suspicion, the answer first.
+
+    Args:
+        found: the comparison that raised them.
+        cells: what was to be confirmed.
+        again: the comparison of both sides measured again; None where nothing was measured.
+    """
+    ordered = sorted(
+        cells,
+        key=lambda each: (_CONFIRMATION_ORDER.index(each.word), each.before.suite, each.before.model, each.before.test),
+    )
+    tables = (
+        Table(
+            title="Measured again",
+            columns=_CONFIRMATION_COLUMNS,
+            rows=tuple(_confirmation_row(each) for each in ordered),
+        ),
+    )
+    doubts = (again.findings,) if again and again.findings else ()
+    return Report(
+        title=f"{found.old.text} → {found.new.text}: {_summary(found, cells)}",
+        tables=(*tables, *doubts),
+        notes=_confirmation_notes(found, cells, again),
+    )
+
+
+def _summary(found: Comparison, cells: Sequence[Confirmation]) -> str:
+    if not cells:
+        said = _counted(cell.verdict.word for cell in found.cells) or "nothing in common"
+        return f"nothing is suspected ({said}), so nothing was measured."
+    ambiguous = sum(each.before.verdict.word == "ambiguous" for each in cells)
+    asked = f"{len(cells) - ambiguous} suspected" + (f" and {ambiguous} ambiguous" if ambiguous else "")
+    confirmed = [each.word for each in cells if each.confirmed]
+    others = [each.word for each in cells if not each.confirmed]
+    return f"{asked}: {_with(len(confirmed), 'confirmed', confirmed)}, {_with(len(others), 'not confirmed', others)}"
+
+
+def _with(count: int, what: str, words: Iterable[str]) -> str:
+    """Return `2 confirmed (slower 2)`; without brackets where there is none."""
+    return f"{count} {what}" + (f" ({', '.join(f'{word} {n}' for word, n in _counts(words))})" if count else "")
+
+
+def _counted(words: Iterable[str]) -> str:
+    return ", ".join(f"{count} {word}" for word, count in _counts(words))
+
+
+def _counts(words: Iterable[str]) -> list[tuple[str, int]]:
+    return sorted(Counter(words).items(), key=lambda item: _CONFIRMATION_ORDER.index(item[0]))
+
+
+def _confirmation_row(each: Confirmation) -> tuple[Value, ...]:
+    before, again = each.before, each.again
+    head = (before.suite, before.model, before.test, before.variant, before.environment)
+    suspicion = (before.verdict.word, before.verdict.ratio)
+    if again is None:
+        reason = SAME_ENVIRONMENT if each.same_environment else "measuring both sides again gave no result"
+        return (*head, *suspicion, each.word, "no", *(None,) * (len(EVIDENCE) - 1), reason)
+    *values, why = evidence(again)
+    return (
+        *head,
+        *suspicion,
+        again.verdict.word,
+        "yes" if each.confirmed else "no",
+        *values,
+        f"{why}" + (_OTHER_WAY if again.verdict.confirmed and not each.confirmed else ""),
+    )
+
+
+def _confirmation_notes(found: Comparison, cells: Sequence[Confirmation], again: Comparison | None) -> tuple[str, ...]:
+    notes = []
+    if again is not None:
+        notes.append(
+            f"Both sides were measured again in run {again.new.run_id}, which does not count as a result of its own."
+        )
+        if not again.interleaved:
+            notes.append("Some sides were not interleaved there either, so their differences are not confirmed.")
+        if any(cell.floor.pairs == 0 for cell in again.cells):
+            notes.append("A floor from 0 A/A pairs is the default: this machine has not been calibrated.")
+    if before := sum(cell.verdict.confirmed for cell in found.cells):
+        notes.append(f"{_were(before, 'difference')} confirmed before; without --confirm, they are listed.")
+    if cells and (ambiguous := len(found.of("ambiguous")) - sum(c.before.verdict.word == "ambiguous" for c in cells)):
+        notes.append(f"{_were(ambiguous, 'ambiguous cell')} not measured again; --confirm all includes them.")
+    return tuple(notes)
+
+
+def _were(number: int, noun: str) -> str:
+    return f"{number} {noun} was" if number == 1 else f"{number} {noun}s were"

@@ -1,4 +1,4 @@
-"""Which ambiguous cells get more processes, how many, and in which order (pure).
+"""The verdicts that a run gives by itself, and which ambiguous cells get more processes, how many, in which order.
 
 A cell that is ambiguous with n processes gets n more: its members, the baseline too, are measured again beside each
 other. Doubling needs few looks at the verdicts, and each look has its price (`store.stats.effects.level_of`).
@@ -6,14 +6,263 @@ other. Doubling needs few looks at the verdicts, and each look has its price (`s
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from store.compare.within_run import Key, RunCell
+from store.compare.cells import compare
+from store.compare.sides import Side
+from store.query import DEFAULT_BASELINE
+from store.stats.effects import level_of
+from store.stats.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from store.query import Connection
+    from store.record import PlanEntry, Record
+
+
+BASELINES = (DEFAULT_BASELINE, f"{DEFAULT_BASELINE} cudagraphs", "eager")
+"""A group's variants are compared with the first of these that it has."""
+Key = tuple[str, str]
+"""Experiment and environment: a member of a run."""
+
+
+class Pair(msgspec.Struct, frozen=True, kw_only=True):
+    """Two members of a group that a verdict is about."""
+
+    group: str
+    axis: Literal["variant", "environment"]
+    """The axis in which the sides differ."""
+    baseline: Key
+    member: Key
+    old: str
+    """The variant or the environment of the baseline, and of the member."""
+    new: str
+
+    @property
+    def members(self) -> tuple[Key, Key]:
+        return self.baseline, self.member
+
+
+class RunCell(msgspec.Struct, frozen=True, kw_only=True):
+    """A pair and what is known of it."""
+
+    pair: Pair
+    verdict: Verdict
+
+
+def pairs(plan: Iterable[PlanEntry]) -> tuple[Pair, ...]:
+    """Return the comparisons of a plan, in its order; what was skipped is in none."""
+    groups: dict[str, list[PlanEntry]] = defaultdict(list)
+    for entry in plan:
+        if entry.runnable:
+            groups[entry.group].append(entry)
+    return tuple(pair for entries in groups.values() for pair in (*_variants(entries), *_environments(entries)))
+
+
+def _variants(entries: Sequence[PlanEntry]) -> Iterable[Pair]:
+    named = next((name for name in BASELINES if any(entry.variant == name for entry in entries)), None)
+    baselines = {_alike(entry): entry for entry in reversed(entries) if entry.variant == named}
+    for entry in entries:
+        baseline = baselines.get(_alike(entry))
+        if baseline is not None and entry.variant != named:
+            yield _pair("variant", baseline, entry, baseline.variant, entry.variant)
+
+
+def _alike(entry: PlanEntry) -> tuple[str | None, ...]:
+    """Return in what two variants of a group have to agree beside it."""
+    return entry.environment, entry.config.optimizer, entry.config.loss
+
+
+def _environments(entries: Sequence[PlanEntry]) -> Iterable[Pair]:
+    first: dict[str, PlanEntry] = {}
+    for entry in entries:
+        baseline = first.setdefault(entry.experiment_id, entry)
+        if baseline.environment != entry.environment:
+            yield _pair("environment", baseline, entry, baseline.environment, entry.environment)
+
+
+def _pair(axis: Literal["variant", "environment"], baseline: PlanEntry, entry: PlanEntry, old: str, new: str) -> Pair:
+    return Pair(
+        group=entry.group,
+        axis=axis,
+        baseline=(baseline.experiment_id, baseline.environment),
+        member=(entry.experiment_id, entry.environment),
+        old=old,
+        new=new,
+    )
+
+
+def judged(con: Connection, run_id: str, asked: Sequence[Pair]) -> tuple[RunCell, ...]:
+    """Return the pairs with their verdicts, as `compare` would give them; those without any record are left out."""
+    found = []
+    for axis, old, new in dict.fromkeys((pair.axis, pair.old, pair.new) for pair in asked):
+        here = {pair.member: pair for pair in asked if (pair.axis, pair.old, pair.new) == (axis, old, new)}
+        for cell in compare(con, _side(run_id, axis, old), _side(run_id, axis, new)).cells:
+            pair = here.get((cell.experiment_id, cell.environment))
+            if pair is not None:
+                found.append(RunCell(pair=pair, verdict=cell.verdict))
+    return tuple(found)
+
+
+def _side(run_id: str, axis: Literal["variant", "environment"], name: str) -> Side:
+    if axis == "variant":
+        return Side(text=name, run_id=run_id, variant=name)
+    return Side(text=name, run_id=run_id, environment=name)
+
+
+class SpentProcesses(msgspec.Struct, frozen=True, kw_only=True):
+    """What the further processes have cost."""
+
+    processes: int
+    seconds: float
+    budget_s: float
+    unpaid: frozenset[Pair]
+    """Pairs that the time did not suffice for."""
+
+
+def saved_time_sentence(
+    before: Iterable[RunCell],
+    after: Iterable[RunCell],
+    spent: SpentProcesses,
+    seconds: Mapping[Key, float],
+    *,
+    first: int,
+    looks: int,
+) -> str:
+    """Return one short block: what was settled at which price, what is left and why, what was saved.
+
+    Args:
+        before: the run's cells when verdicts were first asked for.
+        after: the same cells now.
+        spent: what lies between.
+        seconds: of a process of each experiment.
+        first: processes of each experiment at first.
+        looks: how often verdicts are asked for at most.
+    """
+    old, new = ({cell.pair: cell for cell in cells} for cells in (before, after))
+    if not old:
+        return "Verdicts: the run has no two variants or environments of a model to compare."
+    doubtful = [pair for pair, cell in old.items() if cell.verdict.word == "ambiguous"]
+    lines = [f"Verdicts: {_count(len(old), 'cell')}, none ambiguous: no further process was measured."]
+    if doubtful:
+        lines = [_settled([new[pair] for pair in doubtful if pair in new], len(doubtful), spent)]
+    if left := _left(new.values(), spent, most_processes(first, looks)):
+        lines.append(left)
+    if saved := _saved(old, new, spent, seconds):
+        lines.append(saved)
+    level = 100 * level_of(looks)
+    lines.append(f"Verdicts may be computed {looks} times, so all intervals of this run are {level:.3g} % ones.")
+    return "\n".join(lines)
+
+
+def _settled(now: list[RunCell], count: int, spent: SpentProcesses) -> str:
+    words = Counter(cell.verdict.word for cell in now)
+    settled = len(now) - words["ambiguous"]
+    each = ", ".join(f"{word} {words[word]}" for word in ("faster", "slower", "same"))
+    return (
+        f"Verdicts: {settled} of {_count(count, 'ambiguous cell')} settled ({each}) "
+        f"with {_count(spent.processes, 'further process', 'further processes')} in {spent.seconds:.0f} s."
+    )
+
+
+def _left(cells: Iterable[RunCell], spent: SpentProcesses, most: int) -> str:
+    """Say how many cells stay ambiguous, and why each of them got no more processes."""
+    reasons: Counter[str] = Counter()
+    for cell in cells:
+        reason = state(cell, most)
+        if reason == "measured enough":
+            reasons[f"still ambiguous with {most} processes, the limit"] += 1
+        elif reason == "out of reach":
+            reasons[f"more than {most} processes would be needed"] += 1
+        elif reason == "reachable" and cell.pair in spent.unpaid:
+            reasons[f"the time budget of {spent.budget_s:g} s does not suffice"] += 1
+        elif reason == "reachable":
+            reasons["the last allowed look at the verdicts was used"] += 1
+    if not reasons:
+        return ""
+    why = "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common())
+    return f"Left: {reasons.total()} ambiguous ({why})."
+
+
+def _saved(
+    old: Mapping[Pair, RunCell], new: Mapping[Pair, RunCell], spent: SpentProcesses, seconds: Mapping[Key, float]
+) -> str:
+    """Compare with measuring every cell as often as the one that was measured most."""
+    had: dict[Key, int] = {}
+    for pair, cell in old.items():
+        if cell.verdict.word != "not comparable":
+            for key in pair.members:
+                had[key] = max(cell.verdict.processes, had.get(key, 0))
+    as_often = max((cell.verdict.processes for cell in new.values()), default=0)
+    further = {key: as_often - count for key, count in had.items() if as_often > count}
+    if not spent.processes or not further:
+        return ""
+    would = sum(count * total((key,), seconds) for key, count in further.items())
+    text = (
+        f"Measuring every cell as often, by {as_often} processes, would have taken {sum(further.values())} further "
+        f"processes and about {would:.0f} s"
+    )
+    if spent.seconds >= would:
+        return f"{text}: nothing saved."
+    return f"{text}: saved about {would - spent.seconds:.0f} s ({1 - spent.seconds / would:.0%})."
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one}" if number == 1 else f"{number} {many or one + 's'}"
+
+
+def process_seconds(records: Iterable[Record], groups: Mapping[Key, str]) -> dict[Key, float]:
+    """Return about how many seconds of wall time a process of each experiment takes, over its newest attempt.
+
+    Processes that took turns share the time in which they stood open: each by what it did in it, so that an
+    experiment which compiles for long is not taken for a cheap one. A process that failed tells nothing.
+
+    Args:
+        records: of one run.
+        groups: the group of each experiment.
+    """
+    rounds: dict[tuple[str, int, int], list[Record]] = defaultdict(list)
+    for record in records:
+        if record.error is None and record.machine is not None and key_of(record) in groups:
+            rounds[groups[key_of(record)], record.attempt, record.replica].append(record)
+    newest: dict[str, int] = {}
+    for group, attempt, _ in rounds:
+        newest[group] = max(attempt, newest.get(group, 0))
+    found: dict[Key, list[float]] = defaultdict(list)
+    for (group, attempt, _), together in rounds.items():
+        if attempt == newest[group]:
+            for record, seconds in _shares(together):
+                found[key_of(record)].append(seconds)
+    return {key: fmean(seconds) for key, seconds in found.items()}
+
+
+def key_of(record: Record) -> Key:
+    """Identify a member within its run."""
+    return record.experiment_id, record.environment.name
+
+
+def _shares(together: Sequence[Record]) -> Iterable[tuple[Record, float]]:
+    """Yield the processes of one number of a group, each with its seconds of wall time."""
+    watched = [record.machine.seconds if record.machine else 0.0 for record in together]
+    if any(record.measurement.order != "interleaved" for record in together):
+        return list(zip(together, watched, strict=True))
+    own = [_own(record) for record in together]
+    # The first that opened was watched for the time of all.
+    stretch = max(1.0, max(watched) / sum(own)) if sum(own) else 1.0
+    return [(record, seconds * stretch) for record, seconds in zip(together, own, strict=True)]
+
+
+def _own(record: Record) -> float:
+    """Return the seconds in which the process itself is known to have worked."""
+    start, blocks = record.metrics.get("start_time_s") or [], record.metrics.get("total_time") or []
+    known: list[float | None] = [*start, *blocks, *record.measurement.blocks.rewarm_time]
+    return sum((seconds for seconds in known if seconds is not None), 0.0)
+
 
 Left = Literal["settled", "reachable", "out of reach", "measured enough"]
 

@@ -1,4 +1,7 @@
-"""Bring a working database to the newest tables and views."""
+"""Bring a working database to the newest tables and views, and what is made of a run's records up to date.
+
+`result_rows` has one row per result, made anew for the runs that changed.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,177 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from store.database import refresh
-from store.database.views import BEFORE_RESULTS, VIEWS
 from store.errors import StorageError
 from store.stats.geomean import t_quantile
 
 if TYPE_CHECKING:
     import duckdb
 
+
+BEFORE_RESULTS = (
+    "latest_run_files",
+    "outcome",
+    "series_of",
+    "error_signature",
+    "mad_factor",
+    "samples",
+    "without_samples",
+)
+"""What table `result_rows` is made with."""
+
+VIEWS = (
+    *BEFORE_RESULTS,
+    "results",
+    "epochs",
+    "history",
+    "latest_results",
+    "comparable",
+    "differs",
+    "baselines",
+    "speedups",
+    "geomeans",
+    "break_evens",
+    "geomean_changes",
+    "pair_lists",
+    "compile_times",
+    "fallback_ops",
+    "profile_share",
+    "fallback_calls",
+    "fallback_totals",
+    "fallback_by_op",
+    "fallback_by_model",
+    "graph_breaks",
+    "steady_of",
+    "operator_key",
+    "operators",
+    "operator_speedups",
+    "operator_totals",
+    "structural_differences",
+    "what_differs",
+    "failure_states",
+    "error_signatures",
+    "run_status",
+    "rates",
+    "memory",
+    "dropped",
+    "series_changes",
+    "runs",
+    "aa_pairs",
+    "noise_floors",
+    "payoffs",
+    "fallback_payoffs",
+    "findings",
+    "hud_reported",
+    "hud_rows",
+    "hud_summary",
+    "reported_speedups",
+    "reported_geomeans",
+)
+
+SCALARS = (
+    "differs",
+    "outcome",
+    "series_of",
+    "error_signature",
+    "mad_factor",
+    "samples",
+    "without_samples",
+    "steady_of",
+    "operator_key",
+    "profile_share",
+    "fallback_totals",
+)
+"""Macros that give a value and no rows."""
+
+
 _MAX_FREEDOM = 400
+_RECORDS_AT_ONCE = 200_000
+_PRUNED_AT_ONCE = 50_000
+_PRUNE_STEPS = ("pruned_pools", "pruned_samples")
+_STALE_NOW = """
+CREATE OR REPLACE TEMP TABLE stale_now AS
+WITH counts AS (
+    SELECT s.run_id, count(r.run_id) AS records_n
+    FROM (SELECT DISTINCT run_id FROM stale_runs) AS s
+    LEFT JOIN records AS r ON r.run_id = s.run_id
+    GROUP BY s.run_id
+)
+SELECT run_id FROM counts WHERE $records > 0
+QUALIFY sum(records_n) OVER (ORDER BY run_id) - records_n < $records
+"""
+"""As many stale runs as have so many records; one at least."""
+MADE = {"result_rows": "results_now", "run_sources": "sources_now", "aa_pair_rows": "pairs_now"}
+"""Tables of the results of runs, and the step that makes each."""
+_TOUCHED = """
+INSERT INTO stale_series
+SELECT DISTINCT series_id
+FROM result_rows
+WHERE run_id IN (SELECT run_id FROM stale_now) AND series_id NOT IN (SELECT series_id FROM stale_series)
+"""
+"""Series that lost or gained a result: their change points are computed anew."""
+_CHECKED = """
+SELECT DISTINCT series_id
+FROM result_rows
+WHERE status = 'verify_only'
+    AND series_id IN (SELECT series_id FROM result_rows WHERE run_id IN (SELECT run_id FROM stale_now))
+"""
+"""Series of stale runs that some run has only verified: asked before these runs' results are replaced, and after."""
+_TABLES = ("planned", "benchmark_records")
+"""Steps that are kept while the others, which are views, ask for them more than once."""
+_STEPS = (*_TABLES, "shown_records", "measured", "results_now", "sources_now", "pairs_now")
+_CHECKS = "checks"
+"""What is done to the results once they are stored."""
+
+
+def _script(name: str) -> str:
+    return (files("store.refresh") / f"{name}.sql").read_text(encoding="utf-8")
+
+
+def recreate(con: duckdb.DuckDBPyConnection) -> None:
+    """Make the tables again with the columns of this version, and every run stale."""
+    _define(con, at_once=0)
+    for table, step in MADE.items():
+        con.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM {step} LIMIT 0")  # noqa: S608 (ours)
+    con.execute("INSERT INTO stale_runs SELECT run_id FROM records UNION SELECT run_id FROM run_files")
+    _clear(con)
+
+
+def refresh(con: duckdb.DuckDBPyConnection) -> None:
+    """Replace the results of all stale runs, some runs a transaction: the memory that it takes is bounded."""
+    con.execute("SET preserve_insertion_order = false")  # else one core writes what two have made
+    try:
+        _refresh(con)
+    finally:
+        con.execute("RESET preserve_insertion_order")
+
+
+def _refresh(con: duckdb.DuckDBPyConnection) -> None:
+    while con.execute("SELECT run_id FROM stale_runs LIMIT 1").fetchall():
+        con.execute("BEGIN")
+        _define(con, at_once=_RECORDS_AT_ONCE)
+        con.execute(_TOUCHED)
+        con.execute(f"CREATE OR REPLACE TEMP TABLE checked_now AS {_CHECKED}")
+        for table, step in MADE.items():
+            con.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT run_id FROM stale_now)")  # noqa: S608 (ours)
+            con.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {step}")  # noqa: S608 (ours)
+        con.execute(_TOUCHED)
+        con.execute(f"INSERT INTO checked_now {_CHECKED}")
+        if con.execute("SELECT series_id FROM checked_now LIMIT 1").fetchall():
+            con.execute(_script(_CHECKS))
+        con.execute("DELETE FROM stale_runs WHERE run_id IN (SELECT run_id FROM stale_now)")
+        _clear(con)
+        con.execute("COMMIT")
+
+
+def _define(con: duckdb.DuckDBPyConnection, *, at_once: int) -> None:
+    con.execute(_STALE_NOW, {"records": at_once})
+    for name in _STEPS:
+        con.execute(_script(name))
+
+
+def _clear(con: duckdb.DuckDBPyConnection) -> None:
+    for table in (*_TABLES, "stale_now", "checked_now"):
+        con.execute(f"DROP TABLE IF EXISTS {table}")
 
 
 def migrate(con: duckdb.DuckDBPyConnection) -> None:
@@ -56,13 +221,15 @@ def has_our_views(con: duckdb.DuckDBPyConnection) -> bool:
 
 
 @cache
-def _scripts() -> tuple[str, ...]:
+def _view_scripts() -> tuple[str, ...]:
     return tuple((files("store.views") / f"{name}.sql").read_text(encoding="utf-8") for name in VIEWS)
 
 
 @cache
 def _views_version() -> str:
-    return hashlib.blake2b("\0".join([*_scripts(), *refresh.scripts()]).encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(
+        "\0".join([*_view_scripts(), *map(_script, (*_STEPS, _CHECKS))]).encode(), digest_size=16
+    ).hexdigest()
 
 
 def _apply_views(con: duckdb.DuckDBPyConnection) -> None:
@@ -70,10 +237,10 @@ def _apply_views(con: duckdb.DuckDBPyConnection) -> None:
         return
     con.execute("BEGIN")
     _fill_quantiles(con)
-    for name, script in zip(VIEWS, _scripts(), strict=True):
+    for name, script in zip(VIEWS, _view_scripts(), strict=True):
         con.execute(script)
         if name == BEFORE_RESULTS[-1]:  # the results build on these, all others on the results
-            refresh.recreate(con)
+            recreate(con)
     con.execute("DELETE FROM index_facts")  # the snapshot's number too: none has these views
     con.execute("INSERT INTO index_facts VALUES ('views', $version)", {"version": _views_version()})
     con.execute("COMMIT")
@@ -84,3 +251,31 @@ def _fill_quantiles(con: duckdb.DuckDBPyConnection) -> None:
     quantiles = [t_quantile(freedom) for freedom in range(1, _MAX_FREEDOM + 1)]
     query = "INSERT INTO t_quantiles SELECT generate_subscripts($t::DOUBLE[], 1), unnest($t::DOUBLE[])"
     con.execute(query, {"t": quantiles})
+
+
+def prune_samples(con: duckdb.DuckDBPyConnection) -> bool:
+    """Take the samples of runs that were decided to be pruned out of the index; return whether anything left.
+
+    Some runs a transaction, after their results were made, which stay as they are. The decision stands in the run
+    folder (`pruned.json`), so a rebuild honours it: it reads every sample, makes the results, and ends here, too.
+    """
+    if not con.execute("SELECT run_id FROM pruned_runs LIMIT 1").fetchall():
+        return False
+    rounds_n = 0
+    while _prune_some(con):
+        rounds_n += 1
+    for table in ("pruned_now", "pools_now"):
+        con.execute(f"DROP TABLE IF EXISTS {table}")
+    return rounds_n > 0
+
+
+def _prune_some(con: duckdb.DuckDBPyConnection) -> bool:
+    con.execute(_script("pruned_now"), {"records": _PRUNED_AT_ONCE})
+    if not con.execute("SELECT record_id FROM pruned_now LIMIT 1").fetchall():
+        return False
+    con.execute("BEGIN")
+    for step in _PRUNE_STEPS:
+        con.execute(_script(step))
+    con.execute("DELETE FROM index_facts WHERE name = 'snapshot'")  # none has this; as `mark_changed` of the owner
+    con.execute("COMMIT")
+    return True

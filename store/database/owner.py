@@ -1,4 +1,9 @@
-"""The one process that writes the index, and its private working database."""
+"""The one process that writes the index, its private working database, and the ledger of what it wrote there.
+
+The ledger says which parts of the working database were written since each snapshot, as DuckDB's own log of its writes
+has them: an older snapshot becomes the newest by these parts alone. Where anything is unknown (an owner was killed,
+somebody else wrote to a file) the ledger says so, and the files are compared as a whole.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +14,96 @@ import duckdb
 import filelock
 import msgspec
 
-from store.database import ledger, room, snapshot
-from store.database.migrate import migrate
-from store.database.prune import prune_samples
-from store.database.refresh import refresh
+from store.database import snapshot
+from store.database.migrate import migrate, prune_samples, refresh
 from store.database.watermarks import Watermark, watermarks
 from store.errors import OwnerBusy, StorageError
+from store.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     Connection = duckdb.DuckDBPyConnection
+
+
+Parts = set[tuple[int, int]]
+"""Where a file was written to: offset and number of bytes."""
+_WRITTEN = """
+SELECT DISTINCT pos::BIGINT, bytes::BIGINT FROM duckdb_logs_parsed('FileSystem') WHERE op = 'WRITE' AND path = $path
+"""
+_MOST_PARTS = 2000
+"""Most parts of a session (500 MB): a session that writes more has spent the time of many copies."""
+
+
+class Ledger(msgspec.Struct):
+    """What is known of the working database and of the snapshots that were made of it."""
+
+    work: str | None = None
+    """What the system said of the working database when its last owner closed it; None where no owner left a note."""
+    sessions: dict[int, Parts] = msgspec.field(default_factory=dict)
+    """Number of an owner's session, which is that of its snapshot if it published one → what it wrote."""
+    snapshots: dict[int, str] = msgspec.field(default_factory=dict)
+    """Number of a snapshot → what the system said of it after its publication."""
+    unjoined_n: int = 0
+    """Publications since row groups were joined."""
+
+    def forget(self) -> None:
+        """Take note that the working database was written to by nobody knows whom."""
+        self.sessions, self.snapshots = {}, {}
+
+    def add(self, store_dir: Path, number: int, parts: Parts) -> None:
+        """Add what a session wrote, before its snapshot is published: the newest one is that of a session before it."""
+        if not parts:
+            return
+        if len(parts) > _MOST_PARTS:
+            self.forget()
+            parts = set()
+        newest = snapshot.current(store_dir)
+        if newest is not None and snapshot.number_of(newest) in self.sessions and snapshot.is_intact(store_dir):
+            self.snapshots[snapshot.number_of(newest)] = snapshot.signature(newest)
+        existing = {snapshot.number_of(path) for path in snapshot.existing_snapshots(store_dir)}
+        self.snapshots = {each: text for each, text in self.snapshots.items() if each in existing}
+        oldest = min(self.snapshots, default=number)
+        self.sessions = {each: found for each, found in self.sessions.items() if each >= oldest} | {number: parts}
+
+    def behind(self, path: Path) -> Parts | None:
+        """Return the parts in which a snapshot may differ from the working database; None where that is unknown."""
+        number = snapshot.number_of(path)
+        if self.snapshots.get(number) != snapshot.signature(path):
+            return None
+        return set().union(*(parts for each, parts in self.sessions.items() if each > number))
+
+
+def read_ledger(path: Path) -> Ledger:
+    """Return the ledger that the last owner left."""
+    try:
+        text = path.read_bytes()
+    except OSError:
+        return Ledger()
+    try:
+        return msgspec.json.decode(text, type=Ledger)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return Ledger(work=text.decode("ascii", "replace"))
+
+
+def save_ledger(path: Path, ledger: Ledger) -> None:
+    """Write the ledger, if it changed."""
+    if ledger != read_ledger(path):
+        write_whole(path, msgspec.json.encode(ledger))
+
+
+def log_writes(con: duckdb.DuckDBPyConnection) -> None:
+    """Have every write logged, from before a database is attached."""
+    con.execute("CALL enable_logging('FileSystem')")
+
+
+def detached(con: duckdb.DuckDBPyConnection, database: str, path: Path) -> Parts:
+    """Detach a database and return the parts that were written since it was attached."""
+    con.execute("USE memory")
+    con.execute(f"DETACH {database}")
+    return {(offset, count) for offset, count in con.execute(_WRITTEN, {"path": str(path)}).fetchall()}
+
 
 WORK = "work.duckdb"
 REBUILT = "rebuilt.duckdb"
@@ -93,7 +176,7 @@ def owner(store_dir: Path, *, rebuild: bool = False, wait_s: float = 600.0) -> I
             "Wait for it to end, then ingest again; nothing is lost."
         ) from None
     try:
-        with room.full_disk_said(store_dir):
+        with snapshot.full_disk_said(store_dir):
             yield from _owned(store_dir, rebuild=rebuild)
     finally:
         lock.release()
@@ -104,7 +187,7 @@ def _owned(store_dir: Path, *, rebuild: bool) -> Iterator[Index]:
     _remove(store_dir / COMPACT)
     work = store_dir / (REBUILT if rebuild else WORK)
     before = _old_watermarks(store_dir) if rebuild else {}
-    known = ledger.read(store_dir / NOTE)
+    known = read_ledger(store_dir / NOTE)
     con = _connect_unlogged(work) if rebuild else _open(store_dir, work, known)
     try:
         _migrate(con, store_dir)
@@ -116,7 +199,7 @@ def _owned(store_dir: Path, *, rebuild: bool) -> Iterator[Index]:
             con.execute("INSERT INTO index_facts VALUES ('snapshot', $number)", {"number": str(number)})
             _write_all(con, known, joins=pruned)
         compact = pruned and _is_compacted(con, store_dir / COMPACT)
-        written = ledger.end(con, DATABASE, work)
+        written = detached(con, DATABASE, work)
     finally:
         con.close()
     if compact:
@@ -127,13 +210,13 @@ def _owned(store_dir: Path, *, rebuild: bool) -> Iterator[Index]:
     else:
         known.add(store_dir, number, written)
         known.work = snapshot.signature(work)
-        ledger.save(store_dir / NOTE, known)
+        save_ledger(store_dir / NOTE, known)
     if not published:
         snapshot.publish(store_dir, work, number, None if rebuild else known.behind)
         snapshot.prune(store_dir)
 
 
-def _write_all(con: Connection, known: ledger.Ledger, *, joins: bool) -> None:
+def _write_all(con: Connection, known: Ledger, *, joins: bool) -> None:
     """Write everything to the file; row groups that are not full are joined now and then only.
 
     Each publication adds a row group to each table that it adds to. To join some takes seconds, however little is new.
@@ -151,7 +234,7 @@ def _is_compacted(con: Connection, target: Path) -> bool:
     """
     [(deleted,)] = con.execute(_DELETED).fetchall()
     [(free, size)] = con.execute(_FREE, {"name": DATABASE}).fetchall()
-    if max(deleted, free) <= _MOST_UNUSED or not room.is_enough(target.parent, size):
+    if max(deleted, free) <= _MOST_UNUSED or not snapshot.has_room(target.parent, size):
         return False
     options = f"STORAGE_VERSION '{STORAGE_VERSION}', ROW_GROUP_SIZE {ROW_GROUP_LINES}, RECOVERY_MODE no_wal_writes"
     con.execute(f"ATTACH $path AS compact ({options})", {"path": str(target)})
@@ -163,14 +246,25 @@ def _is_compacted(con: Connection, target: Path) -> bool:
 
 def _migrate(con: Connection, store_dir: Path) -> None:
     try:
-        migrate(con)
+        _migrate_in_memory(con)
     except duckdb.Error as error:
-        if room.says_full(error):
+        if snapshot.says_full(error):
             raise
         raise StorageError(
             f"The index in {store_dir} cannot be migrated to this version ({str(error).splitlines()[0]}). "
             "Run `xlabench ingest --rebuild`: the run folders hold everything, and the index is rebuilt from them."
         ) from error
+
+
+def _migrate_in_memory(con: Connection) -> None:
+    """Migrate in the memory of an ingest; where that is too little, as for a million records, in more of it, once."""
+    try:
+        migrate(con)
+    except duckdb.OutOfMemoryException:
+        con.execute("ROLLBACK")
+        con.execute("RESET memory_limit")
+        migrate(con)
+        con.execute(f"SET memory_limit = '{SETTINGS['memory_limit']}'")
 
 
 def mark_changed(con: Connection) -> None:
@@ -187,7 +281,7 @@ def _is_published(con: Connection, store_dir: Path) -> bool:
     return False
 
 
-def _open(store_dir: Path, work: Path, known: ledger.Ledger) -> Connection:
+def _open(store_dir: Path, work: Path, known: Ledger) -> Connection:
     """Open the working database; one that is lost or damaged is replaced by the newest snapshot that is whole.
 
     The snapshot carries its own watermarks, so the files are then read on from where it stands; without one the index
@@ -221,7 +315,7 @@ def _attached(work: Path, *options: str) -> Connection:
         for name, value in SETTINGS.items():
             con.execute(f"SET {name} = '{value}'")
         con.execute("SET temp_directory = $folder", {"folder": f"{work}.tmp"})
-        ledger.begin(con)
+        log_writes(con)
         all_options = (f"STORAGE_VERSION '{STORAGE_VERSION}'", f"ROW_GROUP_SIZE {ROW_GROUP_LINES}", *options)
         con.execute(f"ATTACH $path AS {DATABASE} ({', '.join(all_options)})", {"path": str(work)})
         con.execute(f"USE {DATABASE}")
@@ -251,7 +345,7 @@ def _old_watermarks(store_dir: Path) -> dict[str, Watermark]:
         with suppress(duckdb.Error), duckdb.connect(str(each), read_only=True) as con:
             return watermarks(con)
     with suppress(duckdb.Error, StorageError):
-        con = _open(store_dir, store_dir / WORK, ledger.read(store_dir / NOTE))
+        con = _open(store_dir, store_dir / WORK, read_ledger(store_dir / NOTE))
         try:
             migrate(con)
             return watermarks(con)

@@ -1,26 +1,30 @@
-"""Immutable snapshots `index-<seq>.duckdb` and the pointer `CURRENT` to the newest.
+"""Immutable snapshots `index-<seq>.duckdb`, the pointer `CURRENT` to the newest, and room on the disk for them.
 
 Behind the name the pointer keeps what the system says of the file: whoever writes to it, changes that.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
 import shutil
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from store.database import room
-from store.folder import sync_folder, write_whole
+import duckdb
+
+from store.errors import NoRoom
+from store.files import sync_folder, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     Behind = Callable[[Path], Iterable[tuple[int, int]] | None]
+
 
 POINTER = "CURRENT"
 KEPT_N = 2
@@ -111,7 +115,7 @@ def _write_copy(store_dir: Path, database: Path, temporary: Path, behind: Behind
     newest = current(store_dir)
     for each in reversed(existing_snapshots(store_dir)):
         if each != newest and not in_use(each):
-            room.require(store_dir, max(0, database.stat().st_size - each.stat().st_size))
+            require_room(store_dir, max(0, database.stat().st_size - each.stat().st_size))
             parts = behind(each)
             each.replace(temporary)
             sync_folder(store_dir)  # after a power loss, too, no snapshot's name leads to a mixture
@@ -217,7 +221,7 @@ def copy(source: Path, target: Path) -> None:
     """
     if _cloned(source, target):
         return
-    room.require(target.parent, source.stat().st_size)
+    require_room(target.parent, source.stat().st_size)
     with source.open("rb") as reader, target.open("wb") as writer:
         shutil.copyfileobj(reader, writer, 2**22)
         writer.flush()
@@ -233,3 +237,49 @@ def _cloned(source: Path, target: Path) -> bool:
             return False
         os.fsync(writer.fileno())
     return True
+
+
+RESERVE_BYTES = 2**24
+
+
+def require_room(folder: Path, bytes_n: int) -> None:
+    """Make sure that so much can be written.
+
+    Raises:
+        NoRoom: the disk has less.
+    """
+    if not has_room(folder, bytes_n):
+        free = shutil.disk_usage(folder).free
+        raise NoRoom(
+            f"The disk of {folder} has {free / 2**20:,.0f} MiB free and the index needs "
+            f"{(bytes_n + RESERVE_BYTES) / 2**20:,.0f} MiB. Free some space, then ingest again; nothing is lost."
+        )
+
+
+def has_room(folder: Path, bytes_n: int) -> bool:
+    """Tell whether so much can be written."""
+    return shutil.disk_usage(folder).free >= bytes_n + RESERVE_BYTES
+
+
+@contextmanager
+def full_disk_said(folder: Path) -> Iterator[None]:
+    """Turn the errors of a disk that is full after all into one sentence."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        raise _full(folder) from error
+    except duckdb.Error as error:  # an IOException, or a TransactionException where it is a commit
+        if not says_full(error):
+            raise
+        raise _full(folder) from error
+
+
+def says_full(error: duckdb.Error) -> bool:
+    """Tell an error of a disk that is full from all others."""
+    return "No space left" in str(error)
+
+
+def _full(folder: Path) -> NoRoom:
+    return NoRoom(f"The disk of {folder} is full. Free some space, then ingest again; nothing is lost.")

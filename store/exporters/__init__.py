@@ -1,6 +1,88 @@
-"""The store's content as files of other tools, and as our own: one module per format."""
+"""The store's content as files of other tools, and as our own: which formats there are, and one call for all."""
 
-from store.exporters.base import FORMATS, export
-from store.exporters.target import Exported
+from __future__ import annotations
 
-__all__ = ["FORMATS", "Exported", "export"]
+from typing import TYPE_CHECKING, Protocol
+
+from store.errors import UsageError
+from store.exporters import hud_data, peer, tables
+from store.exporters.target import Target, WrittenExport, opened
+from store.query import fetch, named
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from store.query import Connection
+
+
+class Exporter(Protocol):
+    """Write the runs; `target` is a new folder, a file, or standard output."""
+
+    def __call__(self, con: Connection, runs: Sequence[str], target: Target) -> WrittenExport: ...
+
+
+FORMATS: dict[str, Exporter] = {
+    "peer": peer.export,
+    "hud-csv": hud_data.export_csv,
+    "hud-json": hud_data.export_json,
+    "parquet": tables.export_parquet,
+    "jsonl": tables.export_jsonl,
+    "tables": tables.export_tables,
+}
+_FOLDERS = frozenset({"hud-csv", "parquet", "tables"})
+"""Formats of several files, which cannot go to standard output; `jsonl` without a folder leaves the plans out."""
+_WHOLE = frozenset({"peer", "parquet", "jsonl"})
+"""Formats that need the samples of a record."""
+_NAMED_N = 3
+"""Runs that a note names."""
+
+
+def export(con: Connection, form: str, runs: Sequence[str] = (), output: Path | None = None) -> WrittenExport:
+    """Write runs (none named: all) in one of `FORMATS`.
+
+    Args:
+        con: an open snapshot.
+        form: name of the format.
+        runs: ids of runs.
+        output: for hud-csv, parquet and jsonl a new or empty folder, for tables also that of an earlier export of
+            tables; else a file. None: standard output.
+
+    Raises:
+        UsageError: a run or format does not exist, the folder is not empty, or nothing can be exported.
+    """
+    if form not in FORMATS:
+        raise UsageError(f"There is no format {form!r}. Choose one of {', '.join(FORMATS)}.")
+    if output is None and form in _FOLDERS:
+        raise UsageError(f"{form} gives several files: name a new folder with --output.")
+    known = {str(row["run_id"]) for row in fetch(con, "SELECT run_id FROM records UNION SELECT run_id FROM run_files")}
+    if missing := sorted(set(runs) - known):
+        raise UsageError(f"There is no run {missing[0]} in the store. `xlabench sql 'FROM runs'` lists them.")
+    if form == "tables" and output is not None:
+        tables.check(output)
+    chosen = sorted(set(runs) or known)
+    pruned = {str(row["run_id"]): row["pruned_at"] for row in fetch(con, named("pruned"), {"runs": chosen})}
+    if form in _WHOLE:
+        chosen = [run for run in chosen if run not in pruned]
+    with opened(output, growing=form == "tables", folder=form in _FOLDERS or form == "jsonl") as target:
+        done = FORMATS[form](con, chosen, target)
+        done = WrittenExport(done.records_n, (*done.notes, *_notes(form, pruned)))
+        if not done.records_n:
+            raise UsageError(f"Nothing in these runs can be written as {form}. {' '.join(done.notes)}".strip())
+    return done
+
+
+def _notes(form: str, pruned: Mapping[str, datetime]) -> tuple[str, ...]:
+    """Say whose samples the index lacks, and what follows for this format."""
+    if not pruned or form not in {*_WHOLE, "tables"}:
+        return ()
+    named_runs = f"{', '.join(list(pruned)[:_NAMED_N])}{' and others' if len(pruned) > _NAMED_N else ''}"
+    when = f"their samples were pruned, the last ones on {max(pruned.values()):%Y-%m-%d}"
+    if form == "tables":
+        return (f"Table samples lacks {len(pruned)} of the runs ({named_runs}): {when}.",)
+    left_out = f"{len(pruned)} of the runs are left out ({named_runs})"
+    return (f"{left_out}: {when}. Their folders hold every line, in results.jsonl.zst.",)
+
+
+__all__ = ["FORMATS", "WrittenExport", "export"]

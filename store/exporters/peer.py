@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from store.exporters.lines import rows
-from store.exporters.target import Exported, Target
+from store.exporters.target import Target, WrittenExport, rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +39,7 @@ _NEEDED = ("accelerator_model", "xla", "xla_flags", "dynamo", "torch_xla2", "bat
 """Without these keys one of their tools stops; null is all right."""
 
 
-def export(con: Connection, runs: Sequence[str], target: Target) -> Exported:
+def export(con: Connection, runs: Sequence[str], target: Target) -> WrittenExport:
     """Write the lines of all runs into one file, by the runs' time; their aggregator tells runs by it."""
     assert target.file is not None  # noqa: S101 (the format is one file)
     written, left, alike = 0, Counter[str](), Counter[tuple[Any, ...]]()
@@ -57,7 +56,7 @@ def export(con: Connection, runs: Sequence[str], target: Target) -> Exported:
         if row["source"] != "peer":
             config = made["experiment"]
             alike[row["run_id"], *made["model"].values(), row["backend"], config["test"], config["batch_size"]] += 1
-    return Exported(written, _notes(left, sum(count - 1 for count in alike.values())))
+    return WrittenExport(written, _notes(left, sum(count - 1 for count in alike.values())))
 
 
 def peer_record(raw: dict[str, Any], *, foreign: bool) -> dict[str, Any]:

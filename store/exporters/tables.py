@@ -1,25 +1,34 @@
-"""The index as partitioned Parquet, which any engine queries where it lies: a folder that a team shares.
+"""Our own formats: partitioned tables, one Parquet file of whole records, and the lines as they were.
 
-`TABLE/month=YYYY-MM/RUN.parquet`: one file for each table and run, in the layout that Hive, Spark, DuckDB and pyarrow
-call hive partitioning. A run that is exported again replaces its own files, so a nightly export of the newest run to
-the same folder keeps the folder up to date.
+Tables are `TABLE/month=YYYY-MM/RUN.parquet`: one file for each table and run, in the layout that Hive, Spark, DuckDB
+and pyarrow call hive partitioning. A run that is exported again replaces its own files, so a nightly export of the
+newest run to the same folder keeps the folder up to date.
 """
 
 from __future__ import annotations
 
+import itertools
+import json
+from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from store.errors import UsageError
-from store.exporters.target import Exported, Target, folder_name
+from store.exporters.target import Target, WrittenExport, folder_name, rows
+from store.files import write_whole
+from store.identity import setting_of
 from store.query import fetch, named
+from store.run_file import RESULTS, RUN_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from store.query import Connection
+
 
 BY_RUN = (
     "runs",
@@ -38,7 +47,7 @@ BY_RUN = (
 _ROWS = 50_000
 
 
-def export(con: Connection, runs: Sequence[str], target: Target) -> Exported:
+def export_tables(con: Connection, runs: Sequence[str], target: Target) -> WrittenExport:
     """Write every table of the runs; `records_n` is the number of rows over all tables."""
     assert target.folder is not None  # noqa: S101 (the format asks for one)
     written = 0
@@ -50,7 +59,7 @@ def export(con: Connection, runs: Sequence[str], target: Target) -> Exported:
         for table in ("samples", "speedups"):
             bound = {"runs": [row["run_id"]]}
             written += _write(con, named(f"export_table_{table}"), bound, target.folder / table / place)
-    return Exported(written)
+    return WrittenExport(written)
 
 
 def check(folder: Path) -> None:
@@ -83,3 +92,112 @@ def _write(con: Connection, text: str, bound: Mapping[str, Any], path: Path) -> 
     finally:
         temporary.unlink(missing_ok=True)
     return written
+
+
+# The lines as they were: run folders that can be ingested again, or a stream of lines.
+def export_jsonl(con: Connection, runs: Sequence[str], target: Target) -> WrittenExport:
+    """Write FOLDER/RUN/results.jsonl with its run.json; to standard output the lines alone."""
+    found, written = rows(con, "export_record_lines", runs), 0
+    if target.folder is None:
+        for row in found:
+            assert target.file is not None  # noqa: S101 (one of the two is there)
+            target.file.write(row["record"].encode() + b"\n")
+            written += 1
+        return WrittenExport(written, ("The plans of the runs are left out; --output DIR includes them.",))
+    for run, of_run in itertools.groupby(found, itemgetter("run_id")):
+        folder = target.folder / folder_name(run)
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / RESULTS).open("wb") as file:
+            for row in of_run:
+                file.write(row["record"].encode() + b"\n")
+                written += 1
+    return WrittenExport(written, missing_plans_sentence(write_plans(con, runs, target.folder)))
+
+
+# Typed columns for other tools, and the whole record, from which the rows can be made again.
+FILE = "records.parquet"
+_ROWS_AT_ONCE = 20_000
+_ARROW = {
+    "VARCHAR": pa.string(),
+    "JSON": pa.string(),
+    "BIGINT": pa.int64(),
+    "INTEGER": pa.int32(),
+    "DOUBLE": pa.float64(),
+    "BOOLEAN": pa.bool_(),
+    "TIMESTAMP": pa.timestamp("us"),
+}
+
+
+def export_parquet(con: Connection, runs: Sequence[str], target: Target) -> WrittenExport:
+    """Write FOLDER/records.parquet, and FOLDER/runs/RUN/run.json beside it."""
+    assert target.folder is not None  # noqa: S101 (the format asks for one)
+    found, written, schema = rows(con, "export_lines", runs), 0, _schema(con)
+    with pq.ParquetWriter(target.folder / FILE, schema, compression="zstd") as writer:
+        while batch := list(itertools.islice(found, _ROWS_AT_ONCE)):
+            columns = [pa.array([row[field.name] for row in batch], field.type) for field in schema]
+            writer.write_table(pa.table(columns, schema=schema))
+            written += len(batch)
+    return WrittenExport(written, missing_plans_sentence(write_plans(con, runs, target.folder / "runs")))
+
+
+def _schema(con: Connection) -> pa.Schema:
+    """Return the columns of table `records`: their units are in their names, times are UTC."""
+    columns = con.cursor().execute("DESCRIBE records").fetchall()
+    return pa.schema([(str(name), _arrow(kind)) for name, kind, *_ in columns])
+
+
+def _arrow(kind: str) -> pa.DataType:
+    return pa.list_(_arrow(kind.removesuffix("[]"))) if kind.endswith("[]") else _ARROW[kind]
+
+
+# The run.json of runs: the file itself where it still is, else made of what the index keeps of it.
+_OF_ENTRY = ("experiment_id", "environment", "group", "variant", "backend", "skip_reason")
+
+
+def write_plans(con: Connection, runs: Sequence[str], folder: Path) -> list[str]:
+    """Write FOLDER/RUN/run.json for each run that has one; returns the runs whose file is gone."""
+    gone = []
+    for row in rows(con, "export_plans", runs):
+        target = folder / folder_name(row["run_id"])
+        target.mkdir(parents=True, exist_ok=True)
+        data = _original(row)
+        if data is None:
+            gone.append(row["run_id"])
+            data = msgspec.json.format(msgspec.json.encode(_made(row)), indent=1) + b"\n"
+        write_whole(target / RUN_FILE, data)
+    return gone
+
+
+def _original(row: dict[str, Any]) -> bytes | None:
+    """Return the file, unless it is gone or belongs to another run by now."""
+    try:
+        data = Path(row["path"]).read_bytes()
+        same: bool = json.loads(data)["run"]["run_id"] == row["run_id"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return data if same else None
+
+
+def _made(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "run": {"run_id": row["run_id"], "label": row["label"], "command": row["command"]},
+        "timestamp": row["started"],
+        "environments": [json.loads(facts) for facts in row["environments"] or []],
+        "settings": json.loads(row["settings"] or "{}"),
+        "plan": [_entry(entry) for entry in row["plan"] or []],
+        "plan_id": row["plan_id"],
+    }
+
+
+def _entry(row: dict[str, Any]) -> dict[str, Any]:
+    config = {name: value for name, value in row.items() if name not in (*_OF_ENTRY, "workload")}
+    config |= dict(setting_of(word) for word in (row["workload"] or "").split())
+    known = {name: value for name, value in config.items() if value is not None}
+    return {**{name: row[name] for name in _OF_ENTRY}, "config": known}
+
+
+def missing_plans_sentence(gone: Sequence[str]) -> tuple[str, ...]:
+    """Say whose plan was made of the index."""
+    if not gone:
+        return ()
+    return (f"The run.json of {', '.join(gone)} is missing; the plan was written from the index.",)

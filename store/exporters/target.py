@@ -1,26 +1,47 @@
-"""Where an export goes: standard output, a file that is replaced as a whole, or a new folder."""
+"""Where an export goes (standard output, a file that is replaced as a whole, or a new folder), and what it reads."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import quote
 
 import msgspec
 
 from store.errors import UsageError
 from store.identity import digest
+from store.query import named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from store.query import Connection
+
+
+_ROWS = 2000
+"""Held in memory at a time."""
+
+
+def rows(con: Connection, query: str, runs: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Give the rows of a named query with the parameter `runs`, a few at a time."""
+    cursor = con.cursor()
+    try:
+        cursor.execute(named(query), {"runs": list(runs)})
+        names = [column[0] for column in cursor.description or ()]
+        while batch := cursor.fetchmany(_ROWS):
+            for row in batch:
+                yield dict(zip(names, row, strict=True))
+    finally:
+        cursor.close()
+
 
 _NAME_CHARS = 150
 
 
-class Exported(msgspec.Struct, frozen=True):
+class WrittenExport(msgspec.Struct, frozen=True):
     """What an export wrote, and what its format had no place for."""
 
     records_n: int

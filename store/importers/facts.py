@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from store.errors import UsageError
-from store.folder import write_whole
+from store.files import write_whole
+from store.record.experiment import TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
 SUFFIX = ".facts.json"
-TESTS = {"eval": "eval", "train": "train", "inference": "eval", "training": "train"}
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class FileFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What may be said about a file; None: what the file says."""
 
     suite: str | None = None
@@ -45,7 +45,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return path.stat().st_mtime if self.time is None else seconds(self.time)
 
 
-NAMES = Facts.__struct_fields__
+NAMES = FileFacts.__struct_fields__
 
 
 def seconds(moment: datetime) -> float:
@@ -58,7 +58,7 @@ def facts_path(path: Path) -> Path:
     return path.with_name(path.name + SUFFIX)
 
 
-def of(path: Path) -> Facts:
+def of(path: Path) -> FileFacts:
     """Return what is said about a file.
 
     Raises:
@@ -66,9 +66,9 @@ def of(path: Path) -> Facts:
     """
     place = facts_path(path)
     try:
-        return _checked(msgspec.json.decode(place.read_bytes(), type=Facts))
+        return _checked(msgspec.json.decode(place.read_bytes(), type=FileFacts))
     except FileNotFoundError:
-        return Facts()
+        return FileFacts()
     except msgspec.DecodeError as error:
         raise UsageError(f"{place} cannot be read: {error}. Correct it, or delete it.") from None
 
@@ -80,14 +80,14 @@ def write(path: Path, said: Mapping[str, str]) -> None:
         UsageError: there is no such fact, or a value cannot be one.
     """
     try:
-        facts = msgspec.convert({**msgspec.to_builtins(of(path)), **said}, Facts)
+        facts = msgspec.convert({**msgspec.to_builtins(of(path)), **said}, FileFacts)
     except msgspec.ValidationError as error:
         raise UsageError(f"{error}. The facts are {', '.join(NAMES)}; time is as 2026-01-31T12:00:00Z.") from None
     write_whole(facts_path(path), msgspec.json.encode(_checked(facts)) + b"\n")
     os.utime(path, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns + 1))
 
 
-def _checked(facts: Facts) -> Facts:
+def _checked(facts: FileFacts) -> FileFacts:
     if facts.test is not None and facts.test not in TESTS:
         raise UsageError(f"There is no test {facts.test!r}. Choose eval or train.")
     return facts

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
-from store.compressed import plain
 from store.errors import UsageError
+from store.files import uncompressed_path
 from store.importers import facts as said
-from store.importers import hud_names, hud_words
-from store.importers.base import BadObject, Imported, Unreadable, guarded
-from store.importers.shape import UNKNOWN, Origin, Series, record
+from store.importers import hud_names
+from store.importers.shape import UNKNOWN, BadObject, Imported, Origin, Series, UnreadableLine, guarded, record
+from store.record.experiment import TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,13 +52,13 @@ class HudCsv:
     def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002 (the name may be anything)
         return head.partition(b"\n")[0].decode("utf-8", "replace").strip().split(",")[:3] == list(_HEAD)
 
-    def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | Unreadable]:
+    def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
         try:
             first = file.readline()
             header = _split(first)
             told, facts = _told(path, header), said.of(path)
         except (BadRow, UsageError) as error:
-            yield Unreadable(1, 0, str(error))
+            yield UnreadableLine(1, 0, str(error))
             return
         label = facts.label or path.parent.name
         origin = Origin(
@@ -66,7 +66,7 @@ class HudCsv:
             run_key=str(path.parent),
             label=label,
             started=facts.started(path),
-            file=plain(path).name,
+            file=uncompressed_path(path).name,
         )
         seen: Counter[Series] = Counter()
         for number, offset, line in _rows(file, len(first)):
@@ -89,9 +89,9 @@ def _rows(file: BinaryIO, offset: int) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _told(path: Path, header: list[str]) -> _Told:
-    name, facts = hud_names.parse(plain(path).name), said.of(path)
+    name, facts = hud_names.parse(uncompressed_path(path).name), said.of(path)
     variant = facts.backend or (name.variant if name else "openxla+lazytensor" if "time_xla" in header else None)
-    test = said.TESTS.get(facts.test or "") or (name.test if name else None)
+    test = TESTS.get(facts.test or "") or (name.test if name else None)
     if variant is None or test is None:
         lacking = " and ".join(word for word, known in (("backend", variant), ("test", test)) if known is None)
         raise BadRow(
@@ -127,7 +127,7 @@ def _split(line: bytes) -> list[str]:
 
 
 def _record(origin: Origin, told: _Told, cells: dict[str, str], seen: Counter[Series]) -> dict[str, Any]:
-    accuracy = cells.get(hud_words.ACCURACY)
+    accuracy = cells.get(hud_names.ACCURACY)
     kind = "accuracy" if accuracy is not None else "xla" if "time_xla" in cells else "performance"
     numbers, notes = _numbers(cells)
     batch_size = int(numbers.pop("batch_size", 0)) or None
@@ -144,10 +144,10 @@ def _record(origin: Origin, told: _Told, cells: dict[str, str], seen: Counter[Se
         batch_size=batch_size,
     )
     if accuracy is not None:
-        code, failure = hud_words.judged(accuracy)
-        numbers = hud_words.of_accuracy(numbers)
+        code, failure = hud_names.judged(accuracy)
+        numbers = hud_names.of_accuracy(numbers)
     else:
-        code, failure = None, hud_words.not_measured(numbers.get("hud_speedup"))
+        code, failure = None, hud_names.not_measured(numbers.get("hud_speedup"))
     words = {"kind": kind, "accuracy": accuracy, "tag": cells.get("tag")}
     made = record(
         origin,
@@ -166,14 +166,14 @@ def _numbers(cells: dict[str, str]) -> tuple[dict[str, float], list[str]]:
     """Return the numbers under our names; an empty cell has none, one that is not finite is left out and said so."""
     found, notes = {}, []
     for name, text in cells.items():
-        if name in ("dev", "name", "tag", hud_words.ACCURACY) or not text.strip():
+        if name in ("dev", "name", "tag", hud_names.ACCURACY) or not text.strip():
             continue
         try:
             value = float(text)
         except ValueError:
             raise BadRow(f"{name} is {text!r}, no number") from None
         if math.isfinite(value):
-            found[hud_words.METRICS.get(name, name)] = value
+            found[hud_names.METRICS.get(name, name)] = value
         else:
             notes.append(f"{name} is {text.strip()} and was left out")
     return found, notes

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from store.compressed import plain
 from store.errors import UsageError
+from store.files import uncompressed_path
 from store.identity import canonical
 from store.importers import facts as said
-from store.importers import hud_names, hud_words, text
-from store.importers.base import BadObject, Imported, Unreadable, guarded
-from store.importers.shape import UNKNOWN, Origin, Series, record
+from store.importers import hud_names, text
+from store.importers.shape import UNKNOWN, BadObject, Imported, Origin, Series, UnreadableLine, guarded, record
+from store.record.experiment import TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from store.importers.facts import Facts
+    from store.importers.facts import FileFacts
     from store.importers.shape import Failure
 
 
@@ -74,15 +74,15 @@ class HudJson:
     def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002 (the name may be anything)
         return all(f'"{key}"'.encode() in head for key in ("benchmark", "model", "metric", "benchmark_values"))
 
-    def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | Unreadable]:
+    def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
         try:
             facts = said.of(path)
         except UsageError as error:
-            yield Unreadable(1, 0, str(error))
+            yield UnreadableLine(1, 0, str(error))
             return
         rows: dict[bytes, list[_Row]] = {}
         for found in text.objects(file):
-            if isinstance(found, Unreadable):
+            if isinstance(found, UnreadableLine):
                 yield found
             else:
                 yield from guarded(found.line_number, found.byte_offset, partial(_gather, rows, found))
@@ -92,7 +92,7 @@ class HudJson:
             yield from guarded(row.line_number, row.byte_offset, made)
 
 
-def _gather(rows: dict[bytes, list[_Row]], found: text.Found) -> tuple[()]:
+def _gather(rows: dict[bytes, list[_Row]], found: text.FoundObject) -> tuple[()]:
     """Put a metric to its row; a record comes of it when all rows are known.
 
     Raises:
@@ -102,7 +102,7 @@ def _gather(rows: dict[bytes, list[_Row]], found: text.Found) -> tuple[()]:
         parsed = msgspec.convert(found.value, _Object)
     except msgspec.ValidationError as error:
         raise BadObject(str(error)) from None
-    name = hud_words.METRICS.get(parsed.metric.name, parsed.metric.name)
+    name = hud_names.METRICS.get(parsed.metric.name, parsed.metric.name)
     value = _value(parsed.metric)
     if value is None:
         raise BadObject(f"metric {parsed.metric.name} has no value")
@@ -128,12 +128,12 @@ def _value(metric: _Metric) -> float | str | None:
 
 
 def _imported(
-    source: str, row: _Row, path: Path, facts: Facts, seen: Counter[tuple[str, Series, str]]
-) -> Iterator[Imported | Unreadable]:
+    source: str, row: _Row, path: Path, facts: FileFacts, seen: Counter[tuple[str, Series, str]]
+) -> Iterator[Imported | UnreadableLine]:
     series = _series(row.first, path, facts)
     if series is None:
         reason = f"benchmark.mode is {row.first.benchmark.mode!r}, not inference or training"
-        yield Unreadable(row.line_number, row.byte_offset, reason)
+        yield UnreadableLine(row.line_number, row.byte_offset, reason)
         return
     origin, info = _origin(source, row.first, path, facts), row.first.benchmark.extra_info or {}
     for kind, numbers, code, failure in _parts(row):
@@ -161,20 +161,20 @@ def _parts(row: _Row) -> Iterator[tuple[str, dict[str, float], str | None, Failu
     """Give kind, numbers, verification code and failure; a row that was put together of two runs gives two."""
     performance = row.accuracy is None or not _TIMED.isdisjoint(row.numbers)
     if row.accuracy is not None:
-        code, failure = hud_words.judged(row.accuracy)
-        yield "accuracy", {} if performance else hud_words.of_accuracy(row.numbers), code, failure
+        code, failure = hud_names.judged(row.accuracy)
+        yield "accuracy", {} if performance else hud_names.of_accuracy(row.numbers), code, failure
     if performance:
         speedup = row.numbers.get("hud_speedup")
-        yield "performance", row.numbers, None, None if speedup is None else hud_words.not_measured(speedup)
+        yield "performance", row.numbers, None, None if speedup is None else hud_names.not_measured(speedup)
 
 
 _TIMED = {"hud_speedup", "abs_latency_ms"}
 """What only a performance run has."""
 
 
-def _series(parsed: _Object, path: Path, facts: Facts) -> Series | None:
-    info, name = parsed.benchmark.extra_info or {}, hud_names.parse(plain(path).name)
-    test = said.TESTS.get(facts.test or parsed.benchmark.mode or "") or (name.test if name else None)
+def _series(parsed: _Object, path: Path, facts: FileFacts) -> Series | None:
+    info, name = parsed.benchmark.extra_info or {}, hud_names.parse(uncompressed_path(path).name)
+    test = TESTS.get(facts.test or parsed.benchmark.mode or "") or (name.test if name else None)
     if test is None:
         return None
     return Series(
@@ -189,7 +189,7 @@ def _series(parsed: _Object, path: Path, facts: Facts) -> Series | None:
     )
 
 
-def _origin(source: str, parsed: _Object, path: Path, facts: Facts) -> Origin:
+def _origin(source: str, parsed: _Object, path: Path, facts: FileFacts) -> Origin:
     info = parsed.benchmark.extra_info or {}
     run = info.get("run_id") or parsed.workflow_id
     return Origin(
@@ -197,7 +197,7 @@ def _origin(source: str, parsed: _Object, path: Path, facts: Facts) -> Origin:
         run_key=[run] if run else str(path.parent),
         label=facts.label or str(info.get("run_label") or run or path.parent.name),
         started=facts.started(path) if facts.time else (_seconds(parsed.timestamp) or facts.started(path)),
-        file=plain(path).name,
+        file=uncompressed_path(path).name,
     )
 
 

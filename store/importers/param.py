@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from store.compressed import plain
 from store.errors import UsageError
+from store.files import uncompressed_path
 from store.importers import facts as said
 from store.importers import text
-from store.importers.base import Imported, Unreadable, guarded
-from store.importers.shape import Origin, Series, frame
+from store.importers.shape import Imported, Origin, Series, UnreadableLine, frame, guarded
 from store.operators import operator_dtype, operator_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from store.importers.facts import Facts
+    from store.importers.facts import FileFacts
 
 SUITE = "operators"
 _PASSES = {"forward": ("eval", ""), "backward": ("train", " backward")}
@@ -55,15 +54,15 @@ class Param:
         keys = (b'"run_options"', b'"sys_info"') if b'"run_options"' in first else (b'"op_name"', b'"metric"')
         return first.startswith(b"{") and all(key in first for key in keys)
 
-    def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | Unreadable]:
+    def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
         try:
             facts = said.of(path)
         except UsageError as error:
-            yield Unreadable(1, 0, str(error))
+            yield UnreadableLine(1, 0, str(error))
             return
         setup, seen = _Setup({}, {}), Counter[Series]()
         for found in text.objects(file):
-            if isinstance(found, Unreadable):
+            if isinstance(found, UnreadableLine):
                 yield found
             elif "run_options" in found.value:
                 setup = _setup(found.value)
@@ -80,12 +79,12 @@ def _setup(value: dict[str, Any]) -> _Setup:
 
 
 def _of_line(
-    source: str, found: text.Found, setup: _Setup, path: Path, facts: Facts, seen: Counter[Series]
-) -> Iterator[Imported | Unreadable]:
+    source: str, found: text.FoundObject, setup: _Setup, path: Path, facts: FileFacts, seen: Counter[Series]
+) -> Iterator[Imported | UnreadableLine]:
     try:
         line = msgspec.convert(found.value, _Line)
     except msgspec.ValidationError as error:
-        yield Unreadable(found.line_number, found.byte_offset, str(error))
+        yield UnreadableLine(found.line_number, found.byte_offset, str(error))
         return
     origin = _origin(source, setup, path, facts)
     device = facts.accelerator or str(setup.run_options.get("device") or "cpu").partition(":")[0]
@@ -106,14 +105,14 @@ def _of_line(
         yield Imported(found.line_number, found.byte_offset, made | {"reported": {"param_id": line.id}})
 
 
-def _origin(source: str, setup: _Setup, path: Path, facts: Facts) -> Origin:
+def _origin(source: str, setup: _Setup, path: Path, facts: FileFacts) -> Origin:
     started = facts.started(path)
     if facts.time is None and setup.start_time is not None:
         with suppress(ValueError):  # not a time: when the file was written
             started = said.seconds(datetime.fromisoformat(setup.start_time))
     run_key = [str(path), setup.start_time]
-    label = facts.label or plain(path).stem
-    return Origin(source=source, run_key=run_key, label=label, started=started, file=plain(path).name)
+    label = facts.label or uncompressed_path(path).stem
+    return Origin(source=source, run_key=run_key, label=label, started=started, file=uncompressed_path(path).name)
 
 
 def _record(

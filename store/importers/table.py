@@ -1,4 +1,4 @@
-"""A published table of speedups per model: JSON with its baseline and origin, or a CSV of `model,speedup`."""
+"""A published table of speedups per model (JSON with its baseline and origin, or a CSV), and our own Parquet files."""
 
 from __future__ import annotations
 
@@ -9,26 +9,82 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from store.compressed import plain
 from store.errors import UsageError
+from store.files import TooLargeFile, most_bytes, uncompressed_path
 from store.importers import facts as said
 from store.importers import text
-from store.importers.base import Imported, Unreadable, guarded
-from store.importers.shape import UNKNOWN, Origin, Series, record
+from store.importers.shape import UNKNOWN, Imported, Origin, Series, UnreadableLine, guarded, record
+from store.record.experiment import TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from store.importers.facts import Facts
+    from store.importers.facts import FileFacts
+
+
+COLUMN = "record"
+_BATCH_ROWS = 5000
+
+
+# As `xlabench export` writes them: the whole record stands in one column.
+class Parquet:
+    """One record per row, as the line that it was; `source` is the record's own."""
+
+    name = "parquet"
+    suffixes: tuple[str, ...] = (".parquet",)
+
+    def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002 (the name may be anything)
+        return head.startswith(b"PAR1")
+
+    def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:  # noqa: ARG002
+        if not file.seekable():
+            file = io.BytesIO(file.read())
+        file.seek(0, io.SEEK_END)
+        most = most_bytes(file.tell())
+        try:
+            ours = COLUMN in pq.ParquetFile(file).schema_arrow.names
+            # One value of many rows is held once.
+            opened = pq.ParquetFile(file, read_dictionary=[COLUMN] if ours else None)
+        except (pa.ArrowException, OSError) as error:
+            yield UnreadableLine(1, 0, f"not Parquet, or incomplete: {error}")
+            return
+        if not ours:
+            yield UnreadableLine(
+                1, 0, "no column `record`: not written by xlabench. Export with `xlabench export --format parquet`."
+            )
+            return
+        number = given = 0
+        for batch in opened.iter_batches(_BATCH_ROWS, columns=[COLUMN]):
+            for value in batch.column(0):
+                line = value.as_py()
+                given += len(line) if isinstance(line, str) else 0
+                if given > most:
+                    yield UnreadableLine(number + 1, number, str(TooLargeFile(most)))
+                    return
+                yield _row(number, line)
+                number += 1
+
+
+def _row(number: int, line: object) -> Imported | UnreadableLine:
+    try:
+        value = msgspec.json.decode(line) if isinstance(line, str) else None
+    except (msgspec.DecodeError, RecursionError) as error:
+        return UnreadableLine(number + 1, number, f"not JSON: {error}")
+    if not isinstance(value, dict):
+        return UnreadableLine(number + 1, number, "`record` is not a JSON object")
+    return Imported(number + 1, number, value)
+
 
 _CSV_HEAD = ["model", "speedup"]
 _SECONDS = "_s"
 """Ends the name of a column of times."""
 
 
-class Table(msgspec.Struct, kw_only=True):
+class SpeedupTable(msgspec.Struct, kw_only=True):
     """One published table: `speedup` has a list per model, parallel to `columns`."""
 
     source: str
@@ -56,16 +112,16 @@ class PublishedTable:
             return all(f'"{key}"'.encode() in head for key in ("source", "baseline", "columns", "speedup"))
         return head.partition(b"\n")[0].decode("utf-8", "replace").strip().split(",")[:2] == _CSV_HEAD
 
-    def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | Unreadable]:
+    def records(self, file: BinaryIO, path: Path) -> Iterator[Imported | UnreadableLine]:
         try:
             facts = said.of(path)
             tables = list(_tables(file, path, facts))
         except UsageError as error:
-            yield Unreadable(1, 0, str(error))
+            yield UnreadableLine(1, 0, str(error))
             return
         seen: Counter[Series] = Counter()
         for found in tables:
-            if isinstance(found, Unreadable):
+            if isinstance(found, UnreadableLine):
                 yield found
                 continue
             number, table = found
@@ -73,44 +129,44 @@ class PublishedTable:
 
 
 def _imported(
-    source: str, number: int, table: Table, path: Path, facts: Facts, seen: Counter[Series]
+    source: str, number: int, table: SpeedupTable, path: Path, facts: FileFacts, seen: Counter[Series]
 ) -> Iterator[Imported]:
     return (Imported(number, 0, made) for made in _records(source, table, path, facts, seen))
 
 
-def _tables(file: BinaryIO, path: Path, facts: Facts) -> Iterator[tuple[int, Table] | Unreadable]:
-    if plain(path).suffix == ".csv":
+def _tables(file: BinaryIO, path: Path, facts: FileFacts) -> Iterator[tuple[int, SpeedupTable] | UnreadableLine]:
+    if uncompressed_path(path).suffix == ".csv":
         yield 1, _of_csv(file.read(), path, facts)
         return
     for found in text.objects(file):
-        if isinstance(found, Unreadable):
+        if isinstance(found, UnreadableLine):
             yield found
             continue
         try:
-            table = msgspec.convert(found.value, Table)
+            table = msgspec.convert(found.value, SpeedupTable)
             _check(table)
         except (msgspec.ValidationError, ValueError) as error:
-            yield Unreadable(found.line_number, found.byte_offset, f"table of {found.value.get('source')}: {error}")
+            yield UnreadableLine(found.line_number, found.byte_offset, f"table of {found.value.get('source')}: {error}")
         else:
             yield found.line_number, table
 
 
-def _check(table: Table) -> None:
-    if table.test not in said.TESTS:
+def _check(table: SpeedupTable) -> None:
+    if table.test not in TESTS:
         raise ValueError(f"test is {table.test!r}, not eval or train")
     wrong = [model for model, values in table.speedup.items() if len(values) != len(table.columns)]
     if wrong:
         raise ValueError(f"{wrong[0]} does not have one value for each of {', '.join(table.columns)}")
 
 
-def _of_csv(data: bytes, path: Path, facts: Facts) -> Table:
+def _of_csv(data: bytes, path: Path, facts: FileFacts) -> SpeedupTable:
     try:
         rows = list(csv.DictReader(io.StringIO(data.decode("utf-8")), strict=True))
         speedup: dict[str, list[float | None]] = {row["model"]: [float(row["speedup"])] for row in rows}
     except (UnicodeDecodeError, csv.Error, ValueError, TypeError) as error:
         raise UsageError(f"not a table of model,speedup: {error}") from None
-    return Table(
-        source=facts.origin or plain(path).name,
+    return SpeedupTable(
+        source=facts.origin or uncompressed_path(path).name,
         baseline=facts.baseline or UNKNOWN,
         columns=["speedup"],
         speedup=speedup,
@@ -118,13 +174,15 @@ def _of_csv(data: bytes, path: Path, facts: Facts) -> Table:
     )
 
 
-def _records(source: str, table: Table, path: Path, facts: Facts, seen: Counter[Series]) -> Iterator[dict[str, Any]]:
+def _records(
+    source: str, table: SpeedupTable, path: Path, facts: FileFacts, seen: Counter[Series]
+) -> Iterator[dict[str, Any]]:
     origin = Origin(
         source=source,
         run_key=[facts.origin or table.source, table.baseline],
         label=facts.label or facts.origin or table.source,
         started=facts.started(path),
-        file=plain(path).name,
+        file=uncompressed_path(path).name,
     )
     means = iter(table.geomean or [])
     for index, column in enumerate(table.columns):
@@ -146,11 +204,11 @@ def _records(source: str, table: Table, path: Path, facts: Facts, seen: Counter[
                 seen[series] += 1
 
 
-def _series(table: Table, facts: Facts, column: str, model: str) -> Series:
+def _series(table: SpeedupTable, facts: FileFacts, column: str, model: str) -> Series:
     return Series(
         suite=facts.suite or table.suite,
         model=model,
-        test=said.TESTS[facts.test or table.test],
+        test=TESTS[facts.test or table.test],
         variant=facts.backend or (UNKNOWN if column == "speedup" else column),
         accelerator=facts.accelerator or table.accelerator,
         accelerator_model=facts.accelerator_model or table.accelerator_model,
@@ -158,7 +216,7 @@ def _series(table: Table, facts: Facts, column: str, model: str) -> Series:
     )
 
 
-def _numbers(table: Table, values: list[float | None], index: int) -> dict[str, float]:
+def _numbers(table: SpeedupTable, values: list[float | None], index: int) -> dict[str, float]:
     """Return the speedup, and beside a table's only one the times that it was made of."""
     speedup = text.number(values[index])
     found = {} if speedup is None else {"reported_speedup": speedup}

@@ -1,24 +1,83 @@
-"""Lines of JSON, or one JSON array, as objects with their places."""
+"""JSON as Python's `json` module writes it, with NaN and Infinity; lines of it, or one array, as objects."""
 
 from __future__ import annotations
 
 import io
+import json
 import math
 from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from store import lenient
-from store.importers.base import Unreadable
+import msgspec
+
+from store.errors import Signal
+from store.importers.shape import UnreadableLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+
+class NotJson(Signal):
+    """Text that is no JSON, or holds what no reader of JSON can keep; the message says why."""
+
+
+class Read(NamedTuple):
+    """A value, and how many numbers of it were not finite and became None."""
+
+    value: Any
+    not_finite_n: int
+
+
+def read(text: bytes) -> Read:
+    """Return the value of a text.
+
+    Raises:
+        NotJson: it has no value that can be kept.
+    """
+    found = parse(text)
+    require_writable(found.value)
+    return found
+
+
+def parse(text: bytes) -> Read:
+    """Return the value of a text, of which parts may be such that they can be written nowhere again.
+
+    Raises:
+        NotJson: it has no value.
+    """
+    seen: list[str] = []
+    try:
+        value = json.loads(text.decode("utf-8"), parse_constant=seen.append)
+    except UnicodeDecodeError as error:
+        raise NotJson(f"not UTF-8: {error.reason} at byte {error.start}") from None
+    except RecursionError:
+        raise NotJson("unreadable JSON: nested too deep") from None
+    except json.JSONDecodeError as error:
+        raise NotJson(f"not JSON: {error.msg} (byte {error.pos})") from None
+    except ValueError:
+        raise NotJson("unreadable JSON: an integer has thousands of digits") from None
+    return Read(value, len(seen))
+
+
+def require_writable(value: Any) -> None:
+    """Make sure that a value can be written as JSON: half of a surrogate pair cannot, though JSON can hold it.
+
+    Raises:
+        NotJson: it cannot.
+    """
+    try:
+        msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        raise NotJson("JSON that cannot be written back: a text holds half of a surrogate pair") from None
+    except RecursionError:
+        raise NotJson("unreadable JSON: nested too deep") from None
 
 
 MOST_BYTES = 2**28
 """Largest file that is one value: it is read as a whole."""
 
 
-class Found(NamedTuple):
+class FoundObject(NamedTuple):
     """A JSON object and its place."""
 
     line_number: int
@@ -26,7 +85,7 @@ class Found(NamedTuple):
     value: dict[str, Any]
 
 
-def objects(file: BinaryIO) -> Iterator[Found | Unreadable]:
+def objects(file: BinaryIO) -> Iterator[FoundObject | UnreadableLine]:
     """Give the objects of a file of lines; a file that is one array or one object gives its own, all at line 1.
 
     NaN and Infinity become None.
@@ -56,21 +115,21 @@ def _begin(file: BinaryIO) -> list[bytes]:
     return begun
 
 
-def _of_line(number: int, offset: int, line: bytes) -> Found | Unreadable:
+def _of_line(number: int, offset: int, line: bytes) -> FoundObject | UnreadableLine:
     try:
-        return _of_value(number, offset, lenient.parse(line).value)
-    except lenient.NotJson as error:
-        return Unreadable(number, offset, str(error))
+        return _of_value(number, offset, parse(line).value)
+    except NotJson as error:
+        return UnreadableLine(number, offset, str(error))
 
 
-def _of_value(number: int, offset: int, value: Any) -> Found | Unreadable:
+def _of_value(number: int, offset: int, value: Any) -> FoundObject | UnreadableLine:
     if not isinstance(value, dict):
-        return Unreadable(number, offset, "no JSON object")
+        return UnreadableLine(number, offset, "no JSON object")
     try:
-        lenient.require_writable(value)
-    except lenient.NotJson as error:
-        return Unreadable(number, offset, str(error))
-    return Found(number, offset, value)
+        require_writable(value)
+    except NotJson as error:
+        return UnreadableLine(number, offset, str(error))
+    return FoundObject(number, offset, value)
 
 
 def number(value: Any) -> float | None:
@@ -93,6 +152,6 @@ def _is_one_value(lines: list[bytes]) -> bool:
 def _parsed(text: bytes) -> Any:
     """Return the value; None where there is none."""
     try:
-        return lenient.parse(text).value
-    except lenient.NotJson:
+        return parse(text).value
+    except NotJson:
         return None

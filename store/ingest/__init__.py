@@ -1,7 +1,6 @@
 """Ingest benchmark records into the index and publish a snapshot."""
 
 from store.ingest.relation import Rejected
-from store.ingest.report import IngestReport
-from store.ingest.run import ingest
+from store.ingest.run import IngestReport, ingest
 
 __all__ = ["IngestReport", "Rejected", "ingest"]

@@ -6,9 +6,10 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from store import lenient
+from store.errors import Signal
+from store.importers import text
 from store.record import SCHEMA_VERSION
-from store.record.words import TESTS
+from store.record.experiment import TESTS
 
 MOST = 1e30
 MOST_INT = 2**48
@@ -200,7 +201,7 @@ class ReadRecord(msgspec.Struct, kw_only=True):
     reproduce: str | None = None
 
 
-class Line(NamedTuple):
+class DecodedLine(NamedTuple):
     """A good line: the typed part, the whole object, as much of it as can be read, and what was left out for that."""
 
     record: ReadRecord
@@ -209,7 +210,7 @@ class Line(NamedTuple):
     notes: list[str]
 
 
-class BadLine(Exception):
+class BadLine(Signal):
     """A line that is no record; the message says why."""
 
 
@@ -232,7 +233,7 @@ NUMERIC_METRICS = (
 _OPTIONAL = ("error", "measurement", "fallback_ops", "graph_breaks", "graphs", "artifacts", "warnings", "findings")
 
 
-def decode(line: bytes) -> Line:
+def decode(line: bytes) -> DecodedLine:
     """Return the record of one line.
 
     Raises:
@@ -244,7 +245,7 @@ def decode(line: bytes) -> Line:
         _check(record)
     except msgspec.ValidationError as error:
         raise BadLine(str(error)) from None
-    return Line(record, raw, known, notes + left_out)
+    return DecodedLine(record, raw, known, notes + left_out)
 
 
 def numbers(value: Any) -> Numbers:
@@ -282,8 +283,8 @@ def _parse(line: bytes) -> tuple[dict[str, Any], list[str]]:
 def _parse_python(line: bytes, first_error: str) -> tuple[Any, list[str]]:
     """Read what Python's json module writes beyond the standard: NaN and Infinity, which become null."""
     try:
-        value, not_finite_n = lenient.read(line)
-    except lenient.NotJson as error:
+        value, not_finite_n = text.read(line)
+    except text.NotJson as error:
         raise BadLine(str(error)) from None
     if not not_finite_n:
         raise BadLine(f"not JSON: {first_error}")

@@ -8,9 +8,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from store.compressed import is_compressed
 from store.database.watermarks import JSONL, PACKED, PRUNED, RUN
 from store.errors import NoSuchSource
+from store.files import is_compressed
 from store.importers import importer_of
 from store.run_file import PRUNED_FILE
 
@@ -25,7 +25,7 @@ _LINES = re.compile(r".+\.jsonl(?:[.-]\d+)*(?:\.gz|\.zst)?")
 """A file of lines, those that a rotation put aside (`.1`, `-20261121`) and compressed included."""
 
 
-class Source(NamedTuple):
+class IngestSource(NamedTuple):
     """A file to ingest.
 
     `kind` is 'run' for a run.json, 'pruned' for a pruned.json, 'packed' for a compressed file, the importer's name for
@@ -36,7 +36,7 @@ class Source(NamedTuple):
     kind: str
 
 
-def discover(paths: Iterable[Path]) -> list[Source]:
+def discover(paths: Iterable[Path]) -> list[IngestSource]:
     """Return the source files under the given paths, each once, run.json files first.
 
     A file is taken as JSONL unless it is called run.json or an importer knows it. A folder gives its own JSONL files
@@ -47,7 +47,7 @@ def discover(paths: Iterable[Path]) -> list[Source]:
     Raises:
         NoSuchSource: a path does not exist, or no file fits a pattern.
     """
-    found: set[Source] = set()
+    found: set[IngestSource] = set()
     for path in chain.from_iterable(map(_expanded, paths)):
         if path.is_dir():
             found.update(_of_folder(path.resolve(), _DEPTH))
@@ -94,20 +94,20 @@ def _is_lines(path: Path) -> bool:
     return _LINES.fullmatch(path.name) is not None and path.is_file()
 
 
-def _of_file(path: Path) -> Source:
+def _of_file(path: Path) -> IngestSource:
     if path.name in _DOCUMENTS:
-        return Source(path, _DOCUMENTS[path.name])
+        return IngestSource(path, _DOCUMENTS[path.name])
     importer = None if path.name.startswith(RESULTS) else importer_of(path)
     if importer:
-        return Source(path, importer.name)
-    return Source(path, PACKED if is_compressed(path) else JSONL)
+        return IngestSource(path, importer.name)
+    return IngestSource(path, PACKED if is_compressed(path) else JSONL)
 
 
-def _of_folder(folder: Path, depth: int) -> Iterator[Source]:
+def _of_folder(folder: Path, depth: int) -> Iterator[IngestSource]:
     try:
         entries = list(folder.iterdir())
     except OSError:
-        yield Source(folder, JSONL)  # who opens it says why it cannot be read
+        yield IngestSource(folder, JSONL)  # who opens it says why it cannot be read
         return
     if (folder / RUN_FILE).is_file():
         yield from (_of_file(path) for path in entries if path.name in _DOCUMENTS and path.is_file())

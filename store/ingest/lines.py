@@ -1,18 +1,129 @@
-"""Read whole lines from an offset, a block at a time, so that a line of any length costs bounded memory."""
+"""Read whole lines from an offset, a block at a time, and give lines of the peer the identities that they lack.
+
+A line of any length costs bounded memory. Equal foreign records are counted, so that two in a file stay two.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from store.identity import digest, variant
+from store.ingest.decode import BadLine, decode
+from store.record import ExperimentConfig
+from store.record.experiment import TESTS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     import numpy.typing as npt
+
+    from store.ingest.decode import DecodedLine, ReadExperiment, ReadRecord
+
+
+_NO_IDENTITY = {"experiment_name", "accelerator_model"}
+"""`experiment_name` is a constant; the accelerator model belongs to the run."""
+
+
+def foreign_run_id(record: ReadRecord) -> str:
+    """One timestamp on one accelerator model is one run, as the peer's aggregator groups them."""
+    return "peer-" + digest([record.experiment.accelerator_model, record.timestamp])
+
+
+def foreign_run_label(record: ReadRecord) -> str:
+    """Name the run by its accelerator."""
+    return (record.experiment.accelerator_model or record.experiment.accelerator).strip(" ,.")
+
+
+def foreign_experiment_id(raw: dict[str, Any]) -> str:
+    """Identify what was measured by the model and every setting that the peer wrote."""
+    settings = {key: value for key, value in raw["experiment"].items() if key not in _NO_IDENTITY and value is not None}
+    return digest([raw["model"], settings])
+
+
+def foreign_record_id(content: str, ordinal: int) -> str:
+    """Identify a record by its content and how many equal ones stand before it in its file."""
+    return digest([content, ordinal])
+
+
+def foreign_variant(experiment: ReadExperiment) -> str:
+    """Name the variant from what the peer records; what it leaves out is taken as its default."""
+    return variant(
+        ExperimentConfig(
+            suite_name="",
+            model_name="",
+            test=TESTS[experiment.test],
+            accelerator=experiment.accelerator,  # type: ignore[arg-type]
+            xla=experiment.xla,
+            dynamo=experiment.dynamo,
+            xla_flags=(experiment.xla_flags,) if experiment.xla_flags else (),
+            torch_xla2=str(experiment.torch_xla2) if experiment.torch_xla2 else None,
+            enable_functionalization=experiment.enable_functionalization is not False,
+        )
+    )
+
+
+def is_foreign(line: DecodedLine) -> bool:
+    """Tell a record of the peer's runner, which has no identity of ours."""
+    return line.record.record_id is None
+
+
+def content_of(line: DecodedLine) -> str:
+    """Return the hash of the whole object, whatever the order of its keys."""
+    return digest(line.raw)
+
+
+class Ordinals:
+    """How many records of a content stand before a place in a file; reads what lies before it only when asked."""
+
+    def __init__(self, path: Path, consumed: int) -> None:
+        self._path = path
+        self._consumed = consumed
+        self._seen: Counter[str] | None = None
+
+    def take(self, content: str) -> int:
+        """Return the ordinal of the next record of this content, from 0."""
+        if self._seen is None:
+            self._seen = self._before()
+        self._seen[content] += 1
+        return self._seen[content] - 1
+
+    def _before(self) -> Counter[str]:
+        if not self._consumed:
+            return Counter()
+        with self._path.open("rb") as file:
+            return _count(file, self._consumed)
+
+
+def _count(file: BinaryIO, end: int) -> Counter[str]:
+    seen: Counter[str] = Counter()
+    for lines in lines_from(file, 0, 1):
+        if lines.offset >= end:
+            break
+        if isinstance(lines, Lines):
+            seen.update(_contents(lines, end))
+    return seen
+
+
+def _contents(lines: Lines, end: int) -> list[str]:
+    found = []
+    for start, behind in zip(lines.starts, lines.ends, strict=True):
+        if lines.offset + start >= end:
+            break
+        try:
+            line = decode(lines.data[start:behind].rstrip(b"\r\n"))
+        except BadLine:
+            continue
+        if is_foreign(line):
+            found.append(content_of(line))
+    return found
+
 
 BLOCK_BYTES = 2**23
 MAX_LINE_BYTES = 2**24

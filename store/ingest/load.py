@@ -6,10 +6,15 @@ ones are parsed.
 
 from __future__ import annotations
 
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from itertools import count
+from queue import SimpleQueue
+from threading import Lock
+from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 import msgspec
@@ -18,18 +23,55 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from store.identity import canonical
-from store.ingest.ahead import ahead
 from store.ingest.pieces import Piece, read_again
 from store.ingest.relation import Rejected, rejection
 from store.stats.median import MIN_INTERVAL_N, lower_rank
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from datetime import datetime
 
     from store.ingest.seen import Seen
 
     Connection = duckdb.DuckDBPyConnection
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+W = TypeVar("W")
+
+
+def ahead(items: Iterator[T], workers: Sequence[W], work: Callable[[W, T], R]) -> Generator[R]:
+    """Yield what `work` makes of each item, in their order.
+
+    As many threads as there are workers ask for an item one after the other, and work on theirs side by side.
+    """
+    idle: SimpleQueue[W] = SimpleQueue()
+    for worker in workers:
+        idle.put(worker)
+    asking, numbers = Lock(), count()
+
+    def make() -> tuple[int, R] | None:
+        worker = idle.get()
+        try:
+            with asking:
+                number, item = next(numbers), next(items, None)
+            return None if item is None else (number, work(worker, item))
+        finally:
+            idle.put(worker)
+
+    made: dict[int, R] = {}
+    with ThreadPoolExecutor(max_workers=len(workers), thread_name_prefix="ahead") as pool:
+        coming = deque(pool.submit(make) for _ in workers)
+        for wanted in count():
+            while wanted not in made:
+                if not coming:
+                    return
+                if (found := coming.popleft().result()) is not None:
+                    made[found[0]] = found[1]
+            coming.append(pool.submit(make))
+            yield made.pop(wanted)
+
 
 DETAILS = (
     "record_fallback_ops",
@@ -59,7 +101,7 @@ class Batch(msgspec.Struct):
         return sum(piece.lines.num_rows for piece in self.pieces if piece.lines is not None)
 
 
-class Loaded(msgspec.Struct, frozen=True):
+class LoadedBatch(msgspec.Struct, frozen=True):
     """What a batch did."""
 
     new_n: int
@@ -219,10 +261,10 @@ def _as_json(text: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.ExtensionArray.from_storage(typed, chunk) for chunk in text.chunks], typed)
 
 
-def load_records(con: Connection, batch: Batch, seen: Seen) -> Loaded:
+def load_records(con: Connection, batch: Batch, seen: Seen) -> LoadedBatch:
     """Write the parsed records of a batch, inside the caller's transaction."""
     if not batch.lines_n:
-        return Loaded(0, 0, [])
+        return LoadedBatch(0, 0, [])
     con.execute("CREATE OR REPLACE TEMP TABLE dropped (line_id BIGINT)")
     con.register("made_lines", batch.rows["made"])
     try:
@@ -231,7 +273,7 @@ def load_records(con: Connection, batch: Batch, seen: Seen) -> Loaded:
         con.unregister("made_lines")
 
 
-def _load_records(con: Connection, batch: Batch, seen: Seen) -> Loaded:
+def _load_records(con: Connection, batch: Batch, seen: Seen) -> LoadedBatch:
     _see_made(con, "")
     con.execute("INSERT INTO stale_runs SELECT DISTINCT run_id FROM made")
     lines_n = records_n = batch.rows["made"].num_rows
@@ -253,7 +295,7 @@ def _load_records(con: Connection, batch: Batch, seen: Seen) -> Loaded:
     for table in DETAILS:
         _insert(con, table, batch.rows[table], f"SELECT * EXCLUDE (line_id) FROM incoming {which}")  # noqa: S608
     new_n = records_n - known_n
-    return Loaded(new_n, lines_n - new_n - len(conflicts), conflicts)
+    return LoadedBatch(new_n, lines_n - new_n - len(conflicts), conflicts)
 
 
 def _see_made(con: Connection, which: str) -> None:

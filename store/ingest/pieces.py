@@ -1,7 +1,11 @@
-"""What is new in the source files, piece by piece: read and validated, without the database."""
+"""What is new in the source files, piece by piece: read and validated, without the database.
+
+A file is known again by its watermark: how far it was read, and whether it is still the same one.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, BinaryIO
@@ -9,20 +13,70 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 import pyarrow as pa
 
-from store.compressed import DAMAGED, unpacked
 from store.database.watermarks import JSONL, PACKED, PRUNED, RUN, Watermark
-from store.importers import IMPORTERS, Imported, Unreadable
-from store.ingest import tail
+from store.files import DAMAGED, unpacked
+from store.importers import IMPORTERS, Imported, UnreadableLine
 from store.ingest.decode import BadLine
-from store.ingest.lines import Lines, LongLine, lines_from
-from store.ingest.ordinals import Ordinals
+from store.ingest.lines import Lines, LongLine, Ordinals, lines_from
 from store.ingest.relation import TOO_LONG, Portion, Rejected, anew, imported, portion, rejection
 from store.ingest.run_json import ReadPruned, check_pruned, check_run_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
-    from store.ingest.discover import Source
+    from store.ingest.discover import IngestSource
+
+
+_TAIL_BYTES = 4096
+
+
+def tail_hash(file: BinaryIO, end: int, limit: int = _TAIL_BYTES) -> str:
+    """Return the hash of the last `limit` bytes before `end`."""
+    start = max(0, end - limit)
+    file.seek(start)
+    return hashlib.blake2b(file.read(end - start), digest_size=16).hexdigest()
+
+
+def untouched(mark: Watermark | None, stat: os.stat_result) -> bool:
+    """Tell a file that nobody wrote to since the watermark."""
+    return (
+        mark is not None
+        and _same_file(mark, stat)
+        and mark.size_bytes == stat.st_size
+        and (mark.modified_ns == stat.st_mtime_ns)
+    )
+
+
+def appended(mark: Watermark | None, stat: os.stat_result, file: BinaryIO) -> bool:
+    """Tell a file that still begins with what was consumed; a replaced, cut or edited one is read anew."""
+    return (
+        mark is not None
+        and _same_file(mark, stat)
+        and stat.st_size >= mark.consumed_bytes
+        and stat.st_size != mark.size_bytes
+        and tail_hash(file, mark.consumed_bytes) == mark.tail_hash
+    )
+
+
+def _same_file(mark: Watermark, stat: os.stat_result) -> bool:
+    return (mark.device, mark.inode) == (stat.st_dev, stat.st_ino)
+
+
+def mark_of(path: Path, kind: str, file: BinaryIO, stat: os.stat_result, consumed: int, lines: int) -> Watermark:
+    """Return the watermark after `consumed` bytes; `stat` is from before reading, so later growth is seen next time."""
+    return Watermark(
+        path=str(path),
+        kind=kind,
+        device=stat.st_dev,
+        inode=stat.st_ino,
+        size_bytes=stat.st_size,
+        modified_ns=stat.st_mtime_ns,
+        consumed_bytes=consumed,
+        lines_n=lines,
+        tail_hash=tail_hash(file, consumed, consumed if kind == RUN else _TAIL_BYTES),
+        plain=kind == JSONL,
+    )
 
 
 MOST_REJECTED = 10_000
@@ -71,17 +125,17 @@ class Knowledge(msgspec.Struct, frozen=True):
     trusted: Mapping[str, Watermark] = msgspec.field(default_factory=dict)
 
 
-def is_untouched(source: Source, known: Knowledge) -> bool:
+def is_untouched(source: IngestSource, known: Knowledge) -> bool:
     """Tell a file that nobody wrote to, or that is no longer there."""
     try:
-        return tail.untouched(known.marks.get(str(source.path)), source.path.stat())
+        return untouched(known.marks.get(str(source.path)), source.path.stat())
     except FileNotFoundError:
         return True
     except OSError:  # a folder that may not be searched, a loop of links: opening it says which
         return False
 
 
-def new_bytes(source: Source, known: Knowledge) -> int:
+def new_bytes(source: IngestSource, known: Knowledge) -> int:
     """Return about how much there is to read; the index that comes of it is no larger."""
     mark = known.marks.get(str(source.path))
     try:
@@ -91,7 +145,7 @@ def new_bytes(source: Source, known: Knowledge) -> int:
     return size - mark.consumed_bytes if mark is not None and size >= mark.consumed_bytes else size
 
 
-def pieces(sources: Iterable[Source], known: Knowledge, unread: list[Rejected]) -> Iterator[Piece]:
+def pieces(sources: Iterable[IngestSource], known: Knowledge, unread: list[Rejected]) -> Iterator[Piece]:
     """Yield what is new in each file; one that is gone gives nothing.
 
     Args:
@@ -111,7 +165,7 @@ def pieces(sources: Iterable[Source], known: Knowledge, unread: list[Rejected]) 
             unread.append(rejection(str(source.path), 1, 0, f"cannot be read: {error.strerror or error}", b""))
 
 
-def _nameless(source: Source, unread: list[Rejected]) -> bool:
+def _nameless(source: IngestSource, unread: list[Rejected]) -> bool:
     """Tell a file whose name the index cannot keep, and put it to the unread ones."""
     name = str(source.path)
     written = name.encode("utf-8", "backslashreplace").decode()
@@ -121,7 +175,7 @@ def _nameless(source: Source, unread: list[Rejected]) -> bool:
     return True
 
 
-def _of_file(source: Source, file: BinaryIO, known: Knowledge) -> Iterator[Piece]:
+def _of_file(source: IngestSource, file: BinaryIO, known: Knowledge) -> Iterator[Piece]:
     stat, mark = os.fstat(file.fileno()), known.marks.get(str(source.path))
     if source.kind in (RUN, PRUNED):
         yield _of_document(source, file, stat, mark)
@@ -133,10 +187,10 @@ def _of_file(source: Source, file: BinaryIO, known: Knowledge) -> Iterator[Piece
         yield from _of_import(source, file, stat, known)
 
 
-def _of_document(source: Source, file: BinaryIO, stat: os.stat_result, mark: Watermark | None) -> Piece:
+def _of_document(source: IngestSource, file: BinaryIO, stat: os.stat_result, mark: Watermark | None) -> Piece:
     """Read a run.json or a pruned.json, which is one JSON document."""
     path, data = str(source.path), file.read()
-    new = tail.mark_of(source.path, source.kind, file, stat, len(data), 1)
+    new = mark_of(source.path, source.kind, file, stat, len(data), 1)
     changed = mark is None or mark.tail_hash != new.tail_hash
     try:
         if source.kind == PRUNED:
@@ -146,14 +200,14 @@ def _of_document(source: Source, file: BinaryIO, stat: os.stat_result, mark: Wat
         return Piece(mark=new, rejected=[rejection(path, 1, 0, str(error), data)], forget=True, changed=changed)
 
 
-def _of_results(source: Source, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Piece]:
+def _of_results(source: IngestSource, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Piece]:
     """Read on from where the file is known, else the whole of it."""
     mark = known.marks.get(str(source.path))
-    begun = mark if tail.appended(mark, stat, file) else None
+    begun = mark if appended(mark, stat, file) else None
     trusted = _trusted_to(source, file, stat, known)
     consumed, number, plain = (begun.consumed_bytes, begun.lines_n, begun.plain) if begun else (0, 0, True)
     replaced = mark is not None and begun is None
-    new = msgspec.structs.replace(tail.mark_of(source.path, source.kind, file, stat, consumed, number), plain=plain)
+    new = msgspec.structs.replace(mark_of(source.path, source.kind, file, stat, consumed, number), plain=plain)
     ordinals = Ordinals(source.path, consumed)
     file.seek(consumed)
     waiting: Piece | None = None
@@ -162,7 +216,7 @@ def _of_results(source: Source, file: BinaryIO, stat: os.stat_result, known: Kno
             yield waiting
         part = _portion(str(source.path), lines, ordinals, trusted=lines.end <= trusted)
         place = file.tell()
-        new = tail.mark_of(source.path, source.kind, file, stat, lines.end, _last_number(lines))
+        new = mark_of(source.path, source.kind, file, stat, lines.end, _last_number(lines))
         file.seek(place)
         plain = plain and part.plain
         new = msgspec.structs.replace(new, plain=plain)
@@ -175,19 +229,19 @@ def _of_results(source: Source, file: BinaryIO, stat: os.stat_result, known: Kno
         yield Piece(mark=new, forget=replaced, changed=replaced)
 
 
-def _trusted_to(source: Source, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> int:
+def _trusted_to(source: IngestSource, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> int:
     """Return how many bytes of the file an earlier index validated."""
     mark = known.trusted.get(str(source.path))
-    if mark is None or not mark.plain or not tail.untouched(mark, stat):
+    if mark is None or not mark.plain or not untouched(mark, stat):
         return 0
-    return mark.consumed_bytes if tail.tail_hash(file, mark.consumed_bytes) == mark.tail_hash else 0
+    return mark.consumed_bytes if tail_hash(file, mark.consumed_bytes) == mark.tail_hash else 0
 
 
-def _of_packed(source: Source, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Piece]:
+def _of_packed(source: IngestSource, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Piece]:
     """Read a compressed file from its begin: what it holds has no place that one could go on from."""
     path, number, bad_n = str(source.path), 0, 0
     bad: list[Rejected] = []
-    mark = tail.mark_of(source.path, source.kind, file, stat, stat.st_size, 0)
+    mark = mark_of(source.path, source.kind, file, stat, stat.st_size, 0)
     file.seek(0)
     ordinals, forget = Ordinals(source.path, 0), path in known.marks
     try:
@@ -208,10 +262,10 @@ def _damaged(path: str, number: int, error: Exception) -> Rejected:
     return rejection(path, number, 0, f"cannot be unpacked: {error}", b"")
 
 
-def _of_import(source: Source, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Piece]:
+def _of_import(source: IngestSource, file: BinaryIO, stat: os.stat_result, known: Knowledge) -> Iterator[Piece]:
     """Read the whole of another tool's file."""
     path, number = str(source.path), 0
-    mark = tail.mark_of(source.path, source.kind, file, stat, stat.st_size, 0)
+    mark = mark_of(source.path, source.kind, file, stat, stat.st_size, 0)
     file.seek(0)
     ordinals, forget = Ordinals(source.path, 0), path in known.marks
     found = _guarded(IMPORTERS[source.kind].records(unpacked(source.path, file), source.path))
@@ -225,20 +279,20 @@ def _of_import(source: Source, file: BinaryIO, stat: os.stat_result, known: Know
     yield Piece(mark=msgspec.structs.replace(mark, lines_n=number), forget=forget)
 
 
-def _guarded(found: Iterator[Imported | Unreadable]) -> Iterator[Imported | Unreadable]:
+def _guarded(found: Iterator[Imported | UnreadableLine]) -> Iterator[Imported | UnreadableLine]:
     """Give what an importer gives; a file that it stumbles over ends there, and the other files go on."""
     line_number, bad_n = 1, 0
     try:
         for each in found:
             yield each
-            line_number, bad_n = each.line_number, bad_n + isinstance(each, Unreadable)
+            line_number, bad_n = each.line_number, bad_n + isinstance(each, UnreadableLine)
             if bad_n == MOST_REJECTED:
-                yield Unreadable(line_number + 1, 0, _given_up(bad_n))
+                yield UnreadableLine(line_number + 1, 0, _given_up(bad_n))
                 return
     except DAMAGED as error:
-        yield Unreadable(line_number, 0, f"cannot be unpacked: {error}")
+        yield UnreadableLine(line_number, 0, f"cannot be unpacked: {error}")
     except Exception as error:  # noqa: BLE001 (what a damaged file does to the library that reads it has no bounds)
-        yield Unreadable(line_number, 0, f"cannot be read further: {error!r}")
+        yield UnreadableLine(line_number, 0, f"cannot be read further: {error!r}")
 
 
 def _given_up(bad_n: int) -> str:

@@ -1,25 +1,151 @@
-"""The relation `lines` that the SQL of `store/load` reads: validated lines as Arrow, with what stands beside them."""
+"""The relation `lines` that the SQL of `store/load` reads: validated lines as Arrow, with what stands beside them.
+
+Lines of ours are validated straight from their bytes by the strict part of what `store.ingest.decode` accepts: every
+value that the SQL reads has its type then. Any other line goes through `decode`, which knows the reasons.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
-from store.ingest import own
-from store.ingest.decode import BadLine
-from store.ingest.irregular_lines import irregular_row
-from store.ingest.lines import MAX_LINE_BYTES
+from store.ingest import lines
+from store.ingest.decode import (
+    EARLIEST_S,
+    LATEST_S,
+    NUMERIC_METRICS,
+    BadLine,
+    DecodedLine,
+    Numbers,
+    ReadEnvironment,
+    ReadExperiment,
+    ReadRecord,
+    ReadRun,
+    decode,
+)
+from store.ingest.lines import MAX_LINE_BYTES, content_of, is_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from store.importers import Imported, Unreadable
-    from store.ingest.lines import Lines
-    from store.ingest.ordinals import Ordinals
+    from store.importers import Imported, UnreadableLine
+    from store.ingest.lines import Lines, Ordinals
+
+
+Row = dict[str, Any]
+
+
+def irregular_row(data: bytes, ordinals: Ordinals | None) -> Row:
+    """Return what the relation `lines` says of a line; `ordinals` is needed for a foreign one only.
+
+    Raises:
+        BadLine: it is no record.
+    """
+    line = decode(data)
+    try:
+        text = msgspec.json.encode(_listed(line.known)).decode()
+        kept = msgspec.json.encode(line.raw).decode() if line.notes else data.decode()
+        content = content_of(line) if is_foreign(line) else None
+    except (OverflowError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+        raise BadLine(f"a value is out of range: {error}") from None
+    row: Row = {"line": text, "raw": kept, "notes": line.notes}
+    return (
+        row
+        if content is None or ordinals is None
+        else row | {"identity": _identity(line, content, ordinals.take(content))}
+    )
+
+
+def _identity(line: DecodedLine, content: str, ordinal: int) -> Row:
+    return {
+        "record_id": lines.foreign_record_id(content, ordinal),
+        "run_id": lines.foreign_run_id(line.record),
+        "run_label": lines.foreign_run_label(line.record),
+        "experiment_id": lines.foreign_experiment_id(line.raw),
+        "variant": lines.foreign_variant(line.record.experiment),
+    }
+
+
+def _listed(known: Row) -> Row:
+    """Return the record with each numeric metric as a list: a bare number counts as one entry."""
+    metrics = known.get("metrics") or {}
+    bare = {name: [metrics[name]] for name in NUMERIC_METRICS if isinstance(metrics.get(name), int | float)}
+    return known | {"metrics": metrics | bare} if bare else known
+
+
+_Seconds = Annotated[float, msgspec.Meta(ge=EARLIEST_S, le=LATEST_S)]
+_Numbers = Numbers | None
+
+
+class OwnExperiment(ReadExperiment, kw_only=True, gc=False):
+    """`experiment` of a record of ours."""
+
+    test: Literal["eval", "train", "inference", "training"]
+    torch_xla2: str | None = None
+
+
+class OwnMetrics(msgspec.Struct, gc=False):
+    """`metrics`: lists, as our runner writes them."""
+
+    total_time: _Numbers = None
+    per_iter_time: _Numbers = None
+    trace_per_iter_time: _Numbers = None
+    xla_CompileTime_time_s: _Numbers = None  # noqa: N815 (the peer's key)
+    xla_ExecuteTime_time_s: _Numbers = None  # noqa: N815 (the peer's key)
+    xla_ExecutionTime_time_s: _Numbers = None  # noqa: N815 (the same in the peer's README)
+    dynamo_compile_time_s: _Numbers = None
+    graphs_number: _Numbers = None
+    runtime_start_s: _Numbers = None
+    load_time_s: _Numbers = None
+    start_time_s: _Numbers = None
+    peak_memory_bytes: _Numbers = None
+    setup_peak_memory_bytes: _Numbers = None
+    error: str | None = None
+
+
+class OwnRecord(ReadRecord, kw_only=True, gc=False):
+    """A record with the identity that ours have."""
+
+    record_id: str
+    experiment_id: str
+    run: ReadRun
+    status: str
+    environment: ReadEnvironment
+    experiment: OwnExperiment
+    timestamp: _Seconds
+    finished_at: _Seconds | None = None
+    metrics: OwnMetrics | None = None  # type: ignore[assignment]
+
+
+_decoder = msgspec.json.Decoder(OwnRecord)
+_REFUSED = (UnicodeDecodeError, msgspec.DecodeError, RecursionError)
+
+
+def all_own(data: bytes, count: int) -> bool:
+    """Tell whether these are `count` lines, each a record of ours in standard JSON."""
+    try:
+        data.decode("utf-8")
+        lines = data.splitlines()
+        for line in lines:  # one by one: to keep what each gives would cost four times as much as to read it
+            _decoder.decode(line)
+    except _REFUSED:
+        return False
+    return len(lines) == count
+
+
+def is_own(line: bytes) -> bool:
+    """Tell whether a line is a record of ours in standard JSON."""
+    try:
+        line.decode("utf-8")
+        _decoder.decode(line)
+    except _REFUSED:
+        return False
+    return True
+
 
 IDENTITY = pa.struct([(name, pa.string()) for name in ("record_id", "run_id", "run_label", "experiment_id", "variant")])
 SCHEMA = pa.schema(
@@ -67,12 +193,12 @@ def portion(path: str, lines: Lines, ordinals: Ordinals, *, trusted: bool, most_
         trusted: they were validated before.
         most_rejected: number of bad lines after which the others are not read; None: all are.
     """
-    if trusted or (b"\r" not in lines.data and _short(lines) and own.all_own(lines.data, len(lines.ends))):
+    if trusted or (b"\r" not in lines.data and _short(lines) and all_own(lines.data, len(lines.ends))):
         return Portion(_bulk(path, lines), [], plain=True)
     return _each(path, _split(lines), ordinals, most_rejected)
 
 
-def imported(path: str, found: Iterator[Imported | Unreadable], ordinals: Ordinals) -> tuple[Portion, int]:
+def imported(path: str, found: Iterator[Imported | UnreadableLine], ordinals: Ordinals) -> tuple[Portion, int]:
     """Return the next records that an importer made of a file, and how many that were with the unreadable ones.
 
     They are as many as fit into a bounded memory, whatever their sizes.
@@ -161,6 +287,6 @@ def _each(
 def _row(data: bytes, ordinals: Ordinals) -> dict[str, Any]:
     if len(data) > MAX_LINE_BYTES:
         raise BadLine(TOO_LONG)
-    if own.is_own(data):
+    if is_own(data):
         return {"line": data.decode()}
     return irregular_row(data, ordinals)

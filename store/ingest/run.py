@@ -1,24 +1,126 @@
-"""The ingest: what is new in each file, then a snapshot if anything changed."""
+"""The ingest: what is new in each file in batches, then a snapshot if anything changed; and its repetition."""
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from store.database import room, snapshot
-from store.database.owner import owner
+import msgspec
+
+from store.database import snapshot
+from store.database.owner import ROW_GROUP_LINES, mark_changed, owner
 from store.database.watermarks import Watermark, watermarks
-from store.ingest.batches import Tally, bring_in
+from store.ingest import load
 from store.ingest.discover import discover
-from store.ingest.pieces import Knowledge, is_untouched, new_bytes
-from store.ingest.report import IngestReport
+from store.ingest.pieces import Knowledge, is_untouched, new_bytes, pieces
+from store.ingest.relation import Rejected
+from store.ingest.seen import Seen
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import duckdb
 
     from store.database.owner import Index
-    from store.ingest.discover import Source
+    from store.ingest.discover import IngestSource
+    from store.ingest.pieces import Piece
+
+    Connection = duckdb.DuckDBPyConnection
+
+
+BATCH_BYTES = 2**24
+"""A transaction costs a write of its own, a batch memory."""
+BATCH_PIECES = 1000
+TRANSACTION_LINES = 2 * ROW_GROUP_LINES
+"""Two row groups: what fills one goes to disk at once, neither through the log nor through another copy.
+
+What is left over is a row group of its own, which a checkpoint writes again and leaves a hole: fewer transactions,
+a smaller file; more lines in one, more memory.
+"""
+
+
+class IngestTally(msgspec.Struct):
+    """What was committed."""
+
+    changed: set[str] = msgspec.field(default_factory=set)
+    records_n: int = 0
+    known_n: int = 0
+    rejected: list[Rejected] = msgspec.field(default_factory=list)
+
+
+def bring_in(con: Connection, sources: Iterable[IngestSource], known: Knowledge) -> IngestTally:
+    """Write what is new in the sources; a watermark stands in the transaction of its rows."""
+    tally = IngestTally()
+    with load.settings(con), closing(load.parsed(con, _batches(pieces(sources, known, tally.rejected)))) as batches:
+        open_n, seen = 0, Seen(con)
+        for batch in batches:
+            if not open_n:
+                con.execute("BEGIN")
+            _write(con, batch, tally, seen)
+            open_n += max(1, batch.lines_n)
+            if open_n >= TRANSACTION_LINES:
+                con.execute("COMMIT")
+                open_n = 0
+        if open_n:
+            con.execute("COMMIT")
+    return tally
+
+
+def _batches(found: Iterator[Piece]) -> Iterator[list[Piece]]:
+    batch: list[Piece] = []
+    bytes_n = 0
+    for piece in found:
+        batch.append(piece)
+        bytes_n += piece.bytes_n
+        if bytes_n >= BATCH_BYTES or len(batch) >= BATCH_PIECES:
+            yield batch
+            batch, bytes_n = [], 0
+    if batch:
+        yield batch
+
+
+def _write(con: Connection, batch: load.Batch, tally: IngestTally, seen: Seen) -> None:
+    load.forget(con, [piece.mark.path for piece in batch.pieces if piece.forget])
+    load.load_runs(con, batch)
+    load.load_decisions(con, batch.pieces)
+    loaded = load.load_records(con, batch, seen)
+    rejected = [each for piece in batch.pieces for each in piece.rejected] + loaded.rejected
+    load.load_rejected(con, rejected)
+    load.save_watermarks(con, batch.pieces, datetime.now(UTC).replace(tzinfo=None))
+    changed = {piece.mark.path for piece in batch.pieces if piece.changed}
+    if changed:
+        mark_changed(con)
+    tally.changed |= changed
+    tally.records_n += loaded.new_n
+    tally.known_n += loaded.known_n
+    tally.rejected += rejected
+
+
+class IngestReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What an ingest did; `snapshot` is what readers see now, None where nothing was ever ingested."""
+
+    files_n: int
+    changed_files_n: int
+    records_n: int
+    """New records."""
+    known_n: int
+    """Records read that the index already had."""
+    rejected: list[Rejected]
+    pending: list[str]
+    """Files whose last line is still being written."""
+    snapshot: Path | None
+    published: bool
+
+    @property
+    def exit_code(self) -> int:
+        """3 where lines were rejected, else 0."""
+        return 3 if self.rejected else 0
 
 
 def ingest(
@@ -63,15 +165,53 @@ def ingest(
     )
 
 
-def _bring_in(index: Index, folder: Path, sources: Sequence[Source]) -> tuple[Tally, list[str]]:
+def _bring_in(index: Index, folder: Path, sources: Sequence[IngestSource]) -> tuple[IngestTally, list[str]]:
     """Write what is new; return what that was, and the files whose last line is still being written."""
     known = Knowledge(watermarks(index.con), index.before)
     new = [source for source in sources if not is_untouched(source, known)]
-    room.require(folder, sum(new_bytes(source, known) for source in new))
-    tally = bring_in(index.con, new, known) if new else Tally()
+    snapshot.require_room(folder, sum(new_bytes(source, known) for source in new))
+    tally = bring_in(index.con, new, known) if new else IngestTally()
     marks = watermarks(index.con)
     return tally, [path for source in sources if (path := str(source.path)) in marks and _is_pending(marks[path])]
 
 
 def _is_pending(mark: Watermark) -> bool:
     return mark.consumed_bytes < mark.size_bytes
+
+
+# Ingest what is being written: often enough to watch it, rarely enough to cost nothing.
+PUBLISH_EVERY_S = 5.0
+_SHARE = 10.0
+"""An ingest may take at most a tenth of the time between two."""
+
+
+@dataclass
+class Follower:
+    """Ingests what `source` holds into `store_dir` when asked, but not sooner than its own cost allows."""
+
+    source: Path | Sequence[Path]
+    store_dir: Path
+    records_n: int = 0
+    """New records so far."""
+    _next: float = 0.0
+    _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "ingest"))
+
+    def tell(self) -> None:
+        """Say that there is something new."""
+        if time.monotonic() >= self._next:
+            self.finish()
+
+    def finish(self) -> IngestReport:
+        """Ingest what there is, now."""
+        began = time.monotonic()
+        sources = [self.source] if isinstance(self.source, Path) else self.source
+        # In the main thread DuckDB's queries swallow a signal that comes meanwhile.
+        report = self._thread.submit(ingest, sources, self.store_dir).result()
+        self.records_n += report.records_n
+        spent = time.monotonic() - began
+        self._next = began + spent + max(PUBLISH_EVERY_S, _SHARE * spent)
+        return report
+
+    def wait(self) -> None:
+        """Wait until the next ingest may begin."""
+        time.sleep(max(0.0, self._next - time.monotonic()))

@@ -1,6 +1,6 @@
 -- Grain: one row per line of `parsed`, with the columns of table `records` but its text, a hash of its id, and its place
 -- in the batch and in its file.
--- store/metrics.py defines the numbers; store/stats has the same formulas for what is measured while a run goes on.
+-- store/metrics defines the numbers; store/stats has the same formulas for what is measured while a run goes on.
 WITH steady AS (
     SELECT
         *,

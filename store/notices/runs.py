@@ -1,16 +1,31 @@
-"""The runs of the store as notices need them: whether one is over, and its name with versions."""
+"""The runs of the store as notices need them, and the series that newly fail or pass again in them."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import msgspec
 
 from store.query import fetch, named
+from store.state.notices import Notice
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from store.query import Connection
+
+
+def model_page(run_id: str, row: Mapping[str, Any]) -> str:
+    """Return the page of a result: `row` names suite, model and test."""
+    return f"model?{urlencode({'run': run_id, **{name: row[name] for name in ('suite', 'model', 'test')}})}"
+
+
+def compare_page(old: str, new: str) -> str:
+    """Return the page that compares two runs."""
+    return f"compare?{urlencode({'run': new, 'a': old, 'b': new})}"
+
 
 NEWS = timedelta(days=3)
 """Runs that began earlier, as those of an archive that is ingested now, are no news."""
@@ -18,7 +33,7 @@ QUIET = timedelta(hours=1)
 """A run whose plan is not done is over all the same when nothing of it came for so long."""
 
 
-class RunFacts(msgspec.Struct, frozen=True):
+class NoticedRun(msgspec.Struct, frozen=True):
     """A run; times are UTC without a zone."""
 
     run_id: str
@@ -53,6 +68,77 @@ class RunFacts(msgspec.Struct, frozen=True):
         return f"{self.label} of {self.started:%Y-%m-%d %H:%M} UTC ({self.run_id}), {versions}"
 
 
-def runs_of(con: Connection) -> dict[str, RunFacts]:
+def runs_of(con: Connection) -> dict[str, NoticedRun]:
     """Return all runs by their id, the oldest first."""
-    return {row["run_id"]: RunFacts(**row) for row in fetch(con, named("notice_runs"))}
+    return {row["run_id"]: NoticedRun(**row) for row in fetch(con, named("notice_runs"))}
+
+
+def failures(
+    con: Connection, fresh: Sequence[str], runs: Mapping[str, NoticedRun], known: Mapping[str, Notice], now: datetime
+) -> Iterator[Notice]:
+    """Yield what newly fails or has recovered where the newest answer is one of the runs `fresh`.
+
+    A series that people know to fail is told of again only after it has passed. One that never passed is not new, nor
+    one that has failed for longer than news are.
+    """
+    for row in fetch(con, named("notice_failures"), {"runs": list(fresh)}):
+        subject = f"failure {row['series_id']}"
+        told = known.get(subject)
+        fails = told is not None and told.kind == "newly failing"
+        if row["pattern"].startswith("F"):
+            if not fails and row["before_run_id"] and runs[row["since_run_id"]].is_news(now):
+                yield _newly_failing(row, subject, runs)
+        elif fails:
+            yield _recovered(row, subject, runs)
+
+
+def _newly_failing(row: dict[str, Any], subject: str, runs: Mapping[str, NoticedRun]) -> Notice:
+    since = runs[row["since_run_id"]]
+    return Notice(
+        key=f"newly failing {row['series_id']} {since.run_id}",
+        kind="newly failing",
+        subject=subject,
+        title=f"Newly failing: {_series_name(row)}",
+        text=f"{_cause(row)}\nFails since {since.text()}; passed before in "
+        f"{runs[row['before_run_id']].text()}.\n{_answers(row)}",
+        page=model_page(since.run_id, row),
+        run_id=since.run_id,
+        base_run_id=row["before_run_id"],
+        happened_at=since.happened_at,
+    )
+
+
+def _recovered(row: dict[str, Any], subject: str, runs: Mapping[str, NoticedRun]) -> Notice:
+    since = runs[row["since_run_id"]]
+    return Notice(
+        key=f"recovered failure {row['series_id']} {since.run_id}",
+        kind="recovered",
+        subject=subject,
+        title=f"Recovered: {_series_name(row)} passes again",
+        text=f"Passes since {since.text()}.\n{_answers(row)}",
+        page=model_page(since.run_id, row),
+        run_id=since.run_id,
+        base_run_id=row["before_run_id"],
+        happened_at=since.happened_at,
+    )
+
+
+def _cause(row: dict[str, Any]) -> str:
+    """Return why it fails; a wrong answer of a result that ran has only its reason."""
+    if row["failure_status"] == "ok":
+        return str(row["failure_reason"])
+    phase = f" ({row['failure_phase']})" if row["failure_phase"] else ""
+    reason = f": {row['failure_reason']}" if row["failure_reason"] else ""
+    return f"{row['failure_status'].replace('_', ' ')}{phase}{reason}"
+
+
+def _series_name(row: dict[str, Any]) -> str:
+    place = row["accelerator_model"] or row["accelerator"]
+    return f"{row['suite']}/{row['model']} {row['test']} {row['variant']} on {place}"
+
+
+def _answers(row: dict[str, Any]) -> str:
+    return (
+        f"Of its newest {row['answered_n']} answers {row['failed_n']} failed ({row['pattern']}, the newest first; "
+        "P passed, F failed, R passed on a retry)."
+    )

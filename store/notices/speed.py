@@ -2,27 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from store.notices.judged import judged
-from store.notices.pages import compare_page
+import msgspec
+
+from store.compare import Cell, Side
+from store.errors import UsageError
+from store.notices.runs import compare_page
 from store.query import fetch, named
+from store.review import common_lanes
 from store.state.notices import Notice
 from store.weekly.lanes import base_of
-from store.weekly.speed import CONFIRMED, NOT_CONFIRMED
+from store.weekly.speed import CONFIRMED, NOT_CONFIRMED, speed_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from store.notices.judged import Judged
-    from store.notices.runs import RunFacts
+    from store.notices.runs import NoticedRun
     from store.query import Connection
     from store.state.notices import Kind
 
-    Compared = Callable[[str, str], dict[str, Judged]]
 
+class JudgedSeries(msgspec.Struct, frozen=True, kw_only=True):
+    """A series in the newer run."""
+
+    word: str
+    """slower, faster, same, ambiguous or not comparable."""
+    certainty: str
+    """For slower and faster: confirmed, suspected or not confirmed; otherwise empty."""
+    cell: Cell
+    """The better evidence."""
+    row: dict[str, Any]
+    """Its result in the newer run."""
+    place: str
+    """The accelerator as people know it."""
+
+
+def judged(con: Connection, old: str, new: str) -> dict[str, JudgedSeries]:
+    """Return the verdicts of two runs by series; nothing where the newer one measured nothing."""
+    try:
+        parts = common_lanes(con, Side(text=old, run_id=old), Side(text=new, run_id=new))
+    except UsageError:
+        return {}
+    rows = {
+        (row["experiment_id"], row["environment"]): (row, part.lane.name) for part in parts for row in part.now.values()
+    }
+    speed = speed_of(con, [part.lane for part in parts])
+    found: list[tuple[Cell, Cell, str, str]] = [
+        (cell, cell, cell.verdict.word, "") for each in speed.comparisons for cell in each.cells
+    ]
+    found += [(each.before, each.shown, each.word, each.certainty) for each in speed.changes]
+    by_series = {}
+    for cell, shown, word, certainty in found:
+        row, place = rows.get((cell.experiment_id, cell.environment or "default"), (None, ""))
+        if row is not None:
+            by_series[str(row["series_id"])] = JudgedSeries(
+                word=word, certainty=certainty, cell=shown, row=row, place=place
+            )
+    return by_series
+
+
+Compared = Callable[[str, str], dict[str, JudgedSeries]]
 _SUSPECTED: Kind = "suspected regression"
 _CONFIRMED: Kind = "confirmed regression"
 _REGRESSIONS = (_SUSPECTED, _CONFIRMED)
@@ -34,7 +77,7 @@ _REMEMBERED = timedelta(days=30)
 
 
 def regressions(
-    con: Connection, fresh: Sequence[str], runs: Mapping[str, RunFacts], known: Mapping[str, Notice]
+    con: Connection, fresh: Sequence[str], runs: Mapping[str, NoticedRun], known: Mapping[str, Notice]
 ) -> Iterator[Notice]:
     """Yield what got slower in the runs `fresh`, what confirming runs say of it, and what is as fast as before again.
 
@@ -55,7 +98,7 @@ def regressions(
             yield notice
 
 
-def _settled(compared: Compared, runs: Mapping[str, RunFacts], standing: Mapping[str, Notice]) -> Iterator[Notice]:
+def _settled(compared: Compared, runs: Mapping[str, NoticedRun], standing: Mapping[str, Notice]) -> Iterator[Notice]:
     """Yield what confirming runs that have come since say of suspicions."""
     newest = max((each.started for each in runs.values()), default=None)
     for told in list(standing.values()):
@@ -70,7 +113,7 @@ def _settled(compared: Compared, runs: Mapping[str, RunFacts], standing: Mapping
 
 
 def _of_run(
-    con: Connection, compared: Compared, run: str, runs: Mapping[str, RunFacts], standing: Mapping[str, Notice]
+    con: Connection, compared: Compared, run: str, runs: Mapping[str, NoticedRun], standing: Mapping[str, Notice]
 ) -> Iterator[Notice]:
     """Yield what is back in a run, then what got slower in it."""
     new, base = runs[run], base_of(con, run)
@@ -99,7 +142,7 @@ def _slow(standing: Mapping[str, Notice]) -> list[Notice]:
     return [each for each in standing.values() if each.kind in _REGRESSIONS]
 
 
-def _sides(told: Notice, runs: Mapping[str, RunFacts]) -> tuple[RunFacts, RunFacts] | None:
+def _sides(told: Notice, runs: Mapping[str, NoticedRun]) -> tuple[NoticedRun, NoticedRun] | None:
     """Return the runs behind a notice, while the store has them."""
     old, new = (runs.get(each or "") for each in (told.base_run_id, told.run_id))
     return None if old is None or new is None else (old, new)
@@ -109,7 +152,7 @@ def _series(told: Notice) -> str:
     return told.subject.removeprefix("speed ")
 
 
-def _back(compared: Compared, told: Notice, sides: tuple[RunFacts, RunFacts], new: RunFacts) -> Notice | None:
+def _back(compared: Compared, told: Notice, sides: tuple[NoticedRun, NoticedRun], new: NoticedRun) -> Notice | None:
     """Return that a series is as fast as before: by its verdict, or faster than then and not slower than before."""
     before = compared(sides[0].run_id, new.run_id).get(_series(told))
     if before is None or before.word not in (*_BACK, "ambiguous"):
@@ -122,7 +165,7 @@ def _back(compared: Compared, told: Notice, sides: tuple[RunFacts, RunFacts], ne
     return _recovered(before, told, new, f"{before.word} as before" if before.word == "same" else "faster than before")
 
 
-def _slower(found: Judged, subject: str, old: RunFacts, new: RunFacts) -> Notice:
+def _slower(found: JudgedSeries, subject: str, old: NoticedRun, new: NoticedRun) -> Notice:
     kind = _CONFIRMED if found.certainty == CONFIRMED else _SUSPECTED
     return Notice(
         key=f"{kind} {subject} {new.run_id}",
@@ -137,7 +180,7 @@ def _slower(found: Judged, subject: str, old: RunFacts, new: RunFacts) -> Notice
     )
 
 
-def _recovered(found: Judged, slower: Notice, new: RunFacts, how: str) -> Notice:
+def _recovered(found: JudgedSeries, slower: Notice, new: NoticedRun, how: str) -> Notice:
     return Notice(
         key=f"recovered {slower.subject} {slower.run_id}",
         kind="recovered",
@@ -151,19 +194,19 @@ def _recovered(found: Judged, slower: Notice, new: RunFacts, how: str) -> Notice
     )
 
 
-def _what(found: Judged) -> str:
+def _what(found: JudgedSeries) -> str:
     row = found.row
     return f"{row['suite']}/{row['model']} {row['test']} {row['variant']} on {found.place}"
 
 
-def _moved(found: Judged) -> str:
+def _moved(found: JudgedSeries) -> str:
     cell = found.cell
     if cell.old_s is None or cell.new_s is None:
         return "slower"
     return f"{1e3 * cell.old_s:.3g} ms to {1e3 * cell.new_s:.3g} ms"
 
 
-def _evidence(found: Judged) -> str:
+def _evidence(found: JudgedSeries) -> str:
     verdict = found.cell.verdict
     if verdict.ratio is None:
         return f"{verdict.reason}."
@@ -173,7 +216,7 @@ def _evidence(found: Judged) -> str:
     return f"Old / new {verdict.ratio:.3f}{interval}, n = {verdict.processes} processes: {verdict.reason}."
 
 
-def _text(found: Judged, old: RunFacts, new: RunFacts) -> str:
+def _text(found: JudgedSeries, old: NoticedRun, new: NoticedRun) -> str:
     return (
         f"{_evidence(found)}\nBefore: {old.text()}\nNow: {new.text()}\n"
         f"Look: xlabench compare {old.run_id} {new.run_id}"

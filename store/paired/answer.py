@@ -9,7 +9,7 @@ from store.stats.verdicts import CONFIRMING_PROCESSES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from store.paired.judged import Experiment, Judged
+    from store.paired.judged import ComparedExperiment, Judged
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 DISTURBED = "disturbed"
@@ -31,7 +31,7 @@ _TWO_DECIMALS_BELOW = 10
 _NO_DECIMALS_FROM = 100
 
 
-def answers(experiments: Iterable[Experiment], baseline: str) -> tuple[str, ...]:
+def answers(experiments: Iterable[ComparedExperiment], baseline: str) -> tuple[str, ...]:
     """Return a sentence for each experiment.
 
     Args:
@@ -48,13 +48,13 @@ def answers(experiments: Iterable[Experiment], baseline: str) -> tuple[str, ...]
     return (*answered, f"{more}: no answer: the run ended before they were measured; repeat its command to continue.")
 
 
-def _is_missed(experiment: Experiment) -> bool:
+def _is_missed(experiment: ComparedExperiment) -> bool:
     """Tell whether the run ended before anything of an experiment was measured."""
     statuses = {each.row["status"] for each in experiment.results}
     return "not_run" in statuses and statuses <= {"not_run", "skipped"}
 
 
-def _answer(experiment: Experiment, baseline: str) -> str:
+def _answer(experiment: ComparedExperiment, baseline: str) -> str:
     compared = [each for each in experiment.results if each.row["speedup"] is not None and not each.is_baseline]
     silent = [each for each in experiment.results if not each.row["valid"] and not each.is_baseline]
     if not compared:
@@ -64,7 +64,7 @@ def _answer(experiment: Experiment, baseline: str) -> str:
     return "; ".join([said, *([_no_number(silent)] if silent else [])])
 
 
-def _why_none(experiment: Experiment, baseline: str, silent: Sequence[Judged]) -> str:
+def _why_none(experiment: ComparedExperiment, baseline: str, silent: Sequence[Judged]) -> str:
     base = experiment.baseline
     if all(each.row["status"] == "verify_only" for each in experiment.results):
         return "answers were verified, nothing was timed"

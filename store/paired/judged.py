@@ -100,7 +100,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
         return f"; baseline: {', '.join(alone)}" if alone and self.row["speedup"] is not None else ""
 
 
-class Experiment(msgspec.Struct, frozen=True, kw_only=True):
+class ComparedExperiment(msgspec.Struct, frozen=True, kw_only=True):
     """A model and test in one configuration: what its variants are compared within."""
 
     name: str
@@ -115,7 +115,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
         return next((each for each in self.results if each.is_baseline), None)
 
 
-def experiments(con: Connection, rows: Sequence[Row], baseline: str) -> tuple[Experiment, ...]:
+def experiments(con: Connection, rows: Sequence[Row], baseline: str) -> tuple[ComparedExperiment, ...]:
     """Return the rows of `speedups` by experiment, the baseline first, each with its verdict and its doubts."""
     verdicts, doubts = _verdicts(con, rows), _doubts(con, rows)
     name = _namer(rows)
@@ -132,11 +132,11 @@ def experiments(con: Connection, rows: Sequence[Row], baseline: str) -> tuple[Ex
     return tuple(_experiment(name(each[0].row), each) for each in groups.values())
 
 
-def _experiment(name: str, results: list[Judged]) -> Experiment:
+def _experiment(name: str, results: list[Judged]) -> ComparedExperiment:
     batches = sorted({each.row["batch_size"] for each in results} - {None})
     batch = f", batch size {' or '.join(map(str, batches))}" if batches else ""
     ordered = sorted(results, key=lambda each: (not each.is_baseline, each.variant))
-    return Experiment(name=name, heading=name + batch, results=tuple(ordered))
+    return ComparedExperiment(name=name, heading=name + batch, results=tuple(ordered))
 
 
 def series_batch_size(row: Row) -> int | None:

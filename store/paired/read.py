@@ -1,23 +1,89 @@
-"""The tables as people read them: a row for each backend, its interval and its marks; and what the marks mean."""
+"""The tables as people read them, what their marks mean, and what to do next with a run."""
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from store.advice import mark_of, summary
 from store.metrics import metric
-from store.paired.answer import AGAIN
+from store.paired.answer import AGAIN, TIMES
 from store.query import fetch, named
-from store.report.table import Column, Table
+from store.report.table import Column, Step, Table
 from store.stats.verdicts import CONFIRMING_PROCESSES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from store.paired.judged import Experiment, Judged
+    from store.paired.judged import ComparedExperiment, Judged
     from store.query import Connection
     from store.report.table import Cell
+
+
+MOST = 5
+"""Steps that are said; the pages list everything."""
+_FROM_PYTHON = "measure:"
+
+
+def next_steps(
+    con: Connection, runs: Iterable[str], among: Collection[tuple[str, str, str]] | None = None
+) -> tuple[Step, ...]:
+    """Return what to look at in these runs, the first of many.
+
+    Args:
+        con: a snapshot.
+        runs: ids.
+        among: suite, model and test of what is shown; None: everything.
+    """
+    rows = [row for run in runs for row in fetch(con, named("next_steps"), {"run": run})]
+    return steps(row for row in rows if among is None or (row["suite"], row["model"], row["test"]) in among)[:MOST]
+
+
+def steps(rows: Iterable[Mapping[Any, Any]]) -> tuple[Step, ...]:
+    """Return a step for each thing that rows of query `next_steps` name, each once whichever backends show it."""
+    things: dict[tuple[Any, ...], list[Mapping[Any, Any]]] = {}
+    for row in rows:
+        what = None if row["kind"] == "never" else row["what"]
+        things.setdefault((row["kind"], row["suite"], row["model"], row["test"], what), []).append(row)
+    return tuple(map(_step, things.values()))
+
+
+def _step(rows: Sequence[Mapping[Any, Any]]) -> Step:
+    row, backends = rows[0], list(dict.fromkeys(str(each["backend"]) for each in rows))
+    name, amount = f"{row['model'].partition('@')[0]} {row['test']}", row["amount"]
+    if row["kind"] == "fallback":
+        often = "once" if amount == 1 else f"{amount:g} times"
+        what = f"{name} runs {row['what']} outside of XLA, {often} per iteration"
+        command = _command(row, (), f"--without-fallback={row['what']}")
+        return Step(f"{what}; this command measures what lowering it gains", command)
+    under = f"under {', '.join(backends)}"
+    if row["kind"] == "graph_break":
+        headline = row["what"].strip().partition("\n")[0]
+        times = "once" if amount == 1 else f"{amount:g} times"
+        what = f"Dynamo breaks the graph of {name} {under}, {times} ({headline})"
+        return Step(f"{what}; this command shows where it breaks first", _command(row, backends, "--fullgraph"))
+    slower = ", ".join(f"{each['backend']} ({each['amount']:.2f}{TIMES} slower than eager)" for each in rows)
+    what = f"Compiling {name} never pays here under {slower}; this command profiles what the time is spent on"
+    return Step(what, _command(row, backends, "--dump-pytorch-profiles"))
+
+
+def _command(row: Mapping[Any, Any], backends: Sequence[str], flag: str) -> str:
+    """Return the command that looks closer; what was measured from Python is measured from there."""
+    model = row["model"]
+    if model.startswith(_FROM_PYTHON):
+        chosen = f"backends={list(backends)}, " if backends else ""
+        return f'xlabench.measure(module, inputs, {chosen}test="{row["test"]}", flags=["{flag}"])'
+    typed = row["inputs"] if isinstance(row["inputs"], str) else "[]"
+    words = (
+        [model, *(f"--input={each}" for each in json.loads(typed) or ())]
+        if row["suite"] == "own"
+        else ["--only", f"{row['suite']}/{model}"]
+    )
+    words += [f"--test={row['test']}", *(f"--backend={backend}" for backend in backends), flag]
+    return shlex.join(["xlabench", "run", *words])
+
 
 Row = dict[str, Any]
 
@@ -50,7 +116,7 @@ _MEANINGS = {
 """Mark → what it means, and what to do about it; those of findings are in `store.advice`."""
 
 
-def speedups_table(found: Iterable[Experiment]) -> Table:
+def speedups_table(found: Iterable[ComparedExperiment]) -> Table:
     """Return one row per result: latency, n, speedup with its 95 % interval, marks; below it why there is none."""
     columns = (
         Column(title="experiment"),
@@ -136,7 +202,7 @@ def _mean(row: Row, baseline: str, model: str | None) -> tuple[Cell, ...]:
     )
 
 
-def marks_table(con: Connection, runs: Iterable[str], found: Iterable[Experiment]) -> Table:
+def marks_table(con: Connection, runs: Iterable[str], found: Iterable[ComparedExperiment]) -> Table:
     """Return the marks in use, with how many results have each, what it means and what to do about it."""
     used = Counter(mark for each in found for result in each.results for mark in {result.standing, *result.doubts})
     body: list[tuple[Cell, ...]] = [(mark, used[mark], *_MEANINGS[mark]) for mark in _MEANINGS if used[mark]]

@@ -7,27 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from store.calibration.false_alarms import false_alarms
 from store.choose import newest_run
+from store.compare.calibration import false_alarms
 from store.errors import UsageError
-from store.filters import ALL, Filters
 from store.metrics import metric
 from store.paired.answer import answers
 from store.paired.judged import KEYS, experiments, key_of, series_batch_size
-from store.paired.next_steps import next_steps
-from store.paired.read import MIN_MODELS, SERIES, marks_table, means_table, speedups_table
-from store.paired.sources import RULE, new_series
-from store.query import DEFAULT_BASELINE, fetch, named, with_baseline
+from store.paired.read import MIN_MODELS, SERIES, marks_table, means_table, next_steps, speedups_table
+from store.query import ALL, DEFAULT_BASELINE, Filters, fetch, named, with_baseline
 from store.record import REFUSED
 from store.report.findings import findings_table, wrong_answers
 from store.report.hud import point_text
-from store.report.table import Cell, Column, Mark, Picture, Report, Table
+from store.report.table import Cell, Column, Picture, RatioMark, Report, Table, metric_column, telling_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from store.paired.judged import Experiment, Judged
+    from store.paired.judged import ComparedExperiment, Judged
     from store.query import Connection
+
 
 Row = dict[str, Any]
 
@@ -74,7 +72,7 @@ def paired_report(
             metric("latency_s").sentence,
             "Geometric means are over models that are valid on both sides and comparable; n says how many.",
             *(false_alarms(con, run).sentence() for run in runs),
-            *([RULE] if any(row["suite"] == "own" and "@" in row["model"] for row in rows) else []),
+            *([SOURCE_RULE] if any(row["suite"] == "own" and "@" in row["model"] for row in rows) else []),
             *new_series(con, runs),
         ),
         answer=answers(found, name),
@@ -84,15 +82,15 @@ def paired_report(
     )
 
 
-def _marks(rows: Sequence[Row], means: Sequence[Row], baseline: str) -> tuple[Mark, ...]:
+def _marks(rows: Sequence[Row], means: Sequence[Row], baseline: str) -> tuple[RatioMark, ...]:
     """Return the speedups of models, then the geometric means; the baseline over itself only fills the picture."""
-    models = _telling(rows, ("run_id", *KEYS, "requested_batch_size"), always=("model", "test"))
-    series = _telling(means, SERIES[:-1], always=("test",))
+    models = telling_columns(rows, ("run_id", *KEYS, "requested_batch_size"), always=("model", "test"))
+    series = telling_columns(means, SERIES[:-1], always=("test",))
     alone = all(row["variant"] == baseline for row in rows)
     marks = [(row, _label(row, models), "speedup") for row in rows]
     marks += [(row, f"GEOMEAN {_label(row, series)}", "geomean") for row in means if row["n"] >= MIN_MODELS]
     return tuple(
-        Mark(
+        RatioMark(
             label=label,
             variant=row["variant"],
             backend=row["backend"],
@@ -122,21 +120,9 @@ def _run_name(rows: Sequence[Row]) -> str:
     return "; ".join(names)
 
 
-def _column(name: str, prefix: str = "", digits: int = 2) -> Column:
-    found = metric(name)
-    title = f"{prefix} {found.label.lower()}" if prefix else found.label
-    return Column(
-        title=title,
-        unit=found.display_unit or found.unit,
-        definition=found.definition,
-        digits=digits,
-        numeric=True,
-    )
-
-
-def _models(rows: Sequence[Row], baseline: str, found: Sequence[Experiment]) -> Table:
+def _models(rows: Sequence[Row], baseline: str, found: Sequence[ComparedExperiment]) -> Table:
     """One row per model and configuration, side by side the variants: what was measured, then what it is worth."""
-    keys = _telling(rows, ("run_id", *KEYS), always=("model", "test"))
+    keys = telling_columns(rows, ("run_id", *KEYS), always=("model", "test"))
     rows = [row | {"asked_batch": series_batch_size(row)} for row in rows]
     variants = sorted({row["variant"] for row in rows}, key=lambda name: (name != baseline, name))
     by_key: dict[tuple[Any, ...], dict[str, Row]] = {}
@@ -145,9 +131,9 @@ def _models(rows: Sequence[Row], baseline: str, found: Sequence[Experiment]) -> 
     judged = {each.key: each for experiment in found for each in experiment.results}
     columns = [Column(title=key) for key in (*keys, "batch size")]
     for variant in variants:
-        columns += [_column("latency_s", variant, 3), Column(title="n", numeric=True), _column("speedup")]
+        columns += [metric_column("latency_s", 3, variant), Column(title="n", numeric=True), metric_column("speedup")]
     for variant in variants:
-        columns += [_column("speedup_low", variant), _column("speedup_high", variant)]
+        columns += [metric_column("speedup_low", prefix=variant), metric_column("speedup_high", prefix=variant)]
         columns += [Column(title=f"{variant} verdict"), Column(title=f"{variant} marks")]
     body = []
     for key, by_variant in by_key.items():
@@ -165,11 +151,6 @@ def _batches(rows: Iterable[Row]) -> str | None:
     return ", ".join(str(size) for size in sorted({row["batch_size"] for row in rows} - {None})) or None
 
 
-def _telling(rows: Sequence[Row], names: Sequence[str], always: Sequence[str]) -> list[str]:
-    """Return the columns in which rows differ: equal ones would only fill the page."""
-    return [name for name in names if name in always or len({row[name] for row in rows}) > 1]
-
-
 def _measured(row: Row) -> list[Cell]:
     if row.get("latency_s") is None:
         return [None, None, None]
@@ -184,10 +165,10 @@ def _worth(result: Judged) -> list[Cell]:
 
 def _means(means: Sequence[Row]) -> Table:
     """One row per test and variant."""
-    keys = _telling(means, SERIES, always=("test", "variant"))
+    keys = telling_columns(means, SERIES, always=("test", "variant"))
     columns = [Column(title=key) for key in keys]
     columns += [Column(title="n", numeric=True, definition=metric("n").definition)]
-    columns += [_column(name, digits=3) for name in ("geomean", "geomean_low", "geomean_high")]
+    columns += [metric_column(name, 3) for name in ("geomean", "geomean_low", "geomean_high")]
     columns += [Column(title="ran"), Column(title="verified")]
     body = [
         (
@@ -215,7 +196,7 @@ _REFUSED = "disturbed here: measure again with --retry-failed"
 
 def _unpaired(means: Sequence[Row], rows: Iterable[Row]) -> Table:
     """One row per test, variant and list of models that are in no geometric mean; the refused ones have not failed."""
-    keys = _telling(means, SERIES, always=("test", "variant"))
+    keys = telling_columns(means, SERIES, always=("test", "variant"))
     refused: dict[tuple[Any, ...], set[str]] = defaultdict(set)
     for row in rows:
         if row["status"] in REFUSED:
@@ -234,7 +215,7 @@ def _unpaired(means: Sequence[Row], rows: Iterable[Row]) -> Table:
 
 def _missing(rows: Sequence[Row]) -> Table:
     """One row per result without a speedup, with the reason."""
-    keys = _telling(rows, ("run_id", *KEYS), always=("model", "test"))
+    keys = telling_columns(rows, ("run_id", *KEYS), always=("model", "test"))
     body = [
         (*(row[key] for key in keys), row["variant"], row["status"], row["speedup_reason"])
         for row in rows
@@ -242,3 +223,23 @@ def _missing(rows: Sequence[Row]) -> Table:
     ]
     columns = tuple(Column(title=title) for title in (*keys, "variant", "status", "no speedup because"))
     return Table(title="Without a speedup", columns=columns, rows=tuple(body))
+
+
+SOURCE_RULE = (
+    "The end of the name of a model of your own is a hash of its source, of the files in its folder that it imports or "
+    "reads, and of typed inputs: a changed file is a new series."
+)
+
+
+def new_series(con: Connection, runs: Sequence[str]) -> tuple[str, ...]:
+    """Return a sentence for each model of these runs that an earlier run has measured from another source."""
+    return changed_sources(fetch(con, named("earlier_sources"), {"runs": list(runs)}))
+
+
+def changed_sources(rows: Iterable[Mapping[Any, Any]]) -> tuple[str, ...]:
+    """Return a sentence for each row of query `earlier_sources`."""
+    return tuple(
+        f"{row['model']} is a new series: its source has changed since {row['earlier']} was measured on "
+        f"{row['before_started']:%Y-%m-%d %H:%M} UTC. The two are not compared."
+        for row in rows
+    )

@@ -11,22 +11,7 @@ from typing import Any
 
 import msgspec
 
-from store.record.environment import Environment, MachineState
-from store.record.experiment import Experiment, ExperimentConfig, ModelRef, Operator, Source, UsedBy
-from store.record.findings import (
-    Artifact,
-    Error,
-    FallbackOp,
-    Finding,
-    Graph,
-    GraphBreak,
-    Proof,
-    Replacement,
-    Verification,
-)
-from store.record.measurement import Blocks, Measurement, Quiet, Turns, Until
-from store.record.run import PlanEntry, Run, RunFile
-from store.record.words import (
+from store.record.experiment import (
     FAILED,
     REFUSED,
     SCHEMA_VERSION,
@@ -34,17 +19,44 @@ from store.record.words import (
     Accelerator,
     BlockKind,
     CacheState,
+    Environment,
+    Experiment,
+    ExperimentConfig,
     FallbackClass,
     Lowering,
+    MachineState,
+    ModelRef,
+    Operator,
     Phase,
+    PlanEntry,
     ProofVerdict,
     Purpose,
+    Run,
+    RunFile,
+    Source,
     StartMethod,
     Status,
     Test,
     UntilRule,
+    UsedBy,
     VerificationCode,
     Weights,
+)
+from store.record.measurement import (
+    Artifact,
+    Blocks,
+    Error,
+    FallbackOp,
+    Finding,
+    Graph,
+    GraphBreak,
+    Measurement,
+    Proof,
+    Quiet,
+    Replacement,
+    Turns,
+    Until,
+    Verification,
 )
 
 __all__ = [

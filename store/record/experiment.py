@@ -1,12 +1,166 @@
-"""What an experiment is: its model and the configuration that was asked for and resolved."""
+"""The words of a record, what an experiment is, where it is measured, and the plan that `run.json` holds."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
-from store.record.words import Accelerator, CacheState, Test, Weights
+SCHEMA_VERSION = 1
+
+Test = Literal["eval", "train"]
+TESTS: dict[str, Test] = {"eval": "eval", "train": "train", "inference": "eval", "training": "train"}
+"""What other tools call a test → our word."""
+Accelerator = Literal["cpu", "cuda", "tpu", "xpu"]
+Status = Literal[
+    "ok",
+    "verify_only",
+    "never_steady",
+    "disturbed",
+    "invalid",
+    "skipped",
+    "load_error",
+    "compile_error",
+    "run_error",
+    "oom",
+    "timeout",
+    "crashed",
+]
+Phase = Literal["load", "compile", "warmup", "measure", "verify", "profile"]
+BlockKind = Literal["first", "warmup", "steady", "disturbed"]
+"""`disturbed`: taken in the steady state, in a turn that other programs disturbed; it is in no statistic."""
+FallbackClass = Literal["no_lowering", "opt_in_lowering", "host_read"]
+Purpose = Literal["benchmark", "calibration", "confirmation", "payoff"]
+Lowering = Literal["decomposition", "opt_in"]
+CacheState = Literal["cold", "warm"]
+StartMethod = Literal["fork", "interpreter"]
+UntilRule = Literal["stable"]
+Weights = Literal["random", "pretrained"]
+ProofVerdict = Literal["passed", "failed", "unknown"]
+VerificationCode = Literal[
+    "PASS",
+    "FAIL",
+    "EAGER_FAILED",
+    "EXCEPTION_RAISED",
+    "NONDETERMINISTIC_EAGER_RUN",
+    "VERIFIER_SKIPPED",
+    "VERIFIER_DIDNT_RUN",
+]
+"""PyTorch/XLA's codes; skipped is never pass."""
+
+FAILED: frozenset[str] = frozenset({"invalid", "load_error", "compile_error", "run_error", "oom", "timeout", "crashed"})
+"""Statuses of an experiment that was attempted and gave no usable number."""
+
+REFUSED: frozenset[str] = frozenset({"disturbed"})
+"""Statuses of an experiment that ran, and whose number is refused for what the machine did; measuring again helps."""
+
+SKIP = "SKIP"
+"""`metrics.error` of a skipped experiment, as the peer writes it."""
+
+
+class Environment(msgspec.Struct, kw_only=True, frozen=True):
+    """The interpreter, packages and machine that measured; `machine_id` leaves the host name out."""
+
+    name: str
+    executable: str | None = None
+    """Path of the interpreter, by which `compare --confirm` finds it again; no part of any identity."""
+    python: str | None = None
+    torch: str | None = None
+    torch_git: str | None = None
+    torch_xla: str | None = None
+    torch_xla_git: str | None = None
+    torchvision: str | None = None
+    transformers: str | None = None
+    timm: str | None = None
+    torchax: str | None = None
+    jax: str | None = None
+    torchbench_commit: str | None = None
+    host: str | None = None
+    machine_id: str | None = None
+    cpu: str | None = None
+    cores: int | None = None
+    memory_bytes: int | None = None
+    accelerator: str | None = None
+    driver: str | None = None
+    threads: int | None = None
+    toolchain_probe_s: float | None = None
+    """Inductor's one-time toolchain work (vector-ISA probe, precompiled headers), part of no compile time."""
+    server_import_s: float | None = None
+    variables: dict[str, str] = msgspec.field(default_factory=dict)
+    """Effective values of the environment variables that change timing (`OMP_*`, `XLA_*`, `PJRT_DEVICE`, …)."""
+
+
+class MachineState(msgspec.Struct, kw_only=True):
+    """What the machine did while an experiment's timed process lived; None: this machine does not say."""
+
+    seconds: float
+    """How long it was watched: from before the process's start to after its end."""
+    cpus: int | None = None
+    load_start: float | None = None
+    """Load average over the last minute, this run's own processes included."""
+    load_end: float | None = None
+    others_share: float | None = None
+    """CPU time of processes that are not this run's, as a share of all CPUs' time."""
+    steal_share: float | None = None
+    """CPU time that the hypervisor gave to other virtual machines, as a share of all CPUs' time."""
+    governor: str | None = None
+    frequency_hz: float | None = None
+    """Mean over the CPUs that this run may use, at the end."""
+    frequency_min_hz: float | None = None
+    frequency_max_hz: float | None = None
+    turbo: bool | None = None
+    throttle_events: int | None = None
+    """How often a core or its package was slowed down for heat."""
+    swap_used_bytes: int | None = None
+    swap_traffic_bytes: int | None = None
+    """Written to and read from swap meanwhile."""
+    accelerator_processes: int | None = None
+    """Processes on the accelerator at the start that are not this run's."""
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """The run a record belongs to."""
+
+    run_id: str
+    label: str
+    command: str
+
+
+class PlanEntry(msgspec.Struct, kw_only=True, frozen=True):
+    """One planned experiment: runnable, or skipped with the reason."""
+
+    experiment_id: str
+    config: ExperimentConfig
+    variant: str
+    backend: str
+    environment: str
+    group: str
+    skip_reason: str | None = None
+    notes: tuple[str, ...] = ()
+    """What was changed in the configuration that was asked for, and why; warnings of the record."""
+    in_spite_of: str | None = None
+    """What the suite's tables say against measuring it, where it is measured all the same (`--no-skip`)."""
+
+    used_by: UsedBy | None = None
+    """The model that an operator was recorded from."""
+
+    @property
+    def runnable(self) -> bool:
+        return self.skip_reason is None
+
+
+class RunFile(msgspec.Struct, kw_only=True):
+    """`run.json`: written and fsynced before the first experiment; the denominator of every rate."""
+
+    schema_version: int = SCHEMA_VERSION
+    run: Run
+    timestamp: float
+    """Start of the run, Unix seconds; every record of the run repeats it."""
+    environments: list[Environment]
+    settings: dict[str, Any]
+    plan: list[PlanEntry]
+    plan_id: str
+    """Hash of the plan's experiment ids, skips and environments: what resuming compares."""
 
 
 class ModelRef(msgspec.Struct, frozen=True, kw_only=True):

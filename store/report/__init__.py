@@ -1,9 +1,7 @@
 """Reports over a snapshot: tables as data, and how to print them."""
 
-from store.report.fallbacks import fallbacks_report
-from store.report.floors import floors_report
-from store.report.hud import hud_report
-from store.report.payoffs import payoffs_report
+from store.report.hud import floors_report, hud_report
+from store.report.payoffs import fallbacks_report, payoffs_report
 from store.report.peer import PeerOptions, peer_report
 from store.report.render import FORMATS, render
 from store.report.table import Column, Report, Step, Table

@@ -1,4 +1,4 @@
-"""The report under the PyTorch HUD's rule: its pass rate and means of each compiler, and its table of models."""
+"""The report under the PyTorch HUD's rule, and the report of noise floors that a calibration has shown."""
 
 from __future__ import annotations
 
@@ -7,16 +7,27 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from store.errors import UsageError
-from store.filters import ALL, Filters
 from store.metrics import metric
-from store.query import DEFAULT_BASELINE, fetch, named
+from store.query import ALL, DEFAULT_BASELINE, Filters, fetch, named
 from store.report.findings import wrong_answers
-from store.report.table import Cell, Column, Mark, Picture, Report, Table
+from store.report.table import (
+    Cell,
+    Column,
+    Picture,
+    RatioMark,
+    Report,
+    Table,
+    metric_cell,
+    metric_column,
+    telling_columns,
+)
+from store.stats.floors import DEFAULT_FLOOR, MIN_PAIRS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from store.query import Connection
+
 
 Row = dict[str, Any]
 
@@ -80,10 +91,10 @@ def _alarms(rows: Sequence[Row]) -> tuple[str, ...]:
     return wrong_answers(row | {"verification_code": "FAIL"} for row in ours)
 
 
-def _marks(means: Sequence[Row], rows: Sequence[Row]) -> tuple[Mark, ...]:
+def _marks(means: Sequence[Row], rows: Sequence[Row]) -> tuple[RatioMark, ...]:
     """Return the HUD's speedups of models, then its geometric means; eager over itself only fills the picture."""
     models, groups = (
-        _telling(each, ("run_id", *_GROUP), always=always)
+        telling_columns(each, ("run_id", *_GROUP), always=always)
         for each, always in ((rows, ("test",)), (means, ("suite", "test")))
     )
     marks = [(row, " ".join(str(row[key]) for key in ("model", *models)), row["hud_speedup"], None) for row in rows]
@@ -93,7 +104,7 @@ def _marks(means: Sequence[Row], rows: Sequence[Row]) -> tuple[Mark, ...]:
         for row in means
     ]
     return tuple(
-        Mark(label=label, variant=row["variant"], backend=row["backend"], value=value, n=n)
+        RatioMark(label=label, variant=row["variant"], backend=row["backend"], value=value, n=n)
         for row, label, value, n in marks
         if value and row["backend"] != "eager"
     )
@@ -101,11 +112,11 @@ def _marks(means: Sequence[Row], rows: Sequence[Row]) -> tuple[Mark, ...]:
 
 def _means(means: Sequence[Row], baseline: str) -> Table:
     """One row per test and variant: the rate as "P %, k/n", each mean with its own n."""
-    keys = _telling(means, ("run_id", *_GROUP), always=("suite", "test"))
+    keys = telling_columns(means, ("run_id", *_GROUP), always=("suite", "test"))
     columns = [Column(title=key) for key in (*keys, "variant")]
     columns.append(Column(title="passed", definition=metric("passed_n").definition))
     for name, _, digits in _MEANS:
-        column = _column(name, digits)
+        column = metric_column(name, digits)
         over = f"geomean vs {baseline}" if name == "geomean_vs_baseline" else column.title
         columns += [msgspec.structs.replace(column, title=over), Column(title="n", numeric=True)]
     body = []
@@ -124,9 +135,9 @@ def _rate(row: Row) -> str:
 
 
 def _models(rows: Sequence[Row]) -> Table:
-    keys = _telling(rows, ("run_id", *_GROUP), always=("suite", "test"))
+    keys = telling_columns(rows, ("run_id", *_GROUP), always=("suite", "test"))
     columns = [Column(title=key) for key in (*keys, "model", "batch size", "variant", "accuracy")]
-    columns += [_column(name, digits) for name, digits in _NUMBERS]
+    columns += [metric_column(name, digits) for name, digits in _NUMBERS]
     body = [
         (
             *(row[key] for key in keys),
@@ -134,22 +145,11 @@ def _models(rows: Sequence[Row]) -> Table:
             row["batch_size"],
             row["variant"],
             row["accuracy"],
-            *(None if row[name] is None else metric(name).shown(row[name]) for name, _ in _NUMBERS),
+            *(metric_cell(name, row[name]) for name, _ in _NUMBERS),
         )
         for row in rows
     ]
     return Table(title="Models", columns=tuple(columns), rows=tuple(body))
-
-
-def _telling(rows: Sequence[Row], names: Sequence[str], always: Sequence[str]) -> list[str]:
-    """Return the columns in which rows differ: equal ones would only fill the page."""
-    return [name for name in names if name in always or len({row[name] for row in rows}) > 1]
-
-
-def _column(name: str, digits: int) -> Column:
-    found = metric(name)
-    unit = found.display_unit or found.unit
-    return Column(title=found.label, unit=unit, definition=found.definition, digits=digits, numeric=True)
 
 
 def _notes(means: Sequence[Row], baseline: str) -> tuple[str, ...]:
@@ -167,3 +167,32 @@ def point_text(baseline_run: str | None) -> str:
     """Return which results the baseline is, as words after its name."""
     points = {None: "", "same": "", "latest": " (its latest results)", "oldest": " (its oldest results)"}
     return points.get(baseline_run, f" of run {baseline_run}")
+
+
+_NAMES = ("suite", "model", "test", "variant")
+_COLUMNS = (
+    *(Column(title=title) for title in _NAMES),
+    Column(title="floor", unit="%", digits=1, numeric=True, definition="95 % of identical pairs differ by less."),
+    Column(
+        title="A/A pairs",
+        numeric=True,
+        definition="Pairs of processes behind the floor, from all runs of this machine.",
+    ),
+    Column(title="source"),
+)
+
+
+def floors_report(con: Connection, run_id: str) -> Report:
+    """Return the floors of a run's experiments, from all calibrations and twins of their machine."""
+    rows = fetch(con, named("noise_floors"), {"run": run_id})
+    body = tuple(
+        (*(row[name] for name in _NAMES), row["floor"] * 100, int(row["pairs_n"]), row["source"]) for row in rows
+    )
+    return Report(
+        title="Noise floors: " + ("1 experiment" if len(rows) == 1 else f"{len(rows)} experiments"),
+        tables=(Table(title="Floors", columns=_COLUMNS, rows=body),),
+        notes=(
+            "A difference below the floor is never called faster or slower.",
+            f"Under {MIN_PAIRS} pairs the default of {DEFAULT_FLOOR:.0%} is mixed in; another calibration adds pairs.",
+        ),
+    )

@@ -1,21 +1,24 @@
-"""The report of measured payoffs: what models gain without their fallback ops, and why some gains are not known."""
+"""Reports of fallback ops: what models gain without them, as measured, and in which order to lower them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from store.choose import newest_run
 from store.errors import UsageError
-from store.filters import ALL, Filters
 from store.metrics import metric
-from store.query import fetch, named
-from store.report.table import Column, Mark, Picture, Report, Table
+from store.query import ALL, Filters, fetch, named
+from store.report.table import Column, Picture, RatioMark, Report, Table, metric_cell, metric_column
 from store.stats.verdicts import CONFIRMING_PROCESSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from store.query import Connection
+
 
 Row = dict[str, Any]
 
@@ -101,29 +104,19 @@ def _interval(row: Row) -> str:
 
 def _table(rows: list[Row]) -> Table:
     columns = [Column(title="op"), *(Column(title=name.replace("_", " ")) for name in _WORDS)]
-    for name, digits in _NUMBERS:
-        found = metric(name)
-        columns.append(
-            Column(
-                title=found.label,
-                unit=found.display_unit or found.unit,
-                definition=found.definition,
-                digits=digits,
-                numeric=True,
-            )
-        )
+    columns += [metric_column(name, digits) for name, digits in _NUMBERS]
     columns += [Column(title="replaced by"), Column(title="now calls"), Column(title="why no payoff")]
     return Table(title="Payoffs", columns=tuple(columns), rows=tuple(_cells(row) for row in rows))
 
 
 def _cells(row: Row) -> tuple[Any, ...]:
-    numbers = [None if row[name] is None else metric(name).shown(row[name]) for name, _ in _NUMBERS]
+    numbers = [metric_cell(name, row[name]) for name, _ in _NUMBERS]
     lists = [", ".join(row[name]) or None for name in ("replaced_by", "newly_called")]
     return (row["op"], *(row[name] for name in _WORDS), *numbers, *lists, row["payoff_reason"])
 
 
-def _mark(row: Row) -> Mark:
-    return Mark(
+def _mark(row: Row) -> RatioMark:
+    return RatioMark(
         label=f"{row['op']} {row['model']} {row['test']}",
         variant=row["backend"],
         backend=row["backend"],
@@ -131,3 +124,66 @@ def _mark(row: Row) -> Mark:
         low=row["payoff_low"],
         high=row["payoff_high"],
     )
+
+
+FallbackRow = dict[str, Any]
+
+_BEST_FIRST = "payoff"
+"""Order of the query: proven gains, then by cost, host reads last."""
+_FALLBACK_NUMBERS = (
+    *("payoff", "payoff_low", "payoff_high", "time_share", "time_n", "calls_per_iteration", "steady_models_n"),
+    *("blocked_n", "calls_compile", "results_n"),
+)
+_LISTS = ("models", "blocked_models")
+_SHOWN = ("payoff", "time_share", "calls_per_iteration", "blocked_n")
+"""Metrics of the columns, whose definitions stand below the table."""
+
+
+def fallbacks_report(con: Connection, filters: Filters = ALL) -> Report:
+    """Rank the ops that XLA did not lower in the results that fit; without a run in the filters, of the newest one.
+
+    Raises:
+        UsageError: no result fits.
+    """
+    chosen = filters if filters.run else msgspec.structs.replace(filters, run=(newest_run(con, filters),))
+    results = fetch(con, named("results"), chosen.parameters())
+    if not results:
+        raise UsageError("No result fits these filters. Widen them, or ingest the run that has them.")
+    rows = fetch(con, named("fallback_ranking"), chosen.parameters() | {"order": _BEST_FIRST})
+    return Report(
+        title=f"Fallback ops of run {', '.join(chosen.run)}",
+        answer=(_answer(rows, sum(bool(row["ran"]) for row in results)),),
+        tables=(_fallback_table(rows),) if rows else (),
+        notes=tuple(metric(name).sentence for name in _SHOWN) if rows else (),
+    )
+
+
+def _answer(rows: Iterable[FallbackRow], ran: int) -> str:
+    lower = [row for row in rows if row["klass"] != "host_read" and row["steady_models_n"]]
+    if not lower:
+        return f"None of the {ran} results that ran calls an op in steady iterations that could be lowered."
+    first = lower[0]
+    models = first["steady_models_n"]
+    return f"{first['op']} is the op to lower first, of {len(lower)}: {_cost(first)}; models that call it: {models}."
+
+
+def _cost(row: FallbackRow) -> str:
+    if row["gain"] == 1:
+        return f"without it {row['payoff_model']} was {row['payoff']:.2f} times as fast, measured"
+    if row["time_share"] is not None:
+        return f"up to {row['time_share']:.2%} of an iteration"
+    calls = "an unknown number of" if row["calls_per_iteration"] is None else f"up to {row['calls_per_iteration']:.4g}"
+    return f"{calls} calls per iteration, not profiled"
+
+
+def _fallback_table(rows: Iterable[FallbackRow]) -> Table:
+    columns = [Column(title="op"), Column(title="class"), Column(title="ranked by")]
+    columns += [metric_column(name, 0 if name.endswith("_n") else 2) for name in _FALLBACK_NUMBERS]
+    columns += [Column(title=name.replace("_", " ")) for name in _LISTS]
+    return Table(title="Fallback ops", columns=tuple(columns), rows=tuple(map(_fallback_cells, rows)))
+
+
+def _fallback_cells(row: FallbackRow) -> tuple[Any, ...]:
+    numbers = [metric_cell(name, row[name]) for name in _FALLBACK_NUMBERS]
+    names = [", ".join(row[name]) or None for name in _LISTS]
+    return (row["op"], row["klass"], "payoff" if row["gain"] == 1 else row["ranked_by"], *numbers, *names)

@@ -1,24 +1,279 @@
-"""Print a report as text, Markdown, CSV, JSON or the peer's grid."""
+"""Print a report as text, Markdown, CSV, JSON, the peer's grid, or one HTML file that needs nothing else."""
 
 from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
+import shutil
+import textwrap
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tabulate import tabulate
 
 from store.errors import UsageError
-from store.report.cells import heading, shown
-from store.report.html import html_page
-from store.report.text import text
+from store.report.table import MISSING, heading, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from store.report.table import Cell, Report, Table
+    from rich.console import Console
+    from rich.table import Table as Grid
+
+    from store.report.table import Cell, Column, Report, Step, Table
+
+
+USUAL_WIDTH = 80
+"""Columns where nobody knows how wide the terminal is."""
+_HEADER_CHARACTERS = 10
+_LEAST_TEXT = 12
+"""Columns that a text may be folded into, where a table would be too wide otherwise."""
+_NAMES = 4
+"""First columns whose values need no title: suite, model, test, backend."""
+_INDENT = "  "
+
+
+def text(report: Report, width: int | None = None) -> str:
+    """Return the report in lines of at most `width` columns, by default those of the terminal."""
+    from rich.console import Console  # noqa: PLC0415 (the other formats need no terminal)
+
+    columns = width or shutil.get_terminal_size((USUAL_WIDTH, 24)).columns
+    out = io.StringIO()
+    console = Console(file=out, width=columns, force_terminal=False, force_jupyter=False, color_system=None)
+    for sentence in report.alarms:
+        _print_wrapped(console, sentence, _INDENT)
+    console.print(report.title, markup=False, overflow="fold")
+    for table in filter(_has_rows, report.read):
+        console.print(f"\n{table.title}", markup=False)
+        if table.headed:
+            _print_headed(console, table)
+        elif _needs(table) <= columns:
+            console.print(_text_grid(table))
+        else:
+            _print_listed(console, table)
+    _print_list(console, report.notes)
+    if report.steps:
+        console.print()
+    for step in report.steps:
+        _print_wrapped(console, f"* next: {step.why}:", _INDENT)
+        console.print(f"{2 * _INDENT}{step.command}", markup=False, highlight=False, soft_wrap=True)
+    _print_list(console, report.answer)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _has_rows(table: Table) -> bool:
+    """Say whether people want to see the table; data formats hold every one."""
+    return bool(table.rows)
+
+
+def _print_list(console: Console, sentences: Sequence[str]) -> None:
+    if sentences:
+        console.print()
+    for sentence in sentences:
+        _print_wrapped(console, f"* {sentence}", _INDENT)
+
+
+def _print_wrapped(console: Console, sentence: str, indent: str) -> None:
+    """Print a sentence, its further lines indented; a word that is longer than a line is broken."""
+    for line in textwrap.wrap(sentence, console.width, subsequent_indent=indent, break_on_hyphens=False):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _cells(table: Table) -> list[list[str]]:
+    return [[shown(cell, column) for cell, column in zip(row, table.columns, strict=True)] for row in table.rows]
+
+
+def _text_grid(table: Table) -> Grid:
+    """Return a table whose texts are folded where it would be wider than the terminal."""
+    from rich import box  # noqa: PLC0415
+    from rich.markup import escape  # noqa: PLC0415
+    from rich.table import Table as Grid  # noqa: PLC0415
+
+    grid = Grid(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for column, header in zip(table.columns, _folded_headers(table), strict=True):
+        grid.add_column(
+            escape(header), justify="right" if column.numeric else "left", no_wrap=column.numeric, overflow="fold"
+        )
+    for row in _cells(table):
+        grid.add_row(*map(escape, row))
+    return grid
+
+
+def _folded_headers(table: Table) -> list[str]:
+    """Return headers broken into lines about as wide as what stands below them."""
+    folded = []
+    for index, column in enumerate(table.columns):
+        below = max((len(shown(row[index], column)) for row in table.rows), default=0)
+        words = heading(column).replace("+", "+ ")
+        lines = textwrap.wrap(words, max(below, _HEADER_CHARACTERS), break_long_words=False)
+        folded.append("\n".join(line.replace("+ ", "+") for line in lines))
+    return folded
+
+
+def _needs(table: Table) -> int:
+    """Return the columns that a table needs at least: numbers are never cut, texts are folded."""
+    needed = 0
+    rows = [_folded_headers(table), *_cells(table)]
+    for index, column in enumerate(table.columns):
+        widest = max(len(line) for row in rows for line in row[index].split("\n"))
+        needed += (widest if column.numeric else min(widest, _LEAST_TEXT)) + 2
+    return needed
+
+
+def _print_listed(console: Console, table: Table) -> None:
+    """Print a table that is too wide as a paragraph per row: its first names, then every other value with its title."""
+    numbers = (index for index, column in enumerate(table.columns) if column.numeric)
+    names = max(1, min(_NAMES, next(numbers, _NAMES)))
+    titles = [heading(column) for column in table.columns]
+    for row in _cells(table):
+        values = zip(titles[names:], row[names:], row[names - 1 : -1], strict=True)
+        said = ", ".join(
+            f"{title} {cell}"
+            for title, cell, before in values
+            if cell != MISSING and not (title == "n" and before == MISSING)  # the n of no number says nothing
+        )
+        _print_wrapped(console, f"{' '.join(row[:names])}: {said}", _INDENT)
+
+
+def _print_headed(console: Console, table: Table) -> None:
+    """Print the first column as a line above the rows that share it, and the last one as a line below its row."""
+    columns, rows = table.columns[1:-1], _cells(table)
+    titles = [heading(column) for column in columns]
+    widths = [max(map(len, each)) for each in zip(titles, *(row[1:-1] for row in rows), strict=True)]
+    console.print()
+    _print_row(console, titles, widths, table)
+    for head, members in itertools.groupby(rows, key=lambda row: row[0]):
+        _print_wrapped(console, head, _INDENT)
+        for _, *cells, below in members:
+            _print_row(console, cells, widths, table)
+            if below != MISSING:
+                _print_wrapped(console, 3 * _INDENT + below, 3 * _INDENT)
+
+
+def _print_row(console: Console, cells: Sequence[str], widths: Sequence[int], table: Table) -> None:
+    """Print cells one below the other in all rows; the last one is folded into what is left of the line."""
+    from rich.padding import Padding  # noqa: PLC0415
+    from rich.table import Table as Grid  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    for width, column in zip(widths, table.columns[1:], strict=False):
+        last = column is table.columns[-2]
+        grid.add_column(
+            justify="right" if column.numeric else "left",
+            overflow="fold",
+            width=None if last else width,
+            no_wrap=column.numeric,
+        )
+    grid.add_row(*map(Text, cells))
+    console.print(Padding(grid, (0, 0, 0, len(_INDENT))))
+
+
+_BAD = {"slower", "failing", "crashed", "timeout", "oom"}
+_GOOD = {"faster", "gone"}
+_PROSE = 40
+_MANY = 9
+"""Columns of a table beyond which it is set smaller, to fit into the page."""
+_COMMANDS = ("reproduce",)
+"""Titles of columns of commands, which a click opens: they are longer than all else in a row."""
+"""Longer texts are broken into lines."""
+_COMMITS = "https://github.com/"
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+class Figure(NamedTuple):
+    """A chart: `svg` is trusted, and made with escaped names; the rest is text. A wide one has a row of its own."""
+
+    title: str
+    caption: str
+    svg: str
+    wide: bool = False
+
+
+def html_page(report: Report, figures: Sequence[Figure] = (), first: int = 0, verdict: str = "") -> str:
+    """Return the whole page; names and messages are text, never HTML.
+
+    Args:
+        report: what it says.
+        figures: its charts.
+        first: how many of its tables stand before the charts.
+        verdict: what it comes to in one sentence, above all others.
+    """
+    parts = [
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(report.title)}</title>',
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<style>\n{_style()}</style>\n</head>\n<body>\n<h1>{escape(report.title)}</h1>",
+    ]
+    if verdict:
+        parts.append(f'<p class="verdict">{escape(verdict)}</p>')
+    if report.alarms:
+        parts.append(f'<ul class="alarms">\n{_items(report.alarms)}\n</ul>')
+    if report.answer:
+        parts.append(f'<ul class="answer">\n{_items(report.answer)}\n</ul>')
+    if report.steps:
+        steps = "\n".join(map(_step, report.steps))
+        parts.append(f'<ul class="steps">\n{steps}\n</ul>')
+    parts += [_section(table) for table in report.read[:first] if table.rows]
+    if figures:
+        parts.append('<div class="figures">\n' + "\n".join(map(_figure, figures)) + "\n</div>")
+    parts += [_section(table) for table in report.read[first:] if table.rows]
+    if report.notes:
+        parts.append(f'<ul class="notes">\n{_items(report.notes)}\n</ul>')
+    return "\n".join([*parts, "</body>\n</html>\n"])
+
+
+@cache
+def _style() -> str:
+    return (files("store.report") / "page.css").read_text(encoding="utf-8")
+
+
+def _items(sentences: Sequence[str]) -> str:
+    return "\n".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
+
+
+def _step(step: Step) -> str:
+    return f"<li>Next: {escape(step.why)}: <code>{escape(step.command)}</code></li>"
+
+
+def _figure(figure: Figure) -> str:
+    caption = f"{escape(figure.title)}<small>{escape(figure.caption)}</small>"
+    wide = ' class="wide"' if figure.wide else ""
+    return f"<figure{wide}>\n<figcaption>{caption}</figcaption>\n{figure.svg}\n</figure>"
+
+
+def _section(table: Table) -> str:
+    head = "".join(map(_head, table.columns))
+    rows = "\n".join(
+        f"<tr>{''.join(_cell(cell, column) for cell, column in zip(row, table.columns, strict=True))}</tr>"
+        for row in table.rows
+    )
+    dense = ' class="dense"' if len(table.columns) > _MANY else ""
+    grid = f"<table{dense}>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
+    return f'<section>\n<h2>{escape(table.title)}</h2>\n<div class="scroll" tabindex="0">\n{grid}\n</div>\n</section>'
+
+
+def _head(column: Column) -> str:
+    definition = f' title="{escape(column.definition)}"' if column.definition else ""
+    kind = ' class="number"' if column.numeric else ""
+    return f'<th scope="col"{kind}{definition}>{escape(heading(column))}</th>'
+
+
+def _cell(cell: Cell, column: Column) -> str:
+    text = escape(shown(cell, column))
+    if column.link and text.startswith(("https://", "http://")):
+        text = f'<a href="{text}" rel="noreferrer">{text.removeprefix(_COMMITS) if _COMMITS in text else "open"}</a>'
+    if column.title in _COMMANDS and text:
+        text = f"<details><summary>command</summary><code>{text}</code></details>"
+        return f'<td class="name">{text}</td>'
+    kind = "number" if column.numeric else "prose" if len(text) > _PROSE else "name"
+    tone = "bad" if cell in _BAD else "good" if cell in _GOOD else ""
+    return f"""<td class="{kind}">{f'<span class="{tone}">{text}</span>' if tone else text}</td>"""
 
 
 def render(report: Report, form: str) -> str:

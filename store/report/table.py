@@ -1,12 +1,19 @@
-"""A report as data."""
+"""A report as data, with its cells and headers as people read them."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from store.metrics import metric
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
 Cell = str | int | float | datetime | None
+MISSING = "—"
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +38,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     """In text, the first column is a line above the rows that share it, and the last one a line below its row."""
 
 
-class Mark(msgspec.Struct, frozen=True, kw_only=True):
+class RatioMark(msgspec.Struct, frozen=True, kw_only=True):
     """A ratio above 0 and its interval, if it has one, as a picture shows it."""
 
     label: str
@@ -48,7 +55,7 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     """What a picture of a report shows: marks in the order of their labels; `axis` says what the ratios are."""
 
     axis: str
-    marks: tuple[Mark, ...]
+    marks: tuple[RatioMark, ...]
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -78,3 +85,37 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     def read(self) -> tuple[Table, ...]:
         """Return the tables as people read them."""
         return self.tables if self.people is None else self.people
+
+
+def shown(cell: Cell, column: Column) -> str:
+    """Return a value with the digits of its column; the dash for what is missing."""
+    if cell is None or cell == "":
+        return MISSING
+    return f"{cell:.{column.digits}f}" if isinstance(cell, float) else str(cell)
+
+
+def heading(column: Column) -> str:
+    """Return title and unit."""
+    return f"{column.title} ({column.unit})" if column.unit else column.title
+
+
+def metric_column(name: str, digits: int = 2, prefix: str = "") -> Column:
+    """Return the column of a metric, in its display unit; a prefix says whose it is."""
+    found = metric(name)
+    return Column(
+        title=f"{prefix} {found.label.lower()}" if prefix else found.label,
+        unit=found.display_unit or found.unit,
+        definition=found.definition,
+        digits=digits,
+        numeric=True,
+    )
+
+
+def metric_cell(name: str, value: float | None) -> float | None:
+    """Return a value of a metric in its display unit."""
+    return None if value is None else metric(name).shown(value)
+
+
+def telling_columns(rows: Sequence[Mapping[str, Any]], names: Sequence[str], always: Sequence[str]) -> list[str]:
+    """Return the columns in which rows differ: equal ones would only fill the page."""
+    return [name for name in names if name in always or len({row[name] for row in rows}) > 1]

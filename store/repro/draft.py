@@ -1,7 +1,9 @@
-"""The draft of an issue in Markdown: what happens, how often and since when, and a script that shows it."""
+"""The draft of an issue in Markdown, and the folder of drafts and scripts, with one of each per fault."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -10,8 +12,10 @@ from store.repro.fault import KIND_WORDS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
+    from pathlib import Path
 
-    from store.repro.fault import Fault, Proof
+    from store.repro.fault import Fault, ScriptOutcome
+
 
 _TITLE_LENGTH = 110
 _TEXT_LENGTH = 4000
@@ -37,7 +41,7 @@ def title(fault: Fault) -> str:
     return _short(f"[{where}] {text}", _TITLE_LENGTH)
 
 
-def draft(fault: Fault, proof: Proof | None, links: str = NO_LINKS, earlier: Sequence[str] = ()) -> str:
+def draft(fault: Fault, proof: ScriptOutcome | None, links: str = NO_LINKS, earlier: Sequence[str] = ()) -> str:
     """Return the draft.
 
     Args:
@@ -54,7 +58,7 @@ def draft(fault: Fault, proof: Proof | None, links: str = NO_LINKS, earlier: Seq
     return "\n\n".join(parts) + "\n"
 
 
-def run_line(proof: Proof) -> str:
+def run_line(proof: ScriptOutcome) -> str:
     """Return the line of the last section about one run of the script."""
     on = f", {proof.versions}" if proof.versions else ""
     return f"- {_day(proof.at)} UTC: {proof.outcome} ({proof.what}, {proof.seconds:.0f} s{on})"
@@ -114,7 +118,7 @@ def _verification(fault: Fault) -> list[str]:
     ]
 
 
-def _reproduce(fault: Fault, proof: Proof | None) -> list[str]:
+def _reproduce(fault: Fault, proof: ScriptOutcome | None) -> list[str]:
     again = ["The measurement itself:", fenced(str(fault.record.get("reproduce") or "not known"), "bash")]
     if proof is None:
         return [
@@ -137,7 +141,7 @@ def _often(fault: Fault) -> list[str]:
     return [f"{first}; {last}. {seen}.", "\n".join(f"- `{model}`" for model in fault.models)]
 
 
-def _versions(fault: Fault, proof: Proof | None) -> list[str]:
+def _versions(fault: Fault, proof: ScriptOutcome | None) -> list[str]:
     environment = fault.record.get("environment") or {}
     rows = [f"| {name} | {environment[name]} |" for name in _PACKAGES if environment.get(name)]
     ran = [f"The script ran with {proof.versions}."] if proof and proof.versions else []
@@ -146,7 +150,7 @@ def _versions(fault: Fault, proof: Proof | None) -> list[str]:
     return [seen, "\n".join(["| measured with | |", "|---|---|", *rows]), *ran]
 
 
-def _runs(proof: Proof | None, earlier: Iterable[str]) -> str:
+def _runs(proof: ScriptOutcome | None, earlier: Iterable[str]) -> str:
     told = [run_line(proof)] if proof else []
     return "\n".join([*told, *earlier]) or "None."
 
@@ -184,3 +188,49 @@ def _day(moment: datetime) -> str:
 def _short(text: str, most: int) -> str:
     plain = " ".join(text.split())
     return plain if len(plain) <= most else plain[: most - 1].rstrip() + "…"
+
+
+_MOST_RUNS = 20
+_ATTEMPT = ".attempt"
+"""Stands in the name of a script that does not show its fault."""
+
+
+def existing_draft(folder: Path, fault: Fault) -> Path | None:
+    """Return the fault's draft, by its id: its words may have changed with the newest text."""
+    return next(iter(sorted(folder.glob(f"*-{fault.fault_id}.md"))), None)
+
+
+def write_draft(folder: Path, fault: Fault, proof: ScriptOutcome) -> tuple[Path, Path | None]:
+    """Write the draft and the script; return their places. What people wrote under Links stays.
+
+    The script is called `….attempt.py` where it does not show the fault.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    before = existing_draft(folder, fault)
+    place = before or folder / f"{fault.file_stem}.md"
+    said = before.read_text(encoding="utf-8") if before else ""
+    earlier = [line for line in _section(said, "Runs of the script").splitlines() if line.startswith("- ")]
+    text = draft(fault, proof, _section(said, "Links") or NO_LINKS, earlier[: _MOST_RUNS - 1])
+    shown, attempt = place.with_suffix(".py"), place.with_suffix(f"{_ATTEMPT}.py")
+    script, other = (shown, attempt) if proof.outcome == "shown" else (attempt, shown)
+    # One that has stopped to show its fault is none any more.
+    with contextlib.suppress(FileNotFoundError):
+        other.unlink()
+    _replace(place, text)
+    if not proof.script:
+        return place, None
+    _replace(script, proof.script)
+    return place, script
+
+
+def _section(text: str, name: str) -> str:
+    """Return the last section of a name, up to the next one of ours."""
+    found = re.findall(rf"^## {name}\n(.*?)(?=^## (?:Links|Runs of the script)\n|\Z)", text, re.MULTILINE | re.DOTALL)
+    return found[-1].strip() if found else ""
+
+
+def _replace(place: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    whole = place.with_name(f".{place.name}.{os.getpid()}")
+    whole.write_text(text, encoding="utf-8")
+    whole.replace(place)

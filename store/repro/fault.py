@@ -82,7 +82,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
         return [part for part in parts if len(part) >= _TELLING] or [max(parts, key=len)]
 
 
-class Proof(msgspec.Struct, frozen=True, kw_only=True):
+class ScriptOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a script that was run once in a process of its own."""
 
     outcome: Outcome

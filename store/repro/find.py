@@ -1,4 +1,4 @@
-"""Find faults in a snapshot."""
+"""Find faults in a snapshot, and give the drafts about a record or an op as one text."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import msgspec
 
 from store.errors import UsageError
 from store.query import fetch, named
+from store.repro.draft import draft, existing_draft
 from store.repro.fault import Fault
 
 if TYPE_CHECKING:
@@ -98,3 +99,19 @@ def lines(found: Iterable[Fault]) -> Iterator[tuple[str, ...]]:
             f"{first} {fault.first_run_label or ''}".strip(),
             " ".join(fault.signature.split())[:100],
         )
+
+
+FOLDER_NAME = "repros"
+"""Where `xlabench repro` puts drafts and scripts, in the home."""
+
+
+def drafts(con: Connection, folder: Path, *, record: str | None = None, op: str | None = None) -> str:
+    """Return the drafts of a record's faults, or of an op's, one behind the other; empty where there is none.
+
+    A draft that lies in the folder is returned as it is there, with its script; another one is made without.
+    """
+    found = []
+    for fault in faults(con, record=record, op=op):
+        place = existing_draft(folder, fault)
+        found.append(place.read_text(encoding="utf-8") if place else draft(fault, None))
+    return "\n---\n\n".join(found)

@@ -54,7 +54,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     created_at: datetime
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class ReviewStanding(msgspec.Struct, frozen=True, kw_only=True):
     """What counts of all that was said of a subject."""
 
     state: State = "open"
@@ -65,7 +65,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """All of it, the oldest first."""
 
 
-OPEN = Standing()
+OPEN = ReviewStanding()
 _SUBJECT = Subject.__struct_fields__
 _SAID = ("what", "state", "reference", "assignee", "note", "who", "verified", "created_at")
 _COLUMNS = ", ".join((*_SUBJECT, *_SAID))
@@ -110,17 +110,17 @@ def _just_said(entry: Entry, newest: Entry | None) -> bool:
     return all(getattr(entry, name) in (None, getattr(newest, name)) for name in said)
 
 
-def standings(entries: Iterable[Entry]) -> dict[Subject, Standing]:
+def standings(entries: Iterable[Entry]) -> dict[Subject, ReviewStanding]:
     """Return what counts for each subject."""
-    found: dict[Subject, Standing] = {}
+    found: dict[Subject, ReviewStanding] = {}
     for entry in entries:
         found[entry.subject] = _after(found.get(entry.subject, OPEN), entry)
     return found
 
 
-def _after(before: Standing, entry: Entry) -> Standing:
+def _after(before: ReviewStanding, entry: Entry) -> ReviewStanding:
     state = entry.state or before.state
-    return Standing(
+    return ReviewStanding(
         state=state,
         reference=(entry.reference or before.reference) if state == "filed" else None,
         assignee=(before.assignee if entry.assignee is None else entry.assignee) or None,

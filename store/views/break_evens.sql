@@ -1,7 +1,7 @@
 -- Grain of break_evens(baseline_backend, baseline_run, baseline_accelerator, runs): one row per row of speedups that has a
 -- time to steady state, with the baseline's. `break_even` says when the whole work, waiting included, is done earlier than
 -- with the baseline: 'ahead from the start', 'after' so many iterations, or 'never' (also where it starts ahead and loses
--- it); NULL where the two have no speedup or a wait is not known. The rule is that of store/stats/change.py.
+-- it); NULL where the two have no speedup or a wait is not known. The rule is that of store/compare/cell.py.
 CREATE OR REPLACE MACRO break_evens(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL) AS TABLE
 WITH sides AS (
     SELECT

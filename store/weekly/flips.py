@@ -8,16 +8,15 @@ import msgspec
 
 from store.query import fetch, named
 from store.report.table import Column, Table
-from store.weekly.pages import PAGE
-from store.weekly.results import FAILED, PASSED, Key, Row
+from store.weekly.results import FAILED, PAGE, PASSED, Key, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from store.query import Connection
     from store.report.table import Cell
-    from store.weekly.pages import Pages
-from store.weekly.results import Sides
+    from store.weekly.results import Pages
+from store.weekly.results import LaneSides
 
 COUNTS = "yes"
 """A new failure counts when the automatic retry failed, too."""
@@ -58,7 +57,7 @@ class Flips(msgspec.Struct, frozen=True, kw_only=True):
     """Failed both times."""
 
 
-def flips_of(con: Connection, lanes: Iterable[Sides]) -> Flips:
+def flips_of(con: Connection, lanes: Iterable[LaneSides]) -> Flips:
     """Return what flipped in all lanes."""
     found: dict[str, list[Flip]] = {name: [] for name in Flips.__struct_fields__}
     for sides in lanes:
@@ -67,7 +66,7 @@ def flips_of(con: Connection, lanes: Iterable[Sides]) -> Flips:
     return Flips(**{name: tuple(flips) for name, flips in found.items()})
 
 
-def _of_lane(con: Connection, sides: Sides, found: dict[str, list[Flip]]) -> None:
+def _of_lane(con: Connection, sides: LaneSides, found: dict[str, list[Flip]]) -> None:
     place = sides.lane.name
     tries = {
         (row["experiment_id"], row["environment"]): row
@@ -95,7 +94,7 @@ def _of_lane(con: Connection, sides: Sides, found: dict[str, list[Flip]]) -> Non
     found["gone"] += [Flip(place=place, now=sides.now.get(key), last=sides.last[key]) for key in _gone(sides)]
 
 
-def _gone(sides: Sides) -> list[Key]:
+def _gone(sides: LaneSides) -> list[Key]:
     return [key for key in sides.last if sides.outcome_before(key) is not None and sides.outcome(key) is None]
 
 

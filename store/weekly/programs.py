@@ -1,9 +1,11 @@
-"""What changed in the compiled programs: ops that fall back newly or no longer, graphs, breaks, fusions."""
+"""What was installed then and now, and what changed in the compiled programs: fallback ops, graphs, breaks, fusions."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -16,7 +18,91 @@ if TYPE_CHECKING:
 
     from store.query import Connection
     from store.report.table import Cell
-    from store.weekly.results import Sides
+    from store.weekly.lanes import Lane
+    from store.weekly.results import LaneSides
+
+
+VERSIONS = (
+    "torch",
+    "torch_git",
+    "torch_xla",
+    "torch_xla_git",
+    "torchvision",
+    "transformers",
+    "timm",
+    "torchbench_commit",
+)
+_OTHERS = ("torchax", "jax", "python", "driver", "cpu", "accelerator", "threads", "host")
+_SHOWN = ("torch", "torch_xla", "transformers", "torchbench_commit")
+"""Stand in the table also where they are equal: the pins of the review."""
+_COMMITS = {"torch": "torch_git", "torch_xla": "torch_xla_git"}
+"""Where a package's commit is, which says more than its version."""
+_REPOSITORIES = {
+    "torch": "pytorch/pytorch",
+    "torch_xla": "pytorch/xla",
+    "torchvision": "pytorch/vision",
+    "transformers": "huggingface/transformers",
+    "torchbench_commit": "pytorch/benchmark",
+}
+_COMMIT = re.compile(r"[0-9a-f]{7,40}")
+_SHORT = 12
+_RELEASE = re.compile(r"(\d+\.\d+(?:\.\d+)*)(?:\+[\w.]+)?")
+_COLUMNS = (
+    *(Column(title=title) for title in ("accelerator", "environment", "what", "last", "now")),
+    Column(title="changes", link=True),
+)
+
+
+def versions_table(con: Connection, lanes: Iterable[Lane]) -> Table:
+    """Return one row per package or fact that matters or differs, with a link to the commits between."""
+    rows: list[tuple[Cell, ...]] = []
+    for lane in lanes:
+        known = {
+            (row["run_id"], row["environment"]): json.loads(row["facts"])
+            for row in fetch(con, named("weekly_environments"), {"runs": lane.runs})
+        }
+        names = sorted({name for run, name in known if run == lane.now.run_id})
+        for name in names:
+            before = known.get((lane.last.run_id, name), {}) if lane.last else {}
+            after = known[lane.now.run_id, name]
+            rows += [(lane.name, name, *row) for row in _rows(before, after)]
+    return Table(title="Versions", columns=_COLUMNS, rows=tuple(rows))
+
+
+def _rows(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[Cell, ...]]:
+    found: list[tuple[Cell, ...]] = []
+    for name in (*(each for each in VERSIONS if each not in _COMMITS.values()), *_OTHERS):
+        old, new = _pin(before, name), _pin(after, name)
+        if (name in _SHOWN and (old or new)) or (before and old != new):
+            found.append((name.replace("_commit", ""), old, new, compare_link(name, before, after)))
+    return found
+
+
+def _pin(facts: dict[str, Any], name: str) -> str | None:
+    """Return version and commit as one."""
+    value, commit = facts.get(name), str(facts.get(_COMMITS.get(name, "")) or "")
+    if value is None:
+        return None
+    shown = str(value)[:_SHORT] if _COMMIT.fullmatch(str(value)) else str(value)
+    return f"{shown} ({commit[:_SHORT]})" if commit else shown
+
+
+def compare_link(name: str, before: dict[str, Any], after: dict[str, Any]) -> str | None:
+    """Return the page with the commits between; None where both are equal, or one names no commit and no release."""
+    ends = [_revision(name, facts) for facts in (before, after)]
+    if name not in _REPOSITORIES or None in ends or ends[0] == ends[1]:
+        return None
+    return f"https://github.com/{_REPOSITORIES[name]}/compare/{ends[0]}...{ends[1]}"
+
+
+def _revision(name: str, facts: dict[str, Any]) -> str | None:
+    """Return a commit, or the tag of a release; a nightly build without its commit has neither."""
+    commit = str(facts.get(_COMMITS.get(name, name)) or "")
+    if _COMMIT.fullmatch(commit):
+        return commit[:_SHORT]
+    release = _RELEASE.fullmatch(str(facts.get(name) or ""))
+    return f"v{release[1]}" if release else None
+
 
 _FALLBACKS = (
     *(Column(title=title) for title in ("change", "op", "class", "accelerator", "test", "variant")),
@@ -54,7 +140,7 @@ class FallbackChange(msgspec.Struct, frozen=True, kw_only=True):
     """Models that passed in both runs with this variant and test."""
 
 
-def fallback_changes(con: Connection, lanes: Iterable[Sides]) -> list[FallbackChange]:
+def fallback_changes(con: Connection, lanes: Iterable[LaneSides]) -> list[FallbackChange]:
     """Return what changed: one per op, test and variant."""
     found: list[FallbackChange] = []
     for sides in lanes:
@@ -79,7 +165,9 @@ def fallback_changes(con: Connection, lanes: Iterable[Sides]) -> list[FallbackCh
     return sorted(found, key=lambda each: (_CHANGES.index(each.change), each.op, each.place, each.test, each.variant))
 
 
-def _falling_back(con: Connection, sides: Sides, both: set[Key]) -> dict[tuple[str, ...], tuple[set[str], set[str]]]:
+def _falling_back(
+    con: Connection, sides: LaneSides, both: set[Key]
+) -> dict[tuple[str, ...], tuple[set[str], set[str]]]:
     """Return the models now and last by op, class, test and variant."""
     keys = sides.keys()
     models: dict[tuple[str, ...], tuple[set[str], set[str]]] = defaultdict(lambda: (set(), set()))
@@ -117,7 +205,7 @@ def _change(now: set[str], last: set[str]) -> str:
     return "in more models" if len(now) > len(last) else "in fewer models"
 
 
-def structure_tables(con: Connection, lanes: Iterable[Sides]) -> tuple[Table, Table]:
+def structure_tables(con: Connection, lanes: Iterable[LaneSides]) -> tuple[Table, Table]:
     """Return each number of graphs, ops, fusions or breaks that changed, and how many results have other programs."""
     numbers: list[tuple[Cell, ...]] = []
     programs: Counter[tuple[str, ...]] = Counter()
@@ -148,7 +236,7 @@ def structure_tables(con: Connection, lanes: Iterable[Sides]) -> tuple[Table, Ta
     )
 
 
-def _breaks(sides: Sides, key: Key) -> list[tuple[Cell, ...]]:
+def _breaks(sides: LaneSides, key: Key) -> list[tuple[Cell, ...]]:
     now, last = sides.now[key], sides.last[key]
     what = (sides.lane.name, now["suite"], now["model"], now["test"], now["variant"])
     names = {"graphs_number": "compiled graphs", "graph_breaks_n": "graph breaks"}

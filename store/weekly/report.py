@@ -2,35 +2,106 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from store.query import DEFAULT_BASELINE
+from store.metrics import metric
+from store.query import DEFAULT_BASELINE, fetch, named
 from store.report.findings import findings_table, wrong_answers
-from store.report.html import Figure, html_page
-from store.report.render import render
-from store.report.table import Report
-from store.weekly import counts, flips, payoffs, programs, speed
+from store.report.payoffs import WAYS, sentence
+from store.report.render import Figure, html_page, render
+from store.report.table import Column, Report, Table
+from store.state.reviews import ReviewStanding, standings
+from store.weekly import counts, flips, programs, speed
+from store.weekly.counts import speedups_table
 from store.weekly.figures import figures
 from store.weekly.lanes import lanes
-from store.weekly.pages import PAGE, Pages
-from store.weekly.results import sides_of
-from store.weekly.review_entries import review_table
+from store.weekly.programs import versions_table
+from store.weekly.results import PAGE, Pages, sides_of
 from store.weekly.speed import CONFIRMED, NOT_CONFIRMED, SUSPECTED
-from store.weekly.speedups import speedups_table
-from store.weekly.versions import versions_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from store.query import Connection
-    from store.report.table import Table
+    from store.report.table import Cell
     from store.state.reviews import Entry
     from store.weekly.flips import Flip, Flips
     from store.weekly.lanes import Lane
-    from store.weekly.results import Sides
+    from store.weekly.results import LaneSides
     from store.weekly.speed import Speed
+
+
+Row = dict[str, Any]
+_MOST = 3
+"""Payoffs that the answer names; the table has all."""
+_NUMBERS = ("payoff", "payoff_low", "payoff_high")
+
+
+def payoffs_of(con: Connection, lanes: Iterable[Lane]) -> list[Row]:
+    """Return one row per result of the newest runs and op that was measured there, proven gains first."""
+    found: dict[tuple[Any, ...], Row] = {}
+    for lane in lanes:
+        parameters = {"runs": [lane.now.run_id], "accelerator": lane.accelerator}
+        for row in fetch(con, named("weekly_payoffs"), parameters):
+            found[tuple(row[name] for name in ("run_id", "suite", "model", "test", "variant", "environment", "op"))] = (
+                row
+            )
+    return sorted(found.values(), key=lambda row: row["gain"] != 1)
+
+
+def payoff_sentences(rows: Iterable[Row]) -> list[str]:
+    """Return the largest proven gains as sentences; nothing where none is proven."""
+    proven = [row for row in rows if row["gain"] == 1]
+    more = len(proven) - _MOST
+    rest = [f"{more} more proven payoffs are in the table."] if more > 0 else []
+    return [f"Measured: {sentence(row)}." for row in proven[:_MOST]] + rest
+
+
+def payoffs_table(rows: Iterable[Row]) -> Table:
+    """Return one row per result and op, with the reason where a measurement gave no number."""
+    words = [Column(title=title) for title in ("op", "accelerator", "suite", "model", "test", "variant")]
+    numbers = [
+        Column(title=found.label, definition=found.definition, digits=2, numeric=True)
+        for found in map(metric, _NUMBERS)
+    ]
+    columns = (
+        *words,
+        *numbers,
+        Column(title="replaced by"),
+        Column(title="why no payoff"),
+        Column(title="measured by"),
+    )
+    return Table(title="Measured payoffs of fallback ops", columns=columns, rows=tuple(map(_cells, rows)))
+
+
+def _cells(row: Row) -> tuple[Cell, ...]:
+    words = (row[name] for name in ("op", "accelerator", "suite", "model", "test", "variant"))
+    numbers = (None if row[name] is None else metric(name).shown(row[name]) for name in _NUMBERS)
+    by = ", ".join(WAYS.get(way, way) for way in row["ways"]) or None
+    run = f"{row['payoff_run_label']} of {row['payoff_started']:%Y-%m-%d}"
+    return (*words, *numbers, by, row["payoff_reason"], run)
+
+
+_COLUMNS = (
+    *(Column(title=title) for title in ("finding", "state", "filed as", "assignee", "note")),
+    Column(title="by", definition="Who wrote last; unverified where no login confirmed the name."),
+    Column(title="when"),
+)
+
+
+def review_table(entries: Iterable[Entry], runs: Collection[str]) -> Table:
+    """Return one row per finding of these runs that somebody spoke of."""
+    found = standings(entry for entry in entries if entry.subject.run_id in runs)
+    return Table(title="Review notes", columns=_COLUMNS, rows=tuple(map(_row, found.values())))
+
+
+def _row(found: ReviewStanding) -> tuple[Cell, ...]:
+    last = found.entries[-1]
+    by = last.who if last.verified else f"{last.who} (unverified)"
+    said = (found.state, found.reference, found.assignee, found.note)
+    return (last.what, *said, by, f"{last.created_at:%Y-%m-%d %H:%M} UTC")
 
 
 _NAMES = 8
@@ -79,12 +150,12 @@ def weekly_report(
     flipped, moved = flips.flips_of(con, sides), speed.speed_of(con, found)
     fallbacks = programs.fallback_table(programs.fallback_changes(con, sides))
     structure = programs.structure_tables(con, sides)
-    paid = payoffs.payoffs_of(con, found)
+    paid = payoffs_of(con, found)
     ids = [run for lane in found for run in lane.runs]
     report = Report(
         title=_title(found),
         alarms=tuple(sentence for each in sides for sentence in wrong_answers(each.now.values())),
-        answer=(*_answer(found, flipped, moved, (fallbacks, structure[0])), *payoffs.payoff_sentences(paid)),
+        answer=(*_answer(found, flipped, moved, (fallbacks, structure[0])), *payoff_sentences(paid)),
         tables=_telling(
             sides,
             pages,
@@ -94,7 +165,7 @@ def weekly_report(
             speed.changes_table(moved, pages),
             speedups_table(con, found, baseline),
             fallbacks,
-            payoffs.payoffs_table(paid),
+            payoffs_table(paid),
             *structure,
             versions_table(con, found),
             counts.rates_table(sides),
@@ -126,7 +197,7 @@ def _verdict(flipped: Flips, moved: Speed) -> str:
     return f"{worse or 'Nothing got worse'}; {better or 'nothing got better'}."
 
 
-def _telling(sides: Sequence[Sides], pages: Pages, *tables: Table) -> tuple[Table, ...]:
+def _telling(sides: Sequence[LaneSides], pages: Pages, *tables: Table) -> tuple[Table, ...]:
     """Return the tables without the accelerator or the suite where all have the same, and without links to nowhere."""
     suites = {row["suite"] for each in sides for rows in (each.now, each.last) for row in rows.values()}
     equal = {name for name, count in (("accelerator", len(sides)), ("suite", len(suites))) if count == 1}

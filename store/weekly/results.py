@@ -1,16 +1,45 @@
-"""The results of both runs of a lane, side by side."""
+"""The results of both runs of a lane, side by side, and addresses of the pages that show them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import msgspec
 
+from store.errors import UsageError
 from store.query import fetch, named
+from store.report.table import Column
 from store.weekly.lanes import Lane
 
 if TYPE_CHECKING:
     from store.query import Connection
+
+
+PAGE = Column(title="page", link=True)
+
+
+class Pages(msgspec.Struct, frozen=True):
+    """The dashboard at `address`; without one there are no links."""
+
+    address: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what a browser would not take as a page.
+
+        Raises:
+            UsageError: it is no http address.
+        """
+        if self.address is not None and not self.address.startswith(("http://", "https://")):
+            raise UsageError(f"{self.address} is not the address of a dashboard. Pass it as http://HOST:PORT.")
+
+    def of(self, run: str, model: Any, test: Any) -> str | None:
+        """Return the page of a model in a run."""
+        if self.address is None:
+            return None
+        chosen = urlencode({"run": run, "model": model, "test": test})
+        return f"{self.address.rstrip('/')}/speedup?{chosen}"
+
 
 Row = dict[str, Any]
 Key = tuple[Any, ...]
@@ -18,7 +47,7 @@ Key = tuple[Any, ...]
 PASSED, FAILED = "P", "F"
 
 
-class Sides(msgspec.Struct, frozen=True):
+class LaneSides(msgspec.Struct, frozen=True):
     """Results of a lane's runs by what they have in common; `last` is empty where there is no such run."""
 
     lane: Lane
@@ -46,13 +75,13 @@ class Sides(msgspec.Struct, frozen=True):
         return self.last[key]["outcome"] if key in self.last else None
 
 
-def sides_of(con: Connection, lane: Lane) -> Sides:
+def sides_of(con: Connection, lane: Lane) -> LaneSides:
     """Read both runs of a lane."""
     found: dict[str, dict[Key, Row]] = {run: {} for run in lane.runs}
     for row in fetch(con, named("weekly_results"), {"runs": lane.runs, "accelerator": lane.accelerator}):
         found[row["run_id"]][row["experiment_id"], row["environment"]] = row
     now = found[lane.now.run_id]
-    return Sides(lane, now, _named_as(found[lane.last.run_id], now) if lane.last else {})
+    return LaneSides(lane, now, _named_as(found[lane.last.run_id], now) if lane.last else {})
 
 
 def _named_as(last: dict[Key, Row], now: dict[Key, Row]) -> dict[Key, Row]:

@@ -12,8 +12,8 @@ from store.compare.cells import ALIKE
 from store.compare.report import EVIDENCE, evidence
 from store.query import fetch, named
 from store.report.table import Column, Table
-from store.weekly.pages import PAGE
-from store.weekly.versions import VERSIONS
+from store.weekly.programs import VERSIONS
+from store.weekly.results import PAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from store.query import Connection
     from store.report.table import Cell as Value
     from store.weekly.lanes import Lane, RunRef
-    from store.weekly.pages import Pages
+    from store.weekly.results import Pages
 
 MOVED = ("slower", "faster")
 CONFIRMED, SUSPECTED, NOT_CONFIRMED = "confirmed", "suspected", "not confirmed"
@@ -39,7 +39,7 @@ _COLUMNS = (
 )
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class SpeedChange(msgspec.Struct, frozen=True, kw_only=True):
     """A cell that moved; `again` is the same cell in a confirming run, which may know where `before` was ambiguous."""
 
     place: str
@@ -76,7 +76,7 @@ class Speed(msgspec.Struct, frozen=True, kw_only=True):
     """All comparisons of a review, and what moved in them."""
 
     comparisons: tuple[Comparison, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[SpeedChange, ...]
 
     def count(self, word: str, certainty: str) -> int:
         """Return how many moved so."""
@@ -109,7 +109,7 @@ def speed_of(con: Connection, lanes: Iterable[Lane]) -> Speed:
             if cell.verdict.word not in MOVED and not (other and _moved_surely(other)):
                 continue
             place = places.get(str(cell.alike[ALIKE.index("accelerator")]), "")
-            changes.append(Change(place=place, now=now.run_id, before=cell, again=other, run=run))
+            changes.append(SpeedChange(place=place, now=now.run_id, before=cell, again=other, run=run))
     return Speed(comparisons=tuple(found), changes=tuple(sorted(changes, key=_rank)))
 
 
@@ -117,7 +117,7 @@ def _moved_surely(cell: Cell) -> bool:
     return cell.verdict.confirmed and cell.verdict.word in MOVED
 
 
-def _rank(change: Change) -> tuple[Any, ...]:
+def _rank(change: SpeedChange) -> tuple[Any, ...]:
     """Sort by what a reader acts on first: slower before faster, then the certain, then the large."""
     ratio = change.shown.verdict.ratio or 1.0
     slower = change.word == "slower"
@@ -176,7 +176,7 @@ def changes_table(speed: Speed, pages: Pages) -> Table:
     return Table(title="Slower and faster", columns=_COLUMNS, rows=rows)
 
 
-def _row(change: Change, pages: Pages) -> tuple[Value, ...]:
+def _row(change: SpeedChange, pages: Pages) -> tuple[Value, ...]:
     cell = change.before
     what = (cell.suite, cell.model, cell.test, cell.variant)
     page = pages.of(change.now, cell.model, cell.test)

@@ -53,6 +53,8 @@ _ROW_PX = 35
 """Height of a row of a table, its header included."""
 _BOX_PX = 18
 """Where the box of a row that can be selected is: from the left."""
+_NAME_PX = 65
+"""Where the name of a row is: from the left, after its box."""
 _LOOK_MS = 50
 _CLICK_COUNTS_MS = 2000
 
@@ -225,6 +227,21 @@ def choose_row(page: Page, table: Locator, row: int, leads_to: Locator) -> None:
             told.wait_for(state="attached", timeout=_CLICK_COUNTS_MS)
             if told.get_attribute("aria-selected", timeout=_LOOK_MS) != "true":
                 table.click(position={"x": _BOX_PX, "y": int((row + 1.5) * _ROW_PX)}, timeout=_CLICK_COUNTS_MS)
+            leads_to.wait_for(timeout=_CLICK_COUNTS_MS)
+    expect(leads_to).to_be_visible()
+
+
+def open_row(page: Page, table: Locator, row: int, leads_to: Locator) -> None:
+    """Click the name in a row of a table whose rows can be selected, and wait for what that opens.
+
+    The arguments are those of `choose_row`.
+    """
+    told = table.locator(f"canvas tr[aria-rowindex='{row + 2}']")
+    deadline = time.monotonic() + PATIENCE_S
+    while not leads_to.is_visible() and time.monotonic() < deadline:
+        with contextlib.suppress(BrowserError):  # the table has gone: what it leads to comes
+            told.wait_for(state="attached", timeout=_CLICK_COUNTS_MS)
+            table.click(position={"x": _NAME_PX, "y": int((row + 1.5) * _ROW_PX)}, timeout=_CLICK_COUNTS_MS)
             leads_to.wait_for(timeout=_CLICK_COUNTS_MS)
     expect(leads_to).to_be_visible()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from harness import choose_row, in_address, mark, settled
+from harness import choose_row, in_address, mark, open_row, settled
 from playwright.sync_api import expect
 
 from tests.tiers import first_of
@@ -42,7 +42,7 @@ def test_a_row_of_a_sorted_table_opens_its_own_model(page, table):
     for last in ("alexnet", "squeezenet1_1"):  # upwards, then downwards
         table.click(position={"x": 100, "y": 17})
         expect(first).to_have_text(last)
-    choose_row(page, table, 0, page.get_by_text(SIDES))
+    open_row(page, table, 0, page.get_by_text(SIDES))
     settled(page, "Model")
     in_address(page, {"model": ["squeezenet1_1"], "test": ["eval"]}, others=True)
 
@@ -60,11 +60,19 @@ def test_a_table_shows_the_first_row_that_is_searched_and_its_columns_are_hidden
     expect(table.locator("canvas td[aria-selected=true]").first).to_have_text(re.compile("soft_actor"))
 
 
+def test_the_box_of_a_row_chooses_it_for_what_is_measured_again(page, table):
+    choose_row(page, table, 0, page.get_by_role("button", name="Open alexnet"))
+    page.get_by_role("button", name="Measure again").last.click()
+    expect(page.get_by_test_id("stPopoverBody").get_by_text("alexnet eval").first).to_be_visible()
+
+
 @pytest.mark.thorough
 def test_a_row_is_opened_by_the_keyboard_alone(page, table):
     table.locator("canvas").first.focus()
     for key in ("ArrowDown", "ArrowDown", "Shift+Space"):
         page.keyboard.press(key)
+    page.get_by_role("button", name="Open alexnet").focus()
+    page.keyboard.press("Enter")
     expect(page.get_by_text(SIDES)).to_be_visible()
     in_address(page, {"model": ["alexnet"]}, others=True)
 
@@ -76,6 +84,7 @@ def test_a_row_is_opened_by_the_keyboard_alone(page, table):
             ("speedup", "Speedup", "Models"),
             ("speedup", "Speedup", "A+against+B"),
             ("compile-time", "Compile time", "Break-even"),
+            ("", "Overview", "Models"),
         ]
     ),
 )

@@ -55,7 +55,7 @@ def test_one_click_measures_both_sides_and_the_verdict_appears_without_a_reload(
     """The chain as a whole. Its parts: tests/dashboard/test_measure_again.py (the click), tests/test_confirm.py (what
     is measured), tests/test_jobs_command.py (the job), test_pages.py (what is new appears).
     """
-    from runner.home.roles import Person
+    from runner.home.settings_file import Person
     from runner.jobs.queue import JobQueue
 
     said = complaints(page)

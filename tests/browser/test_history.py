@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from harness import PATHS, choose_row, complaints, redrawn, settled
+from harness import PATHS, complaints, open_row, redrawn, settled
 from playwright.sync_api import expect
 
 START = "run=e065a9cb"
@@ -31,7 +31,7 @@ def _open(page, title):
 
 
 def _row(page):
-    choose_row(page, page.get_by_test_id("stDataFrame").first, 1, page.get_by_text("Backends side by side"))
+    open_row(page, page.get_by_test_id("stDataFrame").first, 1, page.get_by_text("Backends side by side"))
 
 
 def test_back_and_forward_go_through_ten_steps_one_by_one(page, review_url):

@@ -105,7 +105,7 @@ def start_button(page: Page, place: Place):
 
 
 def test_a_sign_in_opens_what_the_role_list_gives_and_a_sign_out_closes_it(page, place):
-    from runner.home.roles import Person
+    from runner.home.settings_file import Person
     from runner.jobs.queue import JobQueue
 
     sees_nothing(page, place.url, ("/", FINDING, NEW_RUN))

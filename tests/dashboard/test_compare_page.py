@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dashboard import login, settings, triage
-from dashboard.screens.compare import sources
-from dashboard.selection import Selection
+from dashboard import login, settings
+from dashboard.screens.compare import sides, triage
+from dashboard.selection import ViewSelection
 from store import query
 from store.compare import compare, resolve
 from store.ingest import ingest
@@ -318,8 +318,8 @@ def test_a_link_to_a_finding_that_is_not_there_says_so(opened):
 def test_every_statement_behind_the_table_runs_and_gives_the_times_of_the_cells(weeks):
     with query.connect(query.current_snapshot(weeks)) as con:
         found = review(con, resolve(con, LAST), resolve(con, NOW))
-        view = SimpleNamespace(selection=Selection(run_id=NOW, baseline="inductor"))
-        made = sources.statements(view, found)
+        view = SimpleNamespace(selection=ViewSelection(run_id=NOW, baseline="inductor"))
+        made = sides.behind(view, found)
         given = {what: query.select(con, sql) for what, sql in made.items()}
     [cell] = found.comparison.of("faster")
     rounds = given["Rounds of the processes of B"]
@@ -445,13 +445,13 @@ def test_a_broken_state_file_is_said_and_the_page_stands(opened, tmp_path):
 
 
 def test_the_report_is_that_of_the_command_with_what_was_said(opened, weeks, tmp_path):
-    from dashboard.screens.compare.export import made
+    from dashboard.screens.compare import weekly_report_of
 
     say(opened(a=LISTED, review="true"), State="known", Note="seen")
     with query.connect(query.current_snapshot(weeks)) as con:
         said = reviews.listed(tmp_path / "state.sqlite")
         expected = weekly_report(con, [NOW], LAST, said=said)
         for form in ("markdown", "html"):
-            written = made(con, tmp_path / "state.sqlite", (NOW, LAST), "inductor", form)
+            written = weekly_report_of(con, tmp_path / "state.sqlite", (NOW, LAST), "inductor", form)
             assert written == expected.render(form).encode()
             assert b"Review notes" in written

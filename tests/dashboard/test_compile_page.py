@@ -51,6 +51,14 @@ def test_a_warm_cache_is_a_series_of_its_own(monkeypatch, factory, tmp_path):
     assert "**inductor** 4.99 s (n = 2), **inductor cache=warm** 990 ms (n = 2)" in said
 
 
+def test_a_time_below_0_is_said_to_be_noise(monkeypatch, factory, tmp_path):
+    factory.write_run(tmp_path / "runs" / "quick", [factory.make_record(first=0.009, warmup=())])
+    ingest([tmp_path], tmp_path / "store")
+    said = text(open_page(monkeypatch, tmp_path / "store", "compile-time"))
+    assert "**inductor** about 0 s (n = 1)" in said
+    assert "A time below 0 is noise" in said
+
+
 def test_graphs_are_counts(monkeypatch, demo):
     said = text(open_page(monkeypatch, demo, "compile-time", measure=["Graphs"]))
     assert "Graphs (most of any model) in eval on cpu: **inductor** 2 (n = 6)" in said

@@ -7,7 +7,7 @@ import pytest
 from dashboard import answers
 from dashboard.words import TIMES
 from store import query
-from store.stats.mean_change import judge_speedup
+from store.stats.geomean import judge_speedup
 from tests.dashboard.opened import seen, tables, text
 
 BEFORE, AFTER = "3c8dcd8d-5463-4b62-972f-1ab8e6356e96", "9f8ed5b7-d73d-4573-a4f0-ed97573cfbb4"
@@ -31,18 +31,19 @@ def row(backend, baseline, n=8):
 
 
 @pytest.mark.parametrize(
-    ("backend", "baseline", "words"),
+    ("backend", "baseline", "words", "sentence"),
     [
-        (0.8, 1.0, "▼ slower"),
-        (1.0, 0.8, "≈ inductor faster"),
-        (1.0, 1.25, "≈ inductor slower"),
-        (0.8, 0.8, "▼ slower, inductor faster"),
-        (1.0, 1.0, "≈ unchanged"),
+        (0.8, 1.0, "▼ slower", f"its own time became 1.25{TIMES} slower"),
+        (1.0, 0.8, "≈ inductor faster", "inductor became faster, its own time is unchanged"),
+        (1.0, 1.25, "≈ inductor slower", "inductor became slower, its own time is unchanged"),
+        (0.8, 0.8, "▼ slower, inductor faster", f"its own time became 1.25{TIMES} slower, inductor became faster"),
+        (1.0, 1.0, "≈ unchanged", "its own time is unchanged"),
     ],
 )
-def test_a_change_of_a_speedup_is_worded_as_what_moved(backend, baseline, words):
+def test_a_change_of_a_speedup_is_worded_as_what_moved(backend, baseline, words, sentence):
     change = judge_speedup(row(backend, baseline), 0.03)
     assert answers.change_word(change, "inductor") == words
+    assert answers.change_in_words(change, "inductor") == sentence
 
 
 def test_eager_is_not_blamed_for_a_baseline_that_became_faster(review_store):

@@ -11,10 +11,9 @@ from dashboard.words import TIMES
 from tests.dashboard.opened import seen, tables
 
 
-def result(model="a", status="ok", code="PASS"):
-    return SimpleNamespace(
-        model=model, test="eval", variant="inductor", status=status, ran=status == "ok", verification_code=code
-    )
+def result(model="a", status="ok", code="PASS", suite="timm"):
+    names = {"suite": suite, "model": model, "test": "eval", "variant": "inductor"}
+    return SimpleNamespace(**names, status=status, ran=status == "ok", verification_code=code)
 
 
 def test_a_view_that_nothing_speaks_against_has_no_line():
@@ -38,6 +37,7 @@ def test_wrong_answers_are_said_first_and_named():
 
 def test_one_model_is_named():
     assert "one model only, resnet18" in doubts.counted([result("resnet18")]).line
+    assert doubts.counted([result("net.py:Net@1", suite="own")]).line is None
 
 
 def test_a_view_of_which_nothing_ran_says_of_what():

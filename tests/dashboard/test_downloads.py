@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from dashboard import downloads, links, literals
-from dashboard.selection import Selection
+from dashboard.selection import ViewSelection
 
 FRAME = pd.DataFrame(
     {
@@ -59,7 +59,7 @@ def test_a_name_that_looks_like_a_parameter_is_not_replaced():
 
 
 def test_address_keeps_the_selection_and_puts_parameters_in_place_of_its_own():
-    chosen = Selection(
+    chosen = ViewSelection(
         run_id="r", baseline="eager", baseline_point="oldest", model=("a", "b&c"), only=("no graph breaks",)
     )
     found = links.parameters(chosen, model="d", op="nonzero", baseline=None)
@@ -75,7 +75,7 @@ def test_address_keeps_the_selection_and_puts_parameters_in_place_of_its_own():
 class Shown:
     """What an address needs of a view."""
 
-    selection = Selection(run_id="r", baseline="inductor", suite=("a b&c=<d>",))
+    selection = ViewSelection(run_id="r", baseline="inductor", suite=("a b&c=<d>",))
 
 
 @pytest.mark.parametrize(("page", "begins"), [("speedup", "speedup?"), ("", "./?")])

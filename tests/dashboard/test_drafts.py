@@ -4,9 +4,9 @@ import pytest
 
 from dashboard import drafts, settings
 from store import query
-from store.repro.fault import Proof
+from store.repro.draft import write_draft
+from store.repro.fault import ScriptOutcome
 from store.repro.find import faults
-from store.repro.folder import write
 from tests.dashboard.opened import open_page
 
 LABEL = "Draft of an issue"
@@ -73,9 +73,9 @@ def test_what_is_downloaded_is_the_draft_that_lies_in_the_home(monkeypatch, revi
     assert b"No script has been run for this draft" in made()
     with query.connect(snapshot) as con:
         [fault] = faults(con, op="nonzero")
-    proof = Proof(
+    proof = ScriptOutcome(
         outcome="shown", what="one call", script="print('SHOWN: it')", output="SHOWN: it", seconds=1.0,
         at=fault.last_started, versions="torch 2.9.1",
     )  # fmt: skip
-    write(tmp_path / "repros", fault, proof)
+    write_draft(tmp_path / "repros", fault, proof)
     assert b"print('SHOWN: it')" in made()

@@ -7,7 +7,12 @@ import json
 import pandas as pd
 import pytest
 
-from dashboard.charts import axes, break_evens, curves, durations, history, op_times, ratios, samples
+from dashboard.charts import axes, history
+from dashboard.screens.compile_time import break_even, durations
+from dashboard.screens.fallback_ops import heat_maps
+from dashboard.screens.model import ladder, samples
+from dashboard.screens.operators import charts
+from dashboard.screens.speedup import ratios
 
 
 def points(values, models=("b", "a"), variants=("eager",)):
@@ -47,15 +52,15 @@ def duration(frame):
 
 
 def operator(frame):
-    return op_times.dots(frame, ["b", "a"])
+    return charts.times_chart(frame, ["b", "a"])
 
 
-def break_even(frame):
-    return break_evens.scatter(frame.assign(speedup=frame["value"], wait=frame["value"], pays=True), "inductor")
+def earned_back(frame):
+    return break_even.break_even_chart(frame.assign(speedup=frame["value"], wait=frame["value"], pays=True), "inductor")
 
 
 def curve(frame):
-    return curves.speedup_curve(frame.assign(share=0.5), "inductor")
+    return ratios.speedup_curve(frame.assign(share=0.5), "inductor")
 
 
 def line(frame):
@@ -64,11 +69,33 @@ def line(frame):
 
 
 def sample(frame):
-    return samples.blocks(frame.assign(ms=frame["value"], kind="steady"), 1.3)
+    return samples.blocks_chart(frame.assign(ms=frame["value"], kind="steady"), 1.3)
 
 
-each_chart = pytest.mark.parametrize("chart", [ratio, duration, operator, break_even, curve, line, sample])
-series_apart = pytest.mark.parametrize("chart", [ratio, duration, operator, break_even, curve, line])
+def test_more_execution_than_latency_is_said_and_not_drawn():
+    rung = {
+        "rung": ladder.LAZY,
+        "name": "Lazy tensors",
+        "variant": "openxla+lazytensor",
+        "step": "",
+        "transfers": False,
+    }
+    times = {"latency_s": 0.022, "latency_low_s": 0.02, "latency_high_s": 0.03, "execute_s": 0.0237}
+    part = pd.DataFrame([rung | times])
+    assert list(ladder.ladder_bars(part).rows["drawn"]) == [22.0]
+    assert "Lazy tensors: 23.7 ms in 22 ms" in ladder._overlap(part)
+    assert ladder._overlap(part.assign(execute_s=0.02)) is None
+
+
+@pytest.mark.parametrize(("models", "angle"), [(["a"], 0), (["a", "b", "c"], -35)])
+def test_names_of_few_models_stand_level_below_the_heat_map(models, angle):
+    frame = pd.DataFrame({"op": "sort", "model": models, "klass": "no_lowering", "value": 1.0, "label": "1"})
+    spec = heat_maps.fallback_heat(frame, ["sort"], models).spec
+    assert spec["layer"][0]["encoding"]["x"]["axis"]["labelAngle"] == angle
+
+
+each_chart = pytest.mark.parametrize("chart", [ratio, duration, operator, earned_back, curve, line, sample])
+series_apart = pytest.mark.parametrize("chart", [ratio, duration, operator, earned_back, curve, line])
 with_models_down = pytest.mark.parametrize("chart", [ratio, duration, operator])
 
 
@@ -119,10 +146,10 @@ def test_events_are_data_and_their_kinds_are_of_the_shape():
 
 def test_the_latency_of_blocks_is_data():
     frame = points([1.0, 1.1]).assign(ms=[1.0, 1.1], kind="steady")
-    first, second = samples.blocks(frame, 1.04), samples.blocks(frame, 1.05)
+    first, second = samples.blocks_chart(frame, 1.04), samples.blocks_chart(frame, 1.05)
     assert first.spec is second.spec
     assert set(second.rows["latency"]) == {1.05}
-    assert len(samples.blocks(frame, None).spec["layer"]) == len(first.spec["layer"]) - 1
+    assert len(samples.blocks_chart(frame, None).spec["layer"]) == len(first.spec["layer"]) - 1
 
 
 @pytest.mark.parametrize(
@@ -132,7 +159,7 @@ def test_an_axis_of_blocks_is_never_without_a_tick(ms, ticks):
     frame = points(ms).assign(ms=ms, kind="steady")
     [axis] = [
         layer["encoding"]["y"]["axis"]
-        for layer in samples.blocks(frame, None).spec["layer"]
+        for layer in samples.blocks_chart(frame, None).spec["layer"]
         if "y" in layer["encoding"]
     ]
     assert ("values" in axis) == (ticks is not None)

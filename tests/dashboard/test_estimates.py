@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.estimates import estimate
+from dashboard.planned import estimate
 
 
 @pytest.fixture

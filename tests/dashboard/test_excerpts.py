@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from dashboard import data, run_subsets, snapshot
-from dashboard.selection import Selection
+from dashboard.selection import ViewSelection
 from store import query
 from tests.tiers import first_of
 
@@ -47,7 +47,9 @@ def means_of(runs, chosen):
 def test_means_of_an_excerpt_are_those_of_the_store(shown, review_con, runs, name, baseline, product):
     seen = 0
     for models, only in product(MODELS, ONLY):
-        chosen = Selection(**({"run_id": NIGHTLY, "baseline": "inductor", "model": models, "only": only} | baseline))
+        chosen = ViewSelection(
+            **({"run_id": NIGHTLY, "baseline": "inductor", "model": models, "only": only} | baseline)
+        )
         more = means_of(runs, chosen)
         got = data.rows(shown, name, chosen, **more)
         pd.testing.assert_frame_equal(
@@ -71,7 +73,7 @@ def test_fallback_ops_of_an_excerpt_are_those_of_the_store(shown, review_con, ru
     if product is zip:
         backends, tests = itertools.cycle(backends), itertools.cycle([(), (), ("eval",), ("eval",)])
     for run, backend, test in product(runs, backends, tests):
-        chosen = Selection(run_id=run, baseline="inductor", backend=backend, test=test, only=only)
+        chosen = ViewSelection(run_id=run, baseline="inductor", backend=backend, test=test, only=only)
         got = data.rows(shown, name, chosen, order="payoff")
         given = query.select(review_con, data.statement(name, chosen, order="payoff"))
         pd.testing.assert_frame_equal(got, given, check_dtype=False)
@@ -80,7 +82,7 @@ def test_fallback_ops_of_an_excerpt_are_those_of_the_store(shown, review_con, ru
 
 
 def test_the_excerpt_is_asked_and_not_the_store(shown, runs):
-    chosen = Selection(run_id=NIGHTLY, baseline="inductor")
+    chosen = ViewSelection(run_id=NIGHTLY, baseline="inductor")
     bound = {"baseline_backend": "inductor", "baseline_accelerator": None, "point": "same", "runs": runs}
     taken = run_subsets.get(shown, "means", bound)
     assert run_subsets.get(shown, "means", dict(reversed(bound.items()))) is taken

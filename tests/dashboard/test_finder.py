@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard import finder, settings
+from dashboard import frame, settings
 from store.errors import UsageError
 from store.state import views
 from tests.dashboard.opened import open_page
@@ -34,7 +34,7 @@ def test_a_view_needs_a_name_of_some_length(tmp_path, name):
 
 
 def test_a_saved_view_sets_its_parameters_and_takes_all_others_off():
-    params = finder.restored(QUERY)
+    params = frame.restored(QUERY)
     assert (params["backend"], params["test"], params["baseline"]) == (["eager", "inductor"], ["eval"], ["eager"])
     assert {name for name, value in params.items() if value is None} >= {"suite", "model", "only", "run", "rule"}
 

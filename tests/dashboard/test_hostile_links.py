@@ -41,12 +41,11 @@ NAMES = {
 }
 """Every parameter of an address that a page reads, and one that none does."""
 COMPUTED = {
-    "filters.py": {"key", "name"},
-    "labels.py": {"_KEY"},
+    "filters.py": {"_LABEL_KEY", "key", "name"},
     "screens/choosing.py": {"key"},
-    "screens/compare/named.py": {"KEY"},
+    "screens/compare/board.py": {"KEY"},
     "screens/compare/sides.py": {"name"},
-    "screens/compile_time/page.py": {"key"},
+    "screens/compile_time/__init__.py": {"key"},
     "screens/jobs/queue.py": {"KEY"},
 }
 """Where the code does not name a parameter by a literal; what they are called there stands in `NAMES`."""

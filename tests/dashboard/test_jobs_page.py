@@ -9,11 +9,10 @@ import pytest
 
 from dashboard import planned, settings
 from runner.environments import machine
-from runner.home.roles import Person
-from runner.jobs import owners
-from runner.jobs.job_request import JobRequest
+from runner.home.settings_file import Person
+from runner.jobs import states
 from runner.jobs.queue import JobQueue
-from runner.jobs.request import ConfirmRequest, Protocol, RunRequest, Selection, decode
+from runner.jobs.request import ConfirmRequest, JobRequest, Protocol, RunRequest, Selection, decode
 from runner.schedule import devices
 from store.ingest import ingest
 from store.state import jobs, schedules
@@ -98,7 +97,7 @@ def test_each_state_says_why_and_offers_what_can_be_done(monkeypatch, home, job_
 def test_a_job_that_nobody_follows_says_so_and_what_to_do(monkeypatch, home, job_queue, tmp_path):
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
     put(job_queue, "running", executor="ray", attempts=1)
-    with owners.only_one(home):  # of this machine: it follows none of a cluster
+    with states.only_one(home):  # of this machine: it follows none of a cluster
         at = page(monkeypatch, home, show=["Jobs"], job=["1"])
     assert not at.exception
     assert "no worker follows it, and it may still be running" in at.warning[0].value
@@ -125,7 +124,7 @@ def test_a_row_that_holds_no_request_breaks_no_page(monkeypatch, home, job_queue
 
 
 def test_a_folder_outside_of_the_homes_runs_is_not_read(home, job_queue, tmp_path_factory):
-    from dashboard.progress import progress
+    from dashboard.following import progress
 
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (elsewhere / "run.json").write_text("{}")
@@ -378,11 +377,11 @@ def test_a_confirmation_says_what_it_compares(monkeypatch, home, job_queue):
 
 def test_where_a_cluster_alone_works_a_confirmation_says_what_it_waits_for(monkeypatch, home, job_queue):
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(home / "locks"))
-    with owners.only_one(home, "ray"):
+    with states.only_one(home, "ray"):
         assert "Confirmations wait" not in text(page(monkeypatch, home, show=["Jobs"]))
         job_queue.submit(JobRequest(request=ConfirmRequest(old="day-1", new="day-2"), label="confirm"))
         assert "Start `xlabench worker` here, too" in text(page(monkeypatch, home, show=["Jobs"]))
-        with owners.only_one(home):
+        with states.only_one(home):
             assert "Confirmations wait" not in text(page(monkeypatch, home, show=["Jobs"]))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard import labels, settings
+from dashboard import filters, settings
 from store.ingest import ingest
 from tests.dashboard.opened import open_page, text
 
@@ -64,7 +64,7 @@ def test_what_is_pinned_in_a_session_is_taken_off_again(monkeypatch, store):
     assert pins(at) == ["Unpin nightly"]
     at.selectbox(key="labelled").select("trial").run()
     assert pins(at) == ["Pin this label"]
-    at.selectbox(key="labelled").select(labels.ALL).run()
+    at.selectbox(key="labelled").select(filters.ALL_LABELS).run()
     at.button(key="unpin-label").click().run()
     assert pins(at) == []
 
@@ -76,7 +76,7 @@ def test_a_label_that_no_run_has_is_named(monkeypatch, store):
 def test_a_broken_settings_file_pins_nothing(monkeypatch, tmp_path):
     monkeypatch.setenv(settings.STATE_VARIABLE, str(tmp_path / "state.sqlite"))
     (tmp_path / "xlabench.toml").write_text("[dashboard")
-    assert labels._pinned(["nightly"]) is None
+    assert filters._pinned(["nightly"]) is None
 
 
 def test_a_text_of_a_run_that_had_fewer_results_still_names_it(monkeypatch, store):

@@ -6,16 +6,16 @@ import re
 
 import pytest
 
-from dashboard.charts.legends import legend
+from dashboard.charts.drawing import legend
 
 CHART_PX = 860
 """Of a chart beside a sidebar in a window of 1440."""
 
 
-def columns(names, width=CHART_PX):
+def columns(names, width=CHART_PX, *, phone=False):
     """What the browser makes of the expression."""
-    (wide,) = re.fullmatch(r"max\(1, floor\(width / (\d+)\)\)", legend(names).columns.expr).groups()
-    return max(1, width // int(wide))
+    narrow, wide = re.search(r"\? (\d+) : (\d+)", legend(names).columns.expr).groups()
+    return max(1, width // int(narrow if phone else wide))
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,7 @@ def test_columns_fit_beside_each_other(longest, px):
 def test_a_narrow_chart_has_one_column():
     assert columns(["openxla+lazytensor · bfloat16"], width=200) == 1
     assert columns([]) >= 1
+
+
+def test_on_a_telephone_backends_stand_in_two_columns():
+    assert columns(["eager", "inductor", "openxla+lazytensor", "openxla+dynamo"], width=237, phone=True) == 2

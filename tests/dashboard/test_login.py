@@ -67,10 +67,9 @@ def test_who_may_not_view_sees_no_page_and_no_file(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize(("listed", "may"), [("ann@example.org", True), ("bob@example.org", False)])
 def test_the_role_list_says_who_launches_and_the_login_gives_the_name(monkeypatch, tmp_path, listed, may):
-    from runner.home.roles import Person
-    from runner.jobs.job_request import JobRequest
+    from runner.home.settings_file import Person
     from runner.jobs.queue import JobQueue
-    from runner.jobs.request import RunRequest, Selection
+    from runner.jobs.request import JobRequest, RunRequest, Selection
 
     job_queue = JobQueue(tmp_path, Person("cli"))
     job_queue.submit(JobRequest(request=RunRequest(selection=Selection(suite_name=("dummy",))), label="doubt"))
@@ -96,7 +95,7 @@ def test_an_address_that_its_provider_has_not_checked_is_no_name():
 
 
 def test_who_may_not_note_says_nothing(monkeypatch, tmp_path):
-    from dashboard import triage
+    from dashboard.screens.compare import triage
     from store.state import FILE_NAME
 
     roles(monkeypatch, tmp_path, 'note = ["bob@example.org"]')

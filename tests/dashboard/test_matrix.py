@@ -8,9 +8,9 @@ from base64 import b64decode
 import pandas as pd
 import pytest
 
-from dashboard.screens.overview import matrix
+from dashboard.screens.overview import heat_map, matrix
 from dashboard.words import TIMES
-from store.stats.spread import Ratio, spread
+from store.stats.geomean import Ratio, spread
 from tests.dashboard.opened import seen
 
 
@@ -70,8 +70,8 @@ def test_models_are_grouped_and_the_slowest_stands_first():
             )
         ]
     )
-    frame, order, series = matrix.heat_rows(rows)
-    assert [row.rpartition(matrix._NAME_SPLIT)[2] for row in order] == [
+    frame, order, series = heat_map.heat_rows(rows)
+    assert [row.rpartition(heat_map._NAME_SPLIT)[2] for row in order] == [
         *("timm_models · eval", "slow", "same", "fast"),
         *("dummy · eval", "toy"),
     ]

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from dashboard import settings
-from runner.home.roles import Person
+from runner.home.settings_file import Person
 from runner.jobs.queue import JobQueue
 from runner.jobs.request import ConfirmRequest, decode
 from runner.suites.operators import expand

@@ -186,8 +186,10 @@ def test_the_ladder_says_what_each_step_costs(monkeypatch, filed):
     assert list(ladder["change_s"].round(2))[1:] == [20.09, -6.03, -10.04, 1.94]
     assert list(ladder["execute_s"].round(1))[1:4] == [15.0, 12.0, 7.0]
     words = text(at)
-    assert "**10 ms** of an iteration: tracing the captured graph at every call" in words
-    assert "**6.03 ms** of an iteration: Python's work on the model, which dynamo's capture replaces by guards" in words
+    assert "**10 ms** of an iteration is tracing the captured graph at every call" in words
+    assert (
+        "**6.03 ms** of an iteration is Python's work on the model, which dynamo's capture replaces by guards" in words
+    )
     assert "bringing inputs to the device and the result back" in words
 
 
@@ -283,6 +285,6 @@ def test_what_to_look_at_next_and_that_a_changed_file_is_a_new_series(monkeypatc
     words = text(at)
     assert "its source has changed since net.py:Net@00000000 was measured" in words.replace("\\", "")
     assert "a changed file is a new series" in words
-    assert "compiling net.py:Net eval never pays here under inductor" in words.replace("\\", "")
+    assert "Compiling net.py:Net eval never pays here under inductor" in words.replace("\\", "")
     command = "xlabench run net.py:Net@11111111 --test=eval --backend=inductor --dump-pytorch-profiles"
     assert command in [code.value for code in at.code]

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from dashboard import data, downloads
-from dashboard.screens.overview import moves
-from dashboard.selection import Selection
+from dashboard.screens.overview import scoreboard
+from dashboard.selection import ViewSelection
 from dashboard.words import TIMES
 from store import query
 from tests.dashboard import opened
@@ -163,7 +163,7 @@ def test_how_many_costs_moved_and_which_got_worse_is_said_before_the_table_is_op
 def test_costs_of_two_accelerators_are_counted_apart():
     """Rows that differ in nothing but where they ran."""
     rows = pd.DataFrame({"series": "eager", "test": "eval", "suite": "torchbench", "accelerator": ["cpu", "cuda"]})
-    title = moves._title(rows.assign(verified_move="▼ fewer, 4/4 → 3/4"), ["verified"], "nightly")
+    title = scoreboard._title(rows.assign(verified_move="▼ fewer, 4/4 → 3/4"), ["verified"], "nightly")
     named = "Verified of eager in eval cpu torchbench, Verified of eager in eval cuda torchbench"
     assert title == f"Costs since nightly: :red[▼ 2 worse] ({named}), 0 unchanged or ambiguous"
 
@@ -251,7 +251,7 @@ def test_a_switch_leaves_out_models_with_fallback_ops_or_graph_breaks(monkeypatc
 
 
 def test_hud_rule_shows_the_tables_of_the_report(monkeypatch, demo):
-    from store.filters import Filters
+    from store.query import Filters
     from store.report.hud import hud_report
 
     at = open_page(monkeypatch, demo, rule=["HUD"], test=["eval"])
@@ -265,8 +265,7 @@ def test_hud_rule_shows_the_tables_of_the_report(monkeypatch, demo):
 
 
 def test_peer_rule_shows_the_table_of_the_report(monkeypatch, demo):
-    from store.report.peer import peer_report
-    from store.report.peer_data import PeerOptions
+    from store.report.peer import PeerOptions, peer_report
 
     at = open_page(monkeypatch, demo, rule=["PyTorch/XLA"], test=["eval"], backend=["openxla+dynamo"])
     with query.connect(query.current_snapshot(demo)) as con:
@@ -342,7 +341,7 @@ QUERIES = (
 @pytest.mark.parametrize("name", QUERIES)
 @pytest.mark.parametrize("only", [(), ("no fallback ops",)])
 def test_the_statement_beside_a_table_gives_its_rows(nights, con, name, only):
-    chosen = Selection(
+    chosen = ViewSelection(
         run_id="22222222-new",
         baseline="inductor",
         model=("it's", *MODELS[:3]),

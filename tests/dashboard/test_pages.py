@@ -95,6 +95,23 @@ def test_a_run_that_failed_as_a_whole_is_not_called_complete(failed):
     assert "2 failed, most often: " in "".join(element.proto.body for element in at.get("html"))
 
 
+@pytest.mark.parametrize("page", ["speedup", "compile-time"])
+def test_synthetic_models_never_stand_first(monkeypatch, factory, tmp_path, page):
+    names = {"dummy": ("toy", "toy_two", "toy_three"), "torchbench": ("resnet18", "vgg16")}
+    records = [
+        factory.make_record(suite=suite, model=model, backend=backend)
+        for suite, models in names.items()
+        for model in models
+        for backend in ("inductor", "openxla+dynamo")
+    ]
+    factory.write_run(tmp_path / "runs" / "one", records)
+    ingest([tmp_path], tmp_path / "store")
+    at = open_page(monkeypatch, tmp_path / "store", page)
+    assert [option.rpartition(" ")[2] for option in at.selectbox(key="section").options[:2]] == ["torchbench", "dummy"]
+    [headline] = [line.value for line in at.markdown if line.value.startswith("####")]
+    assert "dummy" not in headline
+
+
 def _of_eval(table):
     """Return the rows of a table of Overview that are of inference, by series."""
     return table[table["test"] == "eval"].set_index("series")
@@ -292,6 +309,18 @@ def test_what_measures_a_few_cells_again_is_not_the_newest_run(monkeypatch, fact
     assert "8 results of run" in words
     assert "1 newer run measured a few cells again; the list of runs has it" in words
     assert "2 results of run" in text(open_page(monkeypatch, tmp_path / "store", run=["again"]))
+
+
+def test_a_newer_run_that_only_verifies_is_said_to_verify(monkeypatch, factory, tmp_path):
+    runs = {"first": {}, "verified": {"status": "verify_only", "per_iter": (), "verification_code": "PASS"}}
+    for day, (run, changes) in enumerate(runs.items()):
+        at = factory.RUN_START + day * factory.DAY
+        record = factory.make_record(run_id=run, timestamp=at, **changes)
+        factory.write_run(tmp_path / "runs" / run, [record])
+    ingest([tmp_path], tmp_path / "store")
+    words = text(open_page(monkeypatch, tmp_path / "store"))
+    assert "1 newer run only verified answers; the list of runs has it" in words
+    assert "a few cells again" not in words
 
 
 def test_a_filter_in_use_stands_above_the_content_and_goes_by_a_click(monkeypatch, demo):

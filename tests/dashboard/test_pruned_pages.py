@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from store.ingest import ingest
-from store.retention.pack import prune_run
+from store.retention import prune_run
 from store.run_file import Pruned
 from tests.dashboard.opened import open_page, tables, text
 

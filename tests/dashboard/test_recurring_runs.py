@@ -9,11 +9,10 @@ import pyarrow as pa
 import pytest
 
 from dashboard import settings
-from runner.home.roles import Person
+from runner.home.settings_file import Person
 from runner.jobs import recurring
-from runner.jobs.job_request import JobRequest
 from runner.jobs.queue import JobQueue
-from runner.jobs.request import RunRequest, Selection
+from runner.jobs.request import JobRequest, RunRequest, Selection
 from store.state import jobs, schedules
 from store.state.database import opened
 from store.state.schedules import Tick

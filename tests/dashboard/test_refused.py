@@ -8,12 +8,11 @@ import time
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidMessage, InvalidStatus
 
-from dashboard.routes.read_only import Teller, line
+from dashboard.routes.guard import Teller, refusal_line
 from dashboard.server import MOST_SENT_MB
-from runner.home.roles import Person
-from runner.jobs.job_request import JobRequest
+from runner.home.settings_file import Person
 from runner.jobs.queue import JobQueue
-from runner.jobs.request import RunRequest, Selection
+from runner.jobs.request import JobRequest, RunRequest, Selection
 from tests.command import served
 from tests.dashboard.session import session
 from tests.dashboard.test_routes import ask
@@ -221,7 +220,7 @@ def test_a_line_of_the_log_is_one_line_that_no_terminal_obeys():
         "headers": [(b"host", b"\x1b]0;owned\x07")],
         "client": ("127.0.0.1", 1),
     }
-    said = line(scope, 404)
+    said = refusal_line(scope, 404)
     assert said.isprintable()
     assert said.isascii()
     assert len(said) < 500

@@ -74,7 +74,7 @@ def test_a_selected_experiment_is_called_as_page_model_calls_it(factory):
     """By the environment where the results of its model differ in it; other models of the run do not count."""
     import pandas as pd
 
-    from dashboard.screens.runs.experiments import _named
+    from dashboard.screens.runs.records import _named
 
     facts = {"suite": "dummy", "test": "eval", "accelerator": "cpu", "variant": "inductor", "dtype": "float32"}
     rows = pd.DataFrame(

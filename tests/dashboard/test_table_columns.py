@@ -10,19 +10,17 @@ import pytest
 
 from dashboard import data, tables
 from dashboard.rows import with_series
-from dashboard.screens.compile_time import table as compile_time
-from dashboard.screens.model import sides
-from dashboard.screens.runs import experiments
-from dashboard.screens.speedup import table as speedup
-from dashboard.selection import Selection
+from dashboard.screens import compile_time, model, speedup
+from dashboard.screens.runs import records
+from dashboard.selection import ViewSelection
 from store import query
 
 VIEW = SimpleNamespace(baseline_text="inductor")
 TABLES = {
     "speedups": (speedup._columns(VIEW), {"interval", "trend"}),
-    "sides": (sides._columns(VIEW), {"interval", "why", "doubt"}),
+    "sides": (model._sides_columns(VIEW), {"interval", "why", "doubt"}),
     "results": (compile_time._columns(), {"why"}),
-    "experiments": (experiments._columns(), {"doubt"}),
+    "experiments": (records._experiments_columns(), {"doubt"}),
 }
 """Query → columns of its table, and those that the page makes itself."""
 
@@ -31,7 +29,7 @@ TABLES = {
 def test_a_query_has_every_column_of_its_table(demo, name):
     columns, made = TABLES[name]
     shown = str(query.current_snapshot(demo))
-    found = with_series(data.rows(shown, name, Selection(run_id=None, baseline="inductor")))
+    found = with_series(data.rows(shown, name, ViewSelection(run_id=None, baseline="inductor")))
     assert set(columns) - made <= set(found.columns)
 
 

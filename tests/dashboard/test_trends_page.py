@@ -14,7 +14,6 @@ from dashboard.charts import history
 from dashboard.screens.trends.overall import events_of
 from dashboard.words import TIMES, ratio
 from store import query
-from store.filters import Filters
 from store.ingest import ingest
 from tests.dashboard.nightly_runs import CHANGED_AT, RUNS, store_of_nights
 from tests.dashboard.opened import open_page, tables, text
@@ -87,8 +86,8 @@ def test_one_model_is_drawn_when_it_is_asked_for(monkeypatch, nights):
 def test_numbers_are_those_of_the_store(opened, nights):
     rows = numbers(opened())
     with query.connect(query.current_snapshot(nights)) as con:
-        means = query.geomeans(con, Filters())
-        rates = query.run_status(con)
+        means = query.select(con, "FROM geomeans('inductor', NULL)")
+        rates = query.select(con, "FROM run_status")
     assert len(rows) == len(means) == 2 * RUNS
     shown = rows[rows["series"] == "openxla+dynamo"].iloc[0]
     newest = means[(means["run_id"] == f"night-{RUNS - 1}") & (means["variant"] == "openxla+dynamo")].iloc[0]
@@ -215,7 +214,7 @@ def test_one_run_is_no_trend(monkeypatch, factory, tmp_path):
 def test_where_turns_begin_to_be_judged_an_upright_line_says_so(monkeypatch, factory, tmp_path):
     """Numbers from before may hold the work of other programs; a store of one kind of runs has no such line."""
     from dashboard import data
-    from dashboard.screens.trends.page import _with_rule
+    from dashboard.screens.trends import _with_rule
     from store.ingest import ingest
     from store.record import Quiet
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from dashboard import widths
-from dashboard.tables import Column, display
+from dashboard.tables import TableColumn, display
 from tests.dashboard.opened import open_page
 
 FALLBACKS = "e065a9cb-9d6c-4852-956d-b8d1b4592a62"
@@ -65,7 +65,7 @@ def test_a_code_is_never_cut():
 
 def test_a_dash_is_a_missing_value_to_the_table():
     frame = pd.DataFrame({"interval": ["\N{EM DASH}", "1.00\N{EN DASH}2.00"]})
-    assert display(frame, {"interval": Column("95 %")})["interval"].isna().tolist() == [True, False]
+    assert display(frame, {"interval": TableColumn("95 %")})["interval"].isna().tolist() == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import xlabench
-from runner.dynamo import harness, matrix, xpu_script
+from runner.dynamo import cli, harness
 from runner.param import command_line as operators
 from runner.peer_cli import experiment_runner
 
@@ -60,7 +60,7 @@ def _help(parser: argparse.ArgumentParser) -> str:
 
 def peers_flags() -> set[str]:
     """Return the flags of other harnesses' command lines."""
-    tables = (experiment_runner.flags_table(), harness.flags_table(), matrix.flags_table(), operators.flags_table())
+    tables = (experiment_runner.flags_table(), harness.flags_table(), cli.flags_table(), operators.flags_table())
     return {name for table in tables for flag in table.flags for name in flag.names}
 
 
@@ -95,9 +95,9 @@ def test_every_command_of_a_peer_shown_can_be_translated(document: Path) -> None
             if words[0].startswith("--"):
                 experiment_runner.parser().parse_args(words)
         elif words[0] == "runner":
-            matrix.flags_table().parser("runner", "").parse_args(words[1:])
+            cli.flags_table().parser("runner", "").parse_args(words[1:])
         elif words[0] == "xpu-script":
-            harness.parser("").parse_args(xpu_script.translate(xpu_script.parse(words[1:])))
+            harness.parser("").parse_args(cli.translate(cli.parse(words[1:])))
         else:
             harness.parser("").parse_args(words[1:])
 

@@ -30,7 +30,9 @@ def test_nothing_is_lost_doubled_orphaned_or_leaked():
     head, *rows = ROWS
     assert head == ["fault", "tries", "lost", "doubled", "orphaned", "leaked", "message"]
     assert len(rows) > 50
-    assert [row for row in rows if row[2:6] != ["0"] * 4 or int(row[1]) < 1 or not row[6]] == []
+    assert [row for row in rows if not {*row[2:4]} <= {"0", "-"} or row[4:6] != ["0"] * 2] == []
+    assert [row for row in rows if int(row[1]) < 1 or not row[6]] == []
+    assert [row[0] for row in rows if row[0].startswith("kill") and row[2:4] != ["0"] * 2] == []
 
 
 @pytest.mark.parametrize("fault", ASKED)

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from runner.dynamo import harness, matrix, xpu_script
+from runner.dynamo import cli, harness
 from runner.param import command_line as operators
 from runner.peer_cli import experiment_runner
 from tests.docs.test_docs import ROOT, helps
 from tests.store.aggregate import checkout
 
 if TYPE_CHECKING:
-    from runner.peer_cli.table import Table
+    from runner.peer_cli.table import PeerFlags
 
 DOCUMENT = ROOT / "docs" / "runner.md"
 TABLES = {
     "experiment_runner.py": experiment_runner.flags_table,
     "the TorchDynamo harness": harness.flags_table,
-    "runner.py": matrix.flags_table,
+    "runner.py": cli.flags_table,
     "PARAM's run_benchmark": operators.flags_table,
 }
 DOCUMENTS = {"PARAM's run_benchmark": ROOT / "docs" / "operators.md"}
@@ -46,7 +46,7 @@ def test_the_table_of_their_flags_is_the_parsers_data(name: str) -> None:
 
 
 def test_the_table_of_the_xpu_scripts_words_is_the_parsers_data() -> None:
-    for place, argument in enumerate(xpu_script.arguments(), 1):
+    for place, argument in enumerate(cli.arguments(), 1):
         default = f"`{argument.default}`" if argument.default else "none"
         assert f"| {place}. `{argument.name}` | {default} | {argument.becomes} |" in DOCUMENT.read_text()
 
@@ -81,7 +81,7 @@ def test_no_flag_of_their_harness_is_missing() -> None:
     assert _missing(common, harness.flags_table()) == set()
 
 
-def _missing(source: Path, table: Table) -> set[str]:
+def _missing(source: Path, table: PeerFlags) -> set[str]:
     """Return the names that their parser adds and our table lacks."""
     calls = [node for node in ast.walk(ast.parse(source.read_text())) if isinstance(node, ast.Call)]
     added = [call.args for call in calls if getattr(call.func, "attr", "") == "add_argument"]

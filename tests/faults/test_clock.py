@@ -14,13 +14,12 @@ import pytest
 
 from runner import processes
 from runner.backends import dynamo
-from runner.home.roles import Person
+from runner.home.settings_file import Person
 from runner.jobs import recurring
 from runner.jobs.executor import Alive
-from runner.jobs.job_request import JobRequest
 from runner.jobs.queue import JobQueue
-from runner.jobs.request import RunRequest, Selection
-from runner.jobs.standing import standings
+from runner.jobs.recurring import standings
+from runner.jobs.request import JobRequest, RunRequest, Selection
 from runner.jobs.worker import Worker
 from runner.schedule import caches, devices
 from tests.faults.told import tell

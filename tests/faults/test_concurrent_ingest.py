@@ -61,4 +61,5 @@ def test_whoever_writes_meanwhile_readers_see_whole_snapshots(tmp_path, rounds):
     ingest([home], tmp_path / "expected")
     assert contents(store_dir) == contents(tmp_path / "expected")
     assert not list(store_dir.glob("rebuilt*"))
-    tell("ingests and rebuilds at once, beside a reader", 3 * rounds, f"{seen} reads, each of a whole snapshot")
+    said = f"{seen} reads, each of a whole snapshot"
+    tell("ingests and rebuilds at once, beside a reader", 3 * rounds, said, lost=0, doubled=0)

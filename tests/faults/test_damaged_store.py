@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from store import query
 from store.database import snapshot
 from store.database.owner import WORK
-from store.errors import NoSnapshot, StorageError, StoreError
+from store.errors import NoSnapshot, StorageError, XlabenchError
 from store.ingest import ingest
 from tests.faults.hostile import property_of
 from tests.faults.told import tell
@@ -42,7 +42,7 @@ def read(store_dir):
         with query.connect(newest) as con:
             names = [row["name"] for row in query.fetch(con, "SELECT table_name AS name FROM duckdb_tables()")]
             return [query.fetch(con, f"SELECT max(hash(t)) AS h FROM {name} AS t") for name in sorted(names)]
-    except StoreError as error:
+    except XlabenchError as error:
         return str(error)
 
 
@@ -79,7 +79,8 @@ def test_whatever_is_written_over_the_next_ingest_makes_the_index_whole(tmp_path
 
     files = st.sampled_from(["snapshot", "snapshot", "work", "both"])
     property_of(body, st.tuples(files, st.sampled_from(KINDS), st.floats(0, 1)), examples_n)
-    tell("snapshot or working database written over", examples_n, "one sentence, whole after the next ingest")
+    said = "one sentence, whole after the next ingest"
+    tell("snapshot or working database written over", examples_n, said, lost=0, doubled=0)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,7 @@ def test_a_damaged_pointer_shows_no_index_until_the_next_ingest(tmp_path, whole,
     report = ingest([whole / "runs"], tmp_path / "store")
     assert (report.records_n, report.published) == (0, True)
     assert contents(tmp_path / "store") == contents(whole / "store")
-    tell("CURRENT written over", 1, "no index until the next ingest")
+    tell("CURRENT written over", 1, "no index until the next ingest", lost=0, doubled=0)
 
 
 def test_a_reader_of_a_damaged_index_is_told_what_to_run(tmp_path, whole):

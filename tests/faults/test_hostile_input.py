@@ -93,7 +93,9 @@ def test_every_line_is_read_or_rejected(tmp_path_factory, examples_n):
     hostile.property_of(body, hostile.lines(40, 40), examples_n)
     if waiting:
         look(waiting)
-    tell("hostile lines of a results.jsonl", counts["lines"], f"{counts['read']} read, {counts['rejected']} rejected")
+    said = f"{counts['read']} read, {counts['rejected']} rejected"
+    lost = counts["lines"] - counts["read"] - counts["rejected"]
+    tell("hostile lines of a results.jsonl", counts["lines"], said, lost=lost)
 
 
 @pytest.mark.timeout(3000)

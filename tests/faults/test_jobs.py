@@ -19,12 +19,11 @@ import psutil
 import pytest
 
 from runner import processes
-from runner.home.roles import Person
+from runner.home.settings_file import Person
 from runner.jobs import folder
-from runner.jobs.job_request import JobRequest
-from runner.jobs.owners import owner
 from runner.jobs.queue import JobQueue
-from runner.jobs.request import Protocol, RunRequest, Selection
+from runner.jobs.request import JobRequest, Protocol, RunRequest, Selection
+from runner.jobs.states import owner
 from runner.schedule import devices
 from store.query import connect, current_snapshot
 from tests.command import free_port
@@ -178,7 +177,8 @@ def test_kills(site: Site, number: int) -> None:
     site.held.unlink()
     until(lambda: site.job().state == "done", "the end", PATIENCE_S)
     assert_whole(site)
-    tell(f"kill -9 of {victim}, then of all processes of a job, of its worker and of the dashboard", 1, WHOLE)
+    fault = f"kill -9 of {victim}, then of all processes of a job, of its worker and of the dashboard"
+    tell(fault, 1, WHOLE, lost=0, doubled=0)
 
 
 def assert_whole(site: Site) -> None:

@@ -69,7 +69,7 @@ def test_the_caches_of_a_killed_run_are_taken_away_by_the_next(tmp_path, monkeyp
     caches.sweep.cache_clear()
     caches.sweep()
     assert (mine.is_dir(), theirs.exists()) == (True, False)
-    tell("caches of a killed run", 1, "taken away by the next one")
+    tell("caches of a killed run", 1, "removed by the next run")
 
 
 def test_a_loop_of_links_is_no_artifact(tmp_path):

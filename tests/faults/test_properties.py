@@ -20,11 +20,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from dashboard import artifacts, words
-from runner.errors import UsageError
 from runner.jobs import operators
 from store import patterns, query
 from store.database import snapshot
-from store.errors import StateError
+from store.errors import StateError, UsageError
 from store.ingest import ingest
 from store.state import marks
 from store.state.database import BACKUPS, check, keep_backup
@@ -65,7 +64,7 @@ def test_a_pointer_of_any_bytes_leads_to_a_snapshot_or_nowhere(tmp_path, example
         found = query.current_snapshot(tmp_path)
         assert found in (None, tmp_path / "index-1.duckdb")
         assert not snapshot.is_intact(tmp_path)
-        counts["without an index" if found is None else "with the snapshot, made anew by the next ingest"] += 1
+        counts["without an index" if found is None else "with the snapshot, rebuilt by the next ingest"] += 1
 
     hostile.property_of(body, POINTERS, examples_n)
     tell("CURRENT of drawn bytes", examples_n, said(counts))

@@ -63,7 +63,8 @@ def test_a_kill_at_any_time_loses_and_doubles_nothing(tmp_path, kills):
     ingest([tmp_path / "runs"], tmp_path / "expected")
     changepoints.update(tmp_path / "expected", tmp_path / "state.sqlite")
     assert _without_places(contents(tmp_path / "store")) == _without_places(contents(tmp_path / "expected"))
-    tell("kill -9 of a prune", kills, "the index and the folders of a prune that was never killed")
+    said = "the index and the folders of a prune that was never killed"
+    tell("kill -9 of a prune", kills, said, lost=0, doubled=0)
 
 
 def _without_places(found):

@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from store import query
-from store.database import ledger, owner, snapshot
+from store.database import owner, snapshot
 from store.ingest import ingest
 from tests.faults.test_damaged_store import damage
 from tests.faults.told import tell
@@ -59,7 +59,7 @@ def test_a_snapshot_that_nobody_reads_becomes_the_newest(home, monkeypatch):
 
 def test_without_the_log_of_writes_files_are_compared_as_a_whole(home, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr(ledger, "end", lambda *_: {(0, 4096)})
+        patched.setattr(owner, "detached", lambda *_: {(0, 4096)})
         for number in range(4):
             _publish(home, 10 + number)
     assert contents(home / "store") == _as_never_published(home)
@@ -143,6 +143,8 @@ def test_a_kill_in_any_phase_of_a_publication_loses_and_doubles_nothing(home, ph
         f"kill -9 of a publication: {phase}",
         1,
         "the snapshot before it, and the index of an ingest that was never killed",
+        lost=0,
+        doubled=0,
     )
 
 

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from runner import processes
-from runner.home.roles import Person
-from runner.jobs.job_request import JobRequest
-from runner.jobs.owners import owner
+from runner.home.settings_file import Person
 from runner.jobs.queue import JobQueue
-from runner.jobs.request import RunRequest, Selection
+from runner.jobs.request import JobRequest, RunRequest, Selection
+from runner.jobs.states import owner
 from runner.schedule import devices
 from store.state import FILE_NAME
 from store.state.database import check
@@ -76,7 +75,8 @@ def test_a_kill_at_any_moment_leaves_the_queue_whole(tmp_path, monkeypatch, verb
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(("127.0.0.1", port))
-    tell(f"kill -9 of `xlabench {verb}` at any moment of its start", ROUNDS, "the queue is whole, the next one starts")
+    said = "the queue is whole, the next one starts"
+    tell(f"kill -9 of `xlabench {verb}` at any moment of its start", ROUNDS, said, lost=0, doubled=0)
 
 
 def gone(tag: str) -> list[psutil.Process]:

@@ -98,7 +98,9 @@ def test_two_runs_into_one_folder_measure_everything_once(tmp_path):
     assert len({each["record_id"] for each in found}) == len(found)
     assert len({(each["experiment_id"], each["replica"]) for each in found}) == len(found)
     assert ingest([tmp_path / "run"], tmp_path / "store").exit_code == 0
-    tell("two runs into one folder at once", 1, f"exit codes {sorted(codes)}, each result once")
+    assert len({each["experiment_id"] for each in found}) == 2
+    said = f"exit codes {sorted(codes)}, each result once"
+    tell("two runs into one folder at once", 1, said, lost=0, doubled=0)
 
 
 def test_without_dev_shm_a_run_measures(tmp_path):

@@ -18,11 +18,14 @@ import psutil
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from runner.home.roles import Person  # noqa: E402
-from runner.jobs.job_request import JobRequest  # noqa: E402
-from runner.jobs.owners import owner  # noqa: E402
+from runner.home.settings_file import Person  # noqa: E402
 from runner.jobs.queue import JobQueue  # noqa: E402
-from runner.jobs.request import RunRequest, Selection  # noqa: E402
+from runner.jobs.request import (  # noqa: E402
+    JobRequest,
+    RunRequest,
+    Selection,
+)
+from runner.jobs.states import owner  # noqa: E402
 
 LIMIT_MS = 200
 PATIENCE_S = 60

@@ -10,10 +10,10 @@ from runner_makers import entry, facts, settings
 
 from runner.backends import BACKENDS
 from runner.environments.machine import detect
+from runner.schedule.groups import Group, Member
 from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.pool import Pool
 from runner.schedule.progress import ProgressView
-from runner.schedule.resume import Group, Member
 from runner.schedule.scheduler import Scheduler
 
 HERE = detect()
@@ -57,7 +57,7 @@ def measure_with(pool, folder):
         if of.experiment_id not in known:
             written = []
             Scheduler(
-                labs={"default": ScheduledEnvironment(facts=FACTS, pool=pool)},
+                environments={"default": ScheduledEnvironment(facts=FACTS, pool=pool)},
                 folder=folder,
                 torchbench_dir=None,
                 write=written.append,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner.environments.machine import Machine
-from runner.messages import Loaded, Report
+from runner.messages import Loaded, ProcessReport
 from runner.plan import LocalRequest, Plan, make_entry, plan_file
 from runner.plan.request import RunRequest
 from runner.process.samples import Block
@@ -99,7 +99,7 @@ def xla_block(total_s: float = 1.0, **changes: Any) -> Block:
     return block(total_s, **{**fields, **changes})
 
 
-def report(times: Sequence[float] = (1.0, 0.5, *(0.1,) * 6), warm: int = 1, **changes: Any) -> Report:
+def report(times: Sequence[float] = (1.0, 0.5, *(0.1,) * 6), warm: int = 1, **changes: Any) -> ProcessReport:
     """Return a report: the first block, `warm` blocks of warm-up, steady ones."""
     count = len(times)
     fields = {
@@ -113,7 +113,7 @@ def report(times: Sequence[float] = (1.0, 0.5, *(0.1,) * 6), warm: int = 1, **ch
         "warnings": [],
         "invalid": None,
     }
-    return Report(**{**fields, **changes})
+    return ProcessReport(**{**fields, **changes})
 
 
 def loaded(**changes: Any) -> Loaded:

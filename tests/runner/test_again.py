@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from runner_makers import RUN, entry, settings
 
-from runner.errors import UsageError
 from runner.plan import earlier_environment as places
 from runner.plan.interpreters import ask
 from runner.plan.side_by_side import confirming, planned, side_by_side
+from store.errors import UsageError
 from store.record import Environment, RunFile
 
 

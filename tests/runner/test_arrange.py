@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runner_makers import entry, settings
 
-from runner.schedule.arrange import one_by_one, order_of, turn_order
-from runner.schedule.resume import Group, Member
+from runner.schedule.groups import Group, Member, one_by_one, order_of, turn_order
 
 MEMBERS = [Member(entry(name)) for name in ("eager", "inductor", "openxla+lazytensor")]
 

@@ -2,15 +2,14 @@
 
 import pytest
 
-from runner.messages import Report
-from runner.schedule.bounds import bounds
-from runner.schedule.quiet import SLOW_CORE, WAITS
+from runner.messages import ProcessReport
+from runner.schedule.quiet import SLOW_CORE, WAITS, latency_bounds
 
 
 def report(blocks, **facts):
     """Return a report of blocks (kind, seconds, seconds that all threads waited)."""
     kinds, times, waits = zip(*blocks, strict=True)
-    return Report(
+    return ProcessReport(
         metrics={"total_time": list(times)},
         kinds=list(kinds),
         compiles=[],
@@ -30,14 +29,14 @@ def test_the_time_with_and_without_the_waits_bound_the_latency():
     waits = [0.000, 0.002, 0.004, 0.005, 0.006, 0.006, 0.007, 0.008, 0.009, 0.010]
     blocks = [("first", 1.0, 0.5), ("warmup", 0.5, None)]
     blocks += [("steady" if waited < 0.003 else "disturbed", 0.010 + waited, waited) for waited in waits]
-    low, high = bounds(report(blocks), [None, WAITS], 1)
+    low, high = latency_bounds(report(blocks), [None, WAITS], 1)
     assert low == pytest.approx(0.010)
     assert 0.015 < high <= 0.020
 
 
 def test_waits_of_a_block_are_shared_by_its_inner_loops_and_iterations():
     blocks = [("disturbed", 0.020, 0.050)] * 8
-    low, high = bounds(report(blocks, inner_loops=[5] * 8), [WAITS], 2)
+    low, high = latency_bounds(report(blocks, inner_loops=[5] * 8), [WAITS], 2)
     assert (low, high) == (pytest.approx(0.005), pytest.approx(0.010))
 
 
@@ -52,4 +51,4 @@ def test_waits_of_a_block_are_shared_by_its_inner_loops_and_iterations():
     ids=["a slow core", "unknown waits", "too few blocks", "more waits than time"],
 )
 def test_what_waits_do_not_bound_is_unknown(blocks, reasons):
-    assert bounds(report(blocks), reasons, 1) is None
+    assert latency_bounds(report(blocks), reasons, 1) is None

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from runner_makers import config
 
-from runner.backends import compiler_caches
+from runner.backends import steps
 from runner.environments.machine import detect
-from runner.plan.measurable import XLA_CPU_CACHE, not_measurable
+from runner.plan.entries import XLA_CPU_CACHE, not_measurable
 from tests.command import xlabench
 from tests.tiers import first_of
 
@@ -130,7 +130,7 @@ class Utils:
 )
 def test_a_warm_experiment_without_a_hit_says_so(monkeypatch, cache, counters, said):
     """A model whose graphs inductor does not cache compiles anew each time."""
-    monkeypatch.setitem(compiler_caches.sys.modules, "torch._dynamo.utils", Utils(**counters))
-    found = compiler_caches.warnings(config("inductor", cache=cache))
+    monkeypatch.setitem(steps.sys.modules, "torch._dynamo.utils", Utils(**counters))
+    found = steps.warnings(config("inductor", cache=cache))
     assert len(found) == len(said)
     assert all(part in text for part, text in zip(said, found, strict=True))

@@ -21,7 +21,7 @@ from runner.messages import (
     WarmedUp,
     WarmUp,
 )
-from runner.process import child
+from runner.process import server
 
 LOAD = Load(config=config(), settings=settings(), batch_size=None, torchbench_dir=None, requested_at=0.0)
 
@@ -72,13 +72,13 @@ def say(monkeypatch):
     """Say everything at once, hang up, and return all answers."""
 
     def talk(*commands, fails_in=()):
-        monkeypatch.setattr(child, "Measurement", type("Scripted", (Scripted,), {"fails_in": fails_in}))
+        monkeypatch.setattr(server, "MeasuringProcess", type("Scripted", (Scripted,), {"fails_in": fails_in}))
         ours, theirs = socket.socketpair()
         with ours, theirs:
             for command in commands:
                 Channel(ours).send(command)
             ours.shutdown(socket.SHUT_WR)
-            child.serve(Channel(theirs))
+            server.obey_scheduler(Channel(theirs))
             theirs.close()
             return list(answers(Channel(ours)))
 

@@ -11,9 +11,9 @@ from runner_makers import ENVIRONMENT, machine, request
 
 from runner.environments import machine as machines
 from runner.environments import probe
-from runner.errors import UsageError
 from runner.plan import interpreters
 from runner.plan.interpreters import Interpreter, ask, look, make_plan
+from store.errors import UsageError
 from tests.command import xlabench
 
 HERE = sys.executable

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 from runner_makers import ENVIRONMENT, entry, facts, machine, record, settings
 
-from runner.schedule.execute import Result, Tally, _facts, _labs
-from runner.schedule.history import History
+from runner.schedule.execute import ExecutionResult, ExperimentTally, _environments, _facts
 from runner.schedule.quiet import QuietRun
+from runner.schedule.scheduler import History
 
 
 def in_environment(name, backend="eager"):
@@ -17,7 +17,7 @@ def in_environment(name, backend="eager"):
 
 
 def tallied(*records):
-    tally = Tally()
+    tally = ExperimentTally()
     for each in records:
         tally.add(each)
     return tally.counts(verified=True)
@@ -56,7 +56,7 @@ def test_a_verification_without_a_verdict_is_a_failure(code):
 
 def test_what_nobody_asked_to_verify_has_not_failed():
     """A crash is one failure, whatever became of its verification; a skip by the tables is none."""
-    tally = Tally()
+    tally = ExperimentTally()
     tally.add(record(entry()))
     assert tally.counts(verified=False).failed == 0
     assert tallied(verified(entry(), "VERIFIER_SKIPPED")).failed == 0
@@ -86,8 +86,8 @@ def test_each_environment_has_facts_of_its_own(folder, machines):
 def test_each_environment_has_a_server_of_its_own(folder, machines):
     """It imports what its own experiments need, and only where there are any."""
     left = [entry("openxla+dynamo"), in_environment("old"), in_environment("old", "inductor")]
-    labs = _labs(_facts(folder, machines, None, {}), left, folder, QuietRun())
-    here, there = labs["default"].pool, labs["old"].pool
+    environments = _environments(_facts(folder, machines, None, {}), left, folder, QuietRun())
+    here, there = environments["default"].pool, environments["old"].pool
     assert [each.log.name for each in (here, there)] == ["server.log", "server-old.log"]
     assert (here.python, there.python) == (sys.executable, "/venvs/old/bin/python")
     assert (here.probe, there.probe) == (False, True)
@@ -96,7 +96,9 @@ def test_each_environment_has_a_server_of_its_own(folder, machines):
     assert here.servers is there.servers
     assert here.live is there.live
     assert here.run_id == there.run_id
-    assert list(_labs(_facts(folder, machines, None, {}), [in_environment("old")], folder, QuietRun())) == ["old"]
+    assert list(_environments(_facts(folder, machines, None, {}), [in_environment("old")], folder, QuietRun())) == [
+        "old"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -112,9 +114,9 @@ def test_a_new_failure_is_one_that_passed_last_time(status, passed_before, new):
 def test_what_was_done_is_one_sentence():
     """What an earlier call has finished is counted apart, and is not forgotten."""
     failed, none = tallied(record(entry(), "crashed")), tallied()
-    result = Result(measured=3, counts=failed, before=none, skipped=2, already_finished=4, seconds=61.0)
+    result = ExecutionResult(measured=3, counts=failed, before=none, skipped=2, already_finished=4, seconds=61.0)
     assert result.sentence() == "Measured 3 experiments in 1 min 1 s (1 failed), skipped 2, 4 were already finished."
-    again = Result(measured=0, counts=none, before=failed, skipped=0, already_finished=4, seconds=1.0)
+    again = ExecutionResult(measured=0, counts=none, before=failed, skipped=0, already_finished=4, seconds=1.0)
     assert again.sentence().endswith("(0 failed), skipped 0, 4 were already finished (1 failed).")
     assert (again.failed, again.wrong) == (True, False)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runner.messages import Instrumented
-from runner.schedule.extras import Extras
+from runner.schedule.examine import Extras
 from store.record import Verification
 
 

@@ -3,7 +3,7 @@
 import pytest
 from runner_makers import xla_block
 
-from runner.process.fallbacks import classify, summarize
+from runner.process.afterwards import classify, summarize_fallbacks
 from runner.process.samples import Samples
 
 
@@ -33,25 +33,27 @@ def test_the_class_of_an_op(op, klass):
 
 def test_calls_per_iteration_come_from_steady_blocks_only():
     """Calls while compiling are told apart; an average over both would be an artefact."""
-    (found,) = summarize(samples({"nonzero": 9}, {"nonzero": 6}, {"nonzero": 4}, {"nonzero": 8}, steady_from=2))
+    (found,) = summarize_fallbacks(
+        samples({"nonzero": 9}, {"nonzero": 6}, {"nonzero": 4}, {"nonzero": 8}, steady_from=2)
+    )
     assert (found.op, found.calls_per_iteration, found.calls_compile) == ("nonzero", 6.0, 15)
     assert found.time_s is None
 
 
 def test_calls_are_divided_by_the_iterations_of_the_blocks():
-    (found,) = summarize(samples({}, {"nonzero": 4}, {"nonzero": 4}, steady_from=1, iterations=4))
+    (found,) = summarize_fallbacks(samples({}, {"nonzero": 4}, {"nonzero": 4}, steady_from=1, iterations=4))
     assert found.calls_per_iteration == 1.0
 
 
 def test_an_op_that_only_compiling_called_is_zero_per_iteration():
-    (found,) = summarize(samples({"sort": 3}, {}, {}, steady_from=1))
+    (found,) = summarize_fallbacks(samples({"sort": 3}, {}, {}, steady_from=1))
     assert (found.calls_per_iteration, found.calls_compile) == (0.0, 3)
 
 
 def test_ops_are_sorted_by_name_and_an_op_missing_from_a_block_counts_zero():
-    found = summarize(samples({}, {"b": 1, "a": 2}, {"a": 2}, steady_from=1))
+    found = summarize_fallbacks(samples({}, {"b": 1, "a": 2}, {"a": 2}, steady_from=1))
     assert [(each.op, each.calls_per_iteration) for each in found] == [("a", 2.0), ("b", 0.5)]
 
 
 def test_no_fallback_gives_nothing():
-    assert summarize(samples({}, {}, {}, steady_from=1)) == []
+    assert summarize_fallbacks(samples({}, {}, {}, steady_from=1)) == []

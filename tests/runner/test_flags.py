@@ -7,12 +7,12 @@ import pytest
 
 import xlabench
 from runner import flags
-from runner.errors import UsageError
-from runner.flags.fields import flagged
-from runner.plan import presets
+from runner.flags import flagged
+from runner.plan import agreement, protocol
 from runner.plan.local_request import SMOKE
 from runner.plan.protocol import settings
 from runner.plan.request import Configuration, RunRequest
+from store.errors import UsageError
 
 
 def parse(*words):
@@ -104,7 +104,7 @@ def test_a_mode_that_turns_cuda_graphs_on_is_refused_beside_the_flag_against_the
 def test_the_modes_that_turn_cuda_graphs_on_are_torchs(mode):
     torch = pytest.importorskip("torch")
     options = torch._inductor.list_mode_options(mode)
-    assert options.get("triton.cudagraphs", False) == (mode in presets.WITHOUT_CUDAGRAPHS)
+    assert options.get("triton.cudagraphs", False) == (mode in agreement.WITHOUT_CUDAGRAPHS)
 
 
 def test_errors_of_flags_carry_their_exit_code(tmp_path):
@@ -175,9 +175,9 @@ def test_smoke_may_be_narrowed():
     assert (found.suites, found.accelerators) == (("timm_models",), ("cuda",))
 
 
-@pytest.mark.parametrize("preset", presets.PRESETS)
+@pytest.mark.parametrize("preset", protocol.PRESETS)
 def test_repeats_come_from_the_preset_unless_they_are_typed(preset):
-    assert settings(request("--preset", preset)).repeat == presets.REPEATS[preset]
+    assert settings(request("--preset", preset)).repeat == protocol.REPEATS[preset]
     assert settings(request("--preset", preset, "--repeat", "3")).repeat == 3
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.schedule.follow_log import LogFollower
+from runner.schedule.conversation import LogFollower
 
 
 @pytest.fixture

@@ -8,13 +8,12 @@ import pytest
 from runner_makers import ENVIRONMENT, ended, entry, facts, record, settings
 
 from runner.messages import Failed, Load
-from runner.schedule import interleave
+from runner.schedule import scheduler
 from runner.schedule.execute import _measure
-from runner.schedule.further import Further, continued, extended
+from runner.schedule.groups import Further, Remaining, continued, extended, remaining
 from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.progress import ProgressView
 from runner.schedule.records import make_record
-from runner.schedule.resume import Remaining, remaining
 from runner.schedule.scheduler import Scheduler
 from store.record import Error
 from store.run_file import RESULTS
@@ -116,7 +115,7 @@ def test_a_run_with_further_processes_of_some_is_finished():
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     """Measure what is asked for in a folder with records, by a fake pool; return new records, pool and output."""
-    monkeypatch.setattr(interleave, "machine_memory", lambda: PLENTY)
+    monkeypatch.setattr(scheduler, "machine_memory", lambda: PLENTY)
 
     def go(wanted, records, misdeeds=None):
         pool, shown, queue = Pool(misdeeds), io.StringIO(), [wanted, None]
@@ -130,7 +129,7 @@ def run(tmp_path, monkeypatch):
                 writer.append(each)
             written = []
             scheduler = Scheduler(
-                labs={"default": lab},
+                environments={"default": lab},
                 folder=tmp_path,
                 torchbench_dir=None,
                 write=written.append,

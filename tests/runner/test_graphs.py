@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.graphs import fx, hlo, hlo_cost, inductor, instructions
+from runner.graphs import fx, hlo, inductor
 
 DOT = """HloModule IrToHlo.7, entry_computation_layout={(f32[8,32]{1,0})->(f32[8,16]{1,0})}
 
@@ -29,7 +29,7 @@ def entry(line, *parameters):
 
 
 def flops(line, *parameters):
-    return hlo_cost.flops(list(instructions.instructions(entry(line, *parameters))))
+    return hlo.flops(list(hlo.instructions(entry(line, *parameters))))
 
 
 def test_operations_are_counted_by_opcode_and_bookkeeping_is_none():
@@ -99,7 +99,7 @@ def test_bytes_are_what_the_entry_reads_and_writes():
      ("(f32[2]{0}, /*index=1*/s8[3]{0})", 11)],
 )  # fmt: skip
 def test_a_type_has_a_size(shape, size):
-    assert hlo_cost.size_bytes(shape) == size
+    assert hlo.size_bytes(shape) == size
 
 
 GENERATED = '''# AOT ID: ['0_inference']

@@ -3,7 +3,7 @@
 import pytest
 from runner_makers import config
 
-from runner.process.inputs import Inputs, NoBatchDimension
+from runner.process.timed_step import Inputs, NoBatchDimension
 from runner.workload import Workload
 
 torch = pytest.importorskip("torch")

@@ -8,13 +8,12 @@ import pytest
 from runner_makers import ENVIRONMENT, entry, facts, loaded, report, settings
 
 from runner.messages import Failed, Finish, Load, Pause, Paused, Turn, TurnDone, Verified, Verify, WarmedUp, WarmUp
-from runner.schedule import interleave
-from runner.schedule.arrange import turn_order
+from runner.schedule import scheduler
+from runner.schedule.groups import Group, Member, turn_order
 from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.pool import ChildGone, ServerGone, TimedOut
 from runner.schedule.progress import ProgressView
 from runner.schedule.quiet import QuietRun
-from runner.schedule.resume import Group, Member
 from runner.schedule.scheduler import Scheduler
 from runner.schedule.watch_memory import MachineFull, MemoryExceeded
 from store.record import Error, Verification
@@ -107,7 +106,7 @@ class Pool:
 def memory(monkeypatch):
     """What the machine says of its memory: (available, total)."""
     state = types.SimpleNamespace(now=PLENTY)
-    monkeypatch.setattr(interleave, "machine_memory", lambda: state.now)
+    monkeypatch.setattr(scheduler, "machine_memory", lambda: state.now)
     return state
 
 
@@ -120,7 +119,7 @@ def measure(tmp_path, memory):
         chosen = {"repeat": 4, "rounds": 2, **chosen}
         written = []
         scheduler = Scheduler(
-            labs={
+            environments={
                 "default": ScheduledEnvironment(
                     facts=facts(settings=settings(**chosen), environment=ENVIRONMENT), pool=pool
                 )
@@ -444,7 +443,7 @@ def test_a_twin_is_measured_like_any_other_and_says_whose_it_is(tmp_path, memory
     pool, written, eager = Pool(), [], entry("eager")
     members = Group(name="g", entries=(eager, entry("inductor")), attempt=1, twins=(eager,))
     Scheduler(
-        labs={"default": ScheduledEnvironment(facts=facts(settings=settings(repeat=4, rounds=2)), pool=pool)},
+        environments={"default": ScheduledEnvironment(facts=facts(settings=settings(repeat=4, rounds=2)), pool=pool)},
         folder=tmp_path,
         torchbench_dir=None,
         write=written.append,

@@ -3,7 +3,7 @@
 import pytest
 from runner_makers import config
 
-from runner.plan.measurable import not_measurable
+from runner.plan.entries import not_measurable
 from tests import warm
 
 

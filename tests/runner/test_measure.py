@@ -11,7 +11,7 @@ from runner_makers import config, settings
 from runner.backends import BACKENDS
 from runner.messages import Load, Turn, WarmedUp
 from runner.process import measure, timed_step
-from runner.process.measure import Measurement, effective_variables
+from runner.process.measure import MeasuringProcess, effective_variables
 from runner.workload import Counters, Workload
 
 torch = pytest.importorskip("torch")
@@ -192,7 +192,8 @@ class Memory:
 @pytest.fixture
 def resident(monkeypatch):
     memory = Memory()
-    monkeypatch.setattr(measure, "memory", memory)
+    for name in ("resident_bytes", "peak_bytes", "reset_peak"):
+        monkeypatch.setattr(measure.own_process, name, getattr(memory, name))
     return memory
 
 
@@ -225,7 +226,7 @@ def begin(monkeypatch, resident):
             torchbench_dir=None,
             requested_at=990.0,
         )
-        measurement = Measurement(load)
+        measurement = MeasuringProcess(load)
         measurement.loaded, measurement.device, measurement.suite = measurement.load(), made, suite
         return measurement
 
@@ -499,7 +500,7 @@ def test_where_the_number_of_blocks_is_fixed_any_turn_is_enough(begin, chosen):
 
 def test_before_a_stop_the_device_has_finished_and_held_locks_are_told(begin, monkeypatch):
     measurement = begin(Step())
-    monkeypatch.setattr(measure.pausing, "settle", lambda: 2)
+    monkeypatch.setattr(measure.own_process, "settle", lambda: 2)
     del measurement.device.events[:]
     measurement.pause()
     assert measurement.device.events == ["wait"]

@@ -4,7 +4,7 @@ import json
 import mmap
 import os
 
-from runner.process import memory
+from runner.process import own_process
 
 MIB = 2**20
 
@@ -34,16 +34,16 @@ def touch_and_free():
 
 def rise_and_fall():
     """Return the peak before, after an allocation of 64 MiB that is gone, and after a reset."""
-    memory.reset_peak()
-    before = memory.peak_bytes()
+    own_process.reset_peak()
+    before = own_process.peak_bytes()
     touch_and_free()
-    risen = memory.peak_bytes()
-    memory.reset_peak()
-    return [before, risen, memory.peak_bytes(), memory.resident_bytes()]
+    risen = own_process.peak_bytes()
+    own_process.reset_peak()
+    return [before, risen, own_process.peak_bytes(), own_process.resident_bytes()]
 
 
 def test_the_peak_is_never_below_the_present_size():
-    assert memory.peak_bytes() >= memory.resident_bytes() > MIB
+    assert own_process.peak_bytes() >= own_process.resident_bytes() > MIB
 
 
 def test_the_peak_outlasts_an_allocation_and_can_be_reset_in_a_forked_child():
@@ -57,6 +57,6 @@ def test_the_peak_outlasts_an_allocation_and_can_be_reset_in_a_forked_child():
 def test_a_childs_peak_is_its_own():
     """Resetting it does not touch the parent's."""
     touch_and_free()
-    mine = memory.peak_bytes()
+    mine = own_process.peak_bytes()
     assert in_child(rise_and_fall)[2] < mine
-    assert memory.peak_bytes() >= mine
+    assert own_process.peak_bytes() >= mine

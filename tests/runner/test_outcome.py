@@ -8,7 +8,7 @@ from runner_makers import ended, entry, facts, loaded, report, settings
 
 from runner.messages import Hello
 from runner.schedule import outcome
-from runner.schedule.extras import Extras
+from runner.schedule.examine import Extras
 from runner.schedule.records import make_record, skipped
 from store import advice
 from store.identity import record_id

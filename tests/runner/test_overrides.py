@@ -4,8 +4,8 @@ import types
 
 import pytest
 
-from runner.backends import overrides
-from runner.backends.overrides import BadOverride
+from runner.backends import dynamo
+from runner.backends.dynamo import BadOverride
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from runner.backends.overrides import BadOverride
     ],
 )
 def test_a_value_has_the_type_of_the_setting(text, present, value):
-    found = overrides.parsed("--inductor-config key", text, present)
+    found = dynamo.parsed("--inductor-config key", text, present)
     assert (found, type(found)) == (value, type(value))
 
 
@@ -46,7 +46,7 @@ def test_a_value_has_the_type_of_the_setting(text, present, value):
 )
 def test_a_value_of_another_type_is_refused(text, present, says):
     with pytest.raises(BadOverride, match=f"--inductor-config key={text.replace('{}', '..')}.*{says}"):
-        overrides.parsed("--inductor-config key", text, present)
+        dynamo.parsed("--inductor-config key", text, present)
 
 
 @pytest.fixture
@@ -55,12 +55,12 @@ def settings(monkeypatch):
     module = types.SimpleNamespace(
         _config={"limit": 8, "triton.cudagraphs": False}, limit=8, triton=types.SimpleNamespace(cudagraphs=False)
     )
-    monkeypatch.setattr(overrides.importlib, "import_module", lambda name: module if "inductor" in name else None)
+    monkeypatch.setattr(dynamo.importlib, "import_module", lambda name: module if "inductor" in name else None)
     return module
 
 
 def test_nested_settings_are_set_where_they_are_read(settings):
-    overrides.apply({"inductor.triton.cudagraphs": "True", "inductor.limit": "3"})
+    dynamo.apply({"inductor.triton.cudagraphs": "True", "inductor.limit": "3"})
     assert (settings.triton.cudagraphs, settings.limit) == (True, 3)
 
 
@@ -69,19 +69,19 @@ def test_nested_settings_are_set_where_they_are_read(settings):
 )
 def test_an_unknown_setting_is_answered_with_close_ones(settings, key, says):
     with pytest.raises(BadOverride) as refused:
-        overrides.apply({f"inductor.{key}": "1"})
+        dynamo.apply({f"inductor.{key}": "1"})
     assert f"--inductor-config {key}: torch._inductor.config has no setting {key}; {says}" in str(refused.value)
 
 
 def test_torchs_own_modules_hold_such_tables():
     """Both rooms, nested names and aliases of older releases."""
     pytest.importorskip("torch")
-    from torch._dynamo import config as dynamo
+    from torch._dynamo import config as dynamo_config
     from torch._inductor import config as inductor
 
-    before = dynamo.recompile_limit, inductor.triton.cudagraphs
+    before = dynamo_config.recompile_limit, inductor.triton.cudagraphs
     try:
-        overrides.apply({"dynamo.cache_size_limit": "3", "inductor.triton.cudagraphs": "True"})
-        assert (dynamo.recompile_limit, inductor.triton.cudagraphs) == (3, True)
+        dynamo.apply({"dynamo.cache_size_limit": "3", "inductor.triton.cudagraphs": "True"})
+        assert (dynamo_config.recompile_limit, inductor.triton.cudagraphs) == (3, True)
     finally:
-        dynamo.recompile_limit, inductor.triton.cudagraphs = before
+        dynamo_config.recompile_limit, inductor.triton.cudagraphs = before

@@ -10,15 +10,15 @@ import types
 import pytest
 
 from runner.environments.machine import detect
-from runner.process import pausing
+from runner.process import own_process
 from tests import warm
 
 
 @pytest.fixture(autouse=True)
 def _only_locks_of_the_test(monkeypatch):
     """What the session of the tests holds anyway is not this module's matter."""
-    count, before = pausing.locks_held, pausing.locks_held()
-    monkeypatch.setattr(pausing, "locks_held", lambda pid=None: max(0, count(pid) - (before if pid is None else 0)))
+    count, before = own_process.locks_held, own_process.locks_held()
+    monkeypatch.setattr(own_process, "locks_held", lambda pid=None: max(0, count(pid) - (before if pid is None else 0)))
 
 
 @pytest.fixture
@@ -29,39 +29,39 @@ def lock(tmp_path):
 
 
 def test_held_locks_are_counted_and_not_those_of_others(lock):
-    if not pausing._LOCKS.exists():
+    if not own_process._LOCKS.exists():
         pytest.skip("this kernel does not list locks")
-    assert pausing.locks_held() == 1
-    assert pausing.locks_held(pid=1 << 30) == 0
+    assert own_process.locks_held() == 1
+    assert own_process.locks_held(pid=1 << 30) == 0
     fcntl.flock(lock, fcntl.LOCK_UN)
-    assert pausing.locks_held() == 0
+    assert own_process.locks_held() == 0
 
 
 def test_who_waits_for_a_lock_holds_none(tmp_path, monkeypatch):
     (tmp_path / "locks").write_text(
         "1: FLOCK  ADVISORY  WRITE 7 00:1:2 0 EOF\n1: -> FLOCK ADVISORY WRITE 8 00:1:2 0 EOF\n"
     )
-    monkeypatch.setattr(pausing, "_LOCKS", tmp_path / "locks")
-    assert [pausing.locks_held(pid) for pid in (7, 8)] == [1, 0]
+    monkeypatch.setattr(own_process, "_LOCKS", tmp_path / "locks")
+    assert [own_process.locks_held(pid) for pid in (7, 8)] == [1, 0]
 
 
 def test_a_kernel_that_lists_none_holds_nothing_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(pausing, "_LOCKS", tmp_path / "none")
-    assert pausing.settle() == 0
+    monkeypatch.setattr(own_process, "_LOCKS", tmp_path / "none")
+    assert own_process.settle() == 0
 
 
 def test_it_waits_for_a_lock_that_is_about_to_go(lock, monkeypatch):
-    monkeypatch.setattr(pausing, "_PATIENCE_S", 60.0)
+    monkeypatch.setattr(own_process, "_PATIENCE_S", 60.0)
     timer = threading.Timer(0.1, fcntl.flock, (lock, fcntl.LOCK_UN))
     timer.start()
-    assert pausing.settle() == 0
+    assert own_process.settle() == 0
     timer.join()
 
 
 def test_it_waits_for_no_lock_for_ever(lock, monkeypatch):
     """That it returns at all, though the lock is held, is what is shown."""
-    monkeypatch.setattr(pausing, "_PATIENCE_S", 0.1)
-    assert pausing.settle() == (1 if pausing._LOCKS.exists() else 0)
+    monkeypatch.setattr(own_process, "_PATIENCE_S", 0.1)
+    assert own_process.settle() == (1 if own_process._LOCKS.exists() else 0)
 
 
 def test_garbage_is_collected():
@@ -78,7 +78,7 @@ def test_garbage_is_collected():
     gc.disable()
     try:
         Loop()
-        pausing.settle()
+        own_process.settle()
         assert Loop.alive == 0
     finally:
         gc.enable()
@@ -88,13 +88,13 @@ def test_inductors_helpers_are_ended_where_it_is_in_use(monkeypatch):
     ended = []
     module = types.SimpleNamespace(shutdown_compile_workers=lambda: ended.append(1))
     monkeypatch.setitem(sys.modules, "torch._inductor.async_compile", module)
-    pausing.settle()
+    own_process.settle()
     assert ended == [1]
 
 
 def test_nothing_is_imported_for_it():
     """Eager has no helpers, and must not import inductor to find out."""
-    code = "import sys; from runner.process import pausing; pausing.settle(); print('torch' in sys.modules)"
+    code = "import sys; from runner.process import own_process; own_process.settle(); print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 

@@ -8,11 +8,10 @@ from runner_makers import machine, request
 
 import xlabench as command
 from runner import flags
-from runner.errors import UsageError
 from runner.plan import make_plan
 from runner.plan.plan_view import as_yaml
-from runner.plan.presets import REPEATS
-from runner.plan.protocol import settings
+from runner.plan.protocol import REPEATS, settings
+from store.errors import UsageError
 from tests.command import xlabench
 
 RICH = {

@@ -7,11 +7,11 @@ import pytest
 from runner_makers import ended, entry, facts, record, report
 
 from runner.schedule import progress
-from runner.schedule.extras import Extras
+from runner.schedule.examine import Extras
+from runner.schedule.groups import Member
 from runner.schedule.outcome import Outcome
 from runner.schedule.progress import ProgressView, duration, title, verdict
 from runner.schedule.records import make_record
-from runner.schedule.resume import Member
 from store.advice import finding
 from store.record import Finding, Until, Verification
 

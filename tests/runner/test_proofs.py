@@ -14,10 +14,10 @@ from test_scheduler import GOOD, FakePool
 from runner.environments.others import Taken
 from runner.messages import Failed, Prove, Proved
 from runner.proof.judge import RULE
+from runner.schedule.examine import Proofs
+from runner.schedule.groups import Group, Member
 from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.progress import ProgressView
-from runner.schedule.proofs import Proofs
-from runner.schedule.resume import Group, Member
 from runner.schedule.scheduler import Scheduler
 from store.record import Error, Proof
 
@@ -47,7 +47,7 @@ def measure(tmp_path):
         entries, written = entries or (entry(),), []
         chosen = settings(**{"interleave": "off", "rounds": 1, "prove": "once", "quiet": False, **chosen})
         Scheduler(
-            labs={"default": ScheduledEnvironment(facts=facts(settings=chosen), pool=pool)},
+            environments={"default": ScheduledEnvironment(facts=facts(settings=chosen), pool=pool)},
             folder=tmp_path,
             torchbench_dir=None,
             write=written.append,

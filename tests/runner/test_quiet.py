@@ -15,10 +15,8 @@ import pytest
 from runner.environments import others
 from runner.environments.others import Others, Taken, programs
 from runner.messages import Probed, TurnFacts
-from runner.process.probe import Probe
-from runner.process.waits import Waits
-from runner.schedule.own_waits import OwnWaits
-from runner.schedule.quiet import RULE, WAITS, Judge, QuietRun
+from runner.process.own_process import Probe, Waits
+from runner.schedule.quiet import RULE, WAITS, Judge, OwnWaits, QuietRun
 from runner.settings import Settings
 
 BUSY = Taken(cpus=1.0, steal_share=0.0, throttled_s=0.0)
@@ -110,7 +108,7 @@ def test_the_probe_takes_milliseconds_and_leaves_the_cores_as_they_were():
 
 def test_the_policy_says_what_the_process_got():
     """As root the priority is raised, in its own session too; else it stays; both are told as they are."""
-    code = "import os; os.setsid(); from runner.process.priority import raise_priority; print(raise_priority())"
+    code = "import os; os.setsid(); from runner.process.own_process import raise_priority; print(raise_priority())"
     code += "; print(os.getpriority(os.PRIO_PROCESS, 0))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     policy, nice = done.stdout.splitlines()

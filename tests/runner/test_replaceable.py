@@ -5,9 +5,9 @@ from runner_makers import entry, machine, settings
 
 from runner import lowerings
 from runner.environments.machine import detect
-from runner.errors import UsageError
-from runner.plan import payoff
-from runner.plan.replaceable import cannot_replace
+from runner.plan import protocol
+from runner.plan.entries import cannot_replace
+from store.errors import UsageError
 
 OPS = {"bucketize.Tensor": True, "scatter_reduce.two": False, "nonzero": False, "grid_sampler_2d": True}
 
@@ -65,9 +65,9 @@ REPLACED = entry("openxla+lazytensor", without_fallback=("nonzero",))
 
 def test_a_run_with_a_replaced_op_is_no_benchmark_and_verifies_its_answers():
     """Whichever way the experiment came into the plan: by a flag, a plan file or a job."""
-    found = payoff.settled(settings(), [entry("openxla+lazytensor"), REPLACED])
+    found = protocol.payoff_settings(settings(), [entry("openxla+lazytensor"), REPLACED])
     assert (found.purpose, found.verify) == ("payoff", "with")
-    assert payoff.settled(settings(), [entry("openxla+lazytensor")]) == settings()
+    assert protocol.payoff_settings(settings(), [entry("openxla+lazytensor")]) == settings()
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,11 @@ def test_a_run_with_a_replaced_op_is_no_benchmark_and_verifies_its_answers():
 )
 def test_a_run_for_something_else_is_refused(changes, says):
     with pytest.raises(UsageError, match=says):
-        payoff.settled(settings(**changes), [REPLACED])
+        protocol.payoff_settings(settings(**changes), [REPLACED])
 
 
 def test_where_nothing_can_be_replaced_the_command_says_why_and_measures_nothing():
     skipped = entry("openxla+lazytensor", skip="no decomposition of sort", without_fallback=("sort",))
     with pytest.raises(UsageError, match="no decomposition of sort"):
-        payoff.settled(settings(), [entry("openxla+lazytensor"), skipped])
-    assert payoff.settled(settings(), [REPLACED, skipped]).purpose == "payoff"
+        protocol.payoff_settings(settings(), [entry("openxla+lazytensor"), skipped])
+    assert protocol.payoff_settings(settings(), [REPLACED, skipped]).purpose == "payoff"

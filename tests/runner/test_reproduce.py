@@ -12,12 +12,11 @@ from runner_makers import entry, machine, settings
 
 import xlabench
 from runner import flags
-from runner.plan import make_plan, presets
+from runner.plan import make_plan, protocol
 from runner.plan.entries import make_entry
 from runner.plan.protocol import settings as settings_of
 from runner.plan.request import INSTRUMENTS
-from runner.schedule.records import make_record
-from runner.schedule.reproduce import reproduce
+from runner.schedule.records import make_record, reproduce
 from runner.settings import Settings
 from store.record import ExperimentConfig
 
@@ -165,7 +164,7 @@ def commands(draw):
     sets = [words for name, words in FIELDS.items() if name not in ("enable_functionalization", "cudagraphs")]
     sets += [*PROTOCOL.values(), *([f"--{name.replace('_', '-')}"] for name in INSTRUMENTS)]
     chosen = draw(st.lists(st.sampled_from(sets), max_size=8, unique_by=tuple))
-    words = [*ONE, *(word for each in chosen for word in each), "--preset", draw(st.sampled_from(presets.PRESETS))]
+    words = [*ONE, *(word for each in chosen for word in each), "--preset", draw(st.sampled_from(protocol.PRESETS))]
     given_twice = {"--dtype", "--verify", "--verify-only"}
     if "--amp-dtype" in words:
         words += ["--dtype", "amp"]

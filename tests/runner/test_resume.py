@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runner_makers import entry, record
 
-from runner.schedule.resume import remaining
+from runner.schedule.groups import remaining
 from store.record import FAILED
 
 PLAN = [

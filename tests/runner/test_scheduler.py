@@ -13,13 +13,12 @@ from runner_makers import ENVIRONMENT, PAIRS, entry, facts, loaded, report, sett
 from runner.environments.others import Taken
 from runner.messages import Exactly, Failed, Finish, Load, Probed, Turn, TurnDone, TurnFacts, WarmedUp, WarmUp
 from runner.schedule.benchmark_process import PrintedTooMuch
-from runner.schedule.history import History
+from runner.schedule.groups import Group, Member
 from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.pool import ChildGone, ServerGone, TimedOut
 from runner.schedule.progress import ProgressView
 from runner.schedule.quiet import QuietRun
-from runner.schedule.resume import Group, Member
-from runner.schedule.scheduler import Scheduler
+from runner.schedule.scheduler import History, Scheduler
 from runner.schedule.watch_memory import MemoryExceeded
 from store.record import Error
 
@@ -104,7 +103,9 @@ def measure(tmp_path):
         chosen = {"interleave": "off", "rounds": 1, "quiet": True, **chosen}
         replicas = settings(**chosen).replicas
         scheduler = Scheduler(
-            labs={name: ScheduledEnvironment(facts=of(name, chosen), pool=each) for name, each in pools.items()},
+            environments={
+                name: ScheduledEnvironment(facts=of(name, chosen), pool=each) for name, each in pools.items()
+            },
             folder=tmp_path,
             torchbench_dir=None,
             write=written.append,

@@ -83,6 +83,8 @@ def test_missing_packages_are_named_before_the_run_and_are_load_errors_in_it(tmp
     words = ("--suite-name", "torchbench", "--torchbench-dir", tmp_path / "checkout", "--test", "eval")
     done = xlabench("run", *words, *EAGER, "--home", tmp_path, "--output-dirname", tmp_path / "run")
     sentence, summary, *_ = done.stdout.splitlines()
+    for verb in (["plan", *EAGER[:6]], ["run", "--dry-run", *EAGER]):
+        assert xlabench(*verb, *words, "--home", tmp_path).stdout.splitlines()[-1] == sentence
     assert sentence == (
         "torchbench needs packages that are not installed: also_lacking: absent_package; lacking: absent_package. "
         "Install them: pip install absent_package"

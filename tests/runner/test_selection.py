@@ -3,9 +3,9 @@
 import pytest
 from runner_makers import machine, request
 
-from runner.errors import UsageError
 from runner.plan import make_plan
 from runner.suites.base import ModelInfo
+from store.errors import UsageError
 from tests.command import xlabench
 
 MODELS = {

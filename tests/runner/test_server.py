@@ -14,7 +14,7 @@ import pytest
 from runner_makers import config, settings
 
 from runner.backends import BACKENDS
-from runner.messages import Finish, Load, Loaded, Report, WarmedUp, WarmUp
+from runner.messages import Finish, Load, Loaded, ProcessReport, WarmedUp, WarmUp
 from runner.schedule.pool import ChildGone, Pool
 
 pytestmark = pytest.mark.slow
@@ -109,7 +109,7 @@ def test_children_one_after_the_other_run_multi_threaded_operations(pool, tmp_pa
         assert answer.threads == 2
         assert isinstance(ask(pool, process, WarmUp()), WarmedUp)
         assert psutil.Process(process.pid).num_threads() > 1
-        assert isinstance(ask(pool, process, Finish()), Report)
+        assert isinstance(ask(pool, process, Finish()), ProcessReport)
         assert pool.end(process) == 0
     assert psutil.Process(pool.server_pid).num_threads() <= pool.hello.threads
 
@@ -178,6 +178,6 @@ def test_a_new_interpreter_measures_too(tmp_path):
     assert pool.server_pid is None
     process = pool.spawn({"OMP_EXAMPLE": "42"}, tmp_path / "log")
     assert ask(pool, process, load()).variables["OMP_EXAMPLE"] == "42"
-    assert isinstance(ask(pool, process, Finish()), Report)
+    assert isinstance(ask(pool, process, Finish()), ProcessReport)
     assert pool.end(process) == 0
     assert gone(process.pid)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from runner.errors import UsageError
 from runner.home import settings_file
 from runner.home.settings_file import Limits, SettingsFile
 from runner.plan import LocalRequest
+from store.errors import UsageError
 
 LIMITS = {"subprocess_timeout": 60, "memory_limit": 2 << 30, "artifact_limit": 10 << 20}
 TEXT = """

@@ -10,7 +10,7 @@ import pytest
 
 CODE = """
 import os, threading, time
-from runner.process.spread import spread
+from runner.process.own_process import spread
 cores = sorted(os.sched_getaffinity(0))
 stop = time.monotonic() + 5
 def spin():

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from runner.environments import proc
-from runner.environments.state import Watch
+from runner.environments.state import MachineWatch
 
 
 class Made:
@@ -15,7 +15,7 @@ class Made:
 
     def __init__(self, folder):
         self.folder = folder
-        self.machine = proc.Machine(proc=folder / "proc", sys=folder / "sys")
+        self.machine = proc.KernelFiles(proc=folder / "proc", sys=folder / "sys")
         self.write("proc/loadavg", "1.50 2.00 3.00 5/259 14219\n")
         self.write("proc/1/task/1/children", "7 ")
         self.write("proc/7/task/7/children", "")
@@ -38,7 +38,7 @@ class Made:
         self.write(f"proc/{pid}/stat", f"{pid} (a) b) S {zeros}{ticks // 2} 0 {ticks // 2} 0 20 0 0\n")
 
     def watch(self):
-        return Watch(machine=self.machine, root=1)
+        return MachineWatch(machine=self.machine, root=1)
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_where_the_kernel_lists_no_children_the_others_are_unknown_and_stolen_ti
 
 
 def test_a_machine_that_tells_nothing_is_unknown_and_never_zero(tmp_path):
-    found = Watch(machine=proc.Machine(tmp_path / "none", tmp_path / "none"), root=1).end()
+    found = MachineWatch(machine=proc.KernelFiles(tmp_path / "none", tmp_path / "none"), root=1).end()
     assert {name for name in found.__struct_fields__ if getattr(found, name) is not None} == {"seconds"}
 
 
@@ -118,14 +118,14 @@ def test_the_accelerators_other_processes_are_asked_of_its_tool(made, tmp_path, 
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-a,GPU-b")
-    found = Watch("cuda", 1, machine=made.machine, root=1).end()
+    found = MachineWatch("cuda", 1, machine=made.machine, root=1).end()
     assert found.accelerator_processes == strangers
     assert "-i GPU-b" in (tmp_path / "asked").read_text()
 
 
 def test_without_the_tool_the_accelerators_other_processes_are_unknown(made, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
-    assert Watch("cuda", machine=made.machine, root=1).end().accelerator_processes is None
+    assert MachineWatch("cuda", machine=made.machine, root=1).end().accelerator_processes is None
 
 
 BUSY = "import time\nend = time.process_time() + 1.0\nwhile time.process_time() < end: pass"
@@ -134,7 +134,7 @@ BUSY = "import time\nend = time.process_time() + 1.0\nwhile time.process_time() 
 def test_a_process_below_is_the_runs_own_and_one_elsewhere_is_not():
     """A second of CPU time, seen from above and from beside: only from beside is it that of others."""
     elsewhere = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    beside, above = Watch(root=elsewhere.pid), Watch()
+    beside, above = MachineWatch(root=elsewhere.pid), MachineWatch()
     subprocess.run([sys.executable, "-c", BUSY], check=True)
     seen, own = beside.end(), above.end()
     elsewhere.communicate(b"\n")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.process.steady import SMALL_CHANGE, has_trend, is_steady, steady_start
+from runner.process.samples import SMALL_CHANGE, has_trend, is_steady, steady_start
 
 times_lists = st.lists(st.floats(1e-6, 1e3), min_size=2, max_size=30)
 

@@ -3,8 +3,7 @@
 import pytest
 from runner_makers import entry, settings
 
-from runner.schedule.resume import remaining
-from runner.schedule.twins import choose, usual, with_twins
+from runner.schedule.groups import choose_twins, remaining, usual_twins, with_twins
 
 
 def plan(groups, members=("eager", "inductor")):
@@ -12,26 +11,26 @@ def plan(groups, members=("eager", "inductor")):
 
 
 def chosen(*arguments):
-    return {each.experiment_id: each for entries in choose(*arguments).values() for each in entries}
+    return {each.experiment_id: each for entries in choose_twins(*arguments).values() for each in entries}
 
 
 @pytest.mark.parametrize(("groups", "count"), [(0, 0), (2, 0), (3, 1), (19, 1), (20, 2), (105, 10)])
 def test_every_tenth_group_has_one_and_a_small_run_at_least_one(groups, count):
-    assert usual(groups) == len(chosen(plan(groups), None, 7)) == count
+    assert usual_twins(groups) == len(chosen(plan(groups), None, 7)) == count
 
 
 def test_none_are_chosen_where_none_are_asked_for():
-    assert choose(plan(30), 0, 7) == {}
+    assert choose_twins(plan(30), 0, 7) == {}
 
 
 def test_twins_are_spread_over_groups_before_a_group_has_two():
-    found = choose(plan(4), 6, 7)
+    found = choose_twins(plan(4), 6, 7)
     assert sorted(len(each) for each in found.values()) == [1, 1, 2, 2]
     assert len(chosen(plan(4), 100, 7)) == 8
 
 
 def test_each_stands_under_the_name_of_its_group():
-    assert all(each.group == name for name, entries in choose(plan(4), 6, 7).items() for each in entries)
+    assert all(each.group == name for name, entries in choose_twins(plan(4), 6, 7).items() for each in entries)
 
 
 def test_what_cannot_run_is_never_chosen():
@@ -43,7 +42,7 @@ def test_what_cannot_run_is_never_chosen():
 def test_the_same_plan_in_any_order_gives_the_same_twins_and_another_seed_others():
     """So a resumed run goes on with the twins that it began with."""
     entries = plan(40)
-    assert choose(entries, 5, 7) == choose(list(reversed(entries)), 5, 7)
+    assert choose_twins(entries, 5, 7) == choose_twins(list(reversed(entries)), 5, 7)
     assert chosen(entries, 5, 7).keys() != chosen(entries, 5, 8).keys()
 
 

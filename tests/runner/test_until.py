@@ -6,14 +6,14 @@ import random
 import pytest
 from runner_makers import settings
 
-from runner.process.until import Turns
+from runner.process.samples import TurnBudget
 from store.stats.median import median_interval
 
 
 def lead(draw, *, length=2, block_s=1.0, **chosen):
     """Take turns until they are enough; return the times, and the numbers of blocks at which they were looked at."""
     times, looks = [], []
-    turns = Turns(settings(**{"until_stable": 0.01, "time_budget_s": 1e9, **chosen}))
+    turns = TurnBudget(settings(**{"until_stable": 0.01, "time_budget_s": 1e9, **chosen}))
 
     def look():
         looks.append(len(times))
@@ -62,7 +62,7 @@ def test_stopping_where_the_interval_is_narrow_costs_it_little_of_its_95_percent
 
 
 def test_spoilt_turns_are_forgotten():
-    turns = Turns(settings(until_stable=0.01, repeat=4))
+    turns = TurnBudget(settings(until_stable=0.01, repeat=4))
     turns.took(40, 59.0)
     assert not turns.enough(lambda: [1.0, 2.0] * 20)
     turns.spoilt()

@@ -6,7 +6,7 @@ import traceback
 
 import msgspec
 
-from runner.schedule.without_source import without_source
+from runner.schedule.records import without_source
 from runner.settings import OwnModel
 from tests.store.factory import make_record
 

@@ -1,6 +1,6 @@
 """How each view and macro of the index is asked in tests that go over all of them."""
 
-from store.database.views import SCALARS, VIEWS
+from store.database.migrate import SCALARS, VIEWS
 
 _CALLS = {
     "speedups": "speedups('inductor', NULL)",

@@ -9,7 +9,7 @@ from store.paired import answer, baseline_of, paired_report
 from store.query import fetch
 from store.record import Quiet
 from store.report import render
-from store.report.text import text
+from store.report.render import text
 from tests.store.factory import make_config, make_record
 
 QUIET = (0.0100, 0.0101, 0.0099, 0.0100, 0.0101, 0.0099, 0.0100, 0.0100)

@@ -18,6 +18,7 @@ MAY_BE_EMPTY = {
     "operator_speedups",
     "operator_totals",
     "page: model_findings",
+    "page: profiles_of_others",
     "page: operators",
     "page: operator_totals",
     "page: operator_runs",

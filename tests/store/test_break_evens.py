@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store import query
+from store.compare.cell import break_even
 from store.ingest import ingest
-from store.stats.change import break_even
 from tests.store.factory import make_record, write_run
 
 ASKED = "SELECT * FROM break_evens('inductor', NULL)"

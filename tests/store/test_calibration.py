@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store import query
-from store.calibration.false_alarms import false_alarms
 from store.compare import compare, comparison_report, resolve
+from store.compare.calibration import false_alarms
 from store.database.migrate import migrate
 from store.ingest import ingest
 from store.paired import paired_report
 from store.record import Quiet
 from store.report import floors_report, render
-from store.report.text import text
+from store.report.render import text
 from store.stats.effects import round_variance
 from store.stats.floors import floor_of
 from tests.store.factory import demo_runs, make_record, write_run

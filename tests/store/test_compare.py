@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from store import advice, query
-from store.calibration.between_runs import between_runs
 from store.compare import compare, comparison_report, resolve
+from store.compare.calibration import between_runs
 from store.errors import UsageError
 from store.ingest import ingest
 from store.report import render

@@ -2,7 +2,7 @@
 
 import pytest
 
-from store.compare.cost import key_of, process_seconds
+from store.compare.settle import key_of, process_seconds
 from store.record import MachineState
 from tests.store.factory import make_record
 

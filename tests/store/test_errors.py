@@ -1,8 +1,8 @@
 from store import errors
 
 
-def all_errors(kind=errors.StoreError):
-    return {kind} | {found for child in kind.__subclasses__() for found in all_errors(child)}
+def all_errors():
+    return [kind for kind in vars(errors).values() if isinstance(kind, type)]
 
 
 def test_the_docstring_draws_every_error():
@@ -11,4 +11,4 @@ def test_the_docstring_draws_every_error():
 
 
 def test_every_error_has_an_exit_code_of_the_command():
-    assert {kind.exit_code for kind in all_errors()} == {1, 2, 3}
+    assert {kind.exit_code for kind in all_errors() if kind is not errors.Signal} == {1, 2, 3}

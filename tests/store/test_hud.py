@@ -6,9 +6,8 @@ import pytest
 
 from store import harness_csv
 from store.errors import UsageError
-from store.filters import Filters
 from store.importers import facts
-from store.query import fetch
+from store.query import Filters, fetch
 from store.record import Error, Verification
 from store.report import hud_report, render
 from store.verification import HUD_PASSES, HUD_STATUSES, hud_status

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from store import query
 from store.database import owner as owner_module
-from store.database import room
+from store.database import snapshot
 from store.database.owner import LOCK, WORK, owner
 from store.errors import NoRoom, OwnerBusy, StorageError
 from store.ingest import ingest
@@ -201,8 +201,8 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path, monkeypatch, free):
     first = ingest([path], tmp_path / "store")
     write_lines(path, [make_record(), make_record(model="vgg16")])
     with monkeypatch.context() as patched:
-        patched.setattr(room.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
-        patched.setattr(room, "RESERVE_BYTES", 2**24 if free == 0 else 20 * 2**20 - 10_000)
+        patched.setattr(snapshot.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+        patched.setattr(snapshot, "RESERVE_BYTES", 2**24 if free == 0 else 20 * 2**20 - 10_000)
         with pytest.raises(NoRoom, match="nothing is lost") as told:
             ingest([path], tmp_path / "store")
     assert told.value.exit_code == 1

@@ -175,7 +175,7 @@ def test_the_order_of_keys_is_no_content(tmp_path):
 
 
 def test_a_rebuild_reads_validated_files_without_validating_them_again(tmp_path, monkeypatch):
-    from store.ingest import own
+    from store.ingest import relation
 
     records.write(tmp_path, 300, runs=3)
     ingest([tmp_path], tmp_path / "store")
@@ -185,7 +185,7 @@ def test_a_rebuild_reads_validated_files_without_validating_them_again(tmp_path,
         raise AssertionError
 
     with monkeypatch.context() as patched:
-        patched.setattr(own, "all_own", never)
+        patched.setattr(relation, "all_own", never)
         ingest([], tmp_path / "store", rebuild=True)
     assert contents(tmp_path / "store", files=True) == before
     results = tmp_path / "runs" / "run-00000" / "results.jsonl"

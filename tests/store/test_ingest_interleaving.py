@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from store import query
-from store.ingest import batches, ingest
+from store.ingest import ingest, run
 from tests.store.contents import contents
 from tests.store.factory import make_record
 from tests.store.peer_records import peer_record
@@ -76,7 +76,7 @@ class Interleaving(RuleBasedStateMachine):
     @rule(step=st.sampled_from(["forget", "load_records", "load_rejected", "save_watermarks"]), after=st.booleans())
     def kill(self, step, after):
         """Stop an ingest before or after a step of a transaction."""
-        done = getattr(batches.load, step)
+        done = getattr(run.load, step)
 
         def stop(*arguments):
             if after:
@@ -84,7 +84,7 @@ class Interleaving(RuleBasedStateMachine):
             raise Killed
 
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(batches.load, step, stop)
+            patched.setattr(run.load, step, stop)
             with contextlib.suppress(Killed):
                 ingest([self.home], self.store)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from store import query
 from store.ingest import ingest
 from store.ingest.decode import BadLine, decode
-from store.ingest.foreign import content_of, is_foreign
+from store.ingest.lines import content_of, is_foreign
 from tests.store.factory import demo_records, make_record
 from tests.store.oracle.rows import rows_of
 from tests.store.peer_records import peer_record

@@ -9,8 +9,8 @@ import pytest
 from store import query
 from store.compare import compare, comparison_report, resolve
 from store.exporters import export
-from store.filters import Filters
 from store.ingest import ingest
+from store.query import Filters
 from store.report import hud_report
 from store.weekly import weekly_report
 from tests.store.factory import RUN_START, make_environment, make_record, write_run

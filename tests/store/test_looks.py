@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from store import query
-from store.calibration.false_alarms import false_alarms
 from store.compare import compare, comparison_report, resolve
+from store.compare.calibration import false_alarms
 from store.ingest import ingest
 from store.report import render
 from store.stats.effects import LEVEL, effects, level_of

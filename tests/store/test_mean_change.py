@@ -7,10 +7,9 @@ import math
 import pytest
 
 from store import query
-from store.stats.geomean import geomean
-from store.stats.mean_change import judge_mean
+from store.stats.geomean import geomean, judge_mean
+from store.weekly.counts import speedups_table
 from store.weekly.lanes import lanes
-from store.weekly.speedups import speedups_table
 from tests.store.weekly_runs import write_weeks
 
 

@@ -6,7 +6,7 @@ from importlib.resources import files
 import pytest
 
 from store import metrics
-from store.database.views import VIEWS
+from store.database.migrate import VIEWS
 from tests.store.relations import RELATIONS
 
 ADDRESSES = {"place"}

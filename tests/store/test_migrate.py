@@ -4,6 +4,8 @@ import duckdb
 import pytest
 
 from store import query
+from store.database import migrate as migrations
+from store.database import owner
 from store.errors import StorageError
 from store.ingest import ingest
 from store.record import Graph
@@ -109,4 +111,26 @@ def test_an_index_that_cannot_be_brought_up_is_made_anew_by_a_rebuild(store):
     with pytest.raises(StorageError, match="--rebuild"):
         ingest([store.parent / "run"], store)
     ingest([store.parent / "run"], store, rebuild=True)
+    assert rows(store) == made
+
+
+def test_a_migration_that_needs_more_memory_than_an_ingest_gets_it(store, monkeypatch):
+    """DuckDB runs out of memory inside of a migration's transaction, as the lists of a million records made it."""
+    made, limits = rows(store), []
+
+    def migrate(con):
+        limits.append(con.execute("SELECT current_setting('memory_limit')").fetchone()[0])
+        if len(limits) == 1:
+            con.execute("BEGIN")
+            con.execute("UPDATE records SET warm_up_s = 0")
+            con.execute("SET memory_limit = '60MB'")
+            con.execute("CREATE TABLE much AS SELECT list(n) FROM range(50000000) AS t(n)")
+        migrations.migrate(con)
+
+    monkeypatch.setattr(owner, "migrate", migrate)
+    _with_views_of_another_version(store)
+    ingest([store.parent / "run"], store)
+    assert len(limits) == 2
+    assert limits[0] == "953.6 MiB"
+    assert limits[1] not in ("953.6 MiB", "57.2 MiB")
     assert rows(store) == made

@@ -6,7 +6,7 @@ from scipy import stats
 
 from store import query
 from store.errors import UsageError
-from store.filters import Filters
+from store.query import Filters
 from store.record import FallbackOp, Replacement
 from store.report.payoffs import payoffs_report, sentences
 from tests.store.factory import DAY, RUN_START, make_environment, make_record

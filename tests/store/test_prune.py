@@ -10,11 +10,11 @@ import msgspec
 import pytest
 
 from store import query
-from store.compressed import unpacked
 from store.errors import PackFailed, UsageError, WriterBusy
 from store.exporters import export
+from store.files import unpacked
 from store.ingest import ingest
-from store.retention.pack import prune_run
+from store.retention import prune_run
 from store.run_file import PRUNED_FILE, RESULTS, Pruned, read_pruned, read_records
 from store.writer import ResultsWriter
 from tests import golden
@@ -123,7 +123,7 @@ def test_a_run_that_is_being_written_is_not_packed(run):
 
 def test_a_packed_file_that_reads_back_otherwise_never_takes_the_place(run, monkeypatch):
     whole = (run / RESULTS).read_bytes()
-    monkeypatch.setattr("store.retention.pack._write", lambda _file, target: target.write_bytes(b"damaged"))
+    monkeypatch.setattr("store.retention._write", lambda _file, target: target.write_bytes(b"damaged"))
     with pytest.raises(PackFailed):
         decided(run)
     assert [path.name for path in run.iterdir() if path.name != "run.json"] == [RESULTS]

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PURE = (
     "store.record, store.identity, store.errors, store.writer, store.run_file, store.stats.median, "
-    "store.stats.geomean, store.stats.peer, store.stats.ratio, store.stats.warmup"
+    "store.stats.geomean, store.stats.effects, store.stats.verdicts"
 )
 
 
@@ -24,7 +24,7 @@ from store import query
 from store.ingest import ingest
 report = ingest([{str(demo / "runs")!r}], {str(demo / "quiet")!r})
 with query.connect(report.snapshot) as con:
-    assert len(query.results(con)) == 96
+    assert len(query.fetch(con, "FROM results")) == 96
 """
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("", "")

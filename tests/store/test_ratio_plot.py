@@ -5,7 +5,7 @@ import pytest
 from store.errors import UsageError
 from store.paired import paired_report
 from store.report.ratio_plot import plot_ratios
-from store.report.table import Mark, Picture
+from store.report.table import Picture, RatioMark
 from tests.store.factory import make_record
 
 
@@ -37,7 +37,7 @@ def test_a_run_of_the_baseline_alone_is_drawn(stored):
 @pytest.mark.parametrize("value", [1.0, 1.001, 0.02, 300.0])
 def test_any_ratio_can_be_drawn(value):
     pytest.importorskip("matplotlib", reason="pictures need the extra `plots`")
-    picture = Picture(axis="speedup", marks=(Mark(label="a", variant="v", backend="eager", value=value),))
+    picture = Picture(axis="speedup", marks=(RatioMark(label="a", variant="v", backend="eager", value=value),))
     assert plot_ratios(picture, "title", "png").startswith(b"\x89PNG")
 
 

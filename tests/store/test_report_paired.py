@@ -10,7 +10,7 @@ from store import query
 from store.compare import resolve
 from store.errors import UsageError
 from store.paired import paired_report
-from store.paired.next_steps import steps
+from store.paired.read import steps
 from store.report import render
 from tests.store.factory import RUN_START, make_record
 

@@ -13,7 +13,7 @@ from store.errors import UsageError
 from store.ingest import ingest
 from store.report import PeerOptions, peer_report, render
 from store.report.peer import titles
-from store.report.peer_plot import Size, plot
+from store.report.ratio_plot import PictureSize, plot
 from tests.store import aggregate
 from tests.store.factory import demo_runs
 from tests.store.peer_records import peer_record, write_peer
@@ -121,7 +121,9 @@ def test_its_pictures_are_ours_to_the_pixel(tmp_path, real, peer_con, readable):
     expected = aggregate.outputs(tmp_path / "work", readable, "v100", calls)
     for options, picture in zip(cases, expected, strict=True):
         report = peer_report(peer_con, options)
-        assert plot(report, options, titles(options), "png", Size(width=5), "second line") == picture, options.kind
+        assert plot(report, options, titles(options), "png", PictureSize(width=5), "second line") == picture, (
+            options.kind
+        )
 
 
 def test_a_picture_can_be_had_as_svg(generated):

@@ -2,9 +2,18 @@
 
 import pytest
 
-from store.compare.saved import Spent, saved_time_sentence
-from store.compare.settle import extensions, most_processes, settle_sentence, state
-from store.compare.within_run import Pair, RunCell, judged, pairs
+from store.compare.settle import (
+    Pair,
+    RunCell,
+    SpentProcesses,
+    extensions,
+    judged,
+    most_processes,
+    pairs,
+    saved_time_sentence,
+    settle_sentence,
+    state,
+)
 from store.stats.verdicts import Verdict
 from tests.store.factory import make_config, make_environment, make_record, plan_for
 
@@ -140,7 +149,7 @@ def test_the_verdicts_are_those_of_the_comparison(stored):
 
 
 def report(before, after, *, spent_s=40.0, processes=6, unpaid=(), each=2.0):
-    spent = Spent(processes=processes, seconds=spent_s, budget_s=60.0, unpaid=frozenset(unpaid))
+    spent = SpentProcesses(processes=processes, seconds=spent_s, budget_s=60.0, unpaid=frozenset(unpaid))
     return saved_time_sentence(before, after, spent, seconds(*after, each=each), first=3, looks=3).splitlines()
 
 

@@ -11,8 +11,8 @@ from store import advice, query
 from store.ingest import ingest
 from store.stats.geomean import geomean
 from store.stats.median import median, median_interval
-from store.stats.ratio import Estimate, speedup
 from tests.store.factory import make_environment, make_record, write_run
+from tests.store.oracle.ratio import Estimate, speedup
 from tests.store.peer_records import peer_record, write_peer
 
 
@@ -181,8 +181,9 @@ def test_foreign_batch_sizes_are_paired_each_with_its_own(tmp_path):
         assert mean == {"n": 1, "geomean": pytest.approx(math.sqrt(2.0))}
 
 
-def mean_of(con, backend="eager", **options):
-    [row] = query.geomeans(con, query.Filters(backend=(backend,)), **options).to_dict("records")
+def mean_of(con, **kept):
+    bound = query.with_baseline(query.Filters(backend=("eager",), **kept), "inductor", None)
+    [row] = query.select(con, query.named("geomeans"), bound).to_dict("records")
     return row
 
 
@@ -230,7 +231,7 @@ def test_geomean_keeps_to_the_models_of_the_filter(stored):
          for name, backend, time in (("a", "inductor", 0.1), ("a", "eager", 0.2), ("b", "inductor", 0.1),
                                      ("b", "eager", 0.9))]
     )  # fmt: skip
-    [row] = query.geomeans(con, query.Filters(backend=("eager",), model=("a",))).to_dict("records")
+    row = mean_of(con, model=("a",))
     assert (row["n"], row["geomean"], list(row["only_baseline"])) == (1, pytest.approx(0.5), [])
 
 

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from store.stats import peer, warmup
+from store.report import peer
 from store.stats.geomean import geomean, t_quantile
 from store.stats.median import half_width, median, median_interval, quantile, spread
-from store.stats.ratio import Estimate, speedup
+from tests.store.oracle import warmup
+from tests.store.oracle.ratio import Estimate, speedup
 
 seconds = st.floats(min_value=1e-6, max_value=1e3)
 

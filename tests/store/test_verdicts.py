@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from store.stats.binomial import clopper_pearson
-from store.stats.change import break_even, split_change
-from store.stats.differences import differences, incomparable
+from store.compare.calibration import clopper_pearson
+from store.compare.cell import break_even, differences, incomparable, split_change
 from store.stats.effects import effects
 from store.stats.floors import DEFAULT_FLOOR, default_floor, floor_of
 from store.stats.verdicts import judge

@@ -6,24 +6,29 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, tables, triage, verdicts
+from dashboard import data, palette, tables, verdicts
+from dashboard.charts import axes, drawing, history
+from dashboard.charts.drawing import layered
+from dashboard.rows import each
 from dashboard.screens import choosing
-from dashboard.screens.compare import sources
-from dashboard.tables import Column
-from dashboard.words import STATUS_WORDS, interval, listed
-from store.review import Finding, Review, by_evidence, by_time_lost
-from store.state.reviews import OPEN, Standing, Subject
+from dashboard.screens.compare import sides, triage
+from dashboard.tables import TableColumn
+from dashboard.words import STATUS_WORDS, escape, interval, listed, ratio, seconds
+from store.review import Review, ReviewFinding, by_evidence, by_time_lost
+from store.state.reviews import OPEN, ReviewStanding, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from dashboard.selection import Selection
+    from dashboard.selection import ViewSelection
     from dashboard.view import View
 
-    Standings = Mapping[Subject, Standing]
+    Standings = Mapping[Subject, ReviewStanding]
+
 
 ORDERS = {"By evidence": by_evidence, "By time lost": by_time_lost}
 GROUPS = ("Slower", "Faster", "Failing", "Fixed", "Fallback ops", "No longer tried")
@@ -34,7 +39,7 @@ _WHERE = ("suite", "place", "environment")
 """Columns that are shown only where they tell rows apart; others where they say anything."""
 
 
-def filtered(view: View, findings: Iterable[Finding]) -> list[Finding]:
+def filtered(view: View, findings: Iterable[ReviewFinding]) -> list[ReviewFinding]:
     """Return what the sidebar's filters let through; verdicts stay those of all cells judged together."""
     models = _clean(view) if view.selection.only else None
     return [each for each in findings if _passes(each, view.selection, models)]
@@ -66,12 +71,12 @@ def controls() -> tuple[list[str], str, bool]:
     return list(groups or ()), order or "By evidence", bool(unsettled)
 
 
-def arranged(findings: Iterable[Finding], groups: Sequence[str], order: str) -> list[Finding]:
+def arranged(findings: Iterable[ReviewFinding], groups: Sequence[str], order: str) -> list[ReviewFinding]:
     """Return the findings of the groups in the order."""
     return sorted((each for each in findings if not groups or group_of(each) in groups), key=ORDERS[order])
 
 
-def group_of(finding: Finding) -> str:
+def group_of(finding: ReviewFinding) -> str:
     """Return the group under which the page shows a finding."""
     if finding.group == "speed":
         return finding.word.capitalize()
@@ -80,7 +85,9 @@ def group_of(finding: Finding) -> str:
     return "Fallback ops" if finding.group == "fallback op" else "No longer tried"
 
 
-def draw(view: View, found: Review, findings: Sequence[Finding], said: Standings, selected: int | None) -> int | None:
+def draw(
+    view: View, found: Review, findings: Sequence[ReviewFinding], said: Standings, selected: int | None
+) -> int | None:
     """Draw the table; return the position of the selected finding, at first that of `selected`."""
     tokens = [finding.token for finding in findings]
     frame = pd.DataFrame([_row(finding, said.get(finding.subject, OPEN)) for finding in findings])
@@ -90,14 +97,14 @@ def draw(view: View, found: Review, findings: Sequence[Finding], said: Standings
         key="findings-table",
         alt="Differences between A and B, with their evidence and users' answers",
         file_name=view.file_name("compare"),
-        sql=sources.statements(view, found),
+        sql=sides.behind(view, found),
         on_select="rerun",
         selected=selected,
         identity=hashlib.blake2b("".join(tokens).encode(), digest_size=5).hexdigest(),
     )
 
 
-def _columns(frame: pd.DataFrame) -> dict[str, Column]:
+def _columns(frame: pd.DataFrame) -> dict[str, TableColumn]:
     """Return the columns that say anything; beside notes there is no room for the reason, which the finding has."""
     told = {name: column for name, column in COLUMNS.items() if frame[name].nunique() > (name in _WHERE)}
     if "note" not in told:
@@ -111,7 +118,7 @@ def _clean(view: View) -> set[str]:
     return set(data.results(view.snapshot, view.selection)["model"])
 
 
-def _passes(finding: Finding, selection: Selection, clean: set[str] | None) -> bool:
+def _passes(finding: ReviewFinding, selection: ViewSelection, clean: set[str] | None) -> bool:
     models = set(finding.models) or {finding.model}
     if selection.model and not models & set(selection.model):
         return False
@@ -124,7 +131,7 @@ def _passes(finding: Finding, selection: Selection, clean: set[str] | None) -> b
     return True
 
 
-def subject_of(finding: Finding) -> str:
+def subject_of(finding: ReviewFinding) -> str:
     """Return the model, or the op and its models."""
     return f"{finding.op}: {listed(finding.models, _MODELS)}" if finding.op else finding.model
 
@@ -135,7 +142,7 @@ def worded(why: str) -> str:
     return STATUS_WORDS.get(status, status) + bracket + rest
 
 
-def _row(finding: Finding, standing: Standing) -> dict[str, Any]:
+def _row(finding: ReviewFinding, standing: ReviewStanding) -> dict[str, Any]:
     return {
         "state": triage.word(standing),
         "finding": verdicts.look(finding.word).text,
@@ -154,7 +161,7 @@ def _row(finding: Finding, standing: Standing) -> dict[str, Any]:
     }
 
 
-def _evidence(finding: Finding) -> dict[str, Any]:
+def _evidence(finding: ReviewFinding) -> dict[str, Any]:
     cell = finding.cell
     if cell is None:
         return dict.fromkeys(("old_s", "new_s", "ratio", "interval", "lost_s", "processes"))
@@ -169,29 +176,167 @@ def _evidence(finding: Finding) -> dict[str, Any]:
     }
 
 
-COLUMNS: dict[str, Column] = {
-    "state": Column("State", help="What users answered; open until there is an answer.", pinned=True),
-    "finding": Column("Finding", "verdict"),
-    "certainty": Column(
+COLUMNS: dict[str, TableColumn] = {
+    "state": TableColumn("State", help="What users answered; open until there is an answer.", pinned=True),
+    "finding": TableColumn("Finding", "verdict"),
+    "model": TableColumn("Model", width=150),
+    "certainty": TableColumn(
         "Certainty",
         help="Confirmed: both sides were measured in turns, or a failure came again when retried. Else suspected.",
     ),
-    "model": Column("Model", width=150),
-    "test": Column("Test"),
-    "variant": Column("Backend", width=130),
-    "suite": Column("Suite", hidden=True),
-    "place": Column("Accelerator"),
-    "environment": Column("Environment"),
-    "ratio": Column("A / B", "ratio", help="Time of A over time of B: above 1 B is faster. Median over processes."),
-    "interval": Column("Interval", help="95 %, or wider if verdicts were computed several times."),
-    "lost_s": Column("Lost, ms", "ms", help="What an iteration takes longer in B; below 0 it takes less."),
-    "old_s": Column("A, ms", "ms", help="Median over processes of their medians, per iteration.", hidden=True),
-    "new_s": Column("B, ms", "ms", help="Median over processes of their medians, per iteration.", hidden=True),
-    "processes": Column("n", "number", help="Processes on each side."),
-    "why": Column("Why"),
-    "history": Column(
+    "test": TableColumn("Test"),
+    "variant": TableColumn("Backend", width=130),
+    "suite": TableColumn("Suite", hidden=True),
+    "place": TableColumn("Accelerator"),
+    "environment": TableColumn("Environment"),
+    "ratio": TableColumn(
+        "A / B", "ratio", help="Time of A over time of B: above 1 B is faster. Median over processes."
+    ),
+    "interval": TableColumn("Interval", help="95 %, or wider if verdicts were computed several times."),
+    "lost_s": TableColumn("Lost, ms", "ms", help="What an iteration takes longer in B; below 0 it takes less."),
+    "old_s": TableColumn("A, ms", "ms", help="Median over processes of their medians, per iteration.", hidden=True),
+    "new_s": TableColumn("B, ms", "ms", help="Median over processes of their medians, per iteration.", hidden=True),
+    "processes": TableColumn("n", "number", help="Processes on each side."),
+    "why": TableColumn("Why"),
+    "history": TableColumn(
         "Last runs", help="The newest answer first: P passed, F failed, R passed on a retry.", hidden=True
     ),
-    "assignee": Column("Assignee"),
-    "note": Column("Note", width=150),
+    "assignee": TableColumn("Assignee"),
+    "note": TableColumn("Note", width=150),
 }
+
+
+_MOST = 16
+"""Changes that the picture shows; the table has all."""
+_MS = 1000.0
+
+
+def draw_history(view: View, finding: ReviewFinding) -> None:
+    """Draw the latency of the finding's series over its last runs, where it has more than two."""
+    if not finding.experiment_id:
+        return
+    rows = data.rows(view.snapshot, "history_one", view.selection, series=finding.subject.series)
+    rows = rows[rows["latency_s"].notna()]
+    if len(rows) <= 2:  # noqa: PLR2004 - two points are the comparison itself
+        return
+    drawing.draw(
+        history.lines(_points(rows), "Latency, ms", height=history.SMALL_PX, legend=False),
+        key="finding-history",
+        text=f"Latency of {finding.model} over its last runs",
+    )
+
+
+def _points(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return latencies as points in milliseconds."""
+    labels = [f"{seconds(row.latency_s)}, n = {row.steady_n:.0f}" for row in each(rows)]
+    return history.points(rows, rows["latency_s"].astype(float) * _MS, labels).assign(
+        low=rows["latency_low_s"].astype(float) * _MS, high=rows["latency_high_s"].astype(float) * _MS
+    )
+
+
+def draw_changes(findings: Sequence[ReviewFinding]) -> None:
+    """Draw the first changes of speed with their intervals."""
+    moved = [finding for finding in findings if finding.cell is not None]
+    if not moved:
+        return
+    shown = moved[:_MOST]
+    frame = pd.DataFrame([_dot(finding) for finding in shown])
+    left = f"; the first {_MOST} of {len(moved)}, the table has all" if len(moved) > _MOST else ""
+    st.altair_chart(change_dots(frame, list(frame["name"])), key="changes", alt="Slower and faster, A over B")
+    st.caption(f"Filled marks are confirmed, hollow ones suspected{left}.")
+
+
+def _dot(finding: ReviewFinding) -> dict[str, object]:
+    assert finding.cell is not None  # noqa: S101 - chosen by the caller
+    verdict = finding.cell.verdict
+    return {
+        "name": f"{finding.model} {finding.test} {finding.variant}",
+        "word": finding.word,
+        "value": verdict.ratio,
+        "low": verdict.low,
+        "high": verdict.high,
+        "certain": finding.certainty == "confirmed",
+        "label": f"{ratio(verdict.ratio)} ({interval(verdict.low, verdict.high)}), {finding.certainty}",
+    }
+
+
+ROW_PX = 24
+NAME_PX = 330
+CHROME_PX = 84
+LEAST_ROWS = 2
+"""A single mark needs the room of two, else axis and title cut it."""
+
+
+def change_dots(frame: pd.DataFrame, names: Sequence[str]) -> alt.LayerChart:
+    """Draw one row per finding.
+
+    Args:
+        frame: columns name, word, value, low, high, certain, label.
+        names: order of the rows.
+    """
+    domain = axes.ratio_domain(pd.concat([frame["value"], frame["low"], frame["high"]]).dropna())
+    title = "Time of A / time of B (log scale; left of 1 B is slower)"
+    words = [word for word in ("slower", "faster") if (frame["word"] == word).any()]
+    looks = [verdicts.look(word) for word in words]
+    colour = alt.Color(
+        "word:N",
+        scale=alt.Scale(domain=words, range=[each.colour for each in looks]),
+        legend=None,
+    )
+    down = alt.Y(
+        "name:N",
+        sort=list(names),
+        axis=alt.Axis(
+            title=None,
+            labelLimit=axes.names_px(NAME_PX),
+            minExtent=axes.names_px(NAME_PX),
+            **axes.name_lines(" (?=(?:eval|train) )", 2),
+            ticks=False,
+            domain=False,
+        ),
+    )
+    base = alt.Chart(frame).encode(y=down, color=colour)
+    one = alt.Chart(pd.DataFrame({"value": [1.0]})).mark_rule(color=palette.NEUTRAL, strokeWidth=1.5)
+    dots = base.mark_point(size=75, strokeWidth=1.8, opacity=1).encode(
+        x=axes.ratio_axis("value", domain, title),
+        shape=alt.Shape(
+            "word:N",
+            scale=alt.Scale(
+                domain=words, range=["triangle-down" if word == "slower" else "triangle-up" for word in words]
+            ),
+            legend=None,
+        ),
+        fill=axes.filled("datum.certain", colour),
+        tooltip=[alt.Tooltip("name:N", title="Finding"), alt.Tooltip("label:N", title="A / B")],
+    )
+    spans = base.mark_bar(size=2).encode(x=axes.ratio_axis("low", domain, title), x2="high:Q")
+    return layered(
+        one.encode(x=axes.ratio_axis("value", domain, title)),
+        spans,
+        dots,
+        height=CHROME_PX + ROW_PX * max(len(names), LEAST_ROWS),
+    )
+
+
+KEY = "finding"
+"""URL parameter; its value is a finding's token."""
+_LONGEST_SHOWN = 60
+
+
+def position(shown: Sequence[ReviewFinding], every: Sequence[ReviewFinding]) -> int | None:
+    """Return where the finding of the address stands among those shown; say so where this comparison has none such."""
+    token = st.query_params.get(KEY)
+    if token and token not in {finding.token for finding in every}:
+        said = escape(token[:_LONGEST_SHOWN])
+        st.warning(f"Ignored, because this comparison has no such finding: “{said}”.", icon=":material/link_off:")
+        remember(None)
+    return next((index for index, finding in enumerate(shown) if finding.token == token), None)
+
+
+def remember(finding: ReviewFinding | None) -> None:
+    """Put a finding into the address, or take it out."""
+    if finding is not None:
+        if st.query_params.get(KEY) != finding.token:
+            st.query_params[KEY] = finding.token
+    elif KEY in st.query_params:
+        del st.query_params[KEY]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, reports, tables, verdicts
-from dashboard.screens.compare import board, programs, sides, sources
-from dashboard.tables import Column
+from dashboard import data, tables, verdicts
+from dashboard.screens.compare import board, programs, sides
+from dashboard.tables import TableColumn
 from dashboard.words import count, escape, interval
 from store.report.table import Report
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from dashboard.view import View
     from store.compare import Cell
-    from store.review import Finding, Review
+    from store.review import Review, ReviewFinding
 
 
 def counted(view: View, found: Review) -> str:
@@ -97,7 +97,7 @@ def _cells(view: View, found: Review, title: str, key: str) -> None:
             return
         frame = pd.DataFrame([_cell(cell) for cell in cells])
         columns = {name: column for name, column in _CELL_COLUMNS.items() if frame[name].notna().any()}
-        sql = sources.statements(view, found)
+        sql = sides.behind(view, found)
         tables.show(frame, columns, key=f"cells-{key}", alt=title, file_name=view.file_name(key), sql=sql)
 
 
@@ -121,9 +121,11 @@ _CELL_COLUMNS = {
     name: replace(board.COLUMNS[name], hidden=False)
     for name in ("model", "test", "variant", "suite", "environment", "ratio", "interval", "old_s", "new_s", "processes")
 } | {
-    "needed": Column("Needed", "number", help="Estimated number of processes that would settle the cell."),
-    "floor": Column("Floor, %", "decimal", help="Noise floor of this experiment on this machine."),
-    "q": Column("q", "decimal", help="p adjusted for all cells judged together (Benjamini-Hochberg).", hidden=True),
+    "needed": TableColumn("Needed", "number", help="Estimated number of processes that would settle the cell."),
+    "floor": TableColumn("Floor, %", "decimal", help="Noise floor of this experiment on this machine."),
+    "q": TableColumn(
+        "q", "decimal", help="p adjusted for all cells judged together (Benjamini-Hochberg).", hidden=True
+    ),
     "why": board.COLUMNS["why"],
 }
 
@@ -140,14 +142,14 @@ def _not_comparable(view: View, found: Review) -> None:
         reasons = frame["why"].value_counts().head(8).items()
         st.markdown("\n".join(f"- {count(int(n), 'experiment')}: {escape(reason)}" for reason, n in reasons))
         columns = {name: board.COLUMNS[name] for name in ("model", "test", "variant", "suite", "environment", "why")}
-        columns["differs"] = Column("Fields that differ", help="Field: A → B; unknown is never equal.")
+        columns["differs"] = TableColumn("Fields that differ", help="Field: A → B; unknown is never equal.")
         tables.show(
             frame,
             columns,
             key="not-comparable",
             alt="What cannot be compared",
             file_name=view.file_name("incomparable"),
-            sql=sources.statements(view, found),
+            sql=sides.behind(view, found),
         )
 
 
@@ -164,7 +166,7 @@ def _value(value: object) -> str:
     return "unknown" if value is None else str(value)
 
 
-def _listed(view: View, found: Review, word: str, title: str, every: Sequence[Finding]) -> None:
+def _listed(view: View, found: Review, word: str, title: str, every: Sequence[ReviewFinding]) -> None:
     findings = board.filtered(view, every)
     if not findings:
         return
@@ -182,7 +184,7 @@ def _listed(view: View, found: Review, word: str, title: str, every: Sequence[Fi
         columns = {
             **board.COLUMNS,
             "history": replace(board.COLUMNS["history"], hidden=False),
-            "signature": Column("Cause, without names and numbers", hidden=True),
+            "signature": TableColumn("Cause, without names and numbers", hidden=True),
         }
         shown = {name: columns[name] for name in frame.columns if frame[name].notna().any()}
         tables.show(
@@ -191,7 +193,7 @@ def _listed(view: View, found: Review, word: str, title: str, every: Sequence[Fi
             key=f"list-{word}",
             alt=title,
             file_name=view.file_name(word.replace(" ", "-")),
-            sql=sources.statements(view, found),
+            sql=sides.behind(view, found),
         )
 
 
@@ -216,10 +218,10 @@ def _dropped(view: View, found: Review) -> None:
         if not part.open:
             return
         columns = {name: board.COLUMNS[name] for name in ("model", "test", "variant", "suite", "environment")} | {
-            "run_label": Column("Label"),
-            "last_started": Column("Last run of it", "time", help="UTC"),
-            "missing_n": Column("Runs without it", "number", help="Newer runs of the label that do not plan it."),
-            "last_status": Column("Last status"),
+            "run_label": TableColumn("Label"),
+            "last_started": TableColumn("Last run of it", "time", help="UTC"),
+            "missing_n": TableColumn("Runs without it", "number", help="Newer runs of the label that do not plan it."),
+            "last_status": TableColumn("Last status"),
         }
         tables.show(
             frame,
@@ -242,11 +244,11 @@ def _settings(view: View, found: Review) -> None:
         if not part.open:
             return
         columns = {
-            "scope": Column("Of"),
-            "environment": Column("Environment"),
-            "field": Column("Field"),
-            "value_a": Column("A"),
-            "value_b": Column("B"),
+            "scope": TableColumn("Of"),
+            "environment": TableColumn("Environment"),
+            "field": TableColumn("Field"),
+            "value_a": TableColumn("A"),
+            "value_b": TableColumn("B"),
         }
         tables.show(
             frame,
@@ -267,8 +269,8 @@ def _consequences(view: View, found: Review) -> None:
         ) as part:
             if part.open:
                 report = Report(title=table.title, tables=(table,))
-                sql = sources.statements(view, found)
-                reports.show(report, key=f"table-{number}", file_name=view.file_name("compare"), sql=(sql,))
+                sql = sides.behind(view, found)
+                tables.show_report(report, key=f"table-{number}", file_name=view.file_name("compare"), sql=(sql,))
 
 
 def _alarms(view: View, found: Review) -> None:

@@ -7,25 +7,31 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, links, triage, verdicts
+from dashboard import access, data, jobs, links, planned, rerun, verdicts
 from dashboard.rows import each
-from dashboard.screens.compare import confirm, history, programs, sources
-from dashboard.words import count, escape, interval, listed, ratio, seconds, when
-from store.state.reviews import OPEN, STATES, Standing, State, Subject
+from dashboard.screens.compare import board, programs, sides, triage
+from dashboard.words import count, escape, interval, listed, ratio, seconds, shortened, when
+from runner.jobs import rerun as requests
+from runner.jobs.request import ConfirmRequest
+from store.compare.cells import ALIKE
+from store.state.reviews import OPEN, STATES, ReviewStanding, State, Subject
+from store.weekly.speed import NOT_CONFIRMED, SUSPECTED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from dashboard.view import View
-    from store.review import Finding, Review
+    from store.compare import Cell, Side
+    from store.review import Review, ReviewFinding
     from store.state.reviews import Entry
+
 
 _NOTE = "What you found out"
 _SAVED = "_saved_of"
 """Key of the session's state: token of a finding → how often the session has saved an answer to it."""
 
 
-def show(view: View, found: Review, finding: Finding, said: Mapping[Subject, Standing]) -> None:
+def show(view: View, found: Review, finding: ReviewFinding, said: Mapping[Subject, ReviewStanding]) -> None:
     """Draw the finding on the left, what is said of it on the right."""
     with st.container(border=True, key="finding"):
         st.markdown(f"##### {_headline(finding)}")
@@ -33,22 +39,22 @@ def show(view: View, found: Review, finding: Finding, said: Mapping[Subject, Sta
         with left:
             _evidence(finding)
             _why(view, found, finding)
-            history.small(view, finding)
-            confirm.one(view, found, finding)
+            board.draw_history(view, finding)
+            confirm_one(view, found, finding)
             _ways(view, found, finding)
         with right:
             _speak(found, finding, said.get(finding.subject, OPEN))
             _history(finding, said)
 
 
-def _headline(finding: Finding) -> str:
+def _headline(finding: ReviewFinding) -> str:
     sure = f" ({finding.certainty})" if finding.word in ("slower", "faster", "newly failing") else ""
     of = escape(" ".join((finding.op or finding.model, finding.test, finding.variant)))
     where = escape(" · ".join(filter(None, (finding.suite, finding.place or finding.accelerator))))
     return f"{verdicts.coloured(finding.word)}{sure} — {of} :gray[{where}]"
 
 
-def _evidence(finding: Finding) -> None:
+def _evidence(finding: ReviewFinding) -> None:
     if finding.cell is not None:
         cell, verdict = finding.cell, finding.cell.verdict
         times = f"**{seconds(cell.old_s)} → {seconds(cell.new_s)}** per iteration"
@@ -71,12 +77,12 @@ def _evidence(finding: Finding) -> None:
         st.caption(f"Last runs: {escape(finding.state)}; the newest first: P passed, F failed, R passed on a retry.")
 
 
-def _why(view: View, found: Review, finding: Finding) -> None:
+def _why(view: View, found: Review, finding: ReviewFinding) -> None:
     """Say what else changed there: programs, graph breaks and fallback ops have no noise, so they explain a time."""
     if not finding.experiment_id:
         return
     said = [*_numbers(finding), *_ops(found, finding)]
-    differing = data.rows(view.snapshot, "structure", view.selection.unfiltered(), **sources.structure(found))
+    differing = data.rows(view.snapshot, "structure", view.selection.unfiltered(), **sides.programs_of(found))
     mine = differing[
         (differing["experiment_id"] == finding.experiment_id)
         & (differing["environment"].fillna("default") == finding.environment)
@@ -89,7 +95,7 @@ def _why(view: View, found: Review, finding: Finding) -> None:
         st.caption("Graphs, breaks, fallback ops and compiled programs are the same, as far as both sides tell.")
 
 
-def _numbers(finding: Finding) -> list[str]:
+def _numbers(finding: ReviewFinding) -> list[str]:
     """Return the numbers of graphs and graph breaks where they changed."""
     names = {"graphs_number": "compiled graphs", "graph_breaks_n": "graph breaks"}
     sides = {words: (finding.before.get(name), finding.now.get(name)) for name, words in names.items()}
@@ -100,7 +106,7 @@ def _numbers(finding: Finding) -> list[str]:
     ]
 
 
-def _ops(found: Review, finding: Finding) -> list[str]:
+def _ops(found: Review, finding: ReviewFinding) -> list[str]:
     """Return the fallback ops that are new in the model, or gone from it."""
     return [
         f"{verdicts.coloured(each.word)}: {escape(each.op)}"
@@ -109,7 +115,7 @@ def _ops(found: Review, finding: Finding) -> list[str]:
     ]
 
 
-def _ways(view: View, found: Review, finding: Finding) -> None:
+def _ways(view: View, found: Review, finding: ReviewFinding) -> None:
     """Offer the pages that know more."""
     with st.container(horizontal=True):
         if finding.op:
@@ -125,7 +131,7 @@ def _ways(view: View, found: Review, finding: Finding) -> None:
                 st.code(reproduce, language="bash", wrap_lines=True)
 
 
-def _speak(found: Review, finding: Finding, standing: Standing) -> None:
+def _speak(found: Review, finding: ReviewFinding, standing: ReviewStanding) -> None:
     """Draw what is said of the finding and the form that says more."""
     who = triage.reviewer()
     alike = _alike(found, finding)
@@ -159,13 +165,13 @@ def _saved() -> Counter[str]:
     return found
 
 
-def _reach(alike: Sequence[Finding], key: str) -> bool:
+def _reach(alike: Sequence[ReviewFinding], key: str) -> bool:
     if not alike:
         return False
     return st.checkbox(f"Also of the {count(len(alike), 'other finding')} with the same cause", value=False, key=key)
 
 
-def _alike(found: Review, finding: Finding) -> list[Finding]:
+def _alike(found: Review, finding: ReviewFinding) -> list[ReviewFinding]:
     """Return the other findings of one cause: one bug often breaks many models, one op falls back in many places."""
     return [
         other
@@ -180,7 +186,7 @@ def _alike(found: Review, finding: Finding) -> list[Finding]:
 
 
 def _save(
-    findings: Sequence[Finding], who: tuple[str, bool], before: Standing, typed: tuple[State, str, str, str]
+    findings: Sequence[ReviewFinding], who: tuple[str, bool], before: ReviewStanding, typed: tuple[State, str, str, str]
 ) -> None:
     state, filed, person, note = (each.strip() if isinstance(each, str) else each for each in typed)
     changed = state != before.state or (filed or None) != before.reference
@@ -201,7 +207,7 @@ def _save(
         st.rerun()
 
 
-def _history(finding: Finding, said: Mapping[Subject, Standing]) -> None:
+def _history(finding: ReviewFinding, said: Mapping[Subject, ReviewStanding]) -> None:
     """Draw all that was said of it, the newest first; and what was said of the same series in other runs."""
     mine = said.get(finding.subject, OPEN).entries
     earlier = [
@@ -228,3 +234,134 @@ def _line(entry: Entry) -> str:
         said.append(f"note: {escape(entry.note)}")
     name = escape(entry.who) + ("" if entry.verified else " (unverified)")
     return f"{when(entry.created_at)}, {name}: {'; '.join(said)}"
+
+
+_ACCELERATOR = ALIKE.index("accelerator")
+
+
+def confirm_bar(view: View, found: Review, findings: Sequence[ReviewFinding]) -> None:
+    """Draw what can be measured again of the whole comparison."""
+    slower = [each for each in findings if each.word == "slower" and each.certainty == SUSPECTED]
+    faster = [each for each in findings if each.word == "faster" and each.certainty == SUSPECTED]
+    ambiguous = found.cells("ambiguous")
+    cells = _cells(found, findings)
+    if not (slower or faster or ambiguous or cells):
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="confirm-bar"):
+        if slower:
+            _button(view, found, f"Confirm {count(len(slower), 'regression')}", slower, "confirm-slower", main=True)
+        if faster:
+            _button(view, found, f"Confirm {len(faster)} faster", faster, "confirm-faster")
+        if ambiguous:
+            _confirm_all(view, found, ambiguous)
+        rerun.offer(view, cells, key="compare")
+        access.ask_name("confirm-name")
+    _why_not(view, found, _before(found, (*slower, *faster)) or ambiguous)
+
+
+def confirm_one(view: View, found: Review, finding: ReviewFinding) -> None:
+    """Draw what can be measured again of one finding: both sides where it is of speed and not sure, side B alone."""
+    if not finding.experiment_id or not finding.now:
+        return
+    with st.container(horizontal=True, key="confirm-it"):
+        if finding.cell is not None and finding.certainty in (SUSPECTED, NOT_CONFIRMED):
+            what = "Confirm it" if finding.certainty == SUSPECTED else "Confirm it again"
+            _button(view, found, what, [finding], "confirm-one")
+        rerun.one(view, _cell(found.new.run_id, finding), "Measure B again", key="again-one")
+
+
+def _confirm_all(view: View, found: Review, ambiguous: Sequence[Cell]) -> None:
+    """Offer the ambiguous cells; both sides of them, in turns."""
+    label = f"Measure all {len(ambiguous)} ambiguous again"
+    request = _request(found, "all", ambiguous)
+    _confirm_button(view, found, label, request, ambiguous, "confirm-ambiguous", main=False)
+
+
+def _button(
+    view: View, found: Review, label: str, findings: Sequence[ReviewFinding], key: str, *, main: bool = False
+) -> None:
+    before = _before(found, findings)
+    _confirm_button(view, found, label, _request(found, "suspected", before), before, key, main=main)
+
+
+def _confirm_button(
+    view: View, found: Review, label: str, request: ConfirmRequest, cells: Sequence[Cell], key: str, *, main: bool
+) -> None:
+    """Draw the button, or where the sides cannot be measured so, the button switched off with the reason."""
+    why_not = obstacle(view, found, cells)
+    if why_not is not None:
+        st.button(label, key=key, icon=":material/compare_arrows:", disabled=True, help=escape(why_not))
+        return
+    name = f"confirm {shortened(found.old.text)} {shortened(found.new.text)}"
+    jobs.button(label, request, name, key=key, icon=":material/compare_arrows:", main=main)
+
+
+def _why_not(view: View, found: Review, cells: Sequence[Cell]) -> None:
+    """Say once, below the buttons, why they are off."""
+    decision = access.may_launch()
+    said = (obstacle(view, found, cells) if cells else None) or (None if decision.allowed else decision.reason)
+    if said and said != access.NAMELESS:
+        st.caption(f":material/lock: {escape(said)}")
+
+
+def obstacle(view: View, found: Review, cells: Iterable[Cell]) -> str | None:
+    """Say why both sides of these cells cannot be measured again as they were, or None."""
+    files = [planned.run_file(view.snapshot, side.run_id) for side in (found.old, found.new)]
+    for file in files:
+        if isinstance(file, str):
+            return file
+    old, new = (file for file in files if not isinstance(file, str))
+    pairs = [(cell.old_environment, cell.environment) for cell in cells]
+    return requests.cannot_confirm((old, new), pairs, access.job_queue().home, same_code=not found.new.variant)
+
+
+def _request(found: Review, which: str, cells: Sequence[Cell]) -> ConfirmRequest:
+    old, new = found.old, found.new
+    inside = None if found.across_runs else new.run_id
+    sides = (old.run_id, new.run_id) if inside is None else (_axis(old), _axis(new))
+    return ConfirmRequest(
+        old=sides[0],
+        new=sides[1],
+        run=inside,
+        cells="all" if which == "all" else "suspected",
+        experiments=tuple(dict.fromkeys(cell.experiment_id for cell in cells)),
+        accelerator=tuple(dict.fromkeys(cell.alike[_ACCELERATOR] for cell in cells)),
+    )
+
+
+def _axis(side: Side) -> str:
+    return side.environment or side.variant or side.text
+
+
+def _before(found: Review, findings: Iterable[ReviewFinding]) -> list[Cell]:
+    """Return the cells of the comparison behind findings: a finding may show the better evidence of another run."""
+    known = {(cell.experiment_id, cell.environment): cell for cell in found.comparison.cells}
+    keys = [(each.experiment_id, each.environment) for each in findings]
+    return [known[key] for key in keys if key in known]
+
+
+def _cell(run: str, finding: ReviewFinding) -> rerun.RerunCell:
+    kind = finding.word if finding.group == "speed" else rerun.FAILED
+    text = f"{finding.model} {finding.test} {finding.variant}"
+    return rerun.RerunCell(run, finding.experiment_id, finding.environment, text, frozenset({kind}))
+
+
+def _cells(found: Review, findings: Sequence[ReviewFinding]) -> list[rerun.RerunCell]:
+    """Return what side B measured and somebody may doubt."""
+    run = found.new.run_id
+    cells = [
+        _cell(run, each)
+        for each in (*findings, *found.still)
+        if each.experiment_id and each.now and each.group in ("speed", "failure") and not each.good
+    ]
+    cells += [
+        rerun.RerunCell(
+            run,
+            cell.experiment_id,
+            cell.environment,
+            f"{cell.model} {cell.test} {cell.variant}",
+            frozenset({"ambiguous"}),
+        )
+        for cell in found.cells("ambiguous")
+    ]
+    return cells

@@ -6,14 +6,16 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import artifacts, data, snapshot, tables
-from dashboard.charts import instructions
+from dashboard import artifacts, data, palette, snapshot, tables, verdicts
+from dashboard.charts import axes
+from dashboard.charts.drawing import layered
 from dashboard.rows import each
-from dashboard.screens.compare import board, sources
-from dashboard.tables import Column
+from dashboard.screens.compare import board, sides
+from dashboard.tables import TableColumn
 from dashboard.viewers import differences
 from dashboard.words import count, escape, missing
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from dashboard.view import View
     from store.review import Review
 
+
 _OPS = 8
 _TEXTS = (".txt", ".py", ".mlir", ".hlo", ".cpp", ".ll", ".code")
 _DIGITS = re.compile(r"\d+")
@@ -30,7 +33,7 @@ _DIGITS = re.compile(r"\d+")
 
 def show(view: View, found: Review, passes: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
     """Draw in what the compiled programs differ; a selected row opens both sides."""
-    wanted = sources.structure(found)
+    wanted = sides.programs_of(found)
     frame = passes(data.rows(view.snapshot, "structure", view.selection.unfiltered(), **wanted))
     if frame.empty:
         return
@@ -39,8 +42,8 @@ def show(view: View, found: Review, passes: Callable[[pd.DataFrame], pd.DataFram
             return
         told = frame.assign(difference=[words(row).replace("\\", "") for row in each(frame)])
         columns = {name: board.COLUMNS[name] for name in ("model", "test", "variant", "suite")} | {
-            "difference": Column("A → B", help="Graphs, operations and fusions, by kind of program."),
-            "changed_n": Column("Other fingerprints", "number", help="Programs that only B has."),
+            "difference": TableColumn("A → B", help="Graphs, operations and fusions, by kind of program."),
+            "changed_n": TableColumn("Other fingerprints", "number", help="Programs that only B has."),
         }
         picked = tables.show(
             told,
@@ -85,14 +88,14 @@ def _abreast(view: View, found: Review, row: Any, key: str) -> None:
     """Draw which instructions are more or fewer, then the texts that both sides left."""
     changes = list(row.op_changes)
     if changes:
-        frame = pd.DataFrame(changes[: instructions.MOST])
+        frame = pd.DataFrame(changes[:MOST])
         frame["difference"] = frame["ops_b"] - frame["ops_a"]
         frame["label"] = [f"{a:,} → {b:,}" for a, b in zip(frame["ops_a"], frame["ops_b"], strict=True)]
-        st.altair_chart(instructions.bars(frame), key=f"{key}-ops", alt=f"Instructions of {row.model} in A and B")
+        st.altair_chart(instruction_bars(frame), key=f"{key}-ops", alt=f"Instructions of {row.model} in A and B")
         if len(changes) > len(frame):
             st.caption(f"The {len(frame)} that differ most of {count(len(changes), 'instruction')}.")
     of = {f"of_{name}": getattr(row, name) for name in ("suite", "model", "test", "accelerator", "variant")}
-    listed = data.rows(view.snapshot, "program_files", view.selection.unfiltered(), **sources.structure(found), **of)
+    listed = data.rows(view.snapshot, "program_files", view.selection.unfiltered(), **sides.programs_of(found), **of)
     pairs = _pairs(listed)
     if not pairs:
         st.caption(
@@ -134,3 +137,27 @@ def _texts(view: View, pair: tuple[Any, Any]) -> None:
     cut = f" Only the first {differences.MOST_LINES:,} lines are compared." if more_a or more_b else ""
     st.caption(f"{said}; A on the left, B on the right.{cut}")
     st.html(differences.as_html(found))
+
+
+MOST = 20
+ROW_PX = 20
+
+
+def instruction_bars(frame: pd.DataFrame) -> alt.LayerChart:
+    """Draw one bar per instruction, in the order of the rows.
+
+    Args:
+        frame: columns op, ops_a, ops_b, difference, label; at most `MOST` rows.
+    """
+    names = axes.names_px(axes.LABEL_PX)
+    down = alt.Y("op:N", sort=None, axis=alt.Axis(title=None, labelLimit=names, minExtent=names, ticks=False))
+    across = alt.X("difference:Q", axis=alt.Axis(title="Instructions in B less those in A", format="~s", tickMinStep=1))
+    fewer, more = (verdicts.look(word).colour for word in ("slower", "faster"))
+    ink = alt.ColorValue(more, condition={"test": "datum.difference < 0", "value": fewer})
+    base = alt.Chart(frame).encode(y=down)
+    tooltip = [alt.Tooltip("op:N", title="Instruction"), alt.Tooltip("label:N", title="A \u2192 B")]
+    return layered(
+        base.mark_bar(height=ROW_PX - 6).encode(x=across, color=ink, tooltip=tooltip),
+        base.mark_rule(color=palette.NEUTRAL).encode(x=alt.XDatum(0)),
+        height=axes.steps(ROW_PX),
+    )

@@ -1,23 +1,27 @@
-"""Which two sides are compared: two boxes bound to the URL, each naming a run, an environment or a backend."""
+"""Which two sides are compared: two boxes bound to the URL; and the SQL that their comparison is made from."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import data, filters, pending_values, snapshot
+from dashboard import data, filters, literals, snapshot
 from dashboard.byte_limited_cache import ByteLimitedCache
+from dashboard.screens import choosing
 from dashboard.settings import KEPT_REVIEWS_BYTES
 from dashboard.words import escape
 from store.compare import Side, resolve
+from store.compare.cells import ALIKE
 from store.errors import UsageError
+from store.query import named
 from store.review import Review, review
 from store.weekly.lanes import base_of
 
 if TYPE_CHECKING:
     from dashboard.view import View
+
 
 BEFORE = "Run before"
 SHOWN = "Shown run"
@@ -49,8 +53,8 @@ def name_of(view: View, run_id: str) -> str:
 
 def with_names(view: View, text: str) -> str:
     """Return a text with the runs that it names by their ids as the lists name them."""
-    for run_id, named in data.choices(view.snapshot).runs:
-        text = text.replace(run_id, named)
+    for run_id, name in data.choices(view.snapshot).runs:
+        text = text.replace(run_id, name)
     return text
 
 
@@ -82,7 +86,7 @@ def key(side: Side) -> tuple[str | None, ...]:
 
 def _box(view: View, label: str, name: str, options: list[str]) -> str:
     """Draw the box of a side; a run that is given by its id is drawn again as the list names it."""
-    pending_values.take(name)
+    choosing.take_value(name)
     text = str(
         st.selectbox(
             label,
@@ -97,7 +101,7 @@ def _box(view: View, label: str, name: str, options: list[str]) -> str:
     )
     run = None if text in options else filters.resolve_run(text, data.choices(view.snapshot))
     if run is not None and name_of(view, run) != text:
-        pending_values.leave(name, name_of(view, run))
+        choosing.leave_value(name, name_of(view, run))
         st.rerun()
     return text
 
@@ -141,3 +145,38 @@ def _same_kind(old: Side, new: Side) -> tuple[Side, Side] | str:
     if key(old)[1:] == key(new)[1:]:
         return "A and B are the same. Choose another one."
     return old, new
+
+
+def behind(view: View, found: Review) -> dict[str, str]:
+    """Return each statement with its values written out, by what it gives."""
+    runs = sorted({found.old.run_id, found.new.run_id})
+    made = {
+        "Rounds of the processes of A": _written("process_rounds", run=found.old.run_id),
+        "Rounds of the processes of B": _written("process_rounds", run=found.new.run_id),
+        "Noise floors: pairs of equal processes of other runs": _written("aa_pairs", runs=runs),
+        "How far runs of different days lie apart": _written("between_runs", runs=runs),
+        "Measurement warnings": _written("findings", runs=runs),
+        "Programs that differ": data.statement("structure", view.selection.unfiltered(), **programs_of(found)),
+    }
+    for accelerator in _accelerators(found):
+        of = {"runs": runs, "accelerator": accelerator}
+        made[f"Outcomes on {accelerator}"] = _written("weekly_results", **of)
+        made[f"Fallback ops on {accelerator}"] = _written("weekly_fallbacks", **of)
+    return made
+
+
+def programs_of(found: Review) -> dict[str, str | None]:
+    """Return what the query `structure` takes: two runs, and the environments or backends that are compared."""
+    wanted: dict[str, str | None] = {}
+    for name, side in (("a", found.old), ("b", found.new)):
+        wanted |= {name: side.run_id, f"environment_{name}": side.environment, f"variant_{name}": side.variant}
+    return wanted
+
+
+def _accelerators(found: Review) -> list[str]:
+    place = ALIKE.index("accelerator")
+    return sorted({str(cell.alike[place]) for cell in found.comparison.cells} | {f.accelerator for f in found.findings})
+
+
+def _written(name: str, **params: Any) -> str:
+    return literals.written_out(named(name), params).rstrip()

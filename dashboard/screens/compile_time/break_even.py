@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, doubts
+from dashboard import answers, data, doubts, palette
 from dashboard.answers import SECTION
-from dashboard.charts import break_evens, drawing
+from dashboard.charts import axes, drawing
+from dashboard.charts.drawing import Drawing, layered
 from dashboard.rows import each, sections, with_series
-from dashboard.screens import opening, places
-from dashboard.tables import Column, measured
+from dashboard.screens import opening
+from dashboard.tables import TableColumn, measured, naming
 from dashboard.words import count, escape, interval, listed, missing, ratio, seconds
 
 if TYPE_CHECKING:
     from dashboard.view import View
+
 
 _NAMED = 3
 
@@ -40,7 +44,7 @@ def show(view: View) -> None:
     if rows["break_even"].isna().all():
         st.info(_no_break_even(rows, baseline), icon=":material/info:")
     drawn = rows[rows["break_even"].notna() & (rows["time_to_steady_s"] > 0)]
-    for place, (keys, part) in places.abreast(sections(drawn, SECTION)):
+    for place, (keys, part) in opening.abreast(sections(drawn, SECTION)):
         with place:
             _chart(view, keys, part)
     unseen = int((rows["break_even"].notna() & (rows["time_to_steady_s"] <= 0)).sum())
@@ -55,7 +59,7 @@ def _chart(view: View, keys: tuple[str, ...], part: pd.DataFrame) -> None:
     baseline = view.selection.baseline
     st.subheader(answers.section_title(keys), anchor=False)
     picked = drawing.selectable(
-        break_evens.scatter(_points(part), baseline),
+        break_even_chart(_points(part), baseline),
         key="break-even-" + "-".join(keys),
         text=f"Time to steady against speedup over {baseline}, {' '.join(keys)}",
     )
@@ -128,21 +132,19 @@ def _table(view: View, rows: pd.DataFrame) -> None:
         note=notes,
     )
     columns = {
-        "model": Column("Model", pinned=True),
-        "series": Column("Backend", pinned=True, help="Backend plus every setting in which rows differ."),
-        "suite": Column("Suite"),
-        "test": Column("Test"),
-        "accelerator": Column("Accelerator"),
-        "outcome": Column("Ahead", help="When the backend is ahead of the baseline, compiling included."),
+        **naming("model", "series", "suite", "test", "accelerator", pinned=("model", "series")),
+        "outcome": TableColumn("Ahead", help="When the backend is ahead of the baseline, compiling included."),
         "break_even_iterations": measured("break_even_iterations", "Iterations", hidden=True),
         "break_even_s": measured("break_even_s", "By then", hidden=True),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
-        "interval": Column("95 %", help="Interval of the speedup; where it holds 1, the break-even is as uncertain."),
+        "interval": TableColumn(
+            "95 %", help="Interval of the speedup; where it holds 1, the break-even is as uncertain."
+        ),
         "steady_n": measured("steady_n", "n", width=40),
         "baseline_steady_n": measured("baseline_steady_n", "n of it", width=60),
         "time_to_steady_s": measured("time_to_steady_s"),
         "baseline_time_to_steady_s": measured("baseline_time_to_steady_s", "Baseline's"),
-        "note": Column("Note", help="Why there is no outcome, or why to doubt it."),
+        "note": TableColumn("Note", help="Why there is no outcome, or why to doubt it."),
     }
     opening.table(
         view,
@@ -164,3 +166,61 @@ def _note(row: Any) -> str:
     if row.cross_device:
         return "cross-device: no verdict"
     return "the baseline's time to steady is not known" if missing(row.speedup_reason) else str(row.speedup_reason)
+
+
+HEIGHT_PX = 400
+
+
+def break_even_chart(frame: pd.DataFrame, baseline: str) -> Drawing:
+    """Draw one mark per result; a hollow one never earns its compile time.
+
+    Args:
+        frame: columns model, suite, test, variant, backend, speedup, wait (seconds, > 0), pays, outcome, label, waits,
+            doubt.
+        baseline: name of the baseline, for the axis title.
+    """
+    ends = axes.ratio_domain(frame["speedup"]), axes.round_domain(frame["wait"])
+    spec = _spec(drawing.pairs(frame), *ends, baseline, marked=bool(frame["doubt"].any()))
+    return Drawing(spec, frame)
+
+
+@lru_cache(maxsize=256)
+def _spec(
+    pairs: tuple[tuple[str, str], ...],
+    ratios: tuple[float, float],
+    waits: tuple[float, float],
+    baseline: str,
+    *,
+    marked: bool,
+) -> dict[str, Any]:
+    across = axes.ratio_axis("value", ratios, f"Speedup over {baseline} (log scale; right of 1 is faster)")
+    speedup = axes.ratio_axis("speedup", ratios, f"Speedup over {baseline} (log scale; right of 1 is faster)")
+    up = axes.log_height("wait", waits, "Time to steady (log scale; lower is better)")
+    colour, shape, _ = axes.looks(pairs)
+    one = drawing.single(1).mark_rule(color=palette.NEUTRAL, strokeWidth=1.5).encode(x=across)
+    marks = (
+        drawing.points()
+        .mark_point(size=85, strokeWidth=1.8, opacity=1)
+        .encode(
+            x=speedup,
+            y=up,
+            color=colour,
+            shape=shape,
+            fill=axes.filled("datum.pays", colour),
+            tooltip=_tooltip(baseline),
+        )
+        .add_params(axes.pick())
+    )
+    doubts = [axes.doubt_marks(speedup, y=up)] if marked else []
+    return drawing.specified(layered(one, marks, *doubts, height=HEIGHT_PX))
+
+
+def _tooltip(baseline: str) -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("model:N", title="Model"),
+        alt.Tooltip("suite:N", title="Suite"),
+        alt.Tooltip("variant:N", title="Backend"),
+        alt.Tooltip("outcome:N", title=f"Ahead of {baseline}"),
+        alt.Tooltip("label:N", title="Speedup (95 %)"),
+        alt.Tooltip("waits:N", title="Time to steady, against the baseline's"),
+    ]

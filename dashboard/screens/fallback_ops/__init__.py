@@ -1,5 +1,238 @@
-"""Fallback ops: which ops XLA did not lower, in which models, how often and for how long; graph breaks beside them."""
+"""Fallback ops: which op to lower first, in sentences and as a ranking; then where ops are called and graphs break."""
 
-from dashboard.screens.fallback_ops.page import show
+from __future__ import annotations
 
-__all__ = ["show"]
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from dashboard import data, empty, frame, tables
+from dashboard.rows import each, with_series
+from dashboard.screens import choosing
+from dashboard.screens.fallback_ops import heat_maps, one_op
+from dashboard.tables import TableColumn, measured
+from dashboard.words import CLASSES, count, escape, listed, missing, seconds, when
+from store.report.payoffs import LIMITS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dashboard.view import View
+
+
+KEY = "op"
+"""URL parameter of the op that is looked at."""
+
+
+def show(view: View) -> None:
+    """Draw the page."""
+    known = tuple(data.rows(view.snapshot, "known_ops", view.selection)["op"])
+    op = choosing.requested_name(known, KEY, "no result of this store called the op")
+    calls = with_series(data.rows(view.snapshot, "fallback_calls", view.selection, op=op, klass=None))
+    coverage = data.rows(view.snapshot, "fallback_coverage", view.selection)
+    said = [*one_op.sentences(op, calls), *one_op.payoff_sentences(view, op)] if op else all_ops(view, calls, coverage)
+    ran = int(coverage["ran_n"].sum()) if len(coverage) else 0
+    frame.head("Fallback ops", view, said, ran, baseline=False)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        choosing.one_of("Op", known, KEY, "All ops; choose one, or click a row or a cell below")
+    if op:
+        one_op.show(view, op, calls)
+    elif coverage.empty:
+        empty.no_rows(view.selection, "results")
+    else:
+        _all(view, calls)
+
+
+def _all(view: View, calls: pd.DataFrame) -> None:
+    if len(calls):
+        _show_ranking(view)
+        _legend(calls)
+        heat_maps.show(view, calls)
+        heat_maps.show_host_reads(view, calls)
+    heat_maps.show_graph_breaks(view)
+
+
+def _legend(calls: pd.DataFrame) -> None:
+    """Say what the classes mean."""
+    present = [klass for klass in CLASSES if (calls["klass"] == klass).any()]
+    for column, klass in zip(st.columns(len(present)), present, strict=True):
+        name, meaning = CLASSES[klass]
+        column.markdown(f"**{name}** · {count(calls.loc[calls['klass'] == klass, 'op'].nunique(), 'op')}")
+        column.caption(meaning)
+
+
+_MODELS_NAMED = 4
+
+
+def all_ops(view: View, calls: pd.DataFrame, coverage: pd.DataFrame) -> list[str]:
+    """Return the sentences of the page over all ops."""
+    xla = coverage[coverage["backend"].str.startswith("openxla")] if len(coverage) else coverage
+    ran = int(xla["ran_n"].sum()) if len(xla) else 0
+    if calls.empty:
+        if not ran:
+            return ["No result of an XLA backend ran in this view, so there is nothing to say about fallback ops"]
+        return [f"None of the {count(ran, 'XLA result')} of this view called a fallback op"]
+    texts = []
+    ops = ranked(view, "payoff")
+    lower = ops[(ops["klass"] != "host_read") & (ops["steady_models_n"] > 0)]
+    if len(lower):
+        texts.append(_first(next(each(lower)), len(lower)))
+        frees = max(each(lower), key=lambda row: row.blocked_n)
+        if frees.blocked_n:
+            texts.append(_frees(frees))
+    texts.append(
+        f"{count(calls[['suite', 'model']].drop_duplicates().shape[0], 'model')} of this view called a fallback op or "
+        f"read a value on the host ({int(xla['with_ops_n'].sum())} of {count(ran, 'XLA result')})"
+    )
+    return texts
+
+
+def cost(row: Any) -> str:
+    """Return what an op costs: what lowering it saves at most where a profile knows its time, else its calls."""
+    if not missing(row.time_share):
+        profiled = f"profiled in {count(int(row.time_n), 'result')}"
+        if row.time_share >= 1:
+            return f"it takes nearly the whole iteration, up to {seconds(row.saved_s)} ({profiled})"
+        return f"saves up to {seconds(row.saved_s)} of an iteration, {100 * row.time_share:.3g}% ({profiled})"
+    if not missing(row.profiled_by):
+        return f"saves up to {seconds(row.saved_s)} of an iteration (profiled by run {escape(row.profiled_by)})"
+    if missing(row.calls_per_iteration):
+        return "an unknown number of calls"
+    calls = "1 call" if row.calls_per_iteration == 1 else f"up to {row.calls_per_iteration:.4g} calls"
+    return f"{calls} per iteration (not profiled)"
+
+
+def _first(top: Any, ops: int) -> str:
+    return (
+        f"**{escape(top.op)}** is the op to lower first: {one_op.proven_payoffs(top) or cost(top)}, "
+        f"in {count(int(top.steady_models_n), 'model')}; {count(ops, 'op')} to lower in all"
+    )
+
+
+def _frees(row: Any) -> str:
+    names = listed([escape(name) for name in row.blocked_models], _MODELS_NAMED)
+    return (
+        f"Lowering **{escape(row.op)}** alone would leave {count(int(row.blocked_n), 'model')} "
+        f"without fallback: {names}"
+    )
+
+
+ORDERS: dict[str, str] = {
+    "Measured payoff": "payoff",
+    "Milliseconds saved": "saved",
+    "Models blocked only by this op": "blocked",
+}
+"""Label → order of the query."""
+_TABLE = "ops"
+_OTHERS = "profiles_of_others"
+
+
+def ranked(view: View, order: str) -> pd.DataFrame:
+    """Return the ops in an order of the query; one that only another run profiled has its time from there.
+
+    Column `profiled_by` names the run of such a profile.
+    """
+    rows = data.rows(view.snapshot, "fallback_ranking", view.selection, order=order)
+    profiled_by: list[Any] = [None] * len(rows)
+    if not (rows["saved_s"].isna() & (rows["klass"] != "host_read")).any():
+        return rows.assign(profiled_by=profiled_by)
+    others = {row.op: row for row in each(data.rows(view.snapshot, _OTHERS, view.selection))}
+    saved: list[float] = []
+    for at, row in enumerate(each(rows)):
+        other = others.get(row.op) if missing(row.saved_s) else None
+        saved.append(row.saved_s if other is None else other.saved_s)
+        profiled_by[at] = None if other is None else f"{other.run_label} of {when(other.run_started)}"
+    rows = rows.assign(saved_s=saved, profiled_by=profiled_by)
+    places = [_place(row, order) for _, row in rows.iterrows()]
+    return rows.iloc[sorted(range(len(rows)), key=places.__getitem__)].reset_index(drop=True)
+
+
+def _place(row: pd.Series, order: str) -> tuple[float | bool, ...]:
+    """Return the place of an op as the query orders them, down to what lowering it saves."""
+    gain = 0.0 if missing(row["gain"]) else float(row["gain"])
+    first = {
+        "payoff": (-gain, -float(row["payoff"]) if gain == 1 else 0.0),
+        "blocked": (-float(row["blocked_n"]),),
+    }.get(order, ())
+    return (row["klass"] == "host_read", *first, math.inf if missing(row["saved_s"]) else -float(row["saved_s"]))
+
+
+def _show_ranking(view: View) -> None:
+    """Draw the choice of an order, and the table."""
+    st.subheader("Ranking", anchor=False)
+    asked = ORDERS[choosing.segments("Ranked by", list(ORDERS), "ranking")]
+    rows = ranked(view, asked)
+    measured_n = int((rows["payoffs_n"] > 0).sum())
+    profiled, elsewhere = int((rows["time_n"] > 0).sum()), int(rows["profiled_by"].notna().sum())
+    shown = rows.assign(
+        **{
+            "class": [CLASSES.get(klass, (klass, ""))[0] for klass in rows["klass"]],
+            "models": [", ".join(names) for names in rows["models"]],
+            "payoff_said": [one_op.payoffs_of(row) for row in each(rows)],
+            "blocked_models": [", ".join(names) for names in rows["blocked_models"]],
+        }
+    )
+    tables.show(
+        shown,
+        _ranking_columns(elsewhere=elsewhere > 0),
+        key=_TABLE,
+        alt="Fallback ops, the one to lower first on top",
+        file_name=view.file_name("fallback-ops"),
+        sql=_behind(view, asked, elsewhere),
+        on_select=partial(_open_op, list(rows["op"])),
+    )
+    st.caption(
+        f"The payoff is how much faster a model was with the op replaced ({measured_n} of "
+        f"{count(len(rows), 'op')} measured; the page of an op measures it). Proven gains come first, ops whose "
+        "replacement was slower last, and between them, by what they save, the others. Saved is the most that lowering "
+        "the op can take off an iteration: its time under the profiler, and never more than the iteration itself "
+        f"({profiled} profiled{f', {elsewhere} only in other runs of the same models' if elsewhere else ''}). "
+        "Host reads come last: no lowering can remove them."
+    )
+
+
+def _behind(view: View, order: str, elsewhere: int) -> str | dict[str, str]:
+    """Return the statements behind the table: a second one where profiles of other runs count."""
+    ranking = data.statement("fallback_ranking", view.selection, order=order)
+    if not elsewhere:
+        return ranking
+    return {"Ranking": ranking, "Profiles of other runs": data.statement(_OTHERS, view.selection)}
+
+
+def _open_op(ops: list[str]) -> None:
+    """Choose the op of the selected row; the page is drawn anew with it."""
+    rows = st.session_state[_TABLE]["selection"]["rows"]
+    if rows:
+        choosing.leave_value("op", ops[rows[0]])
+
+
+def _ranking_columns(*, elsewhere: bool) -> dict[str, TableColumn]:
+    most = "That of the result with most; iterations of different models are never summed."
+    return {
+        "op": TableColumn("Op", pinned=True),
+        "class": TableColumn("Class"),
+        "saved_s": TableColumn(
+            "Saved, ms",
+            "ms",
+            help=f"What lowering the op takes off an iteration at most. {most} — where nothing was profiled.",
+        ),
+        "profiled_by": TableColumn(
+            "Profiled by run", help="Where only another run of the same model profiled the op.", filed=not elsewhere
+        ),
+        "payoff": measured("payoff", note="That of the result with the largest gain."),
+        "payoff_said": TableColumn("How sure", help=LIMITS),
+        "ranked_by": TableColumn(
+            "Ranked by", hidden=True, help="time: share of time where it is most; calls: not profiled."
+        ),
+        "time_share": measured("time_share", "Time", f"{most} — where there was no profile pass."),
+        "calls_per_iteration": TableColumn("Calls/iteration", "decimal", help=f"Calls per iteration. {most}"),
+        "steady_models_n": measured("steady_models_n", "Models"),
+        "blocked_n": measured("blocked_n", "Blocked only by it"),
+        "calls_compile": measured("calls_compile", "Calls while compiling", most, hidden=True),
+        "results_n": measured("results_n", hidden=True),
+        "time_n": measured("time_n", hidden=True),
+        "blocked_models": TableColumn("Blocked models", help="Models that call no other fallback op.", hidden=True),
+        "models": TableColumn("In models"),
+    }

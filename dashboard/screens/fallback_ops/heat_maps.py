@@ -1,23 +1,30 @@
-"""Heat maps of ops by model, one per series, test and accelerator: calls of two series are never added."""
+"""Where ops are called, by model; what is read on the host; and why graphs break."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import streamlit as st
 
-from dashboard import answers, data, downloads, pending_values
-from dashboard.charts import drawing, heat
+from dashboard import answers, data, downloads, tables
+from dashboard.charts import axes, drawing
 from dashboard.charts.axes import PICKED
-from dashboard.rows import sections
-from dashboard.screens import choosing, places
+from dashboard.charts.drawing import Drawing, layered
+from dashboard.rows import sections, with_series
+from dashboard.screens import choosing, opening
+from dashboard.tables import TableColumn, measured, naming
 from dashboard.words import CLASSES, count
+from store.metrics import metric
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
     from dashboard.view import View
+
 
 SHOWN: dict[str, str] = {"Calls per iteration": "calls_per_iteration", "Share of time": "time_share"}
 """Label → column."""
@@ -38,7 +45,7 @@ def show(view: View, calls: pd.DataFrame) -> None:
         why = "without a profile pass" if column == "time_share" else "that never reached a steady state"
         st.caption(f"{count(unknown, 'cell')} {why} are left empty of a number.")
     most = 2 if calls["model"].nunique() <= _MODELS_ABREAST else 1
-    for place, keys in places.abreast(charted, most):
+    for place, keys in opening.abreast(charted, most):
         with place:
             _map(keys, parts[keys], column)
     sql = data.statement("fallback_calls", view.selection, op=None, klass=None)
@@ -55,7 +62,7 @@ def _map(keys: tuple[str, ...], cells: pd.DataFrame, column: str) -> None:
     as_share = column == "time_share"
     labels = [_label(value, as_share=as_share) for value in points["value"]]
     drawing.selectable(
-        heat.fallback_heat(points.assign(label=labels), ops, models, as_share=as_share),
+        fallback_heat(points.assign(label=labels), ops, models, as_share=as_share),
         key=key,
         text=f"Fallback ops by model, {' '.join(keys)}",
         on_select=partial(_open, key),
@@ -83,4 +90,243 @@ def _open(key: str) -> None:
     """Choose the op of the selected cell; the page is drawn anew with it."""
     cells = st.session_state[key]["selection"].get(PICKED) or ()
     if cells:
-        pending_values.leave("op", cells[0]["op"])
+        choosing.leave_value("op", cells[0]["op"])
+
+
+_CLASS = "host_read"
+
+
+def show_host_reads(view: View, calls: pd.DataFrame) -> None:
+    """Draw the host reads of the view with their call sites."""
+    st.subheader("Host reads", anchor=False)
+    reads = calls[calls["klass"] == _CLASS]
+    if reads.empty:
+        st.markdown("No result of this view read a value on the host.")
+        return
+    st.caption("Each read waits for the device. No lowering can remove it: change the code that reads the value.")
+    listed = reads.assign(call_sites=[sites(found) for found in reads["call_sites"]])
+    columns = {
+        **naming("model", "suite", "series", "test", "accelerator"),
+        "call_sites": TableColumn("Asked for at", help="Place in the program, as found by one more process."),
+        "calls_per_iteration": TableColumn("Reads/iteration", "decimal", help=metric("calls_per_iteration").definition),
+        "calls_compile": measured("calls_compile", "While compiling"),
+        "time_share": measured("time_share", "Time"),
+        "op": TableColumn("Op"),
+    }
+    opening.table(
+        view,
+        listed,
+        columns,
+        key="reads",
+        alt="Values read on the host, with their call sites",
+        file_name="host-reads",
+        sql=data.statement("fallback_calls", view.selection, op=None, klass=_CLASS),
+        told_once=("suite", "accelerator", "op"),
+    )
+
+
+def sites(found: list[str]) -> str:
+    """Return call sites as one text."""
+    return ", ".join(found) if len(found) else "the place was not found"
+
+
+def show_graph_breaks(view: View) -> None:
+    """Draw the reasons, and each result behind them."""
+    st.subheader("Graph breaks", anchor=False)
+    reasons = data.rows(view.snapshot, "graph_break_reasons", view.selection)
+    if reasons.empty:
+        st.markdown("No result of this view has a recorded graph break.")
+        return
+    listed = reasons.assign(
+        models=[", ".join(names) for names in reasons["models"]],
+        variants=[", ".join(names) for names in reasons["variants"]],
+    )
+    columns = {
+        "headline": TableColumn(
+            "Reason", pinned=True, help="Its first line; the hidden column and the files have all."
+        ),
+        "models_n": TableColumn("Models", "number", help="Models in which dynamo split the graph for this reason."),
+        "count": measured("count", "Breaks (most)", "Those of the result with most."),
+        "results_n": measured("results_n"),
+        "variants": TableColumn("Backends"),
+        "models": TableColumn("In models"),
+        "reason": TableColumn("In full", hidden=True),
+    }
+    tables.show(
+        listed,
+        columns,
+        key="break-reasons",
+        alt="Reasons of graph breaks by number of models",
+        file_name=view.file_name("graph-break-reasons"),
+        sql=data.statement("graph_break_reasons", view.selection),
+    )
+    _results(view)
+
+
+def _results(view: View) -> None:
+    breaks = with_series(data.graph_breaks(view.snapshot, view.selection))
+    title = f"Each result, {count(len(breaks), 'row')}"
+    with st.expander(title, key="each-break", on_change="rerun") as part:
+        if part.open:
+            _each(view, breaks)
+
+
+def _each(view: View, breaks: pd.DataFrame) -> None:
+    columns = {
+        **naming("model", "suite", "series", "test", "accelerator"),
+        "count": measured("count"),
+        "reason": TableColumn("Reason"),
+    }
+    opening.table(
+        view,
+        breaks,
+        columns,
+        key="breaks",
+        alt="Graph breaks of each result",
+        file_name="graph-breaks",
+        sql=data.statement("graph_breaks", view.selection),
+        told_once=("suite", "accelerator"),
+    )
+
+
+CELL_PX = 26
+_FEW = 2
+"""Models whose names have room beside each other; those of more are turned."""
+NUMBERS_UP_TO = 300
+"""Most cells that also carry their number as text."""
+
+_SCHEMES = {
+    "no_lowering": ("#FBE3D6", "#B8320E"),
+    "opt_in_lowering": ("#FFF0C2", "#A97400"),
+    "host_read": ("#DCE6F5", "#2B5FA8"),
+}
+_LIGHT_UNTIL = 0.55
+_LEGENDS: dict[str, Any] = {
+    "legend": {
+        "layout": {
+            "top": {
+                "anchor": "start",
+                "direction": {"signal": f"{drawing.PHONE} ? 'vertical' : 'horizontal'"},
+            }
+        }
+    }
+}
+"""Legends next to each other; on a telephone below each other."""
+
+
+def fallback_heat(frame: pd.DataFrame, ops: Sequence[str], models: Sequence[str], *, as_share: bool = False) -> Drawing:
+    """Draw one cell per op and model; no cell means that the model did not call the op on the host.
+
+    Args:
+        frame: columns op, model, klass, value (calls per iteration, or share of time), label.
+        ops: order of the rows, classes together.
+        models: order of the columns.
+        as_share: whether the values are shares of time.
+    """
+    present = tuple(name for name in CLASSES if (frame["klass"] == name).any())
+    strongest = {klass: _strongest(frame.loc[frame["klass"] == klass, "value"], as_share=as_share) for klass in present}
+    rows = frame.assign(
+        down=_places(frame["op"], ops),
+        across=_places(frame["model"], models),
+        dark=frame["value"] > frame["klass"].map(strongest) * _LIGHT_UNTIL,
+    )
+    few = len(models) if len(models) <= _FEW else 0
+    return Drawing(_spec(present, few, numbered=len(frame) <= NUMBERS_UP_TO, as_share=as_share), rows)
+
+
+def _strongest(values: pd.Series, *, as_share: bool) -> float:
+    """Return the value of the strongest colour, as the scale of `_colour` has it."""
+    most = values.max()
+    return max(float(most), _least(as_share=as_share)) if most == most else _least(as_share=as_share)  # noqa: PLR0124 - NaN
+
+
+def _least(*, as_share: bool) -> float:
+    """Return the least value that the strongest colour may stand for: one call, or a ten-thousandth of the time."""
+    return 1e-4 if as_share else 1.0
+
+
+def _places(names: pd.Series, order: Sequence[str]) -> pd.Series:
+    return names.map({name: place for place, name in enumerate(order)})
+
+
+@lru_cache(maxsize=16)
+def _spec(present: tuple[str, ...], few: int, *, numbered: bool, as_share: bool) -> dict[str, Any]:
+    title = "Share of the iteration's time" if as_share else "Calls per iteration"
+    layers: list[alt.Chart] = []
+    for klass in present:
+        base = drawing.points().transform_filter(f"datum.klass === '{klass}'").encode(x=_across(few), y=_down())
+        cells = base.mark_rect(cornerRadius=2, cursor="pointer").encode(
+            color=_colour(klass, as_share=as_share), tooltip=_tooltip(title)
+        )
+        layers.append(cells if layers else cells.add_params(_pick()))
+        if numbered:
+            ink = alt.condition("datum.dark", alt.value("white"), alt.value("#222222"))
+            layers.append(base.mark_text(fontSize=11).encode(text="label:N", color=ink))
+    apart = alt.Resolve(scale={"color": "independent"})
+    return drawing.specified(layered(*layers, height=axes.steps(CELL_PX), resolve=apart)) | {"config": _LEGENDS}
+
+
+def _pick() -> alt.Parameter:
+    return alt.selection_point(name=PICKED, fields=["op", "model"], empty=False)
+
+
+def _across(few: int) -> alt.X:
+    names: dict[str, Any] = {"labelAngle": -35, "labelLimit": 110}
+    if few:
+        names = {"labelAngle": 0, "labelLimit": alt.ExprRef(f"width / {few}")}
+    return alt.X(
+        "model:N",
+        sort=alt.EncodingSortField(field="across", op="min"),
+        scale=alt.Scale(paddingInner=0.06),
+        axis=alt.Axis(
+            title=None,
+            labelFontSize=12,
+            **names,
+            labelOverlap=False,  # each column needs its name
+            ticks=False,
+            domain=False,
+        ),
+    )
+
+
+def _down() -> alt.Y:
+    return alt.Y(
+        "op:N",
+        sort=alt.EncodingSortField(field="down", op="min"),
+        scale=alt.Scale(paddingInner=0.06),
+        axis=alt.Axis(
+            title=None,
+            labelLimit=axes.names_px(180),
+            labelFontSize=12,
+            labelOverlap=False,
+            minExtent=axes.names_px(140),
+            ticks=False,
+            domain=False,
+        ),
+    )
+
+
+def _colour(klass: str, *, as_share: bool) -> alt.Color:
+    """Return the colours of a class, from 0 to the largest of its values that are drawn."""
+    ends = alt.DomainUnionWith(unionWith=[0, _least(as_share=as_share)])
+    return alt.Color(
+        "value:Q",
+        scale=alt.Scale(type="linear", range=list(_SCHEMES[klass]), domain=ends, nice=False),
+        legend=alt.Legend(
+            title=CLASSES[klass][0],
+            orient="top",
+            gradientLength=90,
+            gradientThickness=8,
+            tickCount=2,
+            titleFontSize=12,
+            format=".1%" if as_share else "~r",
+        ),
+    )
+
+
+def _tooltip(title: str) -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("op:N", title="Op"),
+        alt.Tooltip("model:N", title="Model"),
+        alt.Tooltip("label:N", title=title),
+    ]

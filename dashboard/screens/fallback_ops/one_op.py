@@ -1,26 +1,30 @@
-"""One op: what it is, which models call it where and how often, and over the runs."""
+"""One op: its models, its history, and what lowering it was measured to pay."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import shlex
+from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, downloads, drafts, rerun
+from dashboard import answers, data, downloads, drafts, palette, planned, rerun
 from dashboard.answers import SECTION
-from dashboard.charts import op_lines
+from dashboard.charts import axes
+from dashboard.charts.drawing import layered
 from dashboard.rows import each, sections, with_series
-from dashboard.screens import opening
-from dashboard.screens.fallback_ops import payoffs
-from dashboard.screens.fallback_ops.reads import sites
-from dashboard.screens.operators import other_pages
-from dashboard.tables import Column, measured
-from dashboard.words import CLASSES, DASH, count, escape, listed, missing, when
+from dashboard.screens import opening, operators
+from dashboard.screens.fallback_ops.heat_maps import sites
+from dashboard.tables import TableColumn, measured, naming
+from dashboard.words import CLASSES, DASH, count, escape, interval, listed, missing, ratio, when
+from runner.jobs.rerun import without
 from store.metrics import metric
+from store.report.payoffs import LIMITS, WAYS
 
 if TYPE_CHECKING:
     from dashboard.view import View
+
 
 MOST_RUNS = 60
 _NAMED = 4
@@ -44,11 +48,11 @@ def sentences(op: str, calls: pd.DataFrame) -> list[str]:
 
 def show(view: View, op: str, calls: pd.DataFrame) -> None:
     """Draw the models of the op, then its history."""
-    other_pages.measured_alone(view, op)
+    operators.measured_alone(view, op)
     if len(calls):
         drafts.of_op(view, op)
         _table(view, op, calls)
-        payoffs.show(view, op)
+        show_payoffs(view, op)
     _history(view, op)
 
 
@@ -63,21 +67,19 @@ def _table(view: View, op: str, calls: pd.DataFrame) -> None:
         alone=["yes" if alone else "no" for alone in calls["alone"]],
     ).sort_values(["time_share", "calls_per_iteration"], ascending=False, na_position="last")
     columns = {
-        "model": Column("Model", pinned=True),
-        "suite": Column("Suite"),
-        "series": Column("Backend"),
-        "test": Column("Test"),
-        "accelerator": Column("Accelerator"),
-        "calls_per_iteration": Column("Calls per iteration", "decimal", help=metric("calls_per_iteration").definition),
+        **naming("model", "suite", "series", "test", "accelerator"),
+        "calls_per_iteration": TableColumn(
+            "Calls per iteration", "decimal", help=metric("calls_per_iteration").definition
+        ),
         "calls_compile": measured("calls_compile", "Calls while compiling"),
         "time_s": measured("time_s"),
         "time_share": measured("time_share", "Share of time"),
         "latency_s": measured("latency_s"),
-        "steady_n": Column("n", "number", help="Steady samples behind the latency."),
-        "alone": Column("The only op", help="Whether no other fallback op is called in steady iterations."),
-        "call_sites": Column("Called at", help="Place in the program, as found by one more process."),
+        "steady_n": TableColumn("n", "number", help="Steady samples behind the latency."),
+        "alone": TableColumn("The only op", help="Whether no other fallback op is called in steady iterations."),
+        "call_sites": TableColumn("Called at", help="Place in the program, as found by one more process."),
     }
-    opening.table(
+    selected = opening.table(
         view,
         listed_calls,
         columns,
@@ -87,7 +89,7 @@ def _table(view: View, op: str, calls: pd.DataFrame) -> None:
         sql=data.statement("fallback_calls", view.selection, op=op, klass=None),
         told_once=("suite", "accelerator"),
     )
-    rerun.offer(view, rerun.of_rows(calls), key="op")
+    rerun.offer(view, rerun.of_rows(calls), key="op", selected=selected)
 
 
 def _history(view: View, op: str) -> None:
@@ -104,7 +106,7 @@ def _history(view: View, op: str) -> None:
     for keys, part in sections(history, SECTION):
         st.markdown(f"**{answers.section_title(keys)}**")
         st.altair_chart(
-            op_lines.models_over_runs(_points(part)),
+            models_over_runs(_points(part)),
             key="op-history-" + "-".join(keys),
             alt=f"Models that call {op} by run, {' '.join(keys)}",
         )
@@ -128,3 +130,171 @@ def _points(part: pd.DataFrame) -> pd.DataFrame:
             "calls": [DASH if missing(row.calls_per_iteration) else f"{row.calls_per_iteration:.4g}" for row in every],
         }
     )
+
+
+GAINS = {1: "proven", 0: "not told apart", -1: "slower replaced"}
+_MEANING = (
+    "Measures each result unchanged and with the op replaced, in turns, and verifies the answers. This shows the gain "
+    "of this replacement. The results appear here and in `xlabench report payoffs`, in no other view."
+)
+_HOST_READ = "host_read"
+_REASONS_NAMED = 4
+
+
+def payoffs_of(row: Any) -> str:
+    """Return the interval of the largest payoff of a row of the ranking, or why there is none."""
+    if not missing(row.payoff):
+        known = not missing(row.payoff_low)
+        found = f"{GAINS[int(row.gain)]}: {interval(row.payoff_low, row.payoff_high)}" if known else "one process"
+        return f"{found} in {row.payoff_model}"
+    if not missing(row.payoff_reason):
+        return f"no payoff: {row.payoff_reason}"
+    return "nothing to lower" if row.klass == _HOST_READ else "not measured"
+
+
+def proven_payoffs(row: Any) -> str | None:
+    """Return a proven gain of a row of the ranking as words of a sentence, or None."""
+    if missing(row.gain) or row.gain != 1:
+        return None
+    found = f"{ratio(row.payoff)} ({interval(row.payoff_low, row.payoff_high)})"
+    return f"without it {escape(row.payoff_model)} was {found} as fast, measured"
+
+
+def payoff_sentences(view: View, op: str) -> list[str]:
+    """Return what was measured without an op, the largest payoff first; nothing where nothing was."""
+    rows = data.rows(view.snapshot, "op_payoffs", view.selection, op=op)
+    known = rows[rows["payoff"].notna()]
+    said = [f"{escape(row.model)} {row.test} {escape(row.backend)} {ratio(row.payoff)}" for row in each(known)]
+    return [f"Measured with the op replaced: {listed(said, _REASONS_NAMED)} as fast"] if said else []
+
+
+def show_payoffs(view: View, op: str) -> None:
+    """Draw what was measured without the op, and how to measure the rest."""
+    st.subheader("Payoff", anchor=False)
+    rows = with_series(data.rows(view.snapshot, "op_payoffs", view.selection, op=op))
+    if (rows["klass"] == _HOST_READ).any():
+        st.markdown("It reads a value on the host: there is nothing to lower, and so nothing to measure.")
+        return
+    known = rows[rows["payoff_run_id"].notna()]
+    if len(known):
+        st.caption(LIMITS)
+        _payoffs_table(view, op, known)
+    else:
+        st.markdown("Not measured: run this, or ask for it here.")
+        with st.container(width=720):
+            st.code(_command(next(each(rows)), op), wrap_lines=True)
+    _offer(view, op, rows)
+
+
+def _command(row: Any, op: str) -> str:
+    words = ["--only", f"{row.suite}/{row.model}", "--test", row.test, "--without-fallback", op]
+    return shlex.join(["xlabench", "run", *words])
+
+
+def _payoffs_table(view: View, op: str, known: pd.DataFrame) -> None:
+    shown = known.assign(
+        by=[", ".join(WAYS.get(way, way) for way in ways) for ways in known["ways"]],
+        newly=[", ".join(names) for names in known["newly_called"]],
+        run=[f"{row.payoff_run_label} · {when(row.payoff_started)}" for row in each(known)],
+    )
+    columns = {
+        **naming("model", "suite", "series", "test", "accelerator"),
+        "payoff": measured("payoff"),
+        "payoff_low": measured("payoff_low", "Low"),
+        "payoff_high": measured("payoff_high", "High"),
+        "with_latency_s": measured("with_latency_s"),
+        "without_latency_s": measured("without_latency_s"),
+        "by": TableColumn("Replaced by"),
+        "payoff_reason": TableColumn("Why no payoff"),
+        "newly": TableColumn("Calls instead", help="Fallback ops that the model calls only since the op is replaced."),
+        "replicas_ran_n": measured("replicas_ran_n"),
+        "run": TableColumn("Measured by run"),
+    }
+    opening.table(
+        view,
+        shown,
+        columns,
+        key="op-payoffs",
+        alt=f"What models gain without {op}",
+        file_name="op-payoffs",
+        sql=data.statement("op_payoffs", view.selection, op=op),
+        told_once=("suite", "accelerator"),
+    )
+
+
+def _offer(view: View, op: str, rows: pd.DataFrame) -> None:
+    """Draw the button that opens what would be measured, of the results that call the op in steady iterations."""
+    steady = rows[rows["steady"].astype(bool)]
+    if steady.empty:
+        st.caption("No result of this view calls it in steady iterations, so lowering it pays nothing there.")
+        return
+    with st.popover("Measure the payoff", icon=":material/speed:", key="measure-payoff", on_change="rerun") as part:
+        if part.open:
+            _ask(view, op, steady)
+
+
+def _ask(view: View, op: str, steady: pd.DataFrame) -> None:
+    run = str(steady["run_id"].iloc[0])
+    file = planned.run_file(view.snapshot, run)
+    if isinstance(file, str):
+        st.warning(escape(file), icon=":material/block:")
+        return
+    cells = [cell for cell in rerun.of_rows(steady) if cell.run_id == run]
+    names = {f"{cell.text} · {cell.environment}": cell for cell in cells}
+    chosen = st.multiselect("Results", list(names), default=list(names), key="payoff-results")
+    request = without(file, [(names[name].experiment_id, names[name].environment) for name in chosen], op)
+    if request is None:
+        st.caption("Choose results." if not chosen else "The plan of the run contains none of these results.")
+        return
+    st.markdown(f"{count(len(chosen), 'result')} as they are and without **{escape(op)}**.")
+    rerun.ask(view, request, f"payoff {op}", "payoff", _MEANING)
+
+
+HEIGHT_PX = 240
+
+
+def models_over_runs(frame: pd.DataFrame) -> alt.LayerChart:
+    """Draw one mark per run and variant.
+
+    Args:
+        frame: columns place (sorts the runs), run, versions, variant, backend, models, ran, label, calls.
+    """
+    places = sorted(set(frame["place"]))
+    top = max(1, int(frame["ran"].max()))
+    base = alt.Chart(frame).encode(
+        x=alt.X(
+            "place:O",
+            sort=places,
+            axis=alt.Axis(
+                title="Runs, the newest on the right",
+                labelExpr="slice(datum.value, 5, 16)",
+                labelAngle=-35,
+                labelOverlap=True,
+                titleFontSize=12,
+            ),
+        )
+    )
+    up = alt.Scale(domain=[0, top], nice=False)
+    colour, shape, _ = axes.series(frame)
+    ran = base.mark_line(interpolate="step", color=palette.NEUTRAL, strokeDash=[4, 3], opacity=0.7).encode(
+        y=alt.Y("ran:Q", scale=up), detail="variant:N"
+    )
+    line = base.mark_line(strokeWidth=2).encode(y=_models_axis(up), color=colour)
+    dots = base.mark_point(size=70, filled=True, opacity=1).encode(
+        y=_models_axis(up), color=colour, shape=shape, tooltip=_tooltip()
+    )
+    return layered(ran, line, dots, height=HEIGHT_PX)
+
+
+def _models_axis(scale: alt.Scale) -> alt.Y:
+    return alt.Y("models:Q", scale=scale, axis=alt.Axis(title="Models that call it", tickMinStep=1, titleFontSize=12))
+
+
+def _tooltip() -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("run:N", title="Run"),
+        alt.Tooltip("versions:N", title="Versions"),
+        alt.Tooltip("variant:N", title="Backend"),
+        alt.Tooltip("label:N", title="Models that call it, of those that ran"),
+        alt.Tooltip("calls:N", title="Calls per iteration (most)"),
+    ]

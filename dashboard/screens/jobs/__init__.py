@@ -1,5 +1,1 @@
 """Jobs: the queue, one job with its log, and the form that asks for a new run; they need no results."""
-
-from dashboard.screens.jobs import form, queue
-
-__all__ = ["form", "queue"]

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import streamlit as st
 
-from dashboard import access, launching, planned, recurring, settings
-from dashboard.screens.jobs import offered, operators
+from dashboard import access, data, jobs, planned, recurring, settings
 from dashboard.words import count, error_text, escape
-from runner.errors import RunnerError, UsageError
-from runner.jobs import offers
-from runner.jobs.bounds import LONGEST_NAME, LONGEST_TEXT
+from runner.jobs import rerun
+from runner.jobs.check import LONGEST_NAME, LONGEST_TEXT
+from runner.jobs.operators import SUITE
 from runner.jobs.operators import SUITE as OPERATORS
 from runner.jobs.request import LONGEST_CONFIG, Configuration, Protocol, RunRequest, Selection
+from store.errors import UsageError, XlabenchError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from runner.jobs.preview import Preview
 
-_KEPT = offered.KEPT
+
+KEPT: dict[str, Any] = {"persist_state": "session"}
+"""Option of the form's boxes: what is typed stays while one looks at other pages."""
+_LISTED_AGAIN_S = 300.0
 _MOST_PROCESSES = 100
 
 
@@ -29,7 +33,7 @@ def show(shown: str | None) -> None:
     access.ask_name("new-name")
     try:
         request = _request(shown)
-    except RunnerError as error:
+    except XlabenchError as error:
         st.error(error_text(error), icon=":material/block:")
         return
     if request is None:
@@ -42,7 +46,7 @@ def show(shown: str | None) -> None:
         return
     planned.brief(shown, found)
     if exact.selection.ops_of:
-        operators.say(found, _backends())
+        _say_operators(found, _backends())
     _start(exact, found)
     planned.each_experiment(found)
     _missing()
@@ -53,7 +57,7 @@ def _narrowed(request: RunRequest) -> tuple[RunRequest, Preview | str]:
     found = planned.of(request)
     if isinstance(found, str) or request.selection.ops_of:
         return request, found
-    exact = offers.only_backends(request, (*found.runnable, *found.skipped), _backends())
+    exact = rerun.only_backends(request, (*found.runnable, *found.skipped), _backends())
     return exact, found if exact is request else planned.of(exact)
 
 
@@ -65,7 +69,7 @@ def _start(request: RunRequest, found: Preview) -> None:
         return
     _refusal()
     with st.container(horizontal=True):
-        launching.button(
+        jobs.button(
             f"Queue {count(len(found.runnable), 'experiment')}{' and its operators' * bool(of_model)}",
             request,
             str(label),
@@ -91,11 +95,11 @@ def _request(shown: str | None) -> RunRequest | None:
     """Draw the boxes; return what they ask for, None where nothing is chosen."""
     suites, models = _what()
     config = _configuration() if OPERATORS in suites and not models else ()
-    of_model = operators.ask(models)
-    how = _how(offered.device_models(shown))
+    of_model = _ask_operators(models)
+    how = _how(device_models(shown))
     if not suites and not models:
         return None
-    xla, dynamo = offers.axes(_backends())
+    xla, dynamo = rerun.axes(_backends())
     which = Selection(
         suite_name=tuple(suites) if not models else tuple(dict.fromkeys(each.split("/")[0] for each in models)),
         only=tuple(models),
@@ -106,7 +110,7 @@ def _request(shown: str | None) -> RunRequest | None:
         config=config,
     )
     return RunRequest(
-        selection=operators.selection(of_model, which) if of_model else which,
+        selection=of_operators(of_model, which) if of_model else which,
         configuration=Configuration(preset=how["preset"]),
         protocol=Protocol(processes=how["processes"], verify=how["verify"], instruments=tuple(how["instruments"])),
         environments=tuple(how["environments"]),
@@ -115,10 +119,10 @@ def _request(shown: str | None) -> RunRequest | None:
 
 
 def _what() -> tuple[list[str], list[str]]:
-    known = {offer.name: offer for offer in offered.suites()}
+    known = {offer.name: offer for offer in offered_suites()}
     left, right = st.columns([1, 2])
     here = [name for name, offer in known.items() if not offer.missing]
-    suites = left.multiselect("Suites", here, key="new_suite", **_KEPT)
+    suites = left.multiselect("Suites", here, key="new_suite", **KEPT)
     models_offered = [f"{name}/{model}" for name in suites or here for model in known[name].models]
     models = right.multiselect(
         "Models",
@@ -126,7 +130,7 @@ def _what() -> tuple[list[str], list[str]]:
         key="new_model",
         placeholder=f"all {len(models_offered):,} of them; type to search",
         help="Without a choice, all models of the suites.",
-        **_KEPT,
+        **KEPT,
     )
     return suites, models
 
@@ -144,7 +148,7 @@ def _configuration() -> tuple[str, ...]:
         height=160,
         placeholder='{"torch.mm": {"input_data_generator": "PyTorch:DefaultDataGenerator", "config": […]}}',
         help="The JSON of a configuration in PARAM's form, or of the operators.json of a run.",
-        **_KEPT,
+        **KEPT,
     )
     if not text or not text.strip():
         raise UsageError("Paste a configuration of operators, or leave out the suite operators.")
@@ -153,31 +157,29 @@ def _configuration() -> tuple[str, ...]:
 
 def _missing() -> None:
     """Say which suites cannot be had here, and why."""
-    missing = [f"{escape(offer.name)}: {escape(offer.missing)}" for offer in offered.suites() if offer.missing]
+    missing = [f"{escape(offer.name)}: {escape(offer.missing)}" for offer in offered_suites() if offer.missing]
     if missing:
         st.caption("\n".join(f"- {each}" for each in missing))
 
 
 def _backends() -> list[str]:
-    return list(st.session_state.get("new_backend") or offers.PLANNED)
+    return list(st.session_state.get("new_backend") or rerun.PLANNED)
 
 
 def _how(devices: Sequence[str]) -> dict[str, Any]:
     """Draw how and on which of these devices it is measured; return the values by name."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.multiselect(
-            "Backends", list(offers.OFFERED), default=list(offers.PLANNED), key="new_backend", width=520, **_KEPT
+            "Backends", list(rerun.OFFERED), default=list(rerun.PLANNED), key="new_backend", width=520, **KEPT
         )
-        test = st.pills(
-            "Tests", offers.TESTS, selection_mode="multi", key="new_test", help="None chosen: both.", **_KEPT
-        )
+        test = st.pills("Tests", rerun.TESTS, selection_mode="multi", key="new_test", help="None chosen: both.", **KEPT)
         accelerator = st.pills(
             "Accelerators",
-            offers.accelerators(),
+            rerun.accelerators(),
             selection_mode="multi",
             key="new_accelerator",
             help="None chosen: all of this machine.",
-            **_KEPT,
+            **KEPT,
         )
         device = st.selectbox(
             "Device model",
@@ -188,19 +190,19 @@ def _how(devices: Sequence[str]) -> dict[str, Any]:
             width=260,
             accept_new_options=True,
             help="The job waits for a host with this model: those of this machine and of results, or type another.",
-            **_KEPT,
+            **KEPT,
         )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         environments = st.multiselect(
             "Environments",
-            offers.environments(settings.home()),
+            rerun.environments(settings.home()),
             key="new_environment",
             placeholder="default",
             width=210,
             help="Interpreters of [environments] in xlabench.toml; default is the worker's own.",
-            **_KEPT,
+            **KEPT,
         )
-        preset = st.selectbox("Preset", offers.PRESETS, key="new_preset", width=140, **_KEPT)
+        preset = st.selectbox("Preset", rerun.PRESETS, key="new_preset", width=140, **KEPT)
         processes = st.number_input(
             "Processes",
             min_value=1,
@@ -210,10 +212,10 @@ def _how(devices: Sequence[str]) -> dict[str, Any]:
             placeholder="as the preset",
             width=170,
             help="Measuring processes of each experiment.",
-            **_KEPT,
+            **KEPT,
         )
-        instruments = st.multiselect("Dumps and profiles", offers.INSTRUMENTS, key="new_dumps", width=250, **_KEPT)
-        verify = st.toggle("Verify", key="new_verify", help="Compare each answer with eager.", **_KEPT)
+        instruments = st.multiselect("Dumps and profiles", rerun.INSTRUMENTS, key="new_dumps", width=250, **KEPT)
+        verify = st.toggle("Verify", key="new_verify", help="Compare each answer with eager.", **KEPT)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
             "Label",
@@ -221,9 +223,9 @@ def _how(devices: Sequence[str]) -> dict[str, Any]:
             max_chars=LONGEST_NAME,
             placeholder="name of the run: its suites",
             width=300,
-            **_KEPT,
+            **KEPT,
         )
-        st.text_input("Why", key="new_why", max_chars=LONGEST_TEXT, placeholder="for whoever reads the queue", **_KEPT)
+        st.text_input("Why", key="new_why", max_chars=LONGEST_TEXT, placeholder="for whoever reads the queue", **KEPT)
     return {
         "test": test,
         "accelerator": accelerator,
@@ -234,3 +236,60 @@ def _how(devices: Sequence[str]) -> dict[str, Any]:
         "instruments": instruments,
         "verify": verify,
     }
+
+
+OPERATORS_KEY = "new_ops"
+
+
+def _ask_operators(models: Sequence[str]) -> str | None:
+    """Where one model is chosen, draw the switch; return that model if its operators are wanted."""
+    if len(models) != 1 or models[0].startswith(f"{SUITE}/"):
+        return None
+    wanted = st.toggle(
+        "Its operators, too",
+        key=OPERATORS_KEY,
+        help="The operators that the model calls are recorded when the job runs; each is measured alone, and the "
+        "model beside them.",
+        **KEPT,
+    )
+    return models[0] if wanted else None
+
+
+def of_operators(of_model: str, which: Selection) -> Selection:
+    """Return the selection of a model's operators in place of the model's own.
+
+    Raises:
+        UsageError: they are to be recorded in more than one test.
+    """
+    if len(which.test) > 1:
+        raise UsageError("The operators of a model are recorded in one test: choose eval or train.")
+    # Without a choice they are recorded in eval; the model beside them is planned for that, too.
+    return msgspec.structs.replace(which, suite_name=(), only=(), ops_of=of_model, test=which.test or ("eval",))
+
+
+def _say_operators(found: Preview, backends: Collection[str]) -> None:
+    """Say what the plan cannot show: the operators, and backends that nobody chose."""
+    beyond = dict.fromkeys(entry.backend for entry in (*found.runnable, *found.skipped))
+    more = [escape(name) for name in beyond if name not in backends]
+    also = (
+        f" They are measured under {', '.join(more)} as well: this form chooses XLA and dynamo separately."
+        if more
+        else ""
+    )
+    st.caption(f"The operators that it calls are added when the job runs; only then is their number known.{also}")
+
+
+@st.cache_resource(ttl=_LISTED_AGAIN_S, show_spinner=False)
+def offered_suites() -> tuple[rerun.SuiteOffer, ...]:
+    """Return all suites; nobody changes them."""
+    return rerun.suites()
+
+
+def device_models(shown: str | None) -> tuple[str, ...]:
+    """Return the models of devices that are known: this machine's first, then those that results name."""
+    return tuple(dict.fromkeys((*_here(), *(data.choices(shown).devices if shown else ()))))
+
+
+@st.cache_resource(ttl=_LISTED_AGAIN_S, show_spinner=False)
+def _here() -> tuple[str, ...]:
+    return rerun.device_models()

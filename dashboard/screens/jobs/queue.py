@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import access, jobs, launching, pending_values, settings, snapshot, tables
-from dashboard.progress import progress
+from dashboard import access, jobs, settings, snapshot, tables
+from dashboard.following import progress
+from dashboard.screens import choosing
 from dashboard.screens.jobs import one
 from dashboard.settings import FOLLOW_EVERY_S
-from dashboard.tables import Column
+from dashboard.tables import TableColumn
 from dashboard.words import count, escape
-from runner.jobs import owners
+from runner.jobs import states
 from runner.jobs.queue import is_over
 from runner.jobs.request import ConfirmRequest
-from store.errors import StoreError
+from store.errors import XlabenchError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,13 +50,13 @@ def show() -> None:
 
 def _without_worker(found: Sequence[Job]) -> None:
     """Say where nobody carries out what is queued, or not all of it."""
-    if not owners.has_worker(settings.home()):
+    if not states.has_worker(settings.home()):
         st.info(
             "No worker runs on this machine for this home, so jobs wait: start `xlabench worker`, or `xlabench serve` "
             "without `--no-worker`.",
             icon=":material/power_off:",
         )
-    elif owners.lacks_confirmer(settings.home()) and any(map(_waits_to_confirm, found)):
+    elif states.lacks_confirmer(settings.home()) and any(map(_waits_to_confirm, found)):
         st.info(
             "Confirmations wait: both sides are compared in this machine's store, and the worker that runs gives jobs "
             "to a cluster. Start `xlabench worker` here, too; both take jobs side by side.",
@@ -69,7 +70,7 @@ def _waits_to_confirm(job: Job) -> bool:
 
 def _board() -> None:
     found = access.listed(_LISTED)
-    if launching.acted():
+    if jobs.acted():
         st.rerun(scope="app")
     if _any_active(found) != st.session_state[_ACTIVE]:
         snapshot.advance()
@@ -104,11 +105,11 @@ def _table(found: Sequence[Job]) -> None:
 def _choose(job_ids: Sequence[int]) -> None:
     rows = st.session_state[_TABLE]["selection"]["rows"]
     if rows and rows[0] < len(job_ids):
-        pending_values.leave(KEY, str(job_ids[rows[0]]))
+        choosing.leave_value(KEY, str(job_ids[rows[0]]))
 
 
 def _chosen(found: Sequence[Job]) -> Job | None:
-    pending_values.take(KEY)
+    choosing.take_value(KEY)
     typed = str(
         st.text_input(
             "Job",
@@ -135,7 +136,7 @@ def _any_active(found: Sequence[Job]) -> bool:
 def _places() -> Mapping[int, int]:
     try:
         return access.job_queue().positions()
-    except StoreError:
+    except XlabenchError:
         return {}
 
 
@@ -160,19 +161,19 @@ def _row(job: Job, places: Mapping[int, int]) -> dict[str, Any]:
 
 
 _ALWAYS = ("job", "state", "label", "asked", "who", "submitted")
-_COLUMNS: dict[str, Column] = {
-    "job": Column("Job", "number", help="Its number in the queue of this home.", pinned=True),
-    "state": Column("State", pinned=True),
-    "place": Column("Place", "number", help="In the queue, from 1; a job that waits for a device is overtaken."),
-    "came": Column("Records", help="Written so far, of those planned."),
-    "label": Column("Label"),
-    "asked": Column("Asked for"),
-    "who": Column("Who"),
-    "why": Column("Why"),
-    "said": Column("What happened", help="Why it waits, failed or was lost."),
-    "submitted": Column("Submitted (UTC)", "time"),
-    "started": Column("Started (UTC)", "time", hidden=True),
-    "finished": Column("Finished (UTC)", "time", hidden=True),
-    "spent_s": Column("Took, s", "seconds", help="All attempts that ended.", hidden=True),
-    "attempts": Column("Attempts", "number", help="How often it was begun.", hidden=True),
+_COLUMNS: dict[str, TableColumn] = {
+    "job": TableColumn("Job", "number", help="Its number in the queue of this home.", pinned=True),
+    "state": TableColumn("State", pinned=True),
+    "place": TableColumn("Place", "number", help="In the queue, from 1; a job that waits for a device is overtaken."),
+    "came": TableColumn("Records", help="Written so far, of those planned."),
+    "label": TableColumn("Label"),
+    "asked": TableColumn("Asked for"),
+    "who": TableColumn("Who"),
+    "why": TableColumn("Why"),
+    "said": TableColumn("What happened", help="Why it waits, failed or was lost."),
+    "submitted": TableColumn("Submitted (UTC)", "time"),
+    "started": TableColumn("Started (UTC)", "time", hidden=True),
+    "finished": TableColumn("Finished (UTC)", "time", hidden=True),
+    "spent_s": TableColumn("Took, s", "seconds", help="All attempts that ended.", hidden=True),
+    "attempts": TableColumn("Attempts", "number", help="How often it was begun.", hidden=True),
 }

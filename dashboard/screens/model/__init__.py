@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dashboard import data, empty, frame, links, tables
-from dashboard.rows import with_series
-from dashboard.screens.model import details, ladder, sides, steps
-from dashboard.tables import Column
-from dashboard.words import count, escape
+import streamlit as st
+
+from dashboard import data, doubts, empty, frame, links, rerun, tables
+from dashboard.answers import verdict
+from dashboard.rows import each, with_series
+from dashboard.screens.model import details, ladder
+from dashboard.tables import TableColumn, measured
+from dashboard.words import STATUS_WORDS, count, escape, interval, missing, seconds
 from store.metrics import metric
+from store.paired.read import steps
+from store.paired.report import changed_sources
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dashboard.selection import ViewSelection
     from dashboard.view import View
+
 
 TITLE = "Model"
 _WITHIN_MODEL = ("backend", "accelerator", "dtype")
@@ -45,13 +52,13 @@ def _choose(view: View) -> None:
     said = f"{count(named, 'model')} of this run{where} pass the filters: select one"
     frame.head(TITLE, view, [said], int(models["results_n"].sum()), baseline=False)
     columns = {
-        "model": Column("Model", pinned=True),
-        "suite": Column("Suite"),
-        "test": Column("Test"),
-        "results_n": Column("Results", "number", help=metric("results_n").definition),
-        "ran_n": Column("Ran", "number", help=metric("ran_n").definition),
-        "failed_n": Column("Failed", "number", help=metric("failed_n").definition),
-        "backends": Column("Backends"),
+        "model": TableColumn("Model", "link", pinned=True),
+        "test": TableColumn("Test"),
+        "suite": TableColumn("Suite"),
+        "results_n": TableColumn("Results", "number", help=metric("results_n").definition),
+        "ran_n": TableColumn("Ran", "number", help=metric("ran_n").definition),
+        "failed_n": TableColumn("Failed", "number", help=metric("failed_n").definition),
+        "backends": TableColumn("Backends"),
     }
     picked = tables.show(
         models,
@@ -62,6 +69,8 @@ def _choose(view: View) -> None:
         sql=data.statement("model_list", view.selection),
         on_select="rerun",
     )
+    opened = tables.clicked("model-list")
+    picked = picked if opened is None else opened
     if picked is not None and picked < len(models):
         row = models.iloc[picked]
         links.go(view, "model", suite=row["suite"], model=row["model"], test=row["test"])
@@ -77,10 +86,10 @@ def _one(view: View, rows: pd.DataFrame, beside: tuple[str, ...]) -> None:
     """
     suite, model, test = (str(rows[name].iloc[0]) for name in ("suite", "model", "test"))
     selection = replace(view.selection, suite=(suite,), model=(model,), test=(test,))
-    said = sides.answers(rows, view, f"{model} ({suite}, {test})")
+    said = answers(rows, view, f"{model} ({suite}, {test})")
     frame.head(TITLE, view, said, len(rows), baseline=True, of_one_model=True)
-    sides.show(view, rows, selection)
-    steps.show(view, suite, model, test)
+    _show_sides(view, rows, selection)
+    _show_steps(view, suite, model, test)
     ladder.show(view, suite, model, test)
     details.show(view, rows, beside)
 
@@ -92,3 +101,114 @@ def named(rows: pd.DataFrame) -> pd.DataFrame:
         found["series"] = found["series"] + " · " + found["accelerator"]
     again = found.groupby("series").cumcount()
     return found.assign(series=found["series"].where(again == 0, found["series"] + " · " + (again + 1).astype(str)))
+
+
+def failures(rows: pd.DataFrame) -> list[str]:
+    """Return one sentence per result that was attempted and gave no number."""
+    failed = [row for row in each(rows) if not row.ran and row.status not in ("skipped", "not_run", "verify_only")]
+    return [
+        f"**{escape(row.series)}**: {escape(STATUS_WORDS.get(row.status, row.status))}"
+        + ("" if missing(row.reason) else f", {escape(row.reason)}")
+        for row in failed
+    ]
+
+
+def answers(rows: pd.DataFrame, view: View, model: str) -> list[str]:
+    """Return the fastest backend, each speedup over the baseline from the lowest on, and what failed."""
+    ran = rows[rows["ran"] & rows["latency_s"].notna()]
+    if ran.empty:
+        return [f"**{escape(model)}** gave no latency in this run", *failures(rows)]
+    best = ran.sort_values("latency_s").iloc[0]
+    name = f"**{escape(best['series'])}**"
+    number = f"{seconds(best['latency_s'])} an iteration (n = {int(best['steady_n'])})"
+    said = f"**{escape(model)}** is fastest with {name}: {number}"
+    if _is_undecided(ran, best, view.selection.baseline):
+        said = f"**{escape(model)}**: no backend is shown to be the fastest; {name} has the lowest latency, {number}"
+    return [said, *_speedups(rows, view), *failures(rows)]
+
+
+def _is_undecided(ran: pd.DataFrame, best: Any, baseline: str) -> bool:
+    """Tell whether the interval of a speedup leaves open that another backend is as fast: ours, or the baseline's."""
+    known = ran[ran["speedup_low"].notna()]
+    if best["variant"] != baseline:
+        known = known[known["series"] == best["series"]]
+    return bool(((known["speedup_low"] <= 1) & (known["speedup_high"] >= 1) & (known["variant"] != baseline)).any())
+
+
+def _speedups(rows: pd.DataFrame, view: View) -> list[str]:
+    baseline = view.selection.baseline
+    known = rows[rows["speedup"].notna() & (rows["variant"] != baseline)].sort_values("speedup")
+    return [
+        verdict(row.series, row.speedup, row.speedup_low, row.speedup_high, baseline=baseline) for row in each(known)
+    ]
+
+
+def _show_sides(view: View, rows: pd.DataFrame, selection: ViewSelection) -> None:
+    """Draw the table, and the reasons of what is missing in it."""
+    st.subheader("Backends side by side", anchor=False)
+    every = list(each(rows))
+    reasons: list[Any] = [_why(row) for row in every]
+    listed = doubts.marked(rows).assign(
+        status=[STATUS_WORDS.get(row.status, row.status) for row in every],
+        interval=[interval(row.speedup_low, row.speedup_high) for row in every],
+        why=reasons,
+    )
+    columns = tables.without_constant(
+        _sides_columns(view), listed, ["dtype", "batch_size", "cache", "status", "why", "doubt"]
+    )
+    tables.show(
+        listed,
+        columns,
+        key="sides",
+        alt="Results of the model by backend",
+        file_name=view.file_name("model"),
+        sql=data.statement("sides", selection),
+        whole=True,
+    )
+    rerun.offer(view, rerun.of_rows(rows), key="model")
+
+
+def _why(row: Any) -> str | None:
+    if not missing(row.speedup):
+        return None
+    return next((str(text) for text in (row.reason, row.speedup_reason) if not missing(text) and text), None)
+
+
+def _sides_columns(view: View) -> dict[str, TableColumn]:
+    return {
+        "series": TableColumn("Backend", pinned=True, help="Backend plus every setting in which rows differ."),
+        "latency_s": measured("latency_s"),
+        "steady_n": TableColumn("n", "number", help="Steady samples behind the latency."),
+        "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
+        "interval": TableColumn("95 %", help="Interval of the speedup; needs 6 samples on both sides."),
+        "status": TableColumn("Status"),
+        "doubt": doubts.COLUMN,
+        "why": TableColumn("Why no speedup"),
+        "verification_code": TableColumn("Verification", "code"),
+        "throughput_per_s": measured("throughput_per_s"),
+        "first_iteration_s": measured("first_iteration_s", "First iteration"),
+        "compiler_time_s": measured("compiler_time_s", "Compiler"),
+        "graphs_number": measured("graphs_number"),
+        "peak_memory_bytes": measured("peak_memory_bytes", "Memory"),
+        "fallback_ops_n": measured("fallback_ops_n", "Fallbacks"),
+        "graph_breaks_n": measured("graph_breaks_n", "Breaks"),
+        "cache": TableColumn("Cache", hidden=True),
+        "dtype": TableColumn("Dtype", hidden=True),
+        "batch_size": measured("batch_size", hidden=True),
+    }
+
+
+def _show_steps(view: View, suite: str, model: str, test: str) -> None:
+    """Draw a sentence and a command for each thing to look at; first, whether the source of the model has changed."""
+    earlier = data.rows(view.snapshot, "earlier_sources", view.selection, runs=[view.selection.run_id])
+    for sentence in changed_sources(earlier[earlier["model"] == model].to_dict("records")):
+        st.caption(escape(sentence))
+    rows = data.rows(view.snapshot, "next_steps", view.selection, run=view.selection.run_id)
+    mine = rows[(rows["suite"] == suite) & (rows["model"] == model) & (rows["test"] == test)]
+    found = steps(mine.to_dict("records"))
+    if not found:
+        return
+    st.subheader("What to look at next", anchor=False)
+    for step in found:
+        st.markdown(f"{escape(step.why)}:")
+        st.code(step.command, language="bash", wrap_lines=True)

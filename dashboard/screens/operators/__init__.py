@@ -1,5 +1,168 @@
-"""Operators: what single calls take under each backend, with the time of an empty sync as their floor."""
+"""Operators: against how many of them a series loses, the charts of times and rates, and ways to other pages."""
 
-from dashboard.screens.operators.page import show
+from __future__ import annotations
 
-__all__ = ["show"]
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from dashboard import answers, data, empty, frame, links
+from dashboard.answers import SECTION
+from dashboard.rows import each, sections, with_series
+from dashboard.screens import choosing
+from dashboard.screens.operators import charts, table
+from dashboard.words import CLASSES, count, escape, listed, ratio, shortened, when
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dashboard.view import View
+
+
+KEY = "operator"
+"""URL parameter of the operator that is looked at."""
+CHARTS = ("Times", "Against bytes", "Against FLOP")
+ALONE = (
+    "A ratio of single operators says nothing about a model: there the compiler fuses an operator with its neighbours, "
+    "and here it cannot. Where operators lose, the model may win; Speedup has the models."
+)
+
+
+def show(view: View) -> None:
+    """Draw the page."""
+    every = data.rows(view.snapshot, "operators", view.selection.unfiltered(), named=None)
+    known = tuple(sorted(every["operator"].unique(), key=str.lower))
+    operator = choosing.requested_name(known, KEY, "this run has no such operator:")
+    rows = _with_series(data.rows(view.snapshot, "operators", view.selection, named=operator))
+    frame.head("Operators", view, speedup_sentences(view, rows), len(rows), baseline=True, more="in the table")
+    if every.empty:
+        none_here(view)
+        return
+    with st.container(key="caveat"):
+        st.caption(f":material/info: {ALONE}")
+    drawn = bool(rows["latency_s"].notna().any())
+    if drawn:
+        _chart(view, rows)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        choosing.one_of("Operator", known, KEY, "All operators")
+    if operator:
+        fallbacks(view, operator)
+    if rows.empty:
+        empty.no_rows(view.selection, "operators")
+        return
+    table.show(view, rows, operator)
+    table.show_of_model(view, rows, operator)
+
+
+def _with_series(rows: pd.DataFrame) -> pd.DataFrame:
+    """Add column `series`; the data type is part of the call here, which has a row of its own."""
+    return rows.assign(series=with_series(rows.drop(columns="dtype"))["series"])
+
+
+def _chart(view: View, rows: pd.DataFrame) -> None:
+    """Draw the choice of a chart and the chart."""
+    controls = st.container(horizontal=True, vertical_alignment="bottom")
+    with controls:
+        chart = choosing.segments("Chart", CHARTS, "chart")
+    if chart == CHARTS[0]:
+        charts.show_times(view, rows, controls)
+    else:
+        charts.show_rates(rows, "input_bytes" if chart == CHARTS[1] else "flops")
+
+
+_NAMED = 1
+_LAST = "eager"
+
+
+def speedup_sentences(view: View, rows: pd.DataFrame) -> list[str]:
+    """Return a sentence per test, accelerator and series that is compared with the baseline, XLA's first."""
+    baseline = view.selection.baseline
+    if rows.empty:
+        return []
+    compared = answers.compared(rows[rows["speedup"].notna()], baseline)
+    if compared.empty:
+        return [answers.no_speedup(rows, baseline)]
+    found = [
+        (_rank(keys, part), _sentence(keys, part, baseline)) for keys, part in sections(compared, [*SECTION, "series"])
+    ]
+    return [sentence for _, sentence in sorted(found, key=lambda each: each[0])]
+
+
+def _rank(keys: tuple[str, ...], part: pd.DataFrame) -> tuple[bool, bool, tuple[str, ...]]:
+    backend = str(part["backend"].iloc[0])
+    return not backend.startswith("openxla"), backend == _LAST, keys
+
+
+def _sentence(keys: tuple[str, ...], part: pd.DataFrame, baseline: str) -> str:
+    verdicts = part["verdict"]
+    slower = part[verdicts == "slower"].sort_values("speedup")
+    worst = [f"{escape(shortened(row.model))} {ratio(row.speedup)}" for row in each(slower.head(_NAMED))]
+    named = f" ({listed(worst)}{' …' if len(slower) > _NAMED else ''})" if worst else ""
+    numbers = {
+        "slower": len(slower),
+        "faster": int((verdicts == "faster").sum()),
+        "same": int((verdicts == "same").sum()),
+        "unknown": int(verdicts.isna().sum()),
+    }
+    said = answers.fares(keys[2], baseline, numbers, "operator", named, "no verdict")
+    return f"In {escape(keys[0])} on {escape(keys[1])} {said}"
+
+
+_ANYWHERE = {"suite": None, "model": None, "backend": None, "test": None, "accelerator": None, "dtype": None}
+"""A link that takes no filter along: they were chosen for what the other page shows."""
+
+
+def none_here(view: View) -> None:
+    """Say that the run measured no operators, how that is done, and which run of the store has some."""
+    st.info("This run measured no operators.", icon=":material/info:")
+    st.markdown("Measure those of a configuration, or those that a model calls, under every backend:")
+    with st.container(width=720):
+        st.code(
+            "xlabench run --suite-name operators --config FILE\nxlabench run --ops-of huggingface/BertTiny",
+            wrap_lines=True,
+        )
+    for row in each(data.rows(view.snapshot, "operator_newest_run", view.selection)):
+        found = count(int(row.operators_n), "operator")
+        label = f"Show the newest run that did: {escape(row.run_label)} of {when(row.run_started)}, {found}"
+        links.link(view, "operators", label, key="with-operators", icon=":material/function:", run=row.run_id)
+
+
+def fallbacks(view: View, operator: str) -> None:
+    """Draw a way to the fallback op that this operator is, where results of the run call one."""
+    for row in each(data.rows(view.snapshot, "operator_fallbacks", view.selection, op=operator)):
+        name, _ = CLASSES.get(row.klass, (row.klass, ""))
+        label = f"Fallback op **{escape(row.op)}** ({escape(name.lower())}): {_callers(row.models_n, row.operators_n)}"
+        links.link(
+            view,
+            "fallback-ops",
+            label,
+            key=f"falls-back-{row.op}",
+            icon=":material/call_split:",
+            op=row.op,
+            **_ANYWHERE,
+        )
+
+
+def measured_alone(view: View, op: str) -> None:
+    """Draw ways from a fallback op to what it takes alone: in this run, else in the newest one that measured it."""
+    found = data.rows(view.snapshot, "operator_runs", view.selection, op=op)
+    newest = found[found["run_id"] == found["run_id"].iloc[0]] if len(found) else found
+    for row in each(newest):
+        where = "" if row.shown else f", run {escape(row.run_label)} of {when(row.run_started)}"
+        links.link(
+            view,
+            "operators",
+            f"Measured alone as **{escape(row.operator)}**, {count(int(row.calls_n), 'call')}{where}",
+            key=f"alone-{row.operator}",
+            icon=":material/function:",
+            operator=row.operator,
+            **_ANYWHERE | {"run": row.run_id},
+        )
+    if found.empty:
+        st.caption("No run has measured it alone; `xlabench run --suite-name operators --config FILE` does.")
+
+
+def _callers(models: int, operators: int) -> str:
+    texts = [count(int(models), "model")] if models else []
+    texts += [count(int(operators), "operator")] if operators else []
+    return f"called by {' and '.join(texts)} of this run"

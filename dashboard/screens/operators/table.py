@@ -1,4 +1,4 @@
-"""Operators by arguments, time and verdict of each backend in a row; then every result with all its numbers."""
+"""Operators by backend, each result, and the operators of a model with their share of it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, rerun
-from dashboard.rows import each
+from dashboard import data, rerun, tables
+from dashboard.rows import each, sections
 from dashboard.screens import opening
-from dashboard.tables import Column, measured
+from dashboard.tables import TableColumn, measured, naming
 from dashboard.verdicts import LOOKS
 from dashboard.words import STATUS_WORDS, TIMES, count, escape, interval, missing, ratio
 from store.metrics import metric
@@ -18,13 +18,14 @@ from store.metrics import metric
 if TYPE_CHECKING:
     from dashboard.view import View
 
+
 _US = 1e6
 KEYS = ["operator", "arguments", "test", "accelerator", "suite", "model"]
 """What is one row of the table: a call of an operator, forward or with its backward."""
 
 
 def show(view: View, rows: pd.DataFrame, operator: str | None) -> None:
-    """Draw both tables; a row opens its operator as a model."""
+    """Draw both tables; a name opens its operator as a model."""
     st.subheader("Operators by backend", anchor=False)
     st.caption(
         f"Median time of one call in µs; beside it the speedup over {escape(view.baseline_text)}: ▲ faster, ▼ slower, "
@@ -83,25 +84,22 @@ def _verdict(row: Any) -> str | None:
     return ratio(row.speedup) if missing(row.verdict) else f"{LOOKS[row.verdict].sign} {ratio(row.speedup)}"
 
 
-def _abreast_columns(view: View, rows: pd.DataFrame) -> dict[str, Column]:
+def _abreast_columns(view: View, rows: pd.DataFrame) -> dict[str, TableColumn]:
     columns = {
-        "operator": Column("Operator", pinned=True),
-        "arguments": Column("Arguments", pinned=True),
-        "test": Column("Test"),
-        "accelerator": Column("Accelerator"),
+        **naming("operator", "arguments", "test", "accelerator", pinned=("operator", "arguments")),
     }
     of_latency, of_speedup = metric("latency_s").definition, metric("speedup").definition
     every = list(dict.fromkeys(rows["series"]))
     for series in every:
         told = f"{series}: {of_latency}"
-        columns[f"latency_s {series}"] = Column(f"{short(series)}, µs", "decimal", help=told, scale=_US)
+        columns[f"latency_s {series}"] = TableColumn(f"{short(series)}, µs", "decimal", help=told, scale=_US)
     for series in every:
         if series != view.selection.baseline:
             told = f"{series}: {of_speedup} Baseline: {view.baseline_text}."
-            columns[f"speedup {series}"] = Column(f"{short(series)} {TIMES}", "verdict", help=told)
+            columns[f"speedup {series}"] = TableColumn(f"{short(series)} {TIMES}", "verdict", help=told)
     return columns | {
-        "steady_n": Column("n", "number", help=f"{metric('steady_n').definition} Of the backend with fewest."),
-        "note": Column("No verdict because"),
+        "steady_n": TableColumn("n", "number", help=f"{metric('steady_n').definition} Of the backend with fewest."),
+        "note": TableColumn("No verdict because"),
     }
 
 
@@ -132,32 +130,30 @@ def _in_words(row: Any) -> str | None:
     return f"{LOOKS[row.verdict].sign} {'no difference seen' if row.verdict == 'same' else LOOKS[row.verdict].word}"
 
 
-def _every_column(view: View) -> dict[str, Column]:
+def _every_column(view: View) -> dict[str, TableColumn]:
     return {
-        "operator": Column("Operator", pinned=True),
-        "arguments": Column("Arguments", pinned=True),
-        "series": Column("Backend", pinned=True, help="Backend plus every setting in which rows differ."),
-        "test": Column("Test"),
-        "accelerator": Column("Accelerator"),
+        **naming("operator", "arguments", "series", "test", "accelerator", pinned=("operator", "arguments", "series")),
         "latency_s": micro("latency_s"),
-        "steady_n": Column("n", "number", help=metric("steady_n").definition),
+        "steady_n": TableColumn("n", "number", help=metric("steady_n").definition),
         "floor_s": micro("floor_s", hidden=True),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
-        "interval": Column("95 %", help="Interval of the speedup; needs 6 samples on both sides."),
-        "verdict": Column("Verdict", "verdict"),
-        "verdict_reason": Column("Note", help="Why there is no verdict, or no time."),
+        "interval": TableColumn("95 %", help="Interval of the speedup; needs 6 samples on both sides."),
+        "verdict": TableColumn("Verdict", "verdict"),
+        "verdict_reason": TableColumn("Note", help="Why there is no verdict, or no time."),
         "forward_s": micro("forward_s", hidden=True),
         "forward_speedup": measured("forward_speedup", hidden=True),
         "backward_s": micro("backward_s", hidden=True),
         "backward_speedup": measured("backward_speedup", hidden=True),
         "input_bytes": measured("input_bytes", hidden=True),
-        "bytes_per_s": Column(
+        "bytes_per_s": TableColumn(
             "Bytes given, GB/s", "decimal", help=metric("bytes_per_s").definition, scale=1e-9, hidden=True
         ),
-        "flops": Column("MFLOP", "decimal", help=metric("flops").definition, scale=1e-6, hidden=True),
-        "flops_per_s": Column("GFLOP/s", "decimal", help=metric("flops_per_s").definition, scale=1e-9, hidden=True),
-        "status": Column("Status", hidden=True),
-        "dtype": Column("Dtype", hidden=True),
+        "flops": TableColumn("MFLOP", "decimal", help=metric("flops").definition, scale=1e-6, hidden=True),
+        "flops_per_s": TableColumn(
+            "GFLOP/s", "decimal", help=metric("flops_per_s").definition, scale=1e-9, hidden=True
+        ),
+        "status": TableColumn("Status", hidden=True),
+        "dtype": TableColumn("Dtype", hidden=True),
     }
 
 
@@ -166,7 +162,80 @@ def short(series: str) -> str:
     return series.removeprefix("openxla+")
 
 
-def micro(name: str, *, hidden: bool = False) -> Column:
+def micro(name: str, *, hidden: bool = False) -> TableColumn:
     """Return the column of a time of the registry in microseconds: an operator's is often below a millisecond."""
     known = metric(name)
-    return Column(f"{known.label}, µs", "decimal", help=known.definition, scale=_US, hidden=hidden)
+    return TableColumn(f"{known.label}, µs", "decimal", help=known.definition, scale=_US, hidden=hidden)
+
+
+def show_of_model(view: View, rows: pd.DataFrame, operator: str | None) -> None:
+    """Draw one part per model; nothing where operators are of none."""
+    totals = data.rows(view.snapshot, "operator_totals", view.selection)
+    for (model, test), part in sections(rows[rows["of_model"].notna()], ["of_model", "of_test"]):
+        st.subheader(f"Of {escape(model)}, {escape(test)}", anchor=False)
+        _sums(view, totals[(totals["of_model"] == model) & (totals["of_test"] == test)], f"{model}-{test}")
+        _shares(view, part, operator, f"{model}-{test}")
+
+
+def _sums(view: View, totals: pd.DataFrame, key: str) -> None:
+    """Draw what all operators of the model take together, whatever is filtered."""
+    st.caption(
+        "All its operators together, whatever is filtered: calls x time of one, beside the model itself. What eager "
+        "takes beyond the sum is Python, views and waiting; a compiler may take less than the sum, because in the "
+        "model it fuses what is apart here."
+    )
+    columns = {
+        **naming("variant", "accelerator", "environment", pinned=("variant",)),
+        "calls_s": measured("calls_s"),
+        "model_latency_s": measured("model_latency_s"),
+        "model_share": measured("model_share"),
+        "operators_n": measured("operators_n"),
+        "measured_n": measured("measured_n"),
+        "calls": measured("calls"),
+    }
+    tables.show(
+        totals,
+        tables.without_constant(columns, totals, ("accelerator", "environment")),
+        key=f"sums-{key}",
+        alt="Sum of calls x time of the model's operators by backend, beside the model's latency",
+        file_name=view.file_name("operator-totals"),
+        sql=data.statement("operator_totals", view.selection),
+    )
+
+
+def _shares(view: View, rows: pd.DataFrame, operator: str | None, key: str) -> None:
+    opening.table(
+        view,
+        shares_abreast(rows),
+        _shares_columns(rows),
+        key=f"shares-{key}",
+        alt="Calls x time of each operator of the model, and its share of the model's latency",
+        file_name="operators-of-model",
+        sql=data.statement("operators", view.selection, named=operator),
+        told_once=("accelerator",),
+    )
+
+
+def shares_abreast(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per operator, that with the largest share under any backend first."""
+    found = []
+    for keys, part in rows.groupby(KEYS, sort=False, dropna=False):
+        row: dict[str, Any] = dict(zip(KEYS, keys, strict=True)) | {"calls": part["calls"].iloc[0]}
+        for one in each(part):
+            row[f"calls_s {one.series}"] = one.calls_s
+            row[f"model_share {one.series}"] = one.model_share
+        row["most"] = part["calls_s"].max()
+        found.append(row)
+    return pd.DataFrame(found).sort_values("most", ascending=False, na_position="last", ignore_index=True)
+
+
+def _shares_columns(rows: pd.DataFrame) -> dict[str, TableColumn]:
+    columns = {
+        **naming("operator", "arguments", "accelerator", pinned=("operator", "arguments")),
+        "calls": measured("calls"),
+    }
+    for series in dict.fromkeys(rows["series"]):
+        of_time, of_share = (f"{series}: {metric(name).definition}" for name in ("calls_s", "model_share"))
+        columns[f"calls_s {series}"] = TableColumn(f"{short(series)}, ms", "ms", help=of_time)
+        columns[f"model_share {series}"] = TableColumn(f"{short(series)}, %", "percent", help=of_share)
+    return columns

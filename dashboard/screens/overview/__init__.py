@@ -1,5 +1,344 @@
-"""Overview: what the last run says, what moved since the run before it, and what needs attention."""
+"""Overview: sentences, a matrix of suites and backends, what needs attention, and the numbers of the chosen rule."""
 
-from dashboard.screens.overview.page import show, show_empty
+from __future__ import annotations
 
-__all__ = ["show", "show_empty"]
+import re
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from dashboard import answers, data, empty, filters, frame, links, literals, recurring, rerun, tables
+from dashboard.rows import each, with_series
+from dashboard.screens import opening
+from dashboard.screens.overview import heat_map, matrix, scoreboard
+from dashboard.selection import RULES
+from dashboard.tables import TableColumn, measured, naming
+from dashboard.words import STATUS_WORDS, count, error_text, escape, interval, listed, missing, shortened, when
+from store.errors import UsageError
+from store.metrics import metric
+from store.query import named
+from store.report.peer import PeerOptions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dashboard.selection import ViewSelection
+    from dashboard.view import View
+
+
+def show(view: View) -> None:
+    """Draw the page."""
+    counts = data.rows(view.snapshot, "counts", view.selection)
+    if counts.empty:
+        frame.head("Overview", view, [state(view)], 0, baseline=True)
+        recurring.show_standings(view.snapshot)
+        empty.no_rows(view.selection, "results")
+        return
+    board = scoreboard.read(view, counts)
+    results = int(counts["results_n"].sum())
+    frame.head("Overview", view, _sentences(view, board), results, baseline=True)
+    _offer_baseline(view, board)
+    matrix.show(view, board)
+    _show_attention(view, board.base, scoreboard.slower_n(board))
+    recurring.show_standings(view.snapshot)
+    heat_map.show(view)
+    _numbers(view, board)
+    _findings_table(view)
+
+
+def _numbers(view: View, board: scoreboard.Board) -> None:
+    """Draw the tables of the chosen rule."""
+    st.subheader("The numbers", anchor=False)
+    st.segmented_control(
+        "Rule",
+        list(RULES.values()),
+        default=RULES["paired"],
+        required=True,
+        key="rule",
+        bind="query-params",
+        persist_state="session",
+        label_visibility="collapsed",
+    )
+    if view.selection.rule == "paired":
+        scoreboard.show(view, board)
+        _show_pairing(view)
+        return
+    _show_rule(view)
+
+
+def show_empty() -> None:
+    """Draw the page over a store without a run: a night that should have filled it is said first."""
+    empty.show_store("Overview")
+    recurring.show_standings(None)
+
+
+def state(view: View) -> str:
+    """Say whether the run is complete and what happened to its experiments."""
+    run = view.run
+    kind = (
+        ("planned experiment", None)
+        if run["plan_known"]
+        else ("experiment of a file without a plan", "experiments of a file without a plan")
+    )
+    parts = [f"{int(run['ran_n']):,} of {count(int(run['planned_n']), *kind)} ran"]
+    for name, word in (
+        ("failed_n", "failed"),
+        ("verify_only_n", "verified only"),
+        ("never_steady_n", "never steady"),
+        ("disturbed_n", "disturbed by other programs"),
+        ("skipped_n", "skipped"),
+        ("not_run_n", "not run"),
+    ):
+        if run.get(name):
+            parts.append(f"{int(run[name]):,} {word}")
+    became = "is complete" if run["complete"] else "is not complete"
+    if run.get("failed_n") and not run["ran_n"]:
+        became = "measured nothing"
+    name = f"{escape(view.run_name)} of {when(view.started)}"
+    subject = f"The last run, {name}," if view.newest else f"Run {name}"
+    return f"{subject} {became}: {', '.join(parts)}"
+
+
+def _sentences(view: View, board: scoreboard.Board) -> list[str]:
+    """Return the state of the run, what moved, and the geometric means."""
+    rows = data.speedups(view.snapshot, view.selection)
+    said = answers.geomean_sentences(board.means, view.selection.baseline, rows)
+    if not said and board.has_results:
+        said = [answers.no_speedup(data.speedups(view.snapshot, view.selection), view.selection.baseline)]
+    moved = scoreboard.moved_sentence(board, view.selection.baseline)
+    return [*said[:1], *([moved] if moved else []), state(view)]
+
+
+def _offer_baseline(view: View, board: scoreboard.Board) -> None:
+    """Where nothing can be compared, offer the backend of this run that most could be compared with."""
+    if board.means["geomean"].notna().any() or not board.has_results:
+        return
+    ran = board.means.groupby("variant")["ran_n"].sum()
+    offered = [name for name in data.choices(view.snapshot).baselines if name in ran.index and ran[name] > 0]
+    best = max(offered, key=lambda name: ran[name], default=None)
+    if best is not None:
+        label = f"Compare with {escape(best)}"
+        st.button(label, on_click=filters.choose_baseline, args=(best,), type="primary", key="offer-baseline")
+
+
+_SLOWER = "slower than baseline"
+_PAGES = {"slower than baseline": "speedup"}
+"""Finding → the page that shows it; else Runs."""
+_MANY = {"wrong answer": "wrong answers"}
+"""Finding → its words for more than one; the others are said of any number."""
+_NAMED = 3
+
+
+def _show_attention(view: View, base: dict[str, Any] | None, slower: int) -> None:
+    """Draw the short list: one line per kind of finding, each a link to the page that shows it.
+
+    Args:
+        view: what is shown.
+        base: the run before.
+        slower: number of series whose own time became longer since then.
+    """
+    found = data.rows(view.snapshot, "attention", view.selection)
+    st.subheader("Needs attention", anchor=False)
+    if found.empty and _lowered(view).empty and not slower:
+        st.markdown("Nothing: every planned experiment has a result, and none is slower than the baseline.")
+    with st.container(gap=None, key="attention-list"):
+        for finding in dict.fromkeys(found["finding"]):
+            part = found[found["finding"] == finding]
+            states = _states(view) if finding == "failed" else ""
+            said = count(len(part), finding, _MANY.get(finding, finding))
+            _line(view, _PAGES.get(finding, "runs"), finding, f"**{said}**{states} · {_named(part)}")
+        _fallbacks(view)
+        if base is not None:
+            name = f"{escape(shortened(base['run_label'] or base['run_id'][:8]))} of {when(base['run_started'])}"
+            moved = f" · {count(slower, 'series', 'series')} slower (suspected)" if slower else ""
+            _line(view, "compare", "base", f"**Compare** with {name}{moved}", a=base["run_id"], b=view.selection.run_id)
+
+
+def _findings_table(view: View) -> None:
+    """Draw each finding with its reason, asked for by a click, the gravest first; a name opens the model."""
+    found = data.rows(view.snapshot, "attention", view.selection)
+    if found.empty:
+        return
+    title = f"Each of the {count(len(found), 'finding')}"
+    with st.expander(title, key="findings", on_change="rerun", icon=":material/checklist:") as part:
+        if part.open:
+            _draw_findings(view, found)
+
+
+def _draw_findings(view: View, found: pd.DataFrame) -> None:
+    every = list(each(found))
+    rows = found.assign(
+        finding=[_finding(row) for row in every],
+        interval=[interval(row.speedup_low, row.speedup_high) for row in every],
+        why=[_why(row) for row in every],
+    )
+    selected = opening.table(
+        view,
+        rows,
+        _findings_columns(view),
+        key="attention",
+        alt="What needs attention",
+        file_name="attention",
+        sql=data.statement("attention", view.selection),
+        told_once=("environment", "accelerator", "suite"),
+    )
+    rerun.offer(view, rerun.of_rows(found, "finding"), key="attention", selected=selected)
+
+
+def _line(view: View, page: str, key: str, label: str, **params: object) -> None:
+    links.link(view, page, label, key=f"to-{key}", icon=":material/arrow_forward:", **params)
+
+
+def _named(part: pd.DataFrame) -> str:
+    """Return the models of a finding, the first few by name."""
+    return listed([escape(shortened(name)) for name in dict.fromkeys(part["model"])], _NAMED)
+
+
+def _states(view: View) -> str:
+    """Return how long the failing series have failed, as ` (1 new, 2 persistent)`."""
+    found = data.rows(view.snapshot, "failing", view.selection, until=view.started)
+    numbers = found["state"].value_counts()
+    states = [f"{int(numbers[state])} {state}" for state in ("new", "persistent", "flaky") if state in numbers]
+    return f" ({', '.join(states)})" if states else ""
+
+
+def _fallbacks(view: View) -> None:
+    """Name the ops that XLA does not lower, those that most models call first."""
+    lower = _lowered(view)
+    if lower.empty:
+        return
+    models = lower.groupby("op")["model"].nunique().sort_values(ascending=False)
+    named = [f"{escape(shortened(op))} in {count(int(number), 'model')}" for op, number in models.head(_NAMED).items()]
+    others = f" and {len(models) - _NAMED} more" if len(models) > _NAMED else ""
+    text = f"**{count(len(models), 'op')} fell back to the CPU** · {', '.join(named)}{others}"
+    _line(view, "fallback-ops", "fallbacks", text)
+
+
+def _lowered(view: View) -> pd.DataFrame:
+    """Return the calls of ops that XLA does not lower."""
+    ops = data.fallback_ops(view.snapshot, view.selection)
+    return ops[(ops["klass"] != "host_read") & (ops["calls_per_iteration"] > 0)]
+
+
+def _finding(row: Any) -> str:
+    return STATUS_WORDS.get(row.status, str(row.status)) if row.finding == "failed" else str(row.finding)
+
+
+def _why(row: Any) -> str:
+    if row.finding == _SLOWER:
+        return f"interval below 1, n = {int(row.steady_n)} against {int(row.baseline_steady_n)} samples; unconfirmed"
+    return "no reason was recorded" if missing(row.reason) else str(row.reason)
+
+
+def _findings_columns(view: View) -> dict[str, TableColumn]:
+    return {
+        "finding": TableColumn("Finding", pinned=True),
+        **naming("suite", "model", "test", "accelerator", "variant", "environment", pinned=()),
+        "why": TableColumn("Why"),
+        "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
+        "interval": TableColumn("95 %", help="Interval of the speedup; needs 6 samples on both sides."),
+        "steady_n": measured("steady_n", "n", width=40),
+        "baseline_steady_n": measured("baseline_steady_n", "n of it", width=60),
+        "failure_phase": TableColumn("Phase", help="How far the experiment came.", hidden=True),
+    }
+
+
+WORDS = {
+    "paired": "in the mean",
+    "not_comparable": "valid on both sides, and a setting differs",
+    "only_left": "only here: the baseline never tried them",
+    "only_right": "only the baseline has them",
+    "failed_left": "failed here",
+    "failed_right": "the baseline failed",
+}
+
+
+def _show_pairing(view: View) -> None:
+    """Draw the lists, asked for by a click: they need every pair of the run."""
+    with st.expander("Models behind the means", key="pairing", on_change="rerun", icon=":material/join_inner:") as part:
+        if part.open:
+            _pairing_table(view)
+
+
+def _pairing_table(view: View) -> None:
+    rows = with_series(data.rows(view.snapshot, "pairing", view.selection))
+    st.caption(f"Paired with {escape(view.baseline_text)}. {metric('n').definition}")
+    columns = {
+        **naming("test", "accelerator", "suite", "series"),
+        "what": TableColumn("What they are"),
+        "n": TableColumn("n", "number", help="Models of the list."),
+        "models": TableColumn("Models"),
+    }
+    shown = rows.assign(
+        what=[WORDS[row.why] for row in each(rows)], models=[", ".join(names) for names in rows["models"]]
+    )
+    tables.show(
+        shown,
+        tables.without_constant(columns, shown, ["accelerator", "suite"]),
+        key="pairing-table",
+        alt="Models in the geometric means, and those that are not, by reason",
+        file_name=view.file_name("pairing"),
+        sql=data.statement("pairing", view.selection),
+    )
+
+
+def _show_rule(view: View) -> None:
+    """Draw the tables of the chosen rule."""
+    if view.selection.only or view.selection.cross_device:
+        st.caption("This rule knows neither models that are left out for their ops nor a baseline on another device.")
+    try:
+        if view.selection.rule == "hud":
+            _hud(view)
+        else:
+            _peer(view)
+    except UsageError as error:
+        st.info(error_text(error), icon=":material/info:")
+
+
+def _hud(view: View) -> None:
+    selection = view.selection
+    at = None if selection.baseline_point == "same" else selection.baseline_run
+    asked: dict[str, Any] = selection.parameters() | {"baseline_run": at}
+    tables.show_report(
+        data.hud_report(view.snapshot, selection),
+        key="hud",
+        file_name=view.file_name("hud"),
+        sql=[literals.written_out(named(name), asked) for name in ("hud_summary", "hud_rows")],
+    )
+
+
+def _peer(view: View) -> None:
+    """Draw one table per test and accelerator: every timestamp of the store, as their aggregator prints them."""
+    places = data.rows(view.snapshot, "counts", view.selection)[["test", "accelerator", "accelerator_model"]]
+    for number, place in enumerate(places.drop_duplicates().itertuples(index=False)):
+        model = place.accelerator_model if isinstance(place.accelerator_model, str) else place.accelerator
+        st.subheader(f"{escape(place.test)} · {escape(model)}", anchor=False)
+        options = _options(view.selection, str(place.test), str(model))
+        text = literals.written_out(named("peer_datapoints"), _asked(options))
+        report = data.peer_report(view.snapshot, options)
+        tables.show_report(
+            report, key=f"peer-{number}", file_name=view.file_name("peer"), sql=[text for _ in report.tables]
+        )
+
+
+def _options(selection: ViewSelection, test: str, accelerator: str) -> PeerOptions:
+    ours = ("inductor", "openxla+dynamo", "openxla+lazytensor", "eager")
+    others = selection.backend or ours
+    return PeerOptions(
+        test=test,
+        baseline="oldest" if selection.baseline_point == "oldest" else "latest",
+        accelerator=f"^{re.escape(accelerator)}$",
+        backends=(selection.baseline, *(name for name in others if name != selection.baseline)),
+        suite=selection.suite,
+        include=tuple(f"^{re.escape(name)}$" for name in selection.model),
+    )
+
+
+def _asked(options: PeerOptions) -> dict[str, Any]:
+    return {
+        "metric": options.metric,
+        "test": options.test,
+        "accelerator": options.accelerator,
+        "suite": list(options.suite),
+        "files": [],
+    }

@@ -1,4 +1,4 @@
-"""The first answer: a table suite and test by backend, and below it each model by backend."""
+"""The first answer: a table of suite and test by backend."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, doubts, downloads, links
-from dashboard.charts import drawing, matrix
+from dashboard import answers, data, downloads, links
 from dashboard.palette import colour
-from dashboard.rows import SYNTHETIC, each, with_series
-from dashboard.screens import opening
+from dashboard.rows import SYNTHETIC, each
 from dashboard.screens.overview import scoreboard
 from dashboard.screens.overview.cells import is_baseline
 from dashboard.verdicts import look
-from dashboard.words import DASH, STATUS_WORDS, count, escape, interval, missing, ratio, share, shortened
-from store.stats.spread import Ratio, Spread, spread
+from dashboard.words import DASH, interval, missing, ratio, share, shortened
+from store.stats.geomean import Ratio, Spread, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,10 +25,7 @@ if TYPE_CHECKING:
     from dashboard.screens.overview.scoreboard import Board
     from dashboard.view import View
 
-ROWS_DRAWN = 400
 _LONGEST = 80
-_SCREEN_PX = 560
-_NAME_SPLIT = "\x1f"
 _FIRST = ("openxla+dynamo", "openxla+lazytensor")
 _ALONE = (
     *("suite", "test", "accelerator", "machine_id", "environment", "dtype", "requested_batch_size", "optimizer"),
@@ -54,7 +49,7 @@ class MatrixRow(NamedTuple):
 def show(view: View, board: Board) -> None:
     """Draw the table of means."""
     places = _places(view, board)
-    columns = _order({(row.variant, row.backend) for place in places for row in place.cells.values()})
+    columns = order_of_backends({(row.variant, row.backend) for place in places for row in place.cells.values()})
     if not columns:
         return
     spreads = _spreads(view)
@@ -111,7 +106,7 @@ def _places(view: View, board: Board) -> list[MatrixRow]:
     return [place for place in ordered if place.cells]
 
 
-def _order(variants: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def order_of_backends(variants: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return variants and their backends, XLA first, the reference last."""
 
     def rank(pair: tuple[str, str]) -> tuple[Any, ...]:
@@ -256,80 +251,3 @@ def _spark(values: Any) -> str:
     )
     source = b64encode(drawn.encode()).decode()
     return f'<img width="70" height="20" alt="means of {len(values)} runs" src="data:image/svg+xml;base64,{source}">'
-
-
-def models(view: View) -> None:
-    """Draw each model by backend; a cell opens its model."""
-    rows = with_series(answers.compared(data.speedups(view.snapshot, view.selection), view.selection.baseline))
-    rows = rows[rows["status"] != "skipped"]
-    if rows.empty:
-        return
-    frame, order, series = heat_rows(rows)
-    unit = "operator" if set(rows["suite"]) == {"operators"} else "model"
-    st.subheader(f"{count(rows['model'].nunique(), escape(unit))} by backend", anchor=False)
-    if len(order) > ROWS_DRAWN:
-        st.caption(f"The first {ROWS_DRAWN} rows; filter for others.")
-        order = order[:ROWS_DRAWN]
-        frame = frame[frame["row"].isin(order)]
-    row_px = matrix.DENSE_ROW_PX if len(order) > matrix.DENSE_FROM else matrix.ROW_PX
-    with st.container(height=_SCREEN_PX if len(order) * row_px > _SCREEN_PX else "content", border=False):
-        picked = drawing.selectable(
-            matrix.speedup_heat(frame, order, series), key="models", text="Speedup of each model by backend"
-        )
-    shades = "Slowest first. Grey: the interval holds 1, so no difference is shown. ° not verified, ∅ not run. "
-    st.caption(f"{shades if frame['shade'].notna().any() else ''}Click a cell for its model.")
-    opening.from_chart(view, picked)
-
-
-def heat_rows(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str], list[str]]:
-    """Return the cells of the heat map, the order of its rows and that of its columns.
-
-    Args:
-        rows: of `speedups` with `series`, without the baseline's own.
-    """
-    cells = [_heat_cell(row) for row in each(rows)]
-    frame = pd.DataFrame(cells)
-    worst: dict[tuple[Any, ...], float] = {}
-    for cell in cells:
-        value = cell["shade"] if cell["shade"] is not None else math.inf
-        group = (cell["suite"] in SYNTHETIC, cell["group"], cell["row"])
-        worst[group] = min(worst.get(group, math.inf), value)
-    ordered = sorted(worst, key=lambda key: (key[0], key[1], worst[key], key[2]))
-    order: list[str] = []
-    heads = []
-    columns = _order(set(zip(rows["series"], rows["backend"], strict=True)))
-    for _, group, row in ordered:
-        head = f"{_NAME_SPLIT}{group}"
-        if head not in order:
-            order.append(head)
-            heads.append({"row": head, "series": columns[0][0], "shade": None, "label": ""})
-        order.append(row)
-    frame = pd.concat([frame, pd.DataFrame(heads)], ignore_index=True)
-    frame["shade"] = pd.to_numeric(frame["shade"])
-    return frame, order, [name for name, _ in columns]
-
-
-def _heat_cell(row: Any) -> dict[str, Any]:
-    group = f"{row.suite} · {row.test}"
-    found = {"suite": row.suite, "model": row.model, "test": row.test, "series": row.series, "group": group}
-    found["row"] = f"{group} {row.accelerator}{_NAME_SPLIT}{row.model}"
-    speaks = doubts.of_row(row)
-    if missing(row.speedup):
-        word = STATUS_WORDS.get(row.status, str(row.status)) if not row.ran else DASH
-        word = doubts.MARKS[doubts.WRONG] if doubts.WRONG in speaks else word
-        why = "" if missing(row.speedup_reason) else str(row.speedup_reason)
-        return found | {"shade": None, "label": word, "why": why}
-    shown = Ratio(row.model, float(row.speedup), *_ends(row))
-    shade = 0.0 if shown.word == "same" else max(-1.0, min(1.0, math.log2(shown.value)))
-    why = {"same": "no difference shown", "unknown": "no interval"}.get(shown.word, shown.word)
-    bounds = "" if shown.low is None else f" (95 % CI {interval(shown.low, shown.high)})"
-    return found | {
-        "shade": shade,
-        "label": f"{ratio(shown.value)}{doubts.marks(row)}",
-        "why": ", ".join(filter(None, (why + bounds, *speaks))),
-    }
-
-
-def _ends(row: Any) -> tuple[float | None, float | None]:
-    low, high = (None if missing(end) else float(end) for end in (row.speedup_low, row.speedup_high))
-    return low, high

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, empty, frame
+from dashboard import data, empty, filters, frame, links, tables
 from dashboard.rows import with_series
-from dashboard.screens import choosing, reported
+from dashboard.screens import choosing
 from dashboard.screens.jobs import form, queue
-from dashboard.screens.runs import differs, doubts, experiments, listing, matrix, records
+from dashboard.screens.runs import records
+from dashboard.tables import TableColumn
 from dashboard.words import count, escape
+from store import query
+from store.metrics import metric
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,10 +23,130 @@ if TYPE_CHECKING:
 
     from dashboard.view import View
 
+
+KEY = "runs-list"
+
+
+_RARE = ("verify_only_n", "never_steady_n", "disturbed_n")
+"""Left out where no run has any."""
+
+
+def _show_list(view: View, runs: pd.DataFrame) -> None:
+    """Draw the list."""
+    listed = runs.copy()
+    listed["complete"] = ["yes" if done else "no" for done in runs["complete"]]
+    listed["origin"] = [
+        source if known else f"{source}, no plan recorded"
+        for source, known in zip(runs["source"], runs["plan_known"], strict=True)
+    ]
+    st.caption("Select a run to show it on every page.")
+    tables.show(
+        listed,
+        {name: column for name, column in _list_columns().items() if name not in _RARE or listed[name].any()},
+        key=KEY,
+        alt="Runs of the store",
+        file_name="xlabench-runs",
+        sql=query.named("runs"),
+        on_select=lambda: _choose(view.snapshot, list(runs["run_id"])),
+    )
+
+
+def _choose(shown: str, run_ids: list[str]) -> None:
+    """Put the run of the selected row into the filter of the sidebar, and thereby into the URL."""
+    picked = st.session_state[KEY]["selection"]["rows"]
+    if picked:
+        filters.choose_run(run_ids[picked[0]], data.choices(shown))
+
+
+def _list_columns() -> dict[str, TableColumn]:
+    numbers = {
+        "planned_n": "Planned",
+        "ran_n": "Ran",
+        "failed_n": "Failed",
+        "verify_only_n": "Verified only",
+        "never_steady_n": "Never steady",
+        "disturbed_n": "Disturbed",
+        "skipped_n": "Skipped",
+        "not_run_n": "Not run",
+    }
+    return {
+        "run_label": TableColumn("Run", pinned=True),
+        "run_started": TableColumn("Started (UTC)", "time"),
+        **{name: TableColumn(word, "number", help=metric(name).definition) for name, word in numbers.items()},
+        "complete": TableColumn("Complete", help="Every planned experiment has a result or a reason to be skipped."),
+        "torch": TableColumn("torch"),
+        "torch_xla": TableColumn("torch_xla"),
+        "host": TableColumn("Host"),
+        "accelerator_model": TableColumn("Device"),
+        "origin": TableColumn(
+            "Origin", help="Who measured: xlabench, or another tool whose records were read.", hidden=True
+        ),
+        "last_finished": TableColumn("Finished (UTC)", "time", hidden=True),
+        "ingested_at": TableColumn("Ingested (UTC)", "time", hidden=True),
+        "run_id": TableColumn("Run id", hidden=True),
+        "path": TableColumn("Folder", hidden=True),
+        "command": TableColumn("Command", hidden=True),
+    }
+
+
+def _show_differences(view: View, rows: pd.DataFrame) -> None:
+    """Let the reader choose the other run (in the URL), and list the facts that are not the same."""
+    del rows
+    runs = [(run_id, text) for run_id, text in data.choices(view.snapshot).runs if run_id != view.selection.run_id]
+    if not runs:
+        st.caption("There is no other run to compare with.")
+        return
+    texts = [text for _, text in runs[: filters.RUNS_LISTED]]
+    choosing.notice_unknown("Other run", texts, "with_run")
+    chosen = st.selectbox("Other run", texts, index=_before(view, runs), key="with_run", bind="query-params", width=520)
+    other = next(run_id for run_id, text in runs if text == chosen)
+    found = data.rows(view.snapshot, "run_differs", view.selection, other=other)
+    st.markdown(
+        f"**{count(len(found), 'setting')}** of the two runs not the same."
+        if len(found)
+        else "Nothing differs, as far as it is known."
+    )
+    links.link(
+        view,
+        "compare",
+        "Compare their results",
+        key="compare-these",
+        icon=":material/compare_arrows:",
+        a=other,
+        b=view.selection.run_id,
+    )
+    if len(found):
+        columns = {
+            "scope": TableColumn("Of", help="The environment, the settings of the measurement, or the run itself."),
+            "environment": TableColumn("Environment"),
+            "field": TableColumn("Field", pinned=True),
+            "value_a": TableColumn("Other run"),
+            "value_b": TableColumn("Shown run"),
+        }
+        tables.show(
+            found,
+            tables.without_constant(columns, found, ["environment"]),
+            key="differs",
+            alt="Facts in which the two runs differ",
+            file_name=view.file_name("what-differs"),
+            sql=data.statement("run_differs", view.selection, other=other),
+        )
+
+
+def _before(view: View, runs: list[tuple[str, str]]) -> int:
+    """Return the position of the run before the shown one: of its label, else of any; runs begin with the newest."""
+    known = data.runs(view.snapshot)
+    earlier = known[known["run_started"] < view.run["run_started"]]
+    of_label = earlier[earlier["run_label"] == view.run["run_label"]]
+    wanted = next(iter([*of_label["run_id"], *earlier["run_id"]]), None)
+    listed = [run_id for run_id, _ in runs[: filters.RUNS_LISTED]]
+    return listed.index(wanted) if wanted in listed else 0
+
+
 SECTIONS: dict[str, Callable[[View, pd.DataFrame], None]] = {
-    "Experiments": experiments.show,
-    "Measurement warnings": doubts.show,
-    "What differs": differs.show,
+    "Experiments": records.show_experiments,
+    "Measurement warnings": records.show_warnings,
+    "What differs": _show_differences,
     "Records": records.show,
 }
 """Word of the URL → what draws it from the results of the run."""
@@ -48,7 +171,7 @@ def show(view: View) -> None:
 
 def show_empty() -> None:
     """Draw the page over an empty store: jobs need no results, and a first run may be asked for here."""
-    reported.instead_of_runs(TITLE)
+    empty.show_store(TITLE)
     st.divider()
     _jobs(choosing.segments("Show", (JOBS, NEW), "show"), None)
 
@@ -61,18 +184,18 @@ def _jobs(part: str, shown: str | None) -> None:
 
 
 def _runs(view: View, runs: pd.DataFrame, rows: pd.DataFrame) -> None:
-    listing.show(view, runs)
+    _show_list(view, runs)
     st.subheader(f"Run {escape(view.run_name)}", anchor=False)
     if rows.empty:
         empty.no_rows(view.selection, "results")
     else:
-        matrix.show(view, rows)
+        records.show_matrix(view, rows)
         choosing.notice_unknown("Look at", list(SECTIONS), "section")
         section = st.segmented_control(
             "Look at", list(SECTIONS), default="Experiments", required=True, key="section", bind="query-params"
         )
         SECTIONS[section or "Experiments"](view, rows)
-    reported.show(view.snapshot)
+    empty.show_imports(view.snapshot)
 
 
 def _answer(runs: pd.DataFrame, view: View) -> str:

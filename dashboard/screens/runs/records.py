@@ -1,4 +1,4 @@
-"""Records: every line of the run, one of them as it was read."""
+"""What the shown run got: its status by model and backend, its experiments, their warnings, and raw records."""
 
 from __future__ import annotations
 
@@ -7,14 +7,155 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, tables
-from dashboard.tables import Column, measured
-from dashboard.words import STATUS_WORDS, escape, missing
+from dashboard import data, doubts, links, rerun, tables
+from dashboard.rows import each
+from dashboard.screens import opening
+from dashboard.screens.model import named
+from dashboard.tables import TableColumn, measured, naming
+from dashboard.words import STATUS_WORDS, count, escape, missing
+from store import advice
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dashboard.view import View
+
+
+def show_experiments(view: View, rows: pd.DataFrame) -> None:
+    """Draw the table; a name goes to the model page, which has the samples, files and record behind it."""
+    st.caption("Those without a number first. Click a name for its samples, files, reproduce command and record.")
+    rows = rows.sort_values("ran", kind="stable")
+    listed = doubts.marked(rows).assign(status=[STATUS_WORDS.get(status, status) for status in rows["status"]])
+    same = ["suite", "accelerator", "dtype", "attempt", "replicas_n", "failure_phase", "doubt"]
+    columns = tables.without_constant(_experiments_columns(), listed, same)
+    position = tables.show(
+        listed,
+        columns,
+        key="experiments",
+        alt="Experiments of the run; select one to open it",
+        file_name=view.file_name("run"),
+        sql=data.statement("experiments", view.selection),
+        on_select="rerun",
+    )
+    selected, opened = opening.chosen(rows, position, "experiments")
+    rerun.offer(view, rerun.of_rows(rows), key="experiments", selected=selected)
+    if opened is not None:
+        where = {name: str(opened[name]) for name in ("suite", "model", "test")}
+        links.go(view, "model", **where, result=_named(rows, opened))
+
+
+def _named(rows: pd.DataFrame, row: pd.Series) -> str:
+    """Return what page Model calls the result: by the settings in which those of its model differ."""
+    same = (rows["suite"] == row["suite"]) & (rows["model"] == row["model"]) & (rows["test"] == row["test"])
+    names = named(rows[same].drop(columns="series").sort_values(["accelerator", "variant", "environment"]))
+    return str(names["series"].to_dict()[row.name])
+
+
+def _experiments_columns() -> dict[str, TableColumn]:
+    return {
+        "model": TableColumn("Model", "link", pinned=True),
+        **naming("suite", "test", "accelerator", "series", pinned=("series",)),
+        "doubt": doubts.COLUMN,
+        "status": TableColumn("Status"),
+        "failure_phase": TableColumn("Phase", help="How far a failed experiment came."),
+        "reason": TableColumn("Why no number"),
+        "latency_s": measured("latency_s"),
+        "steady_n": TableColumn("n", "number", help="Steady samples behind the latency."),
+        "verification_code": TableColumn("Verification", "code", hidden=True),
+        "dtype": TableColumn("Dtype"),
+        "batch_size": measured("batch_size", hidden=True),
+        "replicas_n": measured("replicas_n"),
+        "attempt": measured("attempt", hidden=True),
+        "reproduce": TableColumn("Reproduce", hidden=True),
+    }
+
+
+MOST_CELLS = 12_000
+_ROWS = ("suite", "model", "test", "accelerator")
+
+
+def show_matrix(view: View, rows: pd.DataFrame) -> None:
+    """Draw the matrix; each cell is a status."""
+    st.markdown("**Status by model and backend**")
+    if len(rows) > MOST_CELLS:
+        st.caption(
+            f"{count(len(rows), 'result')} are too many for a matrix; filter by suite or model, or use the table below."
+        )
+        return
+    cells = rows.assign(text=[STATUS_WORDS.get(status, status) for status in rows["status"]])
+    wide = cells.pivot_table(
+        index=list(_ROWS), columns="series", values="text", aggfunc=lambda found: " / ".join(sorted(set(found)))
+    )
+    wide = wide.reset_index()
+    wide.columns = [str(name) for name in wide.columns]
+    columns = {
+        **naming("model", "suite", "test", "accelerator"),
+    }
+    columns = tables.without_constant(columns, wide, ["suite", "accelerator"])
+    columns |= {name: TableColumn(name) for name in wide.columns if name not in _ROWS}
+    tables.show_statuses(
+        wide,
+        columns,
+        key="matrix",
+        alt="Status by model and backend",
+        file_name=view.file_name("statuses"),
+        sql=data.statement("experiments", view.selection),
+    )
+
+
+_PROCESSES = "Measuring processes of the result in which it was found."
+
+
+def show_warnings(view: View, rows: pd.DataFrame) -> None:
+    """Draw findings with what to do, then what else the runner said."""
+    found = data.rows(view.snapshot, "run_findings", view.selection)
+    if found.empty:
+        st.markdown(f"There are no measurement warnings for these {count(len(rows), 'result')}.")
+    else:
+        _sums(found, len(rows))
+        _table(view, found, "run_findings", _warnings_columns("text", "What was found") | _next())
+    said = data.rows(view.snapshot, "run_warnings", view.selection)
+    if len(said):
+        st.markdown("**Other warnings**")
+        _table(view, said, "run_warnings", _warnings_columns("warning", "Warning"))
+
+
+def _sums(found: pd.DataFrame, results: int) -> None:
+    """Count results by code: one result has a code once, however many of its processes found it."""
+    numbers = found["code"].value_counts()
+    lines = [
+        f"- **{escape(advice.summary(str(code)))}**: {int(number)} of {count(results, 'result')}"
+        for code, number in numbers.items()
+    ]
+    st.markdown("\n".join(lines))
+
+
+def _table(view: View, frame: pd.DataFrame, name: str, columns: dict[str, TableColumn]) -> None:
+    shown = frame
+    if "code" in frame.columns:
+        shown = frame.assign(code=[advice.summary(row.code) for row in each(frame)])
+    tables.show(
+        shown,
+        tables.without_constant(columns, shown, ["suite", "accelerator", "environment"]),
+        key=name,
+        alt="Measurement warnings of the results of the run",
+        file_name=view.file_name(name.replace("_", "-")),
+        sql=data.statement(name, view.selection),
+    )
+
+
+def _warnings_columns(text: str, label: str) -> dict[str, TableColumn]:
+    return {
+        "code": TableColumn("Kind", pinned=True),
+        **naming("model", "suite", "test", "accelerator", "variant", "environment", pinned=()),
+        text: TableColumn(label),
+        "processes_n": TableColumn("Processes", "number", help=_PROCESSES),
+    }
+
+
+def _next() -> dict[str, TableColumn]:
+    return {"next_step": TableColumn("What to do")}
+
 
 _LONGEST_ID = 80
 
@@ -64,23 +205,20 @@ def _one(view: View, record: str) -> None:
     )
 
 
-def _columns() -> dict[str, Column]:
+def _columns() -> dict[str, TableColumn]:
     return {
-        "model": Column("Model", pinned=True),
-        "suite": Column("Suite"),
-        "test": Column("Test"),
-        "accelerator": Column("Accelerator"),
-        "variant": Column("Backend"),
-        "environment": Column("Environment"),
-        "purpose": Column("Purpose", help="benchmark, calibration, confirmation, payoff, reported by another tool."),
-        "replica": Column("Process", "number", help="Measuring process of the experiment, from 0."),
+        **naming("model", "suite", "test", "accelerator", "variant", "environment"),
+        "purpose": TableColumn(
+            "Purpose", help="benchmark, calibration, confirmation, payoff, reported by another tool."
+        ),
+        "replica": TableColumn("Process", "number", help="Measuring process of the experiment, from 0."),
         "attempt": measured("attempt"),
-        "twin_of": Column("A/A control of", help="An A/A control measures the same once more: it is in no rate."),
-        "status": Column("Status"),
+        "twin_of": TableColumn("A/A control of", help="An A/A control measures the same once more: it is in no rate."),
+        "status": TableColumn("Status"),
         "latency_s": measured("latency_s"),
-        "steady_n": Column("n", "number", help="Steady samples behind the latency."),
-        "verification_code": Column("Verification", "code", hidden=True),
-        "finished_at": Column("Finished (UTC)", "time"),
-        "reason": Column("Why no number"),
-        "record_id": Column("Record id", hidden=True),
+        "steady_n": TableColumn("n", "number", help="Steady samples behind the latency."),
+        "verification_code": TableColumn("Verification", "code", hidden=True),
+        "finished_at": TableColumn("Finished (UTC)", "time"),
+        "reason": TableColumn("Why no number"),
+        "record_id": TableColumn("Record id", hidden=True),
     }

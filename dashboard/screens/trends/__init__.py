@@ -1,5 +1,270 @@
-"""Trends: how speedups, pass rates and single models went over the runs, where they changed, and what people marked."""
+"""Trends: where the means went, over which runs, and every confirmed change."""
 
-from dashboard.screens.trends.page import show
+from __future__ import annotations
 
-__all__ = ["show"]
+import math
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from dashboard import answers, data, empty, frame, links, tables, verdicts
+from dashboard.rows import SYNTHETIC, each, with_series
+from dashboard.screens import choosing
+from dashboard.screens.overview.cells import key_of
+from dashboard.screens.trends import overall
+from dashboard.tables import TableColumn, measured, naming
+from dashboard.words import count, escape, interval, missing, ratio, when
+from store.changepoints import LAST_POINTS, MIN_POINTS
+from store.metrics import metric
+from store.stats.geomean import MOVED
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from streamlit.delta_generator import DeltaGenerator
+
+    from dashboard.view import View
+
+
+_MOST = 3
+"""Series that the answer names; charts and table have all."""
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dashboard.view import View
+    from store.stats.geomean import SpeedupChange
+
+
+def show(view: View) -> None:
+    """Draw the page."""
+    top = st.container(key="top")
+    controls = st.container(horizontal=True, vertical_alignment="bottom")
+    wanted = _chosen_runs(view, controls)
+    rows = data.rows(view.snapshot, "trend_geomeans", view.selection, **overall.bound(view, wanted))
+    moved = data.rows(view.snapshot, "changes", view.selection)
+    if rows.empty:
+        with top:
+            frame.head("Trends", view, [], 0, baseline=True)
+        empty.no_rows(view.selection, "results")
+        return
+    with controls:
+        keys = choosing.section(answers.SUITES, _sections(view, rows, wanted))
+    mine = (rows["test"] == keys[0]) & (rows["accelerator"] == keys[1]) & (rows["suite"] == keys[2])
+    part = with_series(rows[mine])
+    with top:
+        shown = int(rows.loc[rows["run_id"] == view.selection.run_id, "planned_n"].sum())
+        frame.head("Trends", view, _said(view, part, keys, moved, wanted), shown, baseline=True)
+    marks = data.rows(view.snapshot, "marks", view.selection)
+    drawn = _with_rule(marks, data.rows(view.snapshot, "rule_begins", view.selection))
+    overall.show(view, part, keys, wanted, drawn)
+    overall.show_one_model(view, keys, wanted, moved, drawn)
+    _show_changes(view, moved, marks)
+
+
+def _with_rule(marks: pd.DataFrame, begins: pd.DataFrame) -> pd.DataFrame:
+    """Return the marks, and from where on turns were judged: numbers from before may hold other programs' work."""
+    if begins.empty:
+        return marks
+    import pandas as pd  # noqa: PLC0415 - most stores have no such place
+
+    of_ours = begins.reindex(columns=marks.columns)
+    return pd.concat([marks, of_ours], ignore_index=True) if len(marks) else of_ours
+
+
+def _sections(view: View, rows: pd.DataFrame, wanted: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return test, accelerator and suite of all rows: where a mean moved most comes first, then those of most pairs."""
+    moved: dict[tuple[str, ...], float] = {}
+    changes = _changes(view, wanted[0], wanted) if len(wanted) > 1 else {}
+    for (suite, test, accelerator, *_), change in changes.items():
+        if change is not None and {change.backend.word, change.baseline.word} & set(MOVED):
+            size = abs(math.log(change.after / change.before))
+            moved[test, accelerator, suite] = max(size, moved.get((test, accelerator, suite), 0))
+    most = rows.groupby(["test", "accelerator", "suite"])["n"].max()
+    return sorted(most.index, key=lambda keys: (keys[2] in SYNTHETIC, -moved.get(keys, 0), -most[keys], keys))
+
+
+def _said(
+    view: View, part: pd.DataFrame, keys: tuple[str, ...], moved: pd.DataFrame, wanted: tuple[str, ...]
+) -> list[str]:
+    """Say how each geometric mean went from its first run to the shown one, and how much was confirmed to change."""
+    if len(wanted) == 1:
+        return ["One run of this label: a trend needs two. Choose another label, or measure again"]
+    inside = moved[moved["run_after"].isin(wanted)]
+    slower = int((inside["change_ratio"] > 1).sum())
+    runs_n = count(len(wanted), "run")
+    change = f"{count(len(inside), 'confirmed change')} of a latency in {runs_n}"
+    change += f": {slower} slower, {len(inside) - slower} faster"
+    said = [text for _, text in sorted(_moves(view, part, keys, wanted))]
+    return [*said[:_MOST], change if len(inside) else f"No confirmed change of a latency in {runs_n}"]
+
+
+def _moves(
+    view: View, part: pd.DataFrame, keys: tuple[str, ...], wanted: tuple[str, ...]
+) -> list[tuple[tuple[float, str], str]]:
+    """Return a sentence for each series with a mean of two runs, and its place: the one that moved most is first.
+
+    Both means are over the models that have a speedup in the first run and in the shown one: a mean over others moves
+    without any of them.
+    """
+    known = answers.compared(part[part["geomean"].notna()], view.selection.baseline)
+    changes = cache(lambda before: _changes(view, before, wanted))
+    found = []
+    for name, rows in known.groupby("series"):
+        first = next(each(rows.sort_values("run_started").iloc[[0]]))
+        change = None if first.run_id == view.selection.run_id else changes(first.run_id).get(key_of(first))
+        if change is not None:
+            place = (-abs(math.log(change.after / change.before)), str(name))
+            found.append((place, _moved(str(name), change, view.selection.baseline, keys, first.run_started)))
+    return found
+
+
+def _moved(name: str, change: SpeedupChange, baseline: str, keys: tuple[str, ...], started: Any) -> str:
+    """Say how the speedup of a series moved, and whose time did."""
+    before, after = ratio(change.before), ratio(change.after)
+    moved = f"stayed **{after}**" if before == after else f"went from **{before}** to **{after}**"
+    where = escape(f"{keys[0]} on {keys[1]}, {keys[2]}")
+    models = "one model" if change.n == 1 else f"the same {count(change.n, 'model')}"
+    why = escape(answers.change_in_words(change, baseline))
+    speedup = f"Speedup of **{escape(name)}** over {escape(baseline)} {moved} in {where}"
+    return f"{speedup}, over {models} since {when(started)} ({why})"
+
+
+def _changes(view: View, before: str, wanted: tuple[str, ...]) -> dict[tuple[Any, ...], SpeedupChange | None]:
+    """Return how each mean went from a run to the shown one, by series."""
+    rows = data.rows(view.snapshot, "geomean_changes", view.selection, before=before, **overall.bound(view, wanted))
+    return {key_of(row): answers.judged_change(view, row, (before, view.selection.run_id)) for row in each(rows)}
+
+
+SAME_LABEL = "Label of the shown run"
+EVERY_LABEL = "All labels"
+LENGTHS = ("12", "30", "60", "120")
+_LABEL_PX = 340
+
+
+def _chosen_runs(view: View, place: DeltaGenerator) -> tuple[str, ...]:
+    """Draw the boxes in their place; return the ids of the runs, the oldest first."""
+    known = data.runs(view.snapshot)
+    labels = [str(label) for label in dict.fromkeys(known["run_label"].dropna())]
+    offered = [SAME_LABEL, EVERY_LABEL, *labels]
+    choosing.notice_unknown("Runs of", offered, "label")
+    choosing.notice_unknown("Newest", LENGTHS, "last")
+    with place:
+        label = st.selectbox(
+            "Runs of",
+            offered,
+            key="label",
+            bind="query-params",
+            help="Runs of one label repeat the same plan. None is newer than the shown run.",
+            width=_LABEL_PX,
+        )
+        last = st.segmented_control(
+            "Newest", LENGTHS, default="30", required=True, key="last", bind="query-params", help="Number of runs."
+        )
+    return _ids(view, known, str(label or SAME_LABEL), int(last or "30"))
+
+
+def _ids(view: View, known: pd.DataFrame, label: str, most: int) -> tuple[str, ...]:
+    upto = known[known["run_started"] <= view.run["run_started"]]
+    wanted = view.run["run_label"] if label == SAME_LABEL else label
+    rows = upto if label == EVERY_LABEL else upto[_labelled(upto["run_label"], wanted)]
+    if len(rows) == 1 < len(upto) and label == SAME_LABEL:
+        st.caption(f"No earlier run has the label **{escape(wanted or 'unnamed')}**: runs of all labels are shown.")
+        rows = upto
+    return tuple(reversed(rows["run_id"].head(most).tolist()))
+
+
+def _labelled(labels: pd.Series, wanted: str | None) -> pd.Series:
+    """Say which runs have a label; runs without one have that in common."""
+    return labels.isna() if missing(wanted) else labels == wanted
+
+
+_SERIES = (
+    "suite",
+    "model",
+    "test",
+    "backend",
+    "variant",
+    "environment",
+    "accelerator",
+    "accelerator_model",
+    "machine_id",
+)
+
+
+def _show_changes(view: View, moved: pd.DataFrame, marks: pd.DataFrame) -> None:
+    """Draw both lists."""
+    st.subheader("Confirmed changes", anchor=False)
+    if moved.empty:
+        st.markdown(
+            f"None. A change is looked for in the newest {LAST_POINTS} runs of each series, from {MIN_POINTS} runs on."
+        )
+    else:
+        _changes_table(view, moved)
+    if len(marks):
+        st.subheader("Marks", anchor=False)
+        _marks_table(view, marks)
+
+
+def _changes_table(view: View, moved: pd.DataFrame) -> None:
+    listed = with_series(moved)
+    listed = listed.assign(
+        verdict=[verdicts.look("slower" if ratio > 1 else "faster").text for ratio in moved["change_ratio"]],
+        interval=[interval(row.change_low, row.change_high) for row in each(moved)],
+        runs=[f"{row.before_n} → {row.after_n}" for row in each(moved)],
+    )
+    columns = tables.without_constant(
+        {
+            "started_after": TableColumn(
+                "Since", "time", help="UTC; start of the first run after the change.", pinned=True
+            ),
+            "verdict": TableColumn("Verdict", "verdict"),
+            **naming("model", "test", "series", "suite", "accelerator", pinned=()),
+            "change_ratio": measured("change_ratio", "Change"),
+            "interval": TableColumn("95 %", help="Interval of the change."),
+            "latency_before_s": measured("latency_before_s", "Before"),
+            "latency_after_s": measured("latency_after_s", "After"),
+            "runs": TableColumn("Runs", help="Runs before and after the change that the medians rest on."),
+            "p_value": TableColumn("p", "decimal", help=metric("p_value").definition),
+            "run_label": TableColumn("Label"),
+        },
+        listed,
+        ["suite", "accelerator", "run_label"],
+    )
+    picked = tables.show(
+        listed,
+        columns,
+        key="changes",
+        alt="Confirmed changes of latencies",
+        file_name=view.file_name("changes"),
+        sql=data.statement("changes", view.selection),
+        on_select="rerun",
+    )
+    st.caption("Select a change to compare the runs before and after it.")
+    if picked is not None:
+        row = moved.iloc[picked]
+        links.go(view, "compare", a=row["run_before"], b=row["run_after"], model=[row["model"]])
+
+
+def _marks_table(view: View, marks: pd.DataFrame) -> None:
+    listed = marks.assign(of=[_of(row) for row in each(marks)])
+    columns = {
+        "marked_at": TableColumn("From", "time", help="UTC; latencies from before and after it are not compared."),
+        "text": TableColumn("Why"),
+        "of": TableColumn("Of"),
+        "who": TableColumn("By"),
+        "created_at": TableColumn("Written", "time", help="UTC"),
+    }
+    tables.show(
+        listed,
+        columns,
+        key="marks",
+        alt="Marks of people",
+        file_name=view.file_name("marks"),
+        sql=data.statement("marks", view.selection),
+    )
+
+
+def _of(row: object) -> str:
+    named = [f"{name} {value}" for name in _SERIES if not missing(value := getattr(row, name))]
+    return ", ".join(named) or "all series"

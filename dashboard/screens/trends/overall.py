@@ -1,4 +1,4 @@
-"""Geometric mean, pass rate and number of models of each backend over the runs; two clicks compare two runs."""
+"""Means, rates and models of a suite over the runs, and one model; two clicks compare two runs."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, links, tables
+from dashboard import answers, data, downloads, links, tables
 from dashboard.charts import drawing, history
-from dashboard.rows import each
+from dashboard.rows import each, with_series
 from dashboard.screens import choosing
-from dashboard.tables import Column, measured
-from dashboard.words import count, escape, interval, listed, missing, ratio, share
+from dashboard.tables import TableColumn, measured
+from dashboard.words import STATUS_WORDS, TIMES, count, escape, interval, listed, missing, ratio, share
+from store.metrics import metric
+from store.paired.report import SOURCE_RULE, changed_sources
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from dashboard.charts.drawing import Drawing
     from dashboard.view import View
+
 
 RATES = {"Ran": ("ran_n", "planned_n"), "Verified": ("verified_n", "answered_n")}
 _WIDTHS = (5, 3, 3)
@@ -171,14 +174,14 @@ def _table(view: View, part: pd.DataFrame, sql: str) -> None:
             ],
         )
         columns = {
-            "run_label": Column("Run", pinned=True),
-            "run_started": Column("Started", "time", help="UTC", pinned=True),
-            "series": Column("Backend", help="Backend plus every setting in which rows differ."),
+            "run_label": TableColumn("Run", pinned=True),
+            "run_started": TableColumn("Started", "time", help="UTC", pinned=True),
+            "series": TableColumn("Backend", help="Backend plus every setting in which rows differ."),
             "geomean": measured("geomean", "Speedup", f"Baseline: {view.baseline_text}."),
-            "interval": Column("95 %", help="Interval of the geometric mean."),
-            "n": Column("Models", "number", help="Models behind the mean."),
-            "ran": Column("Ran", help="Experiments with steady samples, of those planned."),
-            "verified": Column("Verified", help="Of what answered."),
+            "interval": TableColumn("95 %", help="Interval of the geometric mean."),
+            "n": TableColumn("Models", "number", help="Models behind the mean."),
+            "ran": TableColumn("Ran", help="Experiments with steady samples, of those planned."),
+            "verified": TableColumn("Verified", help="Of what answered."),
         }
         tables.show(
             listed,
@@ -188,3 +191,104 @@ def _table(view: View, part: pd.DataFrame, sql: str) -> None:
             file_name=view.file_name("trends"),
             sql=sql,
         )
+
+
+MEASURES = {
+    "Latency": "latency_s",
+    "First iteration": "first_iteration_s",
+    "Compiler time": "compiler_time_s",
+    "Peak memory": "peak_memory_bytes",
+}
+_REASONS = 4
+_TITLE = "One model over the runs"
+
+
+def show_one_model(
+    view: View, keys: tuple[str, ...], wanted: tuple[str, ...], moved: pd.DataFrame, marks: pd.DataFrame
+) -> None:
+    """Say how many models of a test, accelerator and suite changed; draw one of them where that is opened.
+
+    It stands open where the link names a model or a number.
+    """
+    mine = moved[(moved["test"] == keys[0]) & (moved["accelerator"] == keys[1]) & (moved["suite"] == keys[2])]
+    changed = mine.loc[mine["run_after"].isin(wanted), "model"].nunique()
+    title = f"{_TITLE} · {count(changed, 'model')} with a confirmed change" if changed else _TITLE
+    named = bool(st.query_params.get("of_model") or st.query_params.get("number"))
+    with st.expander(title, key="one-model", expanded=named, on_change="rerun") as part:
+        if part.open:
+            _one(view, keys, wanted, mine, marks)
+
+
+def _one(view: View, keys: tuple[str, ...], wanted: tuple[str, ...], mine: pd.DataFrame, marks: pd.DataFrame) -> None:
+    of = {"runs": list(wanted), "of_test": keys[0], "of_accelerator": keys[1], "of_suite": keys[2]}
+    models = [str(name) for name in data.rows(view.snapshot, "trend_models", view.selection, **of)["model"]]
+    if not models:
+        st.info("These runs planned no model that passes the filters.", icon=":material/info:")
+        return
+    model, name = _boxes(_interesting(models, mine))
+    if keys[2] == "own":
+        earlier = data.rows(view.snapshot, "earlier_sources", view.selection, runs=list(wanted))
+        said = changed_sources(earlier[earlier["model"] == model].to_dict("records"))
+        st.caption(escape(" ".join([SOURCE_RULE, *said])))
+    rows = with_series(data.rows(view.snapshot, "trend_history", view.selection, of_model=model, **of))
+    known = rows[rows[name].notna()]
+    if known.empty:
+        st.info(f"No run has a {metric(name).label.lower()} of {escape(model)}.")
+    else:
+        mine = mine[(mine["model"] == model) & mine["series_id"].isin(rows["series_id"])]
+        events = events_of(marks, rows, mine if name == "latency_s" else None)
+        chart = history.lines(_points(known, name), metric(name).header, events=events)
+        clicked(view, chart, f"model-{name}", f"{metric(name).label} of {model} over the runs")
+        st.caption(f"{metric(name).definition} Dashed lines: confirmed changes. Solid lines: users' marks.")
+    _without(rows, name)
+    sql = data.statement("trend_history", view.selection, of_model=model, **of)
+    downloads.below(rows, "model-numbers", view.file_name("trend-of-model"), sql)
+
+
+def _boxes(models: list[str]) -> tuple[str, str]:
+    choosing.notice_unknown("Model", models, "of_model")
+    choosing.notice_unknown("Number", list(MEASURES), "number")
+    left, right = st.columns([2, 3], vertical_alignment="bottom")
+    model = left.selectbox("Model", models, key="of_model", bind="query-params", label_visibility="collapsed")
+    with right:
+        measure = st.segmented_control(
+            "Number",
+            list(MEASURES),
+            default="Latency",
+            required=True,
+            key="number",
+            bind="query-params",
+            label_visibility="collapsed",
+        )
+    return str(model or models[0]), MEASURES[measure or "Latency"]
+
+
+def _interesting(models: list[str], moved: pd.DataFrame) -> list[str]:
+    """Put the models with the newest confirmed changes first."""
+    changed = [name for name in dict.fromkeys(moved["model"]) if name in models]
+    return [*changed, *(name for name in models if name not in changed)]
+
+
+def _points(rows: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return the rows as points in the unit in which the metric is shown."""
+    known = metric(name)
+    unit = known.display_unit or known.unit
+    values = [known.shown(value) for value in rows[name]]
+    labels = [f"{value:,.4g} {unit}, n = {n:.0f}" for value, n in zip(values, rows["steady_n"], strict=True)]
+    ends = {"low": "latency_low_s", "high": "latency_high_s"} if name == "latency_s" else {}
+    shown: dict[str, Any] = {end: [known.shown(value) for value in rows[column]] for end, column in ends.items()}
+    return history.points(rows, values, labels).assign(**shown)
+
+
+def _without(rows: pd.DataFrame, name: str) -> None:
+    """Say how many results have no such number, and why."""
+    absent = rows[rows[name].isna()]
+    if absent.empty:
+        return
+    why = [
+        str(row.reason) if not missing(row.reason) else STATUS_WORDS.get(row.status, str(row.status))
+        for row in each(absent)
+    ]
+    reasons = pd.Series(why).value_counts()
+    said = "; ".join(f"{n} {TIMES} {escape(str(text)[:160])}" for text, n in reasons.head(_REASONS).items())
+    st.caption(f"{count(len(absent), 'result')} without it: {said}")

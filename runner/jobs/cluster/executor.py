@@ -11,12 +11,22 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from runner.jobs import folder
-from runner.jobs.cluster.nodes import Spot, choose
-from runner.jobs.cluster.order import MEASURES, ORDER, RUN_NAME, STOP, WAITS, Measured, Order, attempt_name, run_name
+from runner.jobs.cluster.nodes import (
+    MEASURES,
+    ORDER,
+    RUN_NAME,
+    STOP,
+    WAITS,
+    Measured,
+    Order,
+    Spot,
+    attempt_name,
+    choose,
+    run_name,
+)
 from runner.jobs.cluster.ray_api import RayCluster, Unreachable
 from runner.jobs.executor import Alive, Ended, Gone, Waiting
-from runner.jobs.owners import owner
-from runner.jobs.states import End
+from runner.jobs.states import End, owner
 from store.errors import RemoteFailed
 from store.identity import digest
 from store.remote import arrive_all
@@ -26,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.jobs.cluster.ray_api import RayJob
-    from runner.jobs.executor import Reservation, Seen, Ticket, Work
+    from runner.jobs.executor import JobWork, Reservation, Seen, Ticket
     from runner.jobs.request import Needs
     from store.remote import SharedFolder
 
@@ -72,7 +82,7 @@ class Ray:
                 return Waiting(reason=f"waits: {error}")
         return found
 
-    def start(self, ticket: Ticket, work: Work, reservation: Reservation) -> Alive:
+    def start(self, ticket: Ticket, work: JobWork, reservation: Reservation) -> Alive:
         if not isinstance(reservation, Spot):
             raise TypeError(reservation)
         needs = reservation.needs

@@ -9,8 +9,9 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from runner.errors import RunnerError, UsageError
+from runner.errors import RunnerError
 from runner.jobs.cluster.nodes import GPU, Node
+from store.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -32,9 +32,8 @@ from runner.repro.parts.given import (
 from runner.repro.parts.report import not_shown, run, shown
 from runner.repro.parts.step import cast, compiled, finish, make_step, open_device, place
 from runner.verify.determinism import without_dropout
-from runner.verify.figures import identical, largest
-from runner.verify.judge import CONSTANT, ZEROS, Judgement, Rule, judge
-from runner.verify.leaves import Opaque, leaves
+from runner.verify.judge import CONSTANT, ZEROS, Judgement, TensorRule, judge
+from runner.verify.leaves import Opaque, identical, largest, leaves
 
 
 def main() -> int:
@@ -151,7 +150,7 @@ def judged_by(
 ) -> Judgement:
     """Judge one tensor, by its own tolerance where a deviation is known."""
     tolerance = next((known for pattern, known in KNOWN if re.search(pattern, name)), TOLERANCE)
-    rule = Rule(
+    rule = TensorRule(
         tolerance=tolerance,
         cosine=BY_COSINE or not exact_known,
         larger_multiplier=LARGER_MULTIPLIER,

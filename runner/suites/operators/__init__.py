@@ -6,7 +6,7 @@ As a library: `create_bench_config`, `create_op_args` and `create_type` make a c
 
 from runner.suites.operators.expand import Case
 from runner.suites.operators.library import (
-    Result,
+    CaseResult,
     collect,
     create_bench_config,
     create_op_args,
@@ -18,7 +18,7 @@ from runner.suites.operators.registry import generator, iterator, operator
 
 __all__ = [
     "Case",
-    "Result",
+    "CaseResult",
     "collect",
     "create_bench_config",
     "create_op_args",

@@ -79,7 +79,7 @@ class Str(_Argument, frozen=True, tag="str"):
     value: str = ""
 
 
-class Device(_Argument, frozen=True, tag="device"):
+class DeviceArgument(_Argument, frozen=True, tag="device"):
     """A `torch.device`; the backend's own where it names the host."""
 
     value: str
@@ -108,7 +108,9 @@ class Tuple(_Argument, frozen=True, tag="tuple"):
 
 
 Number = Int | Long | Float | Double
-Argument = Tensor | Int | Long | Float | Double | Bool | Str | Device | Nothing | DtypeValue | GenericList | Tuple
+Argument = (
+    Tensor | Int | Long | Float | Double | Bool | Str | DeviceArgument | Nothing | DtypeValue | GenericList | Tuple
+)
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import statistics
+import time
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +22,194 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from runner.suites.base import BuildRequest
-    from store.record import Operator
+    from runner.workload import Runtime
+    from store.record import Operator, Test
+
+
+_PREFIX = "aten::"
+
+
+class SchemaError(ValueError):
+    """The schema of a build is no op of this torch."""
+
+
+def aten(name: str, schema: str | None = None) -> Callable[..., Any]:
+    """Return an op of aten.
+
+    Args:
+        name: as `aten::add`, or with its overload as `aten::add.Tensor`.
+        schema: the whole schema; its overload is taken. None: torch chooses the overload by the arguments.
+
+    Raises:
+        SchemaError: this torch has no such op.
+    """
+    import torch
+
+    full = (schema or name).partition("(")[0].strip()
+    if not full.startswith(_PREFIX) or full.partition(".")[0] != name.partition(".")[0]:
+        raise SchemaError(f"{name} is built from a schema of its own, not from {full!r}")
+    base, _, overload = full.removeprefix(_PREFIX).partition(".")
+    try:
+        packet = getattr(torch.ops.aten, base)
+        if not overload and (schema is None or "default" not in packet.overloads()):
+            return packet  # type: ignore[no-any-return]
+        op = getattr(packet, overload or "default")
+    except AttributeError:
+        raise SchemaError(f"this torch ({torch.__version__}) has no {full}") from None
+    return _positional(op)
+
+
+def _positional(op: Any) -> Callable[..., Any]:
+    """Return the op with its arguments by name taken as positional ones, too, as TorchScript's graphs have them."""
+    declared = op._schema.arguments  # noqa: SLF001 - torch shows schemas nowhere else
+    positional = sum(not each.kwarg_only for each in declared)
+    names = [each.name for each in declared]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        further = {names[place]: args[place] for place in range(positional, len(args))}
+        return op(*args[:positional], **further, **kwargs)
+
+    return call
+
+
+class CallStep:
+    """The step of an operator: the backend compiles the forward; autograd runs what it made of the backward."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        test: Test,
+        runtime: Runtime,
+        compiled: Callable[[Callable[..., Any]], Any],
+        *,
+        discrete: bool = False,
+        clear_cache: bool = False,
+    ) -> None:
+        self._runtime, self._train = runtime, test == "train"
+        # Alone, a forward is timed by the block: a wait after each call would be part of every time.
+        self._apart = self._train or discrete or clear_cache
+        self._clear_cache = clear_cache
+        self._ones: dict[Any, Any] = {}
+        phases = ("forward", "backward") if self._train else ("forward",) if self._apart else ()
+        self._seconds: dict[str, list[float]] = {phase: [] for phase in phases}
+        """Seconds of each call since they were last taken."""
+        module = workload.module
+        self._parameters = [each for each in module.parameters() if each.requires_grad]
+        _use_device(workload, runtime.device)
+        self.input_bytes = _bytes(workload)
+
+        # What the module calls: a call of a few microseconds would pay a tenth more for passing through it.
+        target = module.call
+
+        def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            return target(*args, **kwargs)
+
+        self._forward = compiled(call)
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the output; in train with the gradients. All of it has to be kept until the device has finished."""
+        if not self._apart:
+            output = self._forward(args, kwargs)
+            self._runtime.after_iteration()
+            return output
+        output = self._timed("forward", lambda: self._forward(args, kwargs))
+        if not self._train:
+            return output
+        outputs, seeds = self._seeds(output)
+        wanted = [*_leaves((args, kwargs)), *self._parameters]
+        return output, self._timed("backward", lambda: _backward(outputs, seeds, wanted))
+
+    def _timed(self, phase: str, work: Callable[[], Any]) -> Any:
+        """Do one phase and wait for it; only that counts."""
+        if self._clear_cache:
+            _clear_l2_cache(self._runtime)
+        began = time.perf_counter()
+        result = work()
+        self._finish()
+        self._seconds[phase].append(time.perf_counter() - began)
+        return result
+
+    def uncut(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return what a call returns, with nothing cut."""
+        output = self._forward(args, kwargs)
+        if not self._train:
+            return output
+        outputs, seeds = self._seeds(output)
+        return output, _backward(outputs, seeds, [*_leaves((args, kwargs)), *self._parameters])
+
+    def empty(self) -> None:
+        """Cut and wait as a call does, with nothing to compute."""
+        if not self._apart:
+            self._runtime.after_iteration()
+        for _ in self._seconds:
+            self._finish()
+
+    def take_seconds(self) -> dict[str, float]:
+        """Return seconds of one call by phase, the median of the calls since this was asked last."""
+        taken, self._seconds = self._seconds, {phase: [] for phase in self._seconds}
+        # The median: a mean of a hundred short calls is that of the one that something interrupted.
+        return {phase: statistics.median(each) if each else 0.0 for phase, each in taken.items()}
+
+    def _finish(self) -> None:
+        self._runtime.after_iteration()
+        self._runtime.after_block()
+
+    def _seeds(self, output: Any) -> tuple[list[Any], list[Any]]:
+        """Return the outputs that have a gradient, and ones for each, made once and outside of the timed phases."""
+        import torch
+        from torch.utils import _pytree as pytree
+
+        outputs = [each for each in pytree.tree_leaves(output) if isinstance(each, torch.Tensor) and each.requires_grad]
+        if not outputs:
+            raise RuntimeError("no output of it has a gradient: there is no backward; measure --test eval")
+        keys = [(number, each.shape, each.dtype) for number, each in enumerate(outputs)]
+        if any(key not in self._ones for key in keys):
+            self._ones |= {key: torch.ones_like(each) for key, each in zip(keys, outputs, strict=True)}
+            self._finish()
+        return outputs, [self._ones[key] for key in keys]
+
+
+def _clear_l2_cache(runtime: Runtime) -> None:
+    """Write over as much memory as the device's cache holds, and wait until that is done."""
+    import torch
+
+    size = torch.cuda.get_device_properties(runtime.device).L2_cache_size
+    torch.zeros(size, dtype=torch.int8, device=runtime.device)
+    runtime.after_block()
+
+
+def _backward(outputs: list[Any], seeds: list[Any], wanted: list[Any]) -> Any:
+    import torch
+
+    return torch.autograd.grad(outputs, wanted, seeds, allow_unused=True)
+
+
+def _bytes(workload: Workload) -> int:
+    """Return bytes of what a call is given."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    given = [each for each in pytree.tree_leaves((workload.args, workload.kwargs)) if isinstance(each, torch.Tensor)]
+    every = [*given, *workload.module.parameters(), *workload.module.buffers()]
+    return sum(int(each.numel() * each.element_size()) for each in every)
+
+
+def _leaves(inputs: Any) -> list[Any]:
+    import torch
+    from torch.utils import _pytree as pytree
+
+    return [each for each in pytree.tree_leaves(inputs) if isinstance(each, torch.Tensor) and each.requires_grad]
+
+
+def _use_device(workload: Workload, device: Any) -> None:
+    """Let arguments that name a device name the one that is measured on, whatever the file was written for."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    workload.args, workload.kwargs = pytree.tree_map_only(
+        torch.device, lambda _: device, (workload.args, workload.kwargs)
+    )
+
 
 LEAST_BLOCK_S = 0.001
 """A timed block lasts this long at least: below a millisecond the clock and the loop are part of the number."""
@@ -33,9 +222,7 @@ def build(request: BuildRequest) -> Workload:
         UnknownModelError: the request holds no operator, or nobody knows it here.
         UnsupportedModelError: it has no backward, and train is asked for.
     """
-    from runner.suites.losses import sum_of_outputs
-    from runner.suites.operators.step import CallStep
-    from runner.suites.seeding import seed_everything
+    from runner.suites.building import seed_everything, sum_of_outputs
 
     operator = request.operator
     if operator is None:
@@ -86,8 +273,6 @@ def call_of(op: registry.Op, operator: Operator, draw: Draw) -> Callable[..., An
     """Return what is called with the inputs, its build step done."""
     args, kwargs = ([], {}) if operator.build is None else data_of(operator.build_data_generator, operator.build, draw)
     if op.kind == "schema":
-        from runner.suites.operators.schema import aten
-
         return aten(operator.name, *args)
     if op.kind == "method":
         return _method(operator.name.rpartition(".")[2])

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from runner.suites.operators.errors import ConfigError, Location, of_validation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from store.record import Operator
+
 
 DEFAULT_GENERATOR = "PyTorch:DefaultDataGenerator"
 
@@ -32,7 +39,7 @@ class OpInfo(msgspec.Struct, frozen=True, kw_only=True):
     config: list[Config]
 
 
-class Batch(msgspec.Struct, frozen=True, kw_only=True):
+class OperatorBatch(msgspec.Struct, frozen=True, kw_only=True):
     """One operator with one build, as PARAM hands it to its profiled processes; its inputs bring their ids."""
 
     op_name: str
@@ -49,7 +56,7 @@ class Document:
 
     file: str
     ops: dict[str, OpInfo]
-    batch: Batch | None = None
+    batch: OperatorBatch | None = None
     """Where the file is of the batch form, itself."""
 
 
@@ -109,7 +116,7 @@ def parse(content: Any, file: str = "<memory>") -> Document:
             # What is wrong inside of it names the operator, as in a file of several.
             _info(name, content["op_info"], place)
         try:
-            batch = msgspec.convert(content, Batch)
+            batch = msgspec.convert(content, OperatorBatch)
         except msgspec.ValidationError as error:
             raise place.of_field(of_validation(error), "") from None
         return Document(file=file, ops={batch.op_name: batch.op_info}, batch=batch)
@@ -126,3 +133,32 @@ def _info(name: str, value: Any, place: Location) -> OpInfo:
             number = int(head.removeprefix("config["))
             raise Location(file=place.file, op=name, config=number).error(found.text, rest.lstrip(".")) from None
         raise Location(file=place.file, op=name).of_field(found, "") from None
+
+
+_REPEATED = re.compile(r" #(\d+)( discrete)?( cold L2)?$")
+
+
+def configuration_content(operators: Iterable[Operator]) -> dict[str, Any]:
+    """Return the content of a file that holds these operators; each case is a `config` of its own operator."""
+    content: dict[str, Any] = {}
+    for operator in operators:
+        info = content.setdefault(
+            operator.name,
+            {
+                "build_data_generator": operator.build_data_generator or DEFAULT_GENERATOR,
+                "input_data_generator": operator.input_data_generator or DEFAULT_GENERATOR,
+                "config": [],
+            },
+        )
+        build = {} if operator.build is None else {"build": [operator.build] if operator.build else []}
+        info["config"].append({**build, "input": [operator.input]})
+    return content
+
+
+def configuration_text(operator: Operator, name: str) -> str:
+    """Return the JSON of a configuration whose last case is this operator under this name.
+
+    A file that asks for the same call again gives it the name `… #2`: so does this one.
+    """
+    found = _REPEATED.search(name)
+    return json.dumps(configuration_content([operator] * (int(found[1]) if found else 1)), separators=(",", ":"))

@@ -1,6 +1,6 @@
 """What can be wrong with a configuration of operators; each error names its place.
 
-UsageError (runner.errors, exit 2)
+UsageError (store.errors, exit 2)
 └── ConfigError            a configuration cannot be used: file, operator, configuration and field
 
 FieldError                 the same inside of a build or an input; who knows the file makes a `ConfigError` of it
@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runner.errors import UsageError
+from store.errors import Signal, UsageError
 
 if TYPE_CHECKING:
     import msgspec
@@ -25,7 +25,7 @@ class ConfigError(UsageError):
     """A configuration cannot be used."""
 
 
-class FieldError(ValueError):
+class FieldError(Signal, ValueError):
     """One field of a build or an input cannot be used."""
 
     def __init__(self, field: str, text: str) -> None:
@@ -34,7 +34,7 @@ class FieldError(ValueError):
         self.text = text
 
 
-class RegistrationError(ValueError):
+class RegistrationError(UsageError, ValueError):
     """An operator, iterator or generator of this name is registered already."""
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from runner.suites.operators.arguments import (
     FLOATING,
     Arguments,
-    Device,
+    DeviceArgument,
     Double,
     DtypeValue,
     Float,
@@ -68,7 +68,7 @@ def materialize(argument: Argument, draw: Draw) -> Any:
         case GenericList() | Tuple():
             items = [materialize(each, draw) for each in argument.value]
             return tuple(items) if isinstance(argument, Tuple) else items
-        case Device():
+        case DeviceArgument():
             return _device(argument.value)
         case DtypeValue():
             return torch_dtype(argument.value)

@@ -6,16 +6,17 @@ torch is imported when something is run.
 from __future__ import annotations
 
 import copy
+import json
 import os
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
-from runner.suites.operators import document, output
+from runner.suites.operators import document
 from runner.suites.operators.document import DEFAULT_GENERATOR
 from runner.suites.operators.expand import Case
 from runner.suites.operators.expand import expand as expand_documents
@@ -23,9 +24,11 @@ from store.operators import operator_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
-    from runner.messages import Report
-    from store.record import Accelerator, Test
+    from runner.messages import ProcessReport
+    from store.record import Accelerator, Environment, Test
+
 
 _TYPES: dict[str, dict[str, Any]] = {
     **{kind: {"type": kind, "value": None} for kind in ("int", "long", "float", "double", "bool", "device", "str")},
@@ -37,7 +40,7 @@ _TYPES: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
+class CaseResult:
     """What one case took in one backend."""
 
     case: Case
@@ -45,7 +48,7 @@ class Result:
     test: Test
     warmup: int
     accelerator: Accelerator
-    report: Report
+    report: ProcessReport
     """All that was measured, times in seconds."""
 
 
@@ -90,7 +93,7 @@ def run(
     accelerator: Accelerator = "cpu",
     threads: int = 1,
     seed: int = 0,
-) -> Result:
+) -> CaseResult:
     """Measure one case in this process.
 
     Variables that the backend needs are set in this process's environment; a runtime that has begun keeps its own.
@@ -107,7 +110,7 @@ def run(
     """
     from runner.backends import backend_of
     from runner.messages import Load
-    from runner.process.measure import Measurement
+    from runner.process.measure import MeasuringProcess
     from runner.settings import Settings
     from store.record import ExperimentConfig
 
@@ -126,19 +129,19 @@ def run(
     settings = Settings(preset="peer", repeat=warmup + iteration, processes=1, threads=threads, seed=seed)
     with tempfile.TemporaryDirectory() as scratch:
         os.environ.update(backend_of(xla, dynamo, None).variables(config, Path(scratch)))
-        measurement = Measurement(
+        measurement = MeasuringProcess(
             Load(config=config, settings=settings, batch_size=None, torchbench_dir=None, requested_at=time.monotonic())
         )
         measurement.load()
         measurement.first()
         measurement.exactly(warmup + iteration)
         report = measurement.report(finished=True)
-    return Result(case=case, backend=backend, test=test, warmup=warmup, accelerator=accelerator, report=report)
+    return CaseResult(case=case, backend=backend, test=test, warmup=warmup, accelerator=accelerator, report=report)
 
 
-def collect(results: Sequence[Result]) -> list[dict[str, Any]]:
+def collect(results: Sequence[CaseResult]) -> list[dict[str, Any]]:
     """Return one line of PARAM's output per result, times in milliseconds: JSON in memory."""
-    return [output.line(each.case, each.report.metrics, each.test, each.warmup, each.accelerator) for each in results]
+    return [param_line(each.case, each.report.metrics, each.test, each.warmup, each.accelerator) for each in results]
 
 
 def pair_of(backend: str) -> tuple[str | None, str | None]:
@@ -160,3 +163,55 @@ def _document(config: Mapping[str, Any] | str | Path) -> document.Document:
     if isinstance(config, str | Path):
         return document.of_text(document.text_of(str(config)))
     return document.parse(dict(config))
+
+
+_MIB = 1 << 20
+
+
+def param_line(
+    case: Case, metrics: Mapping[str, Any], test: Test, warmup: int, accelerator: str = "cpu"
+) -> dict[str, Any]:
+    """Return the line of one case.
+
+    Args:
+        case: what was called.
+        metrics: as a record has them, one entry per block, seconds.
+        test: `train` has a backward beside its forward.
+        warmup: blocks before those that count.
+        accelerator: that of the run; PARAM tells the memory of devices only, 0 on the CPU.
+    """
+    memory = metrics.get("peak_memory_bytes") if accelerator != "cpu" else None
+    peak = memory[0] / _MIB if memory else 0
+    passes = {"forward": metrics["forward_time" if test == "train" else "total_time"]}
+    if test == "train":
+        passes["backward"] = metrics["backward_time"]
+    metric = {name: _pass(times, warmup, peak) for name, times in passes.items()}
+    config = {"build": case.operator.build, "input": case.operator.input}
+    return {"op_name": case.operator.name, "id": case.run_id, "metric": metric, "config": config}
+
+
+def write_param_output(
+    stream: TextIO, options: Mapping[str, Any], environment: Environment, began: datetime, lines: Sequence[Any]
+) -> None:
+    """Write a whole file."""
+    system = {
+        "hostname": environment.host,
+        "python_version": environment.python,
+        "pytorch_version": environment.torch,
+        "torch_xla_version": environment.torch_xla,
+        **({"cuda_device_name": environment.accelerator} if environment.accelerator else {}),
+    }
+    setup = {"run_options": options, "sys_info": system, "start_time": began.isoformat(timespec="seconds")}
+    end = {"finish_time": began.now(began.tzinfo).isoformat(timespec="seconds")}
+    stream.writelines(json.dumps(each) + "\n" for each in (setup, *lines, end))
+
+
+def _pass(times: Sequence[float], warmup: int, peak_mib: float) -> dict[str, list[float]]:
+    milliseconds = [seconds * 1e3 for seconds in times]
+    counted = milliseconds[warmup:]
+    return {
+        "warmup.time": milliseconds[:warmup],
+        "warmup.gpu.memory": [peak_mib] * warmup,
+        "measure.time": counted,
+        "measure.gpu.memory": [peak_mib] * len(counted),
+    }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from runner.suites.operators import (
     embedding_bags,  # noqa: F401 - registers ours
     generate,  # noqa: F401 - registers ours
-    iterators,  # noqa: F401 - registers ours
+    ranges,  # noqa: F401 - registers ours
     registry,
 )
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from runner.environments import machine
-from runner.errors import UsageError
-from runner.suites.operators import configuration
+from runner.suites.operators import document
+from store.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -28,7 +28,7 @@ RANGE = "param_bench:measure"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tool:
+class NsightTool:
     """One profiler, found on this machine."""
 
     name: Literal["ncu", "nsys"]
@@ -63,7 +63,7 @@ class Tool:
         return [self.program, *log, *replay, "--target-processes", "all", *self.options, *inner]
 
 
-def wanted(parsed: argparse.Namespace) -> list[Tool]:
+def wanted(parsed: argparse.Namespace) -> list[NsightTool]:
     """Return the profilers that are asked for.
 
     Raises:
@@ -72,7 +72,7 @@ def wanted(parsed: argparse.Namespace) -> list[Tool]:
     return [_tool(name, parsed) for name in ("ncu", "nsys") if getattr(parsed, name)]
 
 
-def _tool(name: Any, parsed: argparse.Namespace) -> Tool:
+def _tool(name: Any, parsed: argparse.Namespace) -> NsightTool:
     if not parsed.device.startswith("cuda") or "cuda" not in machine.detect().accelerators:
         raise UsageError(f"--{name}: it profiles CUDA devices, but -d {parsed.device} is not one of this machine")
     program = shutil.which(getattr(parsed, f"{name}_bin"))
@@ -81,7 +81,7 @@ def _tool(name: Any, parsed: argparse.Namespace) -> Tool:
             f"--{name}: there is no {getattr(parsed, f'{name}_bin')}; install it, or pass its path with --{name}-bin"
         )
     file = getattr(parsed, f"{name}_args_file")
-    return Tool(
+    return NsightTool(
         name=name,
         program=program,
         options=tuple(shlex.split(Path(file).read_text(encoding="utf-8"), comments=True)) if file else (),
@@ -93,7 +93,7 @@ def _tool(name: Any, parsed: argparse.Namespace) -> Tool:
 def batch_of(cases: Sequence[Case], parsed: argparse.Namespace, warmup: int, iteration: int) -> dict[str, Any]:
     """Return what a batch's process reads: a configuration, and how often each case is called."""
     return {
-        "config": configuration.content_of(case.operator for case in cases),
+        "config": document.configuration_content(case.operator for case in cases),
         "backward": parsed.backward,
         "warmup": warmup,
         "iteration": iteration,

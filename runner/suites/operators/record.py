@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, SuiteContext
-from runner.suites.operators.recording import Recording, is_measured
+from runner.suites.operators.traces import Recording, is_measured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

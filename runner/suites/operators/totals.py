@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from statistics import median, quantiles
 from typing import TYPE_CHECKING
 
-from store.floor import FLOOR, NEAR_FLOOR
 from store.identity import backend_name
+from store.operators import FLOOR, NEAR_FLOOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -10,11 +10,11 @@ import torch
 from torch.utils import _pytree as pytree
 
 from runner.failure import status_of
-from runner.suites import losses
-from runner.suites.own import beside, forms, inputs, source
-from runner.suites.own.errors import OwnModelError, described
+from runner.suites import building
+from runner.suites.building import seed_everything
+from runner.suites.own import forms, inputs, source
+from runner.suites.own.reference import OwnModelError, described
 from runner.suites.own.script import OWN_STEP
-from runner.suites.seeding import seed_everything
 from runner.workload import Workload
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(kw_only=True)
-class Built:
+class BuiltModule:
     """A module before it is a workload."""
 
     module: Any
@@ -85,10 +85,10 @@ def build(own: OwnModel, request: BuildRequest) -> Workload:
     )
 
 
-def _made(own: OwnModel, request: BuildRequest) -> Built:
+def _made(own: OwnModel, request: BuildRequest) -> BuiltModule:
     if own.form not in ("file", "module"):
         module, given, loss, names = forms.FORMS[own.form](own, request)
-        return Built(module=module, given=given, loss=loss, names=names)
+        return BuiltModule(module=module, given=given, loss=loss, names=names)
     base = own.title.rpartition(":")[0]
     found = source.load(own.form, own.place, base)
     if _hash(found.path, own.beside) != own.sha256:
@@ -100,12 +100,14 @@ def _made(own: OwnModel, request: BuildRequest) -> Built:
 
 def _hash(path: Path, files: tuple[str, ...]) -> str | None:
     try:
-        return beside.sha256(path, files)
+        return source.sha256(path, files)
     except OSError:  # one is gone
         return None
 
 
-def _called(candidate: source.Candidate, found: source.Source, own: OwnModel, request: BuildRequest) -> Built:
+def _called(
+    candidate: source.CandidateModel, found: source.ImportedSource, own: OwnModel, request: BuildRequest
+) -> BuiltModule:
     """Make the module: an instance is there, a class and a function are called."""
     value = candidate.value
     if candidate.kind != "instance":
@@ -125,7 +127,7 @@ def _called(candidate: source.Candidate, found: source.Source, own: OwnModel, re
     called = None if given is None else given[0] if len(given) == 1 else given
     if given is not None and len(given) == 1:
         called = inputs.called_with(value, given[0])
-    return Built(module=value, given=called, names=found.names, files=found.files)
+    return BuiltModule(module=value, given=called, names=found.names, files=found.files)
 
 
 _WITH_KEYWORDS = 3
@@ -150,7 +152,7 @@ def _batch_size_for(value: Any, request: BuildRequest) -> dict[str, int]:
     return {"batch_size": request.batch_size}
 
 
-def _own_inputs(made: Built, own: OwnModel, request: BuildRequest) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _own_inputs(made: BuiltModule, own: OwnModel, request: BuildRequest) -> tuple[tuple[Any, ...], dict[str, Any]]:
     found = getattr(made.module, source.INPUTS, None) or made.names.get(source.INPUTS)
     if found is None:
         raise OwnModelError(
@@ -165,7 +167,7 @@ def _own_inputs(made: Built, own: OwnModel, request: BuildRequest) -> tuple[tupl
     return inputs.called_with(made.module, given)
 
 
-def _loss(made: Built, batch: Any, requested: str | None) -> tuple[Callable[[Any], Any], str]:
+def _loss(made: BuiltModule, batch: Any, requested: str | None) -> tuple[Callable[[Any], Any], str]:
     """Return the source's own loss where it has one, else the mean square of what the model returns."""
     offered: dict[str, Callable[[Any], Any]] = {}
     own = made.names.get(source.LOSS) or _method(made.module, source.LOSS)
@@ -173,8 +175,8 @@ def _loss(made: Built, batch: Any, requested: str | None) -> tuple[Callable[[Any
         offered["own"] = made.loss
     elif own is not None and callable(own):
         offered["own"] = OwnLoss(own, batch)
-    offered |= {"mean_square": losses.mean_square_of_all, "sum": losses.sum_of_outputs}
-    return losses.choose(requested, offered, suite="own")
+    offered |= {"mean_square": building.mean_square_of_all, "sum": building.sum_of_outputs}
+    return building.choose_loss(requested, offered, suite="own")
 
 
 def _method(module: Any, name: str) -> Any:
@@ -182,7 +184,7 @@ def _method(module: Any, name: str) -> Any:
     return getattr(module, name) if inspect.isroutine(getattr(type(module), name, None)) else None
 
 
-def _is_instance(made: Built) -> bool:
+def _is_instance(made: BuiltModule) -> bool:
     """Say whether the source holds the module itself, so that a function of it can know it."""
     return any(value is made.module for value in made.names.values())
 
@@ -191,7 +193,7 @@ def _step(step: Any) -> Callable[[tuple[Any, ...], dict[str, Any]], Any] | None:
     return None if step is None else lambda args, kwargs: step(inputs.batch_of(args, kwargs))
 
 
-def _optimizers(made: Built) -> list[Any]:
+def _optimizers(made: BuiltModule) -> list[Any]:
     """Return the optimizers of the source: their parameters move to the device with the module."""
     held = [*vars(made.module).values(), *made.names.values()]
     return [each for each in held if isinstance(each, torch.optim.Optimizer)]

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from runner.suites.own import beside, inputs
-from runner.suites.own.errors import OwnModelError, described
+from runner.suites.building import seed_everything
+from runner.suites.own import inputs, source
+from runner.suites.own.reference import OwnModelError, described
 from runner.suites.random_weights import weights_asked
-from runner.suites.seeding import seed_everything
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,7 @@ def _transformers(own: OwnModel, request: BuildRequest) -> Form:
         import transformers
     except ImportError:
         raise OwnModelError(f"{own.title} needs transformers: pip install 'xlabench[runner]'.") from None
-    from runner.suites import losses
+    from runner.suites import building
     from runner.suites.huggingface_inputs import WITHOUT_LOSS, kind_of, make_inputs
 
     path = Path(own.place)
@@ -94,7 +94,7 @@ def _transformers(own: OwnModel, request: BuildRequest) -> Form:
     try:
         wanted = kind_of(module)
         given: Given = ((), make_inputs(wanted, module.config, request.batch_size or 1, _TOKENS))
-        loss = None if wanted in WITHOUT_LOSS else losses.own_loss
+        loss = None if wanted in WITHOUT_LOSS else building.own_loss
     except ValueError:
         given, loss = None, None
     return module, given, loss, {}
@@ -202,4 +202,4 @@ def sha256(form: OwnForm, place: str, files: tuple[str, ...]) -> str:
     """Return the hash of a source that is no Python."""
     if form == "torchvision":
         return hashlib.sha256(place.encode()).hexdigest()
-    return beside.sha256(Path(place), files)
+    return source.sha256(Path(place), files)

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from runner.suites.own.errors import OwnModelError
+from runner.suites.own.reference import OwnModelError
 
 _TYPED = re.compile(
     r"\s*(?:(?P<name>[A-Za-z_]\w*)\s*=)?\s*(?P<dtype>[a-z]+\d*)\[(?P<sizes>[\d,\s]*)\](?:\s*<\s*(?P<below>\d+))?\s*"
@@ -30,7 +30,7 @@ _BELOW = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class Typed:
+class TypedInput:
     """One `--input`."""
 
     name: str | None
@@ -39,7 +39,7 @@ class Typed:
     below: int
 
 
-def typed(text: str) -> Typed:
+def typed(text: str) -> TypedInput:
     """Read `f32[8,3,224,224]`, `mask=bool[8,128]` or `i64[8,128]<30522`.
 
     Raises:
@@ -53,7 +53,7 @@ def typed(text: str) -> Typed:
         )
     sizes = tuple(int(size) for size in found["sizes"].replace(" ", "").split(",") if size)
     below = int(found["below"] or _BELOW)
-    return Typed(name=found["name"], dtype=_DTYPES[found["dtype"]], sizes=sizes, below=max(below, 1))
+    return TypedInput(name=found["name"], dtype=_DTYPES[found["dtype"]], sizes=sizes, below=max(below, 1))
 
 
 def made(texts: tuple[str, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -63,7 +63,7 @@ def made(texts: tuple[str, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return args, {each.name: _tensor(each) for each in wanted if each.name is not None}
 
 
-def _tensor(wanted: Typed) -> Any:
+def _tensor(wanted: TypedInput) -> Any:
     import torch
 
     dtype = getattr(torch, wanted.dtype)

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from runner.errors import UsageError
 from runner.suites.base import OwnFound, found_of
-from runner.suites.own.errors import OwnModelError
-from runner.suites.own.reference import read
-from runner.suites.own.trial import Asked, Told
+from runner.suites.own.reference import OwnModelError, read
+from runner.suites.own.trial import Told, TrialRequest
+from store.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +26,7 @@ _PATIENCE_S = 20.0
 
 
 def look(
-    asked: Sequence[Asked], *, python: str = sys.executable, variables: Mapping[str, str], timeout_s: float
+    asked: Sequence[TrialRequest], *, python: str = sys.executable, variables: Mapping[str, str], timeout_s: float
 ) -> tuple[OwnFound, ...]:
     """Return the models, each once.
 
@@ -50,7 +49,7 @@ def look(
     return tuple({one.model.name: one for one in found}.values())
 
 
-def _one(asked: Asked, python: str, variables: Mapping[str, str], timeout_s: float) -> OwnFound:
+def _one(asked: TrialRequest, python: str, variables: Mapping[str, str], timeout_s: float) -> OwnFound:
     name = asked.word or "the module"
     with tempfile.TemporaryDirectory(prefix="xlabench-own-") as folder:
         out, errors = Path(folder) / "told.json", Path(folder) / "errors.txt"

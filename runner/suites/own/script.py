@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.suites.base import ModelSource
-from runner.suites.own.errors import OwnModelError
+from runner.suites.own.reference import OwnModelError
 
 if TYPE_CHECKING:
     from runner.settings import OwnModel
@@ -30,10 +30,10 @@ from pathlib import Path
 import torch
 from torch.utils import _pytree as pytree
 
-from runner.suites.losses import mean_square_of_all, sum_of_outputs
+from runner.suites.building import mean_square_of_all, sum_of_outputs
 from runner.suites.own.build import _returned
 from runner.suites.own.inputs import batch_of, called_with, made
-from runner.suites.seeding import seed_everything
+from runner.suites.building import seed_everything
 
 BATCH_SIZE = {batch_size!r}
 LOSS = {loss!r}
@@ -95,10 +95,10 @@ import io
 
 import torch
 
-from runner.suites.losses import mean_square_of_all, sum_of_outputs
+from runner.suites.building import mean_square_of_all, sum_of_outputs
 from runner.suites.own.forms import Exported
 from runner.suites.own.inputs import made
-from runner.suites.seeding import seed_everything
+from runner.suites.building import seed_everything
 
 PROGRAM = {program!r}
 
@@ -113,10 +113,10 @@ _TRANSFORMERS = """
 import os
 
 from runner.suites.huggingface_inputs import kind_of, make_inputs
-from runner.suites.losses import mean_square_of_all, own_loss, sum_of_outputs
+from runner.suites.building import mean_square_of_all, own_loss, sum_of_outputs
 from runner.suites.own.forms import _class_of
 from runner.suites.own.inputs import made
-from runner.suites.seeding import seed_everything
+from runner.suites.building import seed_everything
 
 CONFIG = {config!r}
 
@@ -139,7 +139,7 @@ def build():
 _TORCHVISION = """
 from types import SimpleNamespace
 
-from runner.suites.losses import mean_square_of_all, sum_of_outputs
+from runner.suites.building import mean_square_of_all, sum_of_outputs
 from runner.suites.own.forms import _torchvision
 from runner.suites.own.inputs import made
 

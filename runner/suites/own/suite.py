@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.suites.base import BuildRequest, ForcedDtype, ModelInfo, SuiteContext
-from runner.suites.own.errors import OwnModelError
-from runner.suites.own.reference import MEASURED, from_python
+from runner.suites.own.reference import MEASURED, OwnModelError, from_python
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

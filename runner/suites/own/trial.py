@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from runner.settings import OwnModel
-from runner.suites.own import beside
-from runner.suites.own.errors import OwnModelError, described
-from runner.suites.own.reference import Hooks, Reference, read, tag_of
+from runner.suites.own import source
+from runner.suites.own.reference import Hooks, OwnModelError, Reference, described, read, tag_of
 
 if TYPE_CHECKING:
-    from runner.suites.own.source import Source
+    from runner.suites.own.source import ImportedSource
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class TrialRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What the command wants to know."""
 
     word: str = ""
@@ -44,16 +43,16 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
 def main(words: list[str]) -> None:
     """Answer the question of the first word in the file of the second."""
-    asked, out = msgspec.json.decode(words[0], type=Asked), Path(words[1])
+    asked, out = msgspec.json.decode(words[0], type=TrialRequest), Path(words[1])
     sys.dont_write_bytecode = True
-    with beside.watched() as reads:
+    with source.watched() as reads:
         try:
             _answer(asked, out, reads)
         except OwnModelError as error:
             _tell(out, Told(error=str(error)))
 
 
-def _answer(asked: Asked, out: Path, reads: beside.Reads) -> None:
+def _answer(asked: TrialRequest, out: Path, reads: source.Reads) -> None:
     """Say which model it is, then whether it runs; what it reads on the way is part of its hash."""
     if asked.pickled is not None:
         _tell(out, Told(own=asked.pickled))
@@ -80,10 +79,10 @@ def _tell(out: Path, told: Told) -> None:
     part.replace(out)
 
 
-def _found(reference: Reference, asked: Asked) -> tuple[str | None, Source | None]:
+def _found(reference: Reference, asked: TrialRequest) -> tuple[str | None, ImportedSource | None]:
     """Import what a reference names, where it is Python; return the name of the model in it, and what it holds."""
+    from runner.suites.building import seed_everything
     from runner.suites.own import inputs, source
-    from runner.suites.seeding import seed_everything
 
     for text in asked.inputs:
         inputs.typed(text)
@@ -95,14 +94,14 @@ def _found(reference: Reference, asked: Asked) -> tuple[str | None, Source | Non
 
 
 def _own(
-    reference: Reference, attribute: str | None, found: Source | None, asked: Asked, reads: beside.Reads
+    reference: Reference, attribute: str | None, found: ImportedSource | None, asked: TrialRequest, reads: source.Reads
 ) -> OwnModel:
     """Return the model, with the hash of its source and of the files beside it that it has read so far."""
     from runner.suites.own import forms
 
     if found is not None:
-        files = reads.beside(found.path, beside.declared(found.names))
-        sha256 = beside.sha256(found.path, files)
+        files = reads.beside(found.path, source.declared(found.names))
+        sha256 = source.sha256(found.path, files)
     else:
         files = forms.weights_beside(reference.form, reference.place, asked.weights)
         sha256 = forms.sha256(reference.form, reference.place, files)
@@ -120,7 +119,7 @@ def _own(
     )
 
 
-def _tried(own: OwnModel, asked: Asked) -> Hooks:
+def _tried(own: OwnModel, asked: TrialRequest) -> Hooks:
     """Build the model and call it once, in eager mode."""
     from runner.failure import status_of
 
@@ -134,7 +133,7 @@ def _tried(own: OwnModel, asked: Asked) -> Hooks:
         return Hooks(too_large=described(error))
 
 
-def _run(own: OwnModel, asked: Asked) -> Hooks:
+def _run(own: OwnModel, asked: TrialRequest) -> Hooks:
     import torch
 
     from runner.suites.base import BuildRequest, SuiteContext, found_of

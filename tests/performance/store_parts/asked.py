@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dashboard import data
 from store import query
-from store.database.views import SCALARS, VIEWS
-from store.filters import Filters
+from store.database.migrate import SCALARS, VIEWS
+from store.query import Filters
 
 if TYPE_CHECKING:
     from store.query import Connection
@@ -78,12 +78,13 @@ _PAGE = (
     *("compile_medians", "blocks", "break_evens", "break_even_counts"),
     *("operators", "operator_totals", "operator_runs", "operator_fallbacks", "operator_newest_run"),
     *("fallback_coverage", "fallback_calls", "fallback_ranking", "known_ops", "op_history", "graph_break_reasons"),
+    "profiles_of_others",
     *("last_geomeans", "trend_geomeans"),
     *("model_records", "model_samples", "model_processes", "model_findings"),
 )
 _LAST = 13
 """The shown run and the twelve before it: what Overview draws, and Trends where nothing is chosen in a few runs."""
-_QUERIES = ("results", "speedups", "geomeans", "compile_times", "fallback_ops", "graph_breaks", "run_status", "facets")
+_QUERIES = ("results", "speedups", "geomeans", "facets")
 
 
 def asks(con: Connection) -> list[Ask]:

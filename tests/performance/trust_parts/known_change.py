@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from store.calibration.floors import floor_for, floors_without
 from store.choose import newest_snapshot
+from store.compare.calibration import floor_for, floors_without
 from store.query import connect, fetch, named
 from store.run_file import read_run_file
 from store.stats.effects import effects, paired_log_ratios, round_variance

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from store.calibration.floors import floor_for, floors_without
 from store.choose import newest_snapshot
+from store.compare.calibration import clopper_pearson, floor_for, floors_without
 from store.query import connect, fetch
+from store.report import peer
 from store.run_file import RESULTS, read_records, read_run_file
-from store.stats import peer
-from store.stats.binomial import clopper_pearson
 from store.stats.effects import effects
 from store.stats.verdicts import judge
 

@@ -33,7 +33,7 @@ class WorkSuite:
         import torch
         import work_amount
 
-        from runner.suites import losses
+        from runner.suites import building
 
         class Products(torch.nn.Module):
             def __init__(self) -> None:
@@ -47,7 +47,7 @@ class WorkSuite:
                 return values
 
         torch.manual_seed(request.seed)
-        loss, loss_name = losses.choose(request.loss, {"sum": losses.sum_of_outputs}, suite=self.name)
+        loss, loss_name = building.choose_loss(request.loss, {"sum": building.sum_of_outputs}, suite=self.name)
         return Workload(
             module=Products().eval(),
             args=(torch.rand(BATCH_SIZE, WIDTH),),

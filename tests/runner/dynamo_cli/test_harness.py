@@ -8,10 +8,10 @@ import csv
 import pytest
 
 import xlabench
-from runner.dynamo import batch_sizes, harness
-from runner.errors import UsageError
-from runner.flags.fields import flagged
+from runner.dynamo import harness
+from runner.flags import flagged
 from runner.plan.request import Configuration, Protocol, Selection
+from store.errors import UsageError
 from tests.runner.dynamo_cli.command import dynamo
 from tests.runner.runner_makers import entry, machine, plan
 
@@ -173,12 +173,12 @@ def test_a_file_gives_batch_sizes_per_model(tmp_path):
     """Both of their spellings; what the file does not name keeps its own."""
     path = tmp_path / "sizes.txt"
     path.write_text("dummy, 3\nother 4\n\n")
-    changed = batch_sizes.apply(path, plan(entry("eager"), entry("eager", "dummy_nonzero"))).entries
+    changed = harness.apply(path, plan(entry("eager"), entry("eager", "dummy_nonzero"))).entries
     assert [each.config.batch_size for each in changed] == [3, None]
     assert changed[0].experiment_id == entry("eager", batch_size=3).experiment_id
     path.write_text("dummy of three\n")
     with pytest.raises(UsageError, match="line 1"):
-        batch_sizes.apply(path, plan())
+        harness.apply(path, plan())
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ import csv
 
 import pytest
 
-from runner.dynamo import harness, matrix
+from runner.dynamo import cli, harness
 from tests.runner.dynamo_cli.command import dynamo
 
 
 def commands(*given):
-    return list(matrix.commands(matrix.flags_table().parser("runner", "").parse_args(given)))
+    return list(cli.commands(cli.flags_table().parser("runner", "").parse_args(given)))
 
 
 def test_every_combination_is_a_command_with_their_file_name():
@@ -29,7 +29,7 @@ def test_every_combination_is_a_command_with_their_file_name():
     assert "--backend=eager" in found[-1][1]
 
 
-@pytest.mark.parametrize("compiler", [*matrix._WORDS, *matrix._COMPILERS, "openxla"])
+@pytest.mark.parametrize("compiler", [*cli._WORDS, *cli._COMPILERS, "openxla"])
 @pytest.mark.parametrize("mode", ["--inference", "--training"])
 def test_each_command_is_one_that_the_harness_takes(compiler, mode):
     extra = ("--extra-args=--nopython -n2", "--threads=2", "--batch-size=4", "--quick", "--suites=timm_models")

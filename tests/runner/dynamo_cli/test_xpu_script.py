@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from runner.dynamo import harness, xpu_script
-from runner.errors import UsageError
+from runner.dynamo import cli, harness
+from store.errors import UsageError
 from tests.runner.dynamo_cli.command import dynamo
 
 
 def translated(*words):
-    return xpu_script.translate(xpu_script.parse(words))
+    return cli.translate(cli.parse(words))
 
 
 def parsed(*words):
@@ -63,7 +63,7 @@ def test_modes_and_dynamic_shapes(mode, inference, freezing):
 )
 def test_a_wrong_word_is_one_sentence(words, says):
     with pytest.raises(UsageError, match=says):
-        xpu_script.parse(words)
+        cli.parse(words)
 
 
 def test_a_machine_without_the_device_is_told_so(tmp_path):

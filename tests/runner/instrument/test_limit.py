@@ -4,8 +4,7 @@ import time
 
 import pytest
 
-from runner.instrument import listing
-from runner.instrument.limit import Limit
+from runner.instrument.limit import Limit, artifacts, salvaged
 
 
 def write(path, size):
@@ -71,17 +70,17 @@ def test_a_dump_is_cut_while_it_is_being_written(tmp_path):
 )
 def test_a_file_has_a_kind_and_a_repeat(tmp_path, place, kind, repeat):
     path = write(tmp_path / place, 3)
-    (found,) = listing.artifacts(tmp_path, [path], [])
+    (found,) = artifacts(tmp_path, [path], [])
     assert (found.kind, found.repeat, found.path, found.bytes, found.note) == (kind, repeat, place, 3, None)
 
 
 def test_a_cut_file_is_listed_with_a_note(tmp_path):
-    (found,) = listing.artifacts(tmp_path, [], [tmp_path / "hlo/big.txt"])
+    (found,) = artifacts(tmp_path, [], [tmp_path / "hlo/big.txt"])
     assert (found.kind, found.path, found.bytes, found.note) == ("hlo", "hlo/big.txt", 0, "cut at the byte limit")
 
 
 def test_of_thousands_of_cut_files_some_are_listed(tmp_path):
-    assert len(listing.artifacts(tmp_path, [], [tmp_path / f"hlo/{n}.o" for n in range(3000)])) == 20
+    assert len(artifacts(tmp_path, [], [tmp_path / f"hlo/{n}.o" for n in range(3000)])) == 20
 
 
 def test_what_a_dead_process_left_is_listed_within_the_limit(tmp_path):
@@ -89,5 +88,5 @@ def test_what_a_dead_process_left_is_listed_within_the_limit(tmp_path):
     limit = Limit(tmp_path, 100)
     write(tmp_path / "0/trace.json.gz", 90)
     write(tmp_path / "hlo/kernel.o", 90)
-    found = [(each.kind, each.bytes, each.note) for each in listing.salvaged(limit)]
+    found = [(each.kind, each.bytes, each.note) for each in salvaged(limit)]
     assert found == [("chrome_trace", 90, None), ("hlo", 0, "cut at the byte limit")]

@@ -7,7 +7,7 @@ from runner_makers import PAIRS, config, settings
 
 from runner.instrument import notes, passes
 from runner.instrument.passes import _FAMILIES, SAVE_IR
-from runner.instrument.registry import TOOLS
+from runner.instrument.process import TOOLS
 from runner.plan.request import INSTRUMENTS
 
 FOLDER = Path("/results/artifacts/x")

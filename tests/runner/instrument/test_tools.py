@@ -7,7 +7,7 @@ import pytest
 from real import load_of
 from runner_makers import config, settings
 
-from runner.instrument import memory_snapshot, process, xla_profile
+from runner.instrument import dumps, process, profiles
 from runner.instrument.base import Bench
 from runner.messages import Instrument
 
@@ -27,8 +27,8 @@ def test_memory_is_recorded_from_before_the_first_compilation(bench, monkeypatch
         _record_memory_history=lambda **arguments: said.append(arguments),
         _dump_snapshot=lambda path: said.append(Path(path).name),
     )
-    monkeypatch.setattr(memory_snapshot, "_memory", lambda: memory)
-    tool = memory_snapshot.MemorySnapshot(bench("memory_snapshot"))
+    monkeypatch.setattr(dumps, "_memory", lambda: memory)
+    tool = dumps.MemorySnapshot(bench("memory_snapshot"))
     tool.before_first()
     tool.finish()
     assert said == [{}, "memory-snapshot.pickle", {"enabled": None}]
@@ -53,7 +53,7 @@ def test_a_snapshot_of_memory_is_listed_with_its_kind(bench, monkeypatch):
         _record_memory_history=lambda **arguments: said.append(arguments),
         _dump_snapshot=lambda path: Path(path).write_bytes(b"12345"),
     )
-    monkeypatch.setattr(memory_snapshot, "_memory", lambda: memory)
+    monkeypatch.setattr(dumps, "_memory", lambda: memory)
     monkeypatch.setattr(process, "Session", Run)
     found = process.instrument(bench("memory_snapshot").command)
     assert said == ["made", "loaded", {}, "ran", {"enabled": None}]
@@ -69,10 +69,10 @@ def profiled(bench, monkeypatch):
     said, clock = [], types.SimpleNamespace(now=0.0)
     monkeypatch.setattr(profiler, "start_trace", lambda folder: said.append("start"))
     monkeypatch.setattr(profiler, "stop_trace", lambda: said.append("stop"))
-    monkeypatch.setattr(xla_profile, "time", types.SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr(profiles, "time", types.SimpleNamespace(monotonic=lambda: clock.now))
 
     def run(duration_ms):
-        tool = xla_profile.XlaProfile(bench("profile_xla", profile_xla_duration_ms=duration_ms))
+        tool = profiles.XlaProfile(bench("profile_xla", profile_xla_duration_ms=duration_ms))
         for repeat in range(3):
             tool.begin(repeat)
             clock.now += 0.1

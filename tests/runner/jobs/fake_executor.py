@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from runner.jobs.executor import Alive, Ended, Gone, Seen, Ticket, Waiting, Work
+from runner.jobs.executor import Alive, Ended, Gone, JobWork, Seen, Ticket, Waiting
 
 if TYPE_CHECKING:
     from runner.jobs.request import Needs
@@ -67,7 +67,7 @@ class Fake:
             return Waiting(reason="waits", devices=wanted)
         return Reserved(wanted)
 
-    def start(self, ticket: Ticket, work: Work, reservation: Reserved) -> Alive:
+    def start(self, ticket: Ticket, work: JobWork, reservation: Reserved) -> Alive:
         crash, self.world.crash = self.world.crash, ""
         if crash == "before":
             raise Crash

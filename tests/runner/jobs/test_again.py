@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from runner.jobs import check, rerun
-from runner.jobs.command import words
+from runner.jobs.from_flags import words
 from runner.jobs.preview import preview
 from runner.jobs.request import RunRequest, Selection, encode
 from store.run_file import read_run_file

@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from runner.errors import UsageError
 from runner.jobs import check, operators
 from runner.jobs.operators import check_configurations
 from runner.jobs.request import RunRequest, Selection, encode
+from store.errors import UsageError
 from tests.faults.told import tell
 
 GENERATOR = "PyTorch:DefaultDataGenerator"

@@ -13,16 +13,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from runner.home.roles import Access, Person
+from runner.home.settings_file import Access, Person
 from runner.jobs import check, folder, rerun
-from runner.jobs.command import words
-from runner.jobs.executor import Work
-from runner.jobs.job_request import JobRequest
+from runner.jobs.executor import JobWork
+from runner.jobs.from_flags import words
 from runner.jobs.local import Local
 from runner.jobs.queue import JobQueue, Refused
-from runner.jobs.request import ConfirmRequest, RunRequest, Selection, encode
-from runner.jobs.work import run_name
-from runner.jobs.worker import Worker
+from runner.jobs.request import ConfirmRequest, JobRequest, RunRequest, Selection, encode
+from runner.jobs.worker import Worker, run_name
 from runner.schedule import devices
 from store.run_file import read_run_file
 from tests.runner.jobs.fake_executor import Fake, World
@@ -288,7 +286,7 @@ def test_a_forged_row_cannot_choose_what_is_executed(job_queue, tmp_path, monkey
     for evil in ("/etc", "evil", "$(id)", "; id"):
         assert evil not in told
     request, _, argv = told.partition("} [")
-    assert msgspec.json.decode(request + "}", type=Work).request == DUMMY
+    assert msgspec.json.decode(request + "}", type=JobWork).request == DUMMY
     place, home = folder.of(job_queue.home, 1, 1).work, job_queue.home.resolve()
     assert argv.startswith(f"'carry-out', '{place}', '--home={home}', '--output-dirname={home}/runs/")
     assert told.endswith(f"{Path.cwd()} False\n")

@@ -17,14 +17,12 @@ import pytest
 
 from runner import processes
 from runner.environments import machine
-from runner.home.notices import SECRETS
-from runner.home.roles import Person
+from runner.home.settings_file import SECRETS, Person
 from runner.jobs import folder
 from runner.jobs.executor import Alive, Ended, Ticket
-from runner.jobs.job_request import JobRequest
 from runner.jobs.local import Local
 from runner.jobs.queue import JobQueue
-from runner.jobs.request import RunRequest, Selection
+from runner.jobs.request import JobRequest, RunRequest, Selection
 from runner.jobs.worker import Worker
 from runner.schedule import devices
 

@@ -7,7 +7,7 @@ import json
 import msgspec
 import pytest
 
-from runner.jobs import check, offers
+from runner.jobs import check, rerun
 from runner.jobs.request import RunRequest, decode, encode
 from runner.plan.entries import make_entry
 from runner.suites.operators import expand
@@ -41,7 +41,7 @@ def of_plan(text, **changes):
     )
     entry = make_entry(msgspec.structs.replace(config, **changes), "default", None)
     entry = msgspec.structs.replace(entry, used_by=UsedBy(model="huggingface/BertTiny", test="eval", calls=3))
-    return encode(offers.exactly([entry], {"repeat": 3}, RunRequest()))
+    return encode(rerun.exactly([entry], {"repeat": 3}, RunRequest()))
 
 
 def test_a_configuration_is_a_request():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runner.jobs import check, payoff
+from runner.jobs import check, rerun
 from runner.jobs.preview import preview
 from runner.jobs.request import encode
 from store.run_file import read_run_file
@@ -23,7 +23,7 @@ def cells(file):
 
 def test_each_result_of_an_xla_backend_is_asked_for_with_and_without_the_op(tmp_path):
     file = file_of(tmp_path)
-    request = payoff.without(file, cells(file), "nonzero")
+    request = rerun.without(file, cells(file), "nonzero")
     found = [(each.config.get("dynamo"), each.config.get("without_fallback")) for each in request.plan.experiments]
     assert found == [(None, None), (None, ("nonzero",)), ("openxla", None), ("openxla", ("nonzero",))]
     assert [each.experiment_id for each in request.plan.experiments][::2] == [each for each, _ in cells(file)[1:]]
@@ -31,7 +31,7 @@ def test_each_result_of_an_xla_backend_is_asked_for_with_and_without_the_op(tmp_
 
 def test_a_job_takes_it(tmp_path):
     file = file_of(tmp_path)
-    request = payoff.without(file, cells(file), "upsample_bicubic2d.vec")
+    request = rerun.without(file, cells(file), "upsample_bicubic2d.vec")
     taken = check.read(encode(request), BYTES, ())
     assert [each.experiment_id for each in taken.plan.experiments] == [
         each.experiment_id for each in request.plan.experiments
@@ -40,14 +40,14 @@ def test_a_job_takes_it(tmp_path):
 
 def test_where_nothing_runs_on_xla_there_is_no_request(tmp_path):
     file = file_of(tmp_path)
-    assert payoff.without(file, cells(file)[:1], "nonzero") is None
-    assert payoff.without(file, [("no such", "default")], "nonzero") is None
+    assert rerun.without(file, cells(file)[:1], "nonzero") is None
+    assert rerun.without(file, [("no such", "default")], "nonzero") is None
 
 
 def test_the_plan_of_the_request_stands_in_one_group(tmp_path):
     """So that both sides take turns."""
     file = file_of(tmp_path)
-    found = preview(payoff.without(file, cells(file), "nonzero"), tmp_path)
+    found = preview(rerun.without(file, cells(file), "nonzero"), tmp_path)
     entries = [*found.runnable, *found.skipped]
     assert len(entries) == 4
     assert len({entry.group for entry in entries}) == 1
@@ -57,9 +57,9 @@ def test_it_is_measured_as_a_confirmation_is(tmp_path):
     """Whatever the run had: one process of each side tells no interval."""
     file = file_of(tmp_path)
     file.settings |= {"processes": 1, "repeat": 5, "interleave": "off", "preset": "peer", "seed": 7}
-    found = payoff.without(file, cells(file), "nonzero").plan.settings
+    found = rerun.without(file, cells(file), "nonzero").plan.settings
     assert found == {"seed": 7, "twins": 0}
     file.settings |= {"processes": 5, "repeat": 50}
-    assert payoff.without(file, cells(file), "nonzero").plan.settings == {
+    assert rerun.without(file, cells(file), "nonzero").plan.settings == {
         "processes": 5, "repeat": 50, "seed": 7, "twins": 0,
     }  # fmt: skip

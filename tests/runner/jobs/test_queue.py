@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from runner.home.roles import Access, Person
-from runner.jobs.job_request import JobRequest
+from runner.home.settings_file import Access, Person
 from runner.jobs.queue import JobQueue, Refused
-from runner.jobs.request import ConfirmRequest, RunRequest, Selection
+from runner.jobs.request import ConfirmRequest, JobRequest, RunRequest, Selection
 from store.state import jobs
 from store.state.database import opened
 

@@ -8,13 +8,12 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from runner.home.roles import Access, Person
+from runner.home.settings_file import Access, Person
 from runner.jobs import recurring
 from runner.jobs.check import BadRequest
-from runner.jobs.job_request import JobRequest
 from runner.jobs.queue import JobQueue, Refused
-from runner.jobs.request import RunRequest, Selection
-from runner.jobs.standing import standings
+from runner.jobs.recurring import standings
+from runner.jobs.request import JobRequest, RunRequest, Selection
 from runner.jobs.states import End
 from runner.jobs.worker import Worker
 from store.state import jobs, schedules

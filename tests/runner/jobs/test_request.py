@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from runner import flags
 from runner.jobs import check, from_flags
-from runner.jobs.command import words
+from runner.jobs.from_flags import words
 from runner.jobs.request import ConfirmRequest, Needs, RunRequest, decode, encode, needs
 from runner.plan import LocalRequest
 from runner.plan.protocol import settings

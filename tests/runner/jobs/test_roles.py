@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runner.home.roles import Access, Person, Roles, may
+from runner.home.settings_file import Access, Person, Roles, may
 
 ROLES = Roles(view=("*",), note=("*@team.org",), launch=("ann@team.org",))
 ANN, BOB, EVE = (Person(name, verified=True) for name in ("ann@team.org", "bob@team.org", "eve@else.org"))

@@ -12,10 +12,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
-from runner.home.roles import Person
-from runner.jobs.job_request import JobRequest
+from runner.home.settings_file import Person
 from runner.jobs.queue import JobQueue, Refused
-from runner.jobs.request import RunRequest, Selection
+from runner.jobs.request import JobRequest, RunRequest, Selection
 from runner.jobs.states import ALIVE, MOVES, OVER, End, outcome
 from runner.jobs.worker import Worker
 from store.state import jobs

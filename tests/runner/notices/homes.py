@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from runner.home.roles import Person
+from runner.home.settings_file import Person
 from runner.jobs import recurring
-from runner.jobs.job_request import JobRequest
 from runner.jobs.queue import JobQueue
-from runner.jobs.request import RunRequest, Selection
+from runner.jobs.request import JobRequest, RunRequest, Selection
 from runner.notices.scan import NoticeScan
 from store.state import notices
 from store.state.database import opened

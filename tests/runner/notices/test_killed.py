@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from runner.home.roles import Person
+from runner.home.settings_file import Person
 from runner.jobs import recurring
-from runner.jobs.job_request import JobRequest
 from runner.jobs.queue import JobQueue
+from runner.jobs.request import JobRequest
 from runner.notices.watch import LEFT_TO_ANOTHER
 from store.state import notices
 from store.state.database import opened

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from runner.errors import UsageError
-from runner.home.notices import Mail
+from runner.home.settings_file import Mail
 from runner.notices import deliver
 from runner.notices.mail import mail
+from store.errors import UsageError
 from tests.runner.notices.homes import event
 
 PASSWORD = "pa55word"

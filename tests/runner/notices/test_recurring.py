@@ -32,11 +32,11 @@ def test_a_late_run_that_then_measures_nothing_and_one_that_is_complete(home, mo
     world.end((1, 1), End(code=2))
     worker.step()
     assert home.look() == ["notice 2: Recurring run nightly is missing"]
-    from runner.jobs import standing
+    from runner.jobs import recurring
 
     with opened(home.job_queue.state) as con:
         jobs.change(con, 1, ("failed",), state="done", folder=str(home.path / "runs" / "night"), run_id="r")
     (home.path / "runs" / "night").mkdir(parents=True)
-    monkeypatch.setattr(standing, "_progress", lambda *_: (4, (), ("torch 2.9.1",)))
+    monkeypatch.setattr(recurring, "_progress", lambda *_: (4, (), ("torch 2.9.1",)))
     assert home.look() == ["notice 3: Recovered: recurring run nightly is complete"]
     assert home.look() == []

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from runner.jobs.job_request import JobRequest
+from runner.jobs.request import JobRequest
 from runner.jobs.serve import TICK_S
 from runner.notices.deliver import ALONE
 from runner.notices.watch import LEFT_TO_ANOTHER

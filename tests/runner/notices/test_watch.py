@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from runner.jobs.job_request import JobRequest
-from runner.notices.watch import AGAIN_S, LEFT_TO_ANOTHER, Watch
+from runner.jobs.request import JobRequest
+from runner.notices.watch import AGAIN_S, LEFT_TO_ANOTHER, NoticeWatch
 from runner.schedule import devices
 from store.state import jobs, notices
 from store.state.database import opened
@@ -24,7 +24,7 @@ class Watched:
         self.store = home.path / "store"
         self.store.mkdir()
         command = ["sh", "-c", f"echo >> {self.lines}"]
-        self.watch = Watch(home.path, self.store, command, clock=lambda: home.now)
+        self.watch = NoticeWatch(home.path, self.store, command, clock=lambda: home.now)
 
     def looks(self, passed_s: float = 0.0) -> int:
         """Let time pass and return how many looks there have been so far."""

@@ -8,10 +8,10 @@ import socket
 
 import pytest
 
-from runner.errors import UsageError
-from runner.home.notices import Notices, Webhook
+from runner.home.settings_file import Notices, Webhook
 from runner.notices import deliver
 from runner.notices.webhook import webhook
+from store.errors import UsageError
 from store.state import notices
 from store.state.database import opened
 from tests.faults.told import tell
@@ -74,7 +74,7 @@ def test_a_server_that_answers_byte_by_byte_keeps_nobody_waiting(told, hooks, mo
     said = told.look()
     assert said[-1].endswith("its server took longer than 0.5 s; it may have arrived and is not sent again")
     assert told.states() == {"webhook": ["unknown"]}
-    tell("a webhook that answers byte by byte", 1, "given up in time, and said")
+    tell("a webhook that answers byte by byte", 1, "given up in time, with a message")
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

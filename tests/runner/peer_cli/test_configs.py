@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from runner.errors import UsageError
-from runner.peer_cli import configs, experiment_runner
+from runner.peer_cli import experiment_runner
+from store.errors import UsageError
 from tests.runner.runner_makers import machine
 
 HERE = machine()
@@ -18,7 +18,7 @@ def parse(*words):
 
 def listed(*words, here=HERE):
     """Return (accelerator, xla, dynamo) of what is listed, each once."""
-    found = configs.listed(configs.choices(parse(*words), here), here)
+    found = experiment_runner.listed(experiment_runner.choices(parse(*words), here), here)
     return list(dict.fromkeys((each["accelerator"], each["xla"], each["dynamo"]) for each in found))
 
 
@@ -44,30 +44,38 @@ def test_another_backend_of_dynamo_is_listed_where_it_compiles():
 
 
 def test_torch_xla2_goes_without_dynamo():
-    found = configs.listed(configs.choices(parse("--torch-xla2=extract_jax", "--xla=PJRT"), HERE), HERE)
+    found = experiment_runner.listed(
+        experiment_runner.choices(parse("--torch-xla2=extract_jax", "--xla=PJRT"), HERE), HERE
+    )
     assert {(each["dynamo"], each["torch_xla2"]) for each in found} == {(None, "extract_jax")}
 
 
 def test_each_xla_flags_is_a_configuration_and_none_is_one_without():
-    found = configs.listed(configs.choices(parse("--xla-flags=--a --b", "--xla-flags=None", "--test=eval"), HERE), HERE)
+    found = experiment_runner.listed(
+        experiment_runner.choices(parse("--xla-flags=--a --b", "--xla-flags=None", "--test=eval"), HERE), HERE
+    )
     assert {each["xla_flags"] for each in found} == {"--a --b", None}
 
 
 def test_the_keys_stand_in_their_order():
-    assert tuple(configs.listed(configs.choices(parse(), HERE), HERE)[0]) == configs.KEYS
+    assert tuple(experiment_runner.listed(experiment_runner.choices(parse(), HERE), HERE)[0]) == experiment_runner.KEYS
 
 
 def test_xrt_is_one_sentence():
     with pytest.raises(UsageError, match="XRT was removed from PyTorch/XLA; use PJRT"):
-        configs.choices(parse("--xla=XRT"), HERE)
+        experiment_runner.choices(parse("--xla=XRT"), HERE)
 
 
-CONFIG = dict.fromkeys(configs.KEYS) | {"accelerator": "CPU", "test": "eval", "enable_functionalization": False}
+CONFIG = dict.fromkeys(experiment_runner.KEYS) | {
+    "accelerator": "CPU",
+    "test": "eval",
+    "enable_functionalization": False,
+}
 
 
 def exactly(config, model):
     given = [f"--experiment-config={config}"] if config else []
-    return configs.exactly(parse(*given, *([f"--model-config={model}"] if model else [])))
+    return experiment_runner.exactly(parse(*given, *([f"--model-config={model}"] if model else [])))
 
 
 def test_a_configuration_and_a_model_give_exactly_themselves():

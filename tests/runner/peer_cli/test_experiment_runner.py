@@ -10,10 +10,11 @@ import msgspec
 import pytest
 
 import xlabench
-from runner.errors import PlanMismatch, UsageError
-from runner.peer_cli import configs, experiment_runner, growing
+from runner.errors import PlanMismatch
+from runner.peer_cli import experiment_runner
 from runner.schedule.run_folder import RunIdentity
 from runner.settings import Settings
+from store.errors import UsageError
 from store.run_file import read_run_file
 from tests import warm
 from tests.runner.runner_makers import ENVIRONMENT, entry, machine, plan
@@ -23,7 +24,7 @@ HERE = machine()
 
 def translated(*words: str) -> list[str]:
     parsed = experiment_runner.parser().parse_args(["--suite-name=dummy", *words])
-    return experiment_runner.translate(parsed, configs.choices(parsed, HERE), None)
+    return experiment_runner.translate(parsed, experiment_runner.choices(parsed, HERE), None)
 
 
 @pytest.mark.parametrize(
@@ -70,28 +71,28 @@ EAGER, INDUCTOR = entry("eager"), entry("inductor")
 
 def test_a_later_command_makes_the_plan_of_a_folder_grow(tmp_path: Path) -> None:
     """The denominator is all that was ever asked for; only what is asked for now is measured."""
-    first = growing.open_growing(tmp_path, identity(EAGER), timestamp=12.5)
-    second = growing.open_growing(tmp_path, identity(INDUCTOR))
+    first = experiment_runner.open_growing(tmp_path, identity(EAGER), timestamp=12.5)
+    second = experiment_runner.open_growing(tmp_path, identity(INDUCTOR))
     assert [each.variant for each in second.file.plan] == ["inductor"]
     kept = read_run_file(tmp_path)
     assert [each.variant for each in kept.plan] == ["eager", "inductor"]
     assert kept.plan_id == plan(EAGER, INDUCTOR).plan_id
     assert (kept.run.run_id, kept.timestamp) == (first.file.run.run_id, 12.5)
-    again = growing.open_growing(tmp_path, identity(INDUCTOR, EAGER))
+    again = experiment_runner.open_growing(tmp_path, identity(INDUCTOR, EAGER))
     assert [each.variant for each in again.file.plan] == ["inductor", "eager"]
     assert read_run_file(tmp_path) == kept
 
 
 def test_other_settings_do_not_join_a_run(tmp_path: Path) -> None:
-    growing.open_growing(tmp_path, identity(EAGER))
+    experiment_runner.open_growing(tmp_path, identity(EAGER))
     with pytest.raises(PlanMismatch, match="repeat"):
-        growing.open_growing(tmp_path, identity(INDUCTOR, settings=Settings(preset="peer", repeat=3)))
+        experiment_runner.open_growing(tmp_path, identity(INDUCTOR, settings=Settings(preset="peer", repeat=3)))
     assert len(read_run_file(tmp_path).plan) == 1
 
 
 def test_no_resume_puts_the_old_run_aside(tmp_path: Path) -> None:
-    growing.open_growing(tmp_path / "out", identity(EAGER))
-    growing.open_growing(tmp_path / "out", identity(INDUCTOR), resume=False)
+    experiment_runner.open_growing(tmp_path / "out", identity(EAGER))
+    experiment_runner.open_growing(tmp_path / "out", identity(INDUCTOR), resume=False)
     assert len(list(tmp_path.glob("out.old-*/run.json"))) == 1
     assert [each.variant for each in read_run_file(tmp_path / "out").plan] == ["inductor"]
 
@@ -99,13 +100,13 @@ def test_no_resume_puts_the_old_run_aside(tmp_path: Path) -> None:
 def test_the_results_have_the_name_that_was_asked_for_too(tmp_path: Path) -> None:
     (tmp_path / "results.jsonl").write_text("{}\n")
     for _ in range(2):
-        growing.link_results(tmp_path, "mine.jsonl")
+        experiment_runner.link_results(tmp_path, "mine.jsonl")
     assert (tmp_path / "mine.jsonl").read_text() == "{}\n"
     (tmp_path / "other.jsonl").write_text("")
     with pytest.raises(UsageError, match="is another file"):
-        growing.link_results(tmp_path, "other.jsonl")
+        experiment_runner.link_results(tmp_path, "other.jsonl")
     with pytest.raises(UsageError, match="the name must not contain a folder"):
-        growing.link_results(tmp_path, "a/b.jsonl")
+        experiment_runner.link_results(tmp_path, "a/b.jsonl")
 
 
 def runner(*words: str, code: int = 0) -> str:
@@ -152,7 +153,11 @@ def test_a_real_run_measures_exactly_repeat_blocks_and_grows(tmp_path: Path) -> 
     out = f"--output-dirname={tmp_path}"
     usual = ("--accelerator=cpu", "--repeat=3", "--test=eval", out, "--output-basename=mine.jsonl")
     runner("--xla=None", "--xla=PJRT", "--dynamo=None", *usual)
-    config = dict.fromkeys(configs.KEYS) | {"accelerator": "cpu", "test": "train", "enable_functionalization": False}
+    config = dict.fromkeys(experiment_runner.KEYS) | {
+        "accelerator": "cpu",
+        "test": "train",
+        "enable_functionalization": False,
+    }
     runner(f"--experiment-config={json.dumps(config)}", '--model-config={"model_name": "dummy"}', *usual)
     records = [json.loads(line) for line in (tmp_path / "mine.jsonl").read_text().splitlines()]
     assert [(each["experiment"]["xla"], each["experiment"]["test"]) for each in records] == [

@@ -3,20 +3,20 @@
 import msgspec
 import pytest
 
-from runner.peer_cli.table import Flag, Table
+from runner.peer_cli.table import PeerFlag, PeerFlags
 
-TABLE = Table(
+TABLE = PeerFlags(
     required=("mode",),
     flags=(
-        Flag(names=("--repeat", "-n"), takes="int", default=30, gives="--repeat={}"),
-        Flag(names=("--filter", "-k"), takes="text", many=True, gives="--filter={}"),
-        Flag(names=("--fixed",), gives="--inductor-config=a=1 --fullgraph"),
-        Flag(names=("--code",), takes="text", honoured="in code"),
-        Flag(names=("--noise",), ignored="there is none"),
-        Flag(names=("--gone",), takes="text", refused="it is gone; use another"),
-        Flag(names=("--compilers",), takes="text", several=True, gives="--dynamo={}"),
-        Flag(names=("--left",), group="mode", gives="--left-of-ours"),
-        Flag(names=("--right",), group="mode", gives="--right-of-ours"),
+        PeerFlag(names=("--repeat", "-n"), takes="int", default=30, gives="--repeat={}"),
+        PeerFlag(names=("--filter", "-k"), takes="text", many=True, gives="--filter={}"),
+        PeerFlag(names=("--fixed",), gives="--inductor-config=a=1 --fullgraph"),
+        PeerFlag(names=("--code",), takes="text", honoured="in code"),
+        PeerFlag(names=("--noise",), ignored="there is none"),
+        PeerFlag(names=("--gone",), takes="text", refused="it is gone; use another"),
+        PeerFlag(names=("--compilers",), takes="text", several=True, gives="--dynamo={}"),
+        PeerFlag(names=("--left",), group="mode", gives="--left-of-ours"),
+        PeerFlag(names=("--right",), group="mode", gives="--right-of-ours"),
     ),
 )
 
@@ -68,12 +68,12 @@ def test_of_a_required_group_one_flag_has_to_be_given(capsys):
 @pytest.mark.parametrize("fates", [{}, {"gives": "--a", "refused": "b"}])
 def test_a_flag_has_exactly_one_fate(fates):
     with pytest.raises(ValueError, match="exactly one of"):
-        Flag(names=("--x",), **fates)
+        PeerFlag(names=("--x",), **fates)
 
 
 def test_a_table_with_an_unknown_key_is_refused():
     with pytest.raises(msgspec.ValidationError, match="give"):
-        msgspec.convert({"flags": [{"names": ["--x"], "give": "--y"}]}, Table)
+        msgspec.convert({"flags": [{"names": ["--x"], "give": "--y"}]}, PeerFlags)
 
 
 def test_the_documents_table_says_what_becomes_of_each_flag():

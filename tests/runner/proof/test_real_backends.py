@@ -9,11 +9,11 @@ import pytest
 from real_processes import NEEDS
 from runner_makers import entry, facts, settings
 
-from runner.proof import stored_proofs
+from runner.proof import judge
+from runner.schedule.examine import Proofs
+from runner.schedule.groups import Group, Member
 from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.progress import ProgressView
-from runner.schedule.proofs import Proofs
-from runner.schedule.resume import Group, Member
 from runner.schedule.scheduler import Scheduler
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ def proved(pool: Pool, folder: Path, test: Test) -> Record:
     of = entry("openxla+lazytensor", test=test)
     written: list[Record] = []
     Scheduler(
-        labs={"default": ScheduledEnvironment(facts=facts(settings=settings(repeat=5, prove="again")), pool=pool)},
+        environments={
+            "default": ScheduledEnvironment(facts=facts(settings=settings(repeat=5, prove="again")), pool=pool)
+        },
         folder=folder,
         torchbench_dir=None,
         write=written.append,
@@ -54,5 +56,5 @@ def test_lazy_tensors_pass_as_they_are_timed(pool: Pool, tmp_path: Path, test: T
     else:
         pytest.skip("the machine is too busy for times that prove something")
     assert (record.proof.verdict, record.status, record.proof.outputs_equal) == ("passed", "ok", True), record.proof
-    [file] = stored_proofs.read_all(tmp_path / "proofs")
+    [file] = judge.read_proofs(tmp_path / "proofs")
     assert (file.backend, file.test, file.proof) == ("openxla+lazytensor", test, record.proof)

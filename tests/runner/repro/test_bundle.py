@@ -103,7 +103,7 @@ def test_a_record_on_xla_names_its_variables():
     ],
 )  # fmt: skip
 def test_a_record_that_no_script_may_follow_is_refused(experiment):
-    from runner.errors import UsageError
+    from store.errors import UsageError
 
     with pytest.raises(UsageError):
         of_record(record(**experiment))

@@ -9,13 +9,13 @@ HEAVY = {"torch", "torch_xla", "duckdb", "pandas", "pyarrow", "streamlit", "scip
 
 
 def test_making_and_proving_scripts_imports_nothing_heavy():
-    script = f"import runner.repro.prove, sys; print(*(set(sys.modules) & {HEAVY}))"
+    script = f"import runner.repro.candidates, sys; print(*(set(sys.modules) & {HEAVY}))"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, capture_output=True, text=True)
     assert done.stdout.strip() == ""
 
 
 def test_a_script_without_its_package_says_so_with_code_2(tmp_path):
-    from runner.repro.script import script
+    from runner.repro.bundle import script
     from store.repro.fault import Fault
 
     record = {"model": {"suite_name": "dummy", "model_name": "dummy"}, "experiment": {"test": "eval"}}

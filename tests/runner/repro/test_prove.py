@@ -8,13 +8,12 @@ import psutil
 import pytest
 
 from runner.repro.bundle import bundle
-from runner.repro.candidates import Candidate
-from runner.repro.prove import prove
+from runner.repro.candidates import CandidateScript, prove
 from tests.tiers import first_of
 
 
 def outcome(script, limit_s=60.0, **more):
-    return prove(Candidate(what="a try", script=script, **more), sys.executable, limit_s)
+    return prove(CandidateScript(what="a try", script=script, **more), sys.executable, limit_s)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +105,7 @@ def test_a_row_that_the_loss_of_many_samples_hides_is_shown_in_what_the_model_pr
 
 
 def test_what_cannot_be_tried_says_why():
-    proof = prove(Candidate(what="a try", impossible="the suite is not here"), sys.executable, 1.0)
+    proof = prove(CandidateScript(what="a try", impossible="the suite is not here"), sys.executable, 1.0)
     assert (proof.outcome, proof.output, proof.script) == ("could not run", "the suite is not here", "")
 
 

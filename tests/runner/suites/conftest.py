@@ -44,7 +44,7 @@ def same_tensors():
 def step():
     """Run one iteration and return its scalar: the loss in train, the sum of all outputs in eval."""
     torch = pytest.importorskip("torch")
-    from runner.suites.losses import sum_of_outputs
+    from runner.suites.building import sum_of_outputs
 
     def run(workload, test):
         with torch.set_grad_enabled(test == "train"):

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from runner.suites.hub import hub_or_cache
+from runner.suites.random_weights import hub_or_cache
 
 constants = pytest.importorskip("huggingface_hub.constants")
 

@@ -8,7 +8,7 @@ from runner.suites.errors import UnknownLossError
 
 torch = pytest.importorskip("torch")
 
-from runner.suites import losses  # noqa: E402
+from runner.suites import building  # noqa: E402
 
 
 class MaskedLMOutput(dict):
@@ -41,22 +41,22 @@ _NESTED = [torch.ones(2), (torch.zeros(3), torch.full((2,), 4.0))]
 def test_sum_equals_the_harness(output):
     from torch._dynamo.testing import reduce_to_scalar_loss
 
-    assert torch.equal(losses.sum_of_outputs(output), torch.as_tensor(reduce_to_scalar_loss(output)))
+    assert torch.equal(building.sum_of_outputs(output), torch.as_tensor(reduce_to_scalar_loss(output)))
 
 
 def test_sum_refuses_what_it_cannot_reduce():
     with pytest.raises(UnknownLossError, match="type str"):
-        losses.sum_of_outputs("text")
+        building.sum_of_outputs("text")
 
 
 def test_mean_square_has_a_gradient_behind_a_softmax():
     logits = torch.randn(4, 8, requires_grad=True)
-    losses.mean_square(torch.softmax(logits, dim=1)).backward()
+    building.mean_square(torch.softmax(logits, dim=1)).backward()
     assert logits.grad.abs().max() > 1e-4
 
 
 def test_cross_entropy_takes_logits_or_a_tuple_that_starts_with_them():
-    loss = losses.CrossEntropy(torch.tensor([0, 1]))
+    loss = building.CrossEntropy(torch.tensor([0, 1]))
     logits = torch.eye(2)
     assert torch.equal(loss(logits), loss((logits, None)))
     assert loss(logits) < loss(-logits)

@@ -88,6 +88,15 @@ def test_a_bad_user_suite_says_what_is_wrong(user_module, monkeypatch, place, me
         suite_names()
 
 
+@pytest.mark.parametrize("source", ["raise ValueError('one\\ntwo')", "raise SystemExit(7)"])
+def test_a_user_suite_that_fails_is_one_sentence_whatever_it_raises(tmp_path, monkeypatch, source):
+    (tmp_path / "user_suite_that_fails.py").write_text(source)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("XLABENCH_SUITES", "user_suite_that_fails:SUITE")
+    with pytest.raises(UserSuiteError, match=r"cannot be imported \((ValueError: one two|SystemExit: 7)\); check .*$"):
+        suite_names()
+
+
 def test_a_user_suite_cannot_take_the_name_of_ours(user_module, monkeypatch):
     monkeypatch.setenv("XLABENCH_SUITES", f"{user_module('dummy')}:SUITE")
     with pytest.raises(UserSuiteError, match="both named 'dummy'"):

@@ -49,7 +49,7 @@ def test_a_smaller_cpu_input_is_used_on_the_cpu_only(request_for):
 
 
 def test_calibration_keeps_momentum_and_mode():
-    from runner.suites.batchnorm import calibrate
+    from runner.suites.building import calibrate
 
     module = torch.nn.Sequential(torch.nn.BatchNorm1d(3, momentum=0.25)).eval()
     rows = torch.randn(64, 3) * 5 + 2
@@ -61,7 +61,7 @@ def test_calibration_keeps_momentum_and_mode():
 
 def test_a_layer_that_sees_one_value_per_channel_keeps_its_statistics():
     """As BatchNorm1d at batch 1, which cannot train; the others take those of the batch."""
-    from runner.suites.batchnorm import calibrate
+    from runner.suites.building import calibrate
 
     flat = torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.BatchNorm1d(3))
     module = torch.nn.Sequential(torch.nn.BatchNorm2d(3), flat).eval()
@@ -73,7 +73,7 @@ def test_a_layer_that_sees_one_value_per_channel_keeps_its_statistics():
 
 
 def test_a_model_that_has_no_train_mode_keeps_its_statistics_and_says_why():
-    from runner.suites.batchnorm import calibrate
+    from runner.suites.building import calibrate
 
     class EvalOnly(torch.nn.BatchNorm1d):
         def forward(self, values):

@@ -52,9 +52,9 @@ def test_a_class_whose_inputs_are_not_known_says_so(request_for):
 
 def test_the_names_are_those_that_timm_registers():
     """Read, not imported: planning needs no torch."""
-    script = "from runner.suites import installed; import sys; installed.timm_models(); print('torch' in sys.modules)"
+    script = "from runner.suites import data; import sys; data.timm_models(); print('torch' in sys.modules)"
     said = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert said.stdout == "False\n"
-    from runner.suites import installed
+    from runner.suites import data
 
-    assert installed.timm_models() >= set(timm.list_models())
+    assert data.timm_models() >= set(timm.list_models())

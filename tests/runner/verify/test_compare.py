@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from runner.verify import notes
-from runner.verify.compare import Expected, compare, differences, kind_of, unchanged
-from runner.verify.judge import CONSTANT, NOISE, NOT_FINITE, Rule
+from runner.verify.compare import Expected, compare, differences, inconclusive, kind_of, notes_of, unchanged
+from runner.verify.judge import CONSTANT, NOISE, NOT_FINITE, TensorRule
 from runner.verify.leaves import Opaque
 from runner.verify.tables import Deviation
 
 torch = pytest.importorskip("torch")
-RULE = Rule(tolerance=1e-3)
+RULE = TensorRule(tolerance=1e-3)
 
 
 def tensor(*values):
@@ -62,7 +61,7 @@ def test_noise_is_not_judged_and_has_no_part_in_the_figures():
     found = one(eager, result, double)
     assert (found.passed, found.conclusive, found.max_rel, found.cosine) == (True, True, 0.0, 1.0)
     assert (found.unjudged, found.judged) == ({"grad.a": NOISE}, {"loss"})
-    assert "grad.a: not judged, and 3 away (grad.a)" in notes.of(found)
+    assert "grad.a: not judged, and 3 away (grad.a)" in notes_of(found)
 
 
 def test_what_changes_with_the_seed_is_judged_only_where_it_agrees():
@@ -77,7 +76,7 @@ def test_without_a_judged_loss_there_is_no_pass():
     eager = {"loss": tensor(1e-9), "grad.a": tensor(1.0)}
     found = one(eager, eager, {"loss": tensor(0.0).double(), "grad.a": tensor(1.0).double()})
     assert (found.passed, found.conclusive, found.missing()) == (True, False, ["loss"])
-    assert notes.inconclusive(found) == "no PASS: loss would have to be judged"
+    assert inconclusive(found) == "no PASS: loss would have to be judged"
 
 
 def test_a_constant_beside_what_varies_does_not_matter():
@@ -97,7 +96,7 @@ def test_what_other_weights_leave_as_it_is_is_a_constant():
 def test_a_loss_that_varies_by_less_than_its_tolerance_varies():
     """The loss of random weights is near the logarithm of the number of classes, whatever they are."""
     eager = {"loss": tensor(10.33)}
-    expected = Expected(eager=[eager], double=[doubles(eager)], rule=Rule(tolerance=1e-2))
+    expected = Expected(eager=[eager], double=[doubles(eager)], rule=TensorRule(tolerance=1e-2))
     assert unchanged(expected, {"loss": tensor(10.34)}) == frozenset()
     assert unchanged(expected, eager) == {"loss"}
 
@@ -108,7 +107,7 @@ def test_each_iteration_is_compared_with_its_own():
     assert compare(expected, steps).passed
     found = compare(expected, [*steps[:2], {"loss": tensor(3.1)}])
     assert (found.passed, found.failed_iteration) == (False, 3)
-    assert notes.of(found)[0] == "loss: right before iteration 3"
+    assert notes_of(found)[0] == "loss: right before iteration 3"
 
 
 def test_gradients_have_no_samples():
@@ -125,7 +124,7 @@ def test_a_known_deviation_passes_and_is_named():
     known = Deviation(xla=True, tensors=r"^buffer\.running_var$", tolerance=0.5, reason="it is biased")
     found = one(eager, {"buffer.running_var": tensor(0.9)}, doubles(eager), RULE, [known])
     assert found.passed
-    assert notes.of(found)[0] == "buffer.running_var: outside the tolerance, but known: it is biased"
+    assert notes_of(found)[0] == "buffer.running_var: outside the tolerance, but known: it is biased"
     assert not one(eager, {"buffer.running_var": tensor(0.1)}, doubles(eager), RULE, [known]).passed
     assert not one({"buffer.x": tensor(1.0)}, {"buffer.x": tensor(0.9)}, None, RULE, [known]).passed
 
@@ -134,12 +133,12 @@ def test_what_the_tolerance_allows_but_rounding_does_not_explain_is_noted():
     eager = {"output": tensor(1.0, 2.0)}
     found = one(eager, {"output": tensor(1.0005, 2.0)}, {"output": tensor(1.0000001, 2.0).double()})
     assert found.passed
-    assert "rounding does not explain it" in notes.of(found)[0]
+    assert "rounding does not explain it" in notes_of(found)[0]
 
 
 def test_notes_name_three_and_count_the_rest():
     eager = {f"grad.{index}": tensor(1e-8, 2e-8) for index in range(5)}
-    (note,) = notes.of(one(eager, eager, doubles(eager)))
+    (note,) = notes_of(one(eager, eager, doubles(eager)))
     assert note.startswith("grad.0, grad.1, grad.2 and 2 more: judged more strictly")
 
 

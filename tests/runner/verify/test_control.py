@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runner.verify.control import disturb
+from runner.verify.copies import disturb
 from runner.workload import Workload
 
 torch = pytest.importorskip("torch")

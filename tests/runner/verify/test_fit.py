@@ -67,7 +67,7 @@ def test_a_wrong_answer_at_a_smaller_batch_is_wrong(check):
 
 def test_too_little_memory_is_known_before(check, monkeypatch):
     """A process that the kernel kills gives no answer at all."""
-    monkeypatch.setattr(fit.Limits, "bytes_left", lambda self: -1)
+    monkeypatch.setattr(fit.FitLimits, "bytes_left", lambda self: -1)
     found = check(suite=Suite(limited(1000), size=64))
     assert found.code == "PASS"
     assert any("pieces" in note for note in found.notes)
@@ -76,7 +76,7 @@ def test_too_little_memory_is_known_before(check, monkeypatch):
 def limits(seconds):
     import time
 
-    return fit.Limits(began=time.perf_counter(), seconds=seconds, memory_bytes=None)
+    return fit.FitLimits(began=time.perf_counter(), seconds=seconds, memory_bytes=None)
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [(1e6, 3), (200, 3), (140, 2), (80, 1), (50, 0)])
@@ -85,14 +85,14 @@ def test_iterations_that_fit_into_the_time(seconds, expected):
 
 
 def test_too_slow_iterations_are_left_out_and_said(check, monkeypatch):
-    monkeypatch.setattr(fit.Limits, "iterations", lambda self, seconds: 1)
+    monkeypatch.setattr(fit.FitLimits, "iterations", lambda self, seconds: 1)
     found = check()
     assert (found.code, found.iterations) == ("PASS", 1)
     assert "1 of 3 iterations are compared: all would take too long" in found.notes
 
 
 def test_too_slow_at_all_is_compared_at_a_smaller_batch(check, monkeypatch):
-    monkeypatch.setattr(fit.Limits, "iterations", lambda self, seconds: 3 if len(suite.requests) > 1 else 0)
+    monkeypatch.setattr(fit.FitLimits, "iterations", lambda self, seconds: 3 if len(suite.requests) > 1 else 0)
     suite = Suite(lambda: torch.nn.Linear(4, 4), size=64)
     assert check(suite=suite).code == "PASS (batch 16)"
 

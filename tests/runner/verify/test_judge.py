@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runner.verify.figures import identical
-from runner.verify.judge import CONSTANT, NOISE, ZEROS, Rule, Yardstick, judge
+from runner.verify.judge import CONSTANT, NOISE, ZEROS, TensorRule, Yardstick, judge
+from runner.verify.leaves import identical
 
 torch = pytest.importorskip("torch")
 SHAPES = ((3,), (8,), (40, 20), (2, 3, 1, 1), (1500,))
@@ -17,7 +17,7 @@ DTYPES = ("float32", "float16", "bfloat16")
 
 
 def rule(tolerance=1e-3, **changes):
-    return Rule(tolerance=tolerance, **changes)
+    return TensorRule(tolerance=tolerance, **changes)
 
 
 @st.composite
@@ -181,6 +181,8 @@ def test_autocast_may_give_another_dtype():
         ([True, True, True, False], [True, True, True, True], None, {"iou": 0.7}, True, "iou"),
         ([True, True, True, False], [True, True, True, True], None, {"iou": 0.8}, False, "iou"),
         ([3, 4], [3, 5], None, {}, False, "allclose"),
+        ([30000, 4], [30001, 4], None, {"tolerance": 1e-2}, False, "allclose"),
+        ([True, False, True], [True, True, True], None, {"tolerance": 2.0}, False, "allclose"),
     ],
 )
 def test_the_check_that_decides(eager, result, double, changes, passed, check):

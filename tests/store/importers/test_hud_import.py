@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import xlabench
 from store import query
 from store.errors import UsageError
-from store.importers import IMPORTERS, Imported, Unreadable, facts, hud_names, importer_of
+from store.importers import IMPORTERS, Imported, UnreadableLine, facts, hud_names, importer_of
 from store.importers.hud_names import Named
 from store.ingest import ingest
 from store.query import fetch
@@ -161,7 +161,7 @@ def test_a_file_that_says_too_little_is_refused_with_what_to_say(tmp_path):
     path = hud_files.write(tmp_path / "x", [performance("m", 2.0, 10.0)]) / NAME
     path = path.rename(path.with_name("mine.csv"))
     (only,) = read(path)
-    assert isinstance(only, Unreadable)
+    assert isinstance(only, UnreadableLine)
     assert "does not contain the backend and test" in only.reason
     assert "--fact backend=NAME" in only.reason
 
@@ -278,7 +278,7 @@ def test_an_object_that_is_none_of_theirs_is_named(tmp_path):
     )
     path.write_text(path.read_text() + "{torn\n")
     found = read(path)
-    reasons = {each.line_number: each.reason for each in found if isinstance(each, Unreadable)}
+    reasons = {each.line_number: each.reason for each in found if isinstance(each, UnreadableLine)}
     assert set(reasons) == {2, 3, 4, 5}
     assert "name" in reasons[2]
     assert reasons[3] == "metric speedup has no value"

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from store import query
-from store.importers import IMPORTERS, Imported, Unreadable, facts, importer_of
+from store.importers import IMPORTERS, Imported, UnreadableLine, facts, importer_of
 from store.ingest import ingest
 from store.operators import operator_name
 from store.query import fetch
@@ -89,7 +89,7 @@ def test_a_param_line_of_another_form_is_named(tmp_path):
         tmp_path / "result.json", [op({"forward": times([], ["fast"])}), op({"forward": times([], [1.0])})]
     )
     _, found = read(path)
-    assert [type(each) for each in found] == [Unreadable, Imported]
+    assert [type(each) for each in found] == [UnreadableLine, Imported]
     assert found[0].line_number == 2
 
 
@@ -134,7 +134,7 @@ def test_a_table_that_does_not_fit_is_named(tmp_path, change):
     path = tmp_path / "table.json"
     path.write_text(json.dumps([TABLE | change, TABLE]))
     _, found = read(path)
-    assert [type(each) for each in found][:2] == [Unreadable, Imported]
+    assert [type(each) for each in found][:2] == [UnreadableLine, Imported]
     assert "somewhere#1" in found[0].reason
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from store.identity import backend_name, workload
-from store.ingest import foreign
-from store.ingest.decode import Line, ReadEnvironment, ReadExperiment, ReadRecord
-from store.ingest.foreign import is_foreign
-from store.record.words import TESTS
+from store.ingest import lines
+from store.ingest.decode import DecodedLine, ReadEnvironment, ReadExperiment, ReadRecord
+from store.ingest.lines import is_foreign
+from store.record.experiment import TESTS
 from tests.store.oracle import measures
 from tests.store.oracle.verdict import judge
 
@@ -37,7 +37,7 @@ def utc(seconds: float) -> datetime:
     return _EPOCH + timedelta(seconds=seconds)
 
 
-def rows_of(line: Line, content: str, ordinal: int) -> Rows:
+def rows_of(line: DecodedLine, content: str, ordinal: int) -> Rows:
     """Return the rows of a record; `ordinal` counts equal records before it in its file."""
     record = line.record
     peer = is_foreign(line)
@@ -94,15 +94,15 @@ def _own_identity(record: ReadRecord) -> Row:
     }
 
 
-def _foreign_identity(line: Line, content: str, ordinal: int) -> Row:
+def _foreign_identity(line: DecodedLine, content: str, ordinal: int) -> Row:
     return {
-        "record_id": foreign.record_id(content, ordinal),
-        "run_id": foreign.run_id(line.record),
-        "experiment_id": foreign.experiment_id(line.raw),
+        "record_id": lines.foreign_record_id(content, ordinal),
+        "run_id": lines.foreign_run_id(line.record),
+        "experiment_id": lines.foreign_experiment_id(line.raw),
         "source": "peer",
-        "run_label": foreign.run_label(line.record),
+        "run_label": lines.foreign_run_label(line.record),
         "command": None,
-        "variant": foreign.variant_of(line.record.experiment),
+        "variant": lines.foreign_variant(line.record.experiment),
     }
 
 

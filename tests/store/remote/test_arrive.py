@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from store.compressed import unpacked
 from store.errors import NoSuchSource, RemoteFailed, UsageError
+from store.files import unpacked
 from store.ingest import ingest
 from store.query import connect, current_snapshot, fetch
 from store.remote import SharedFolder, arrive, arrive_all, arrived

@@ -6,11 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 from store import query
-from store.repro.draft import draft, fenced, title
-from store.repro.fault import Proof
-from store.repro.find import faults
-from store.repro.folder import write
-from store.repro.texts import drafts
+from store.repro.draft import draft, fenced, title, write_draft
+from store.repro.fault import ScriptOutcome
+from store.repro.find import drafts, faults
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +28,7 @@ def nonzero(con):
 
 
 def proof(outcome="shown", minute=0, script="print('SHOWN: it')\n"):
-    return Proof(
+    return ScriptOutcome(
         outcome=outcome,
         what="one call",
         script=script,
@@ -72,7 +70,7 @@ def test_a_script_that_shows_the_fault_stands_in_the_draft(nonzero):
 
 @pytest.mark.parametrize(("outcome", "words"), [("not shown", "did not show it"), ("could not run", "could not run")])
 def test_one_that_does_not_is_never_presented(nonzero, tmp_path, outcome, words):
-    place, script = write(tmp_path, nonzero, proof(outcome))
+    place, script = write_draft(tmp_path, nonzero, proof(outcome))
     text = place.read_text()
     assert words in text
     assert "No script shows the fault" in text
@@ -81,8 +79,8 @@ def test_one_that_does_not_is_never_presented(nonzero, tmp_path, outcome, words)
 
 
 def test_a_fault_has_one_draft_that_is_brought_up(nonzero, tmp_path):
-    first, _ = write(tmp_path, nonzero, proof("not shown", 1))
-    second, script = write(tmp_path, nonzero, proof("shown", 2))
+    first, _ = write_draft(tmp_path, nonzero, proof("not shown", 1))
+    second, script = write_draft(tmp_path, nonzero, proof("shown", 2))
     assert first == second
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([first.name, script.name])
     runs = re.findall(r"^- 2026-.*$", first.read_text(), re.MULTILINE)
@@ -91,18 +89,18 @@ def test_a_fault_has_one_draft_that_is_brought_up(nonzero, tmp_path):
 
 
 def test_what_people_wrote_under_links_stays(nonzero, tmp_path):
-    place, _ = write(tmp_path, nonzero, proof())
+    place, _ = write_draft(tmp_path, nonzero, proof())
     links = "- Issue: https://example.org/1\n- Fix: pending\n\n## A heading of ours\n\nwith words"
     place.write_text(place.read_text().replace("- Issue:\n- Fix:\n- Notes:", links))
     for minute in (1, 2):
-        write(tmp_path, nonzero, proof("shown", minute))
+        write_draft(tmp_path, nonzero, proof("shown", minute))
     assert place.read_text().count(links) == 1
 
 
 def test_a_draft_is_found_by_its_id_when_its_words_change(nonzero, tmp_path):
-    place, _ = write(tmp_path, nonzero, proof())
+    place, _ = write_draft(tmp_path, nonzero, proof())
     renamed = place.rename(tmp_path / f"my-words-{nonzero.fault_id}.md")
-    again, script = write(tmp_path, nonzero, proof())
+    again, script = write_draft(tmp_path, nonzero, proof())
     assert again == renamed
     assert script == renamed.with_suffix(".py")
 
@@ -115,7 +113,7 @@ def test_no_line_of_a_text_ends_its_block():
 
 def test_asking_without_running_gives_what_lies_in_the_folder(con, nonzero, tmp_path):
     assert "No script has been run for this draft" in drafts(con, tmp_path, op="nonzero")
-    write(tmp_path, nonzero, proof())
+    write_draft(tmp_path, nonzero, proof())
     assert "print('SHOWN: it')" in drafts(con, tmp_path, op="nonzero")
     both = drafts(con, tmp_path, record=nonzero.record_id)
     assert "# [PyTorch/XLA] `aten::nonzero` is not lowered" in both

@@ -9,9 +9,9 @@ import pytest
 
 from store import query
 from store.ingest import ingest
-from store.report.html import html_page
+from store.report.render import html_page
 from store.report.table import Column, Report, Table
-from store.weekly import svg, weekly_report
+from store.weekly import figures, weekly_report
 from tests.store import weekly_runs
 
 EVIL = '<script>alert("x")</script>&\'"'
@@ -101,25 +101,27 @@ def test_names_are_text():
     found = parsed(html_page(report))
     assert "script" not in found.seen
     assert found.addresses == [f"https://github.com/{EVIL}"]
-    drawn = svg.lines(EVIL, [EVIL, "b"], [svg.Line(EVIL, "#000000", [1.0, 2.0])])
-    drawn += svg.ratios(EVIL, [svg.Ratio(EVIL, 0.5, 0.7, 0.9, "bad", certain=True)])
+    drawn = figures.lines(EVIL, [EVIL, "b"], [figures.FigureLine(EVIL, "#000000", [1.0, 2.0])])
+    drawn += figures.ratios(EVIL, [figures.FigureRatio(EVIL, 0.5, 0.7, 0.9, "bad", certain=True)])
     assert "script" not in parsed(drawn).seen
 
 
 def test_a_chart_bears_single_points_gaps_and_equal_values():
     for points in ([1.0], [None, 2.0], [3.0, 3.0], [None, None]):
         for log in (True, False):
-            drawn = svg.lines("t", [str(at) for at in range(len(points))], [svg.Line("a", "#000000", points)], log=log)
+            drawn = figures.lines(
+                "t", [str(at) for at in range(len(points))], [figures.FigureLine("a", "#000000", points)], log=log
+            )
             assert "nan" not in drawn
             assert drawn.count("<circle") == sum(point is not None for point in points) + 1
 
 
 def test_suspected_dots_are_hollow():
-    drawn = svg.ratios("t", [svg.Ratio("a", 0.5, 0.7, 0.9, "bad", certain=False)])
+    drawn = figures.ratios("t", [figures.FigureRatio("a", 0.5, 0.7, 0.9, "bad", certain=False)])
     assert 'class="bad hollow"' in drawn
 
 
 def test_an_axis_of_ratios_is_centred_on_one():
-    drawn = svg.ratios("t", [svg.Ratio("a", 0.5, 0.7, 0.9, "bad", certain=True)])
+    drawn = figures.ratios("t", [figures.FigureRatio("a", 0.5, 0.7, 0.9, "bad", certain=True)])
     [at] = [float(x) for x in re.findall(r'<line class="one" x1="([\d.]+)"', drawn)]
-    assert at == pytest.approx((380 + svg.WIDE - 16) / 2, abs=0.1)
+    assert at == pytest.approx((380 + figures.WIDE - 16) / 2, abs=0.1)

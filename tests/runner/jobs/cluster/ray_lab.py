@@ -8,14 +8,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.home.roles import Person
+from runner.home.settings_file import Person
 from runner.jobs.cluster.executor import Ray
 from runner.jobs.cluster.ray_api import RayCluster
 from runner.jobs.queue import JobQueue
 from runner.jobs.worker import Worker
 from store.query import connect, current_snapshot
 from store.remote import SharedFolder
-from xlabench.arrivals import Arrivals
+from xlabench.worker import Arrivals
 
 if TYPE_CHECKING:
     from collections.abc import Callable

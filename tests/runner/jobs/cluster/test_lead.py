@@ -18,8 +18,8 @@ pytest.importorskip("fsspec", reason=NEEDS_RAY)
 
 from runner import processes
 from runner.jobs import folder
-from runner.jobs.cluster.order import ORDER, STOP, Measured, Order
-from runner.jobs.executor import Work
+from runner.jobs.cluster.nodes import ORDER, STOP, Measured, Order
+from runner.jobs.executor import JobWork
 from runner.jobs.request import Needs, Protocol, RunRequest, Selection
 from runner.jobs.states import End
 from runner.schedule import devices
@@ -43,7 +43,7 @@ class Site:
         self.popen: subprocess.Popen[bytes] | None = None
 
     def lead(self, request: RunRequest, run: str | None = None, **needs: object) -> None:
-        work = Work(request=request, run=run, timeout_s=100.0, grace_s=2.0)
+        work = JobWork(request=request, run=run, timeout_s=100.0, grace_s=2.0)
         order = Order(origin="here", job_id=1, attempt=1, label="x", needs=Needs(**needs), work=work)
         self.attempt.write(ORDER, msgspec.json.encode(order))
         self.popen = subprocess.Popen(

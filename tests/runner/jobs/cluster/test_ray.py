@@ -11,8 +11,7 @@ from tests.needs import NEEDS_RAY
 pytest.importorskip("ray", reason=NEEDS_RAY)
 pytest.importorskip("fsspec", reason=NEEDS_RAY)
 
-from runner.jobs.job_request import JobRequest
-from runner.jobs.request import Protocol, RunRequest, Selection
+from runner.jobs.request import JobRequest, Protocol, RunRequest, Selection
 from tests.runner.jobs.cluster.ray_lab import Lab
 from tests.runner.jobs.cluster.real_cluster import real_cluster
 

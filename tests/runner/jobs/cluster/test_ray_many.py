@@ -21,8 +21,7 @@ pytest.importorskip("fsspec", reason=NEEDS_RAY)
 
 from runner import processes
 from runner.jobs import folder
-from runner.jobs.job_request import JobRequest
-from runner.jobs.request import Protocol, RunRequest, Selection
+from runner.jobs.request import JobRequest, Protocol, RunRequest, Selection
 from tests.runner.jobs.cluster.ray_lab import Lab
 from tests.runner.jobs.cluster.real_cluster import RealCluster, real_cluster
 
@@ -86,7 +85,7 @@ def test_twenty_jobs_over_two_devices_end_once_each_though_a_node_dies(tmp_path,
         assert_done_once(lab, cluster, victim)
         assert_one_at_a_time(cluster, victim)
     assert of_cluster(str(tmp_path)) == {}
-    tell(f"kill of a node of a Ray cluster that carries out {JOBS_N} jobs", 1, "each job done once")
+    tell(f"kill of a node of a Ray cluster that carries out {JOBS_N} jobs", 1, "each job done once", lost=0, doubled=0)
 
 
 def carry_out(lab: Lab, cluster: RealCluster) -> int:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from runner.errors import UsageError
 from runner.param import command_line
-from runner.suites.operators import nsight, output
+from runner.suites.operators import library, nsight
 from runner.suites.operators.suite import cases
+from store.errors import UsageError
 from store.importers.param import Param
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -102,7 +102,7 @@ def test_without_a_configuration_it_says_so(capsys):
 
 
 def test_times_are_milliseconds_warm_up_apart(three):
-    line = output.line(three[1][0], SECONDS, "eval", 1, "cuda")
+    line = library.param_line(three[1][0], SECONDS, "eval", 1, "cuda")
     assert line["id"] == "0|0|0_0"
     assert line["metric"]["forward"] == {
         "warmup.time": [5000.0],
@@ -113,21 +113,21 @@ def test_times_are_milliseconds_warm_up_apart(three):
 
 
 def test_a_backward_has_times_of_its_own_and_the_cpu_no_memory(three):
-    metric = output.line(three[1][0], TRAINED, "train", 1)["metric"]
+    metric = library.param_line(three[1][0], TRAINED, "train", 1)["metric"]
     assert {name: found["measure.time"] for name, found in metric.items()} == {"forward": [2.0], "backward": [4.0]}
     assert metric["forward"]["measure.gpu.memory"] == [0]
 
 
 def test_a_profiler_is_started_once_a_batch_with_the_users_options(three, tmp_path):
     """As PARAM's runner, with its own batch process behind the profiler."""
-    tool = nsight.Tool(name="ncu", program="/bin/ncu", options=("--set", "full"), warmup=5, iteration=1)
+    tool = nsight.NsightTool(name="ncu", program="/bin/ncu", options=("--set", "full"), warmup=5, iteration=1)
     found = tool.command(tmp_path / "out", tmp_path / "batch.json", None)
     assert found[0] == "/bin/ncu"
     assert found[-7:] == [
         *("--set", "full", sys.executable, "-m", "runner.suites.operators.batch", "-f", str(tmp_path / "batch.json")),
     ]
     assert found[found.index("--nvtx-include") + 1] == "param_bench:measure"
-    other = nsight.Tool(name="nsys", program="nsys", options=(), warmup=5, iteration=10)
+    other = nsight.NsightTool(name="nsys", program="nsys", options=(), warmup=5, iteration=10)
     assert other.command(tmp_path / "out", tmp_path / "b", "run me")[-4:] == ["run", "me", "-f", str(tmp_path / "b")]
 
 

@@ -8,7 +8,7 @@ import shlex
 import msgspec
 import pytest
 
-from runner.schedule.reproduce import reproduce
+from runner.schedule.records import reproduce
 from runner.settings import Settings
 from store.record import PlanEntry
 from tests import warm

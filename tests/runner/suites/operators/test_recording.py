@@ -7,10 +7,10 @@ import json
 
 import pytest
 
-from runner.errors import UsageError
 from runner.suites import get_suite
 from runner.suites.operators import expand, traces
-from runner.suites.operators.recording import Recording
+from runner.suites.operators.traces import Recording
+from store.errors import UsageError
 
 torch = pytest.importorskip("torch")
 

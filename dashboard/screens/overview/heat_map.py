@@ -1,0 +1,209 @@
+"""Each model by backend as a heat map; a cell opens its model."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from dashboard import answers, data, doubts
+from dashboard.charts import axes, drawing
+from dashboard.charts.drawing import Drawing, layered
+from dashboard.rows import SYNTHETIC, each, with_series
+from dashboard.screens import opening
+from dashboard.screens.overview.matrix import order_of_backends
+from dashboard.words import DASH, STATUS_WORDS, count, escape, interval, missing, ratio
+from store.stats.geomean import Ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dashboard.view import View
+
+
+ROWS_DRAWN = 400
+_SCREEN_PX = 560
+_NAME_SPLIT = "\x1f"
+
+
+def show(view: View) -> None:
+    """Draw each model by backend; a cell opens its model."""
+    rows = with_series(answers.compared(data.speedups(view.snapshot, view.selection), view.selection.baseline))
+    rows = rows[rows["status"] != "skipped"]
+    if rows.empty:
+        return
+    frame, order, series = heat_rows(rows)
+    unit = "operator" if set(rows["suite"]) == {"operators"} else "model"
+    st.subheader(f"{count(rows['model'].nunique(), escape(unit))} by backend", anchor=False)
+    if len(order) > ROWS_DRAWN:
+        st.caption(f"The first {ROWS_DRAWN} rows; filter for others.")
+        order = order[:ROWS_DRAWN]
+        frame = frame[frame["row"].isin(order)]
+    row_px = DENSE_ROW_PX if len(order) > DENSE_FROM else ROW_PX
+    with st.container(height=_SCREEN_PX if len(order) * row_px > _SCREEN_PX else "content", border=False):
+        picked = drawing.selectable(
+            speedup_heat(frame, order, series), key="models", text="Speedup of each model by backend"
+        )
+    shades = "Slowest first. Grey: the interval holds 1, so no difference is shown. ° not verified, ∅ not run. "
+    st.caption(f"{shades if frame['shade'].notna().any() else ''}Click a cell for its model.")
+    opening.from_chart(view, picked)
+
+
+def heat_rows(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str], list[str]]:
+    """Return the cells of the heat map, the order of its rows and that of its columns.
+
+    Args:
+        rows: of `speedups` with `series`, without the baseline's own.
+    """
+    cells = [_heat_cell(row) for row in each(rows)]
+    frame = pd.DataFrame(cells)
+    worst: dict[tuple[Any, ...], float] = {}
+    for cell in cells:
+        value = cell["shade"] if cell["shade"] is not None else math.inf
+        group = (cell["suite"] in SYNTHETIC, cell["group"], cell["row"])
+        worst[group] = min(worst.get(group, math.inf), value)
+    ordered = sorted(worst, key=lambda key: (key[0], key[1], worst[key], key[2]))
+    order: list[str] = []
+    heads = []
+    columns = order_of_backends(set(zip(rows["series"], rows["backend"], strict=True)))
+    for _, group, row in ordered:
+        head = f"{_NAME_SPLIT}{group}"
+        if head not in order:
+            order.append(head)
+            heads.append({"row": head, "series": columns[0][0], "shade": None, "label": ""})
+        order.append(row)
+    frame = pd.concat([frame, pd.DataFrame(heads)], ignore_index=True)
+    frame["shade"] = pd.to_numeric(frame["shade"])
+    return frame, order, [name for name, _ in columns]
+
+
+def _heat_cell(row: Any) -> dict[str, Any]:
+    group = f"{row.suite} · {row.test}"
+    found = {"suite": row.suite, "model": row.model, "test": row.test, "series": row.series, "group": group}
+    found["row"] = f"{group} {row.accelerator}{_NAME_SPLIT}{row.model}"
+    speaks = doubts.of_row(row)
+    if missing(row.speedup):
+        word = STATUS_WORDS.get(row.status, str(row.status)) if not row.ran else DASH
+        word = doubts.MARKS[doubts.WRONG] if doubts.WRONG in speaks else word
+        why = "" if missing(row.speedup_reason) else str(row.speedup_reason)
+        return found | {"shade": None, "label": word, "why": why}
+    shown = Ratio(row.model, float(row.speedup), *_ends(row))
+    shade = 0.0 if shown.word == "same" else max(-1.0, min(1.0, math.log2(shown.value)))
+    why = {"same": "no difference shown", "unknown": "no interval"}.get(shown.word, shown.word)
+    bounds = "" if shown.low is None else f" (95 % CI {interval(shown.low, shown.high)})"
+    return found | {
+        "shade": shade,
+        "label": f"{ratio(shown.value)}{doubts.marks(row)}",
+        "why": ", ".join(filter(None, (why + bounds, *speaks))),
+    }
+
+
+def _ends(row: Any) -> tuple[float | None, float | None]:
+    low, high = (None if missing(end) else float(end) for end in (row.speedup_low, row.speedup_high))
+    return low, high
+
+
+ROW_PX, DENSE_ROW_PX, DENSE_FROM = 22, 17, 40
+"""Height of a row; of many rows; from how many on."""
+_SHADES = ("#B8320E", "#F7D3C4", "#E6E6E6", "#CBE9DB", "#0E7A55")
+"""Half as fast or slower, a little slower, no difference, a little faster, twice as fast or faster."""
+_ENDS = (-1.0, -0.06, 0.0, 0.06, 1.0)
+"""Binary logarithms of the ratios of those colours."""
+STRONG = 0.6
+"""Binary logarithm from which a cell is dark enough for white text."""
+
+
+def speedup_heat(frame: pd.DataFrame, rows: Sequence[str], series: Sequence[str]) -> Drawing:
+    """Draw one cell per model and backend.
+
+    Args:
+        frame: columns row, name (text of the row), series, shade (binary logarithm of the speedup, 0 where no
+            difference is shown, missing where there is no speedup), label, why, suite, model, test.
+        rows: their order; the head of a group has one cell without label.
+        series: order of the columns.
+    """
+    place, across = ({name: at for at, name in enumerate(names)} for names in (rows, series))
+    placed = frame.assign(
+        place=frame["row"].map(place), across=frame["series"].map(across), dark=frame["shade"].abs() > STRONG
+    )
+    return Drawing(_heat_spec(DENSE_ROW_PX if len(rows) > DENSE_FROM else ROW_PX), placed)
+
+
+@lru_cache(maxsize=4)
+def _heat_spec(row_px: int) -> dict[str, Any]:
+    base = drawing.points().encode(x=_across(), y=_down())
+    cells = (
+        base.transform_filter("isValid(datum.shade)")
+        .mark_rect(cornerRadius=2, cursor="pointer")
+        .encode(color=_colour(), tooltip=_tooltip())
+        .add_params(axes.pick())
+    )
+    ink = alt.condition("datum.dark", alt.value("white"), alt.value("#222222"))
+    texts = base.transform_filter("isValid(datum.shade)").mark_text(fontSize=11.5).encode(text="label:N", color=ink)
+    others = (
+        base.transform_filter("!isValid(datum.shade)")
+        .mark_text(fontSize=11.5, color="#B0744A")
+        .encode(text="label:N", tooltip=_tooltip())
+    )
+    return drawing.specified(layered(cells, texts, others, height=axes.steps(row_px)))
+
+
+_IN_PARTS = "windowSize()[0] < 640 ? split(replace(datum.label, '+', '+ '), ' ') : datum.label"
+"""A telephone has room for a part of `openxla+lazytensor` in a line."""
+
+
+def _across() -> alt.X:
+    return alt.X(
+        "series:N",
+        sort=alt.EncodingSortField(field="across", op="min"),
+        scale=alt.Scale(paddingInner=0.02),
+        axis=alt.Axis(
+            title=None,
+            orient="top",
+            labelAngle=0,
+            labelFontSize=12,
+            labelExpr=_IN_PARTS,
+            labelOverlap=False,
+            ticks=False,
+            domain=False,
+            labelLimit=220,
+        ),
+    )
+
+
+def _down() -> alt.Y:
+    return alt.Y(
+        "row:N",
+        sort=alt.EncodingSortField(field="place", op="min"),
+        scale=alt.Scale(paddingInner=0.08),
+        axis=alt.Axis(
+            title=None,
+            labelExpr="split(datum.value, '\\u001f')[1]",
+            labelFontWeight={
+                "condition": {"test": "split(datum.value, '\\u001f')[0] == ''", "value": "bold"},
+                "value": "normal",
+            },
+            labelLimit=axes.names_px(240),
+            labelFontSize=12,
+            labelOverlap=False,
+            ticks=False,
+            domain=False,
+        ),
+    )
+
+
+def _colour() -> alt.Color:
+    return alt.Color("shade:Q", scale=alt.Scale(domain=list(_ENDS), range=list(_SHADES), clamp=True), legend=None)
+
+
+def _tooltip() -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("model:N", title="Model"),
+        alt.Tooltip("series:N", title="Backend"),
+        alt.Tooltip("label:N", title="Speedup"),
+        alt.Tooltip("why:N", title="What it says"),
+    ]

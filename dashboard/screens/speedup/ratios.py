@@ -1,0 +1,276 @@
+"""Speedups of all models as dots with intervals on a log axis, and how they are distributed; a click opens a model."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from dashboard import answers, data, doubts, downloads, palette
+from dashboard.answers import SECTION
+from dashboard.charts import axes, drawing
+from dashboard.charts.axes import GEOMEAN
+from dashboard.charts.drawing import Drawing, layered
+from dashboard.rows import each, most_first, sections, with_series
+from dashboard.screens import opening
+from dashboard.settings import CHART_MODELS
+from dashboard.words import count, interval, missing, ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dashboard.view import View
+
+
+_MS_PER_S = 1000
+
+
+def show_models(view: View, ordered: pd.DataFrame, charted: Sequence[tuple[str, ...]]) -> None:
+    """Draw one chart per test, accelerator and suite, of those that are asked for; models in the order of the rows."""
+    baseline = view.selection.baseline
+    means = with_series(answers.compared(data.geomeans(view.snapshot, view.selection), baseline))
+    tops = parts([row for row in each(means) if not missing(row.geomean)])
+    every = parts(over_baseline(ordered, baseline))
+    for keys in charted:
+        _models_chart(view, keys, every[keys], tops.get(keys, []))
+
+
+def over_baseline(rows: pd.DataFrame, baseline: str) -> list[Any]:
+    """Return the rows with a speedup, without the baseline's own: compared with itself in its own run, it is 1."""
+    return [
+        row
+        for row in each(rows)
+        if row.speedup > 0 and not (row.variant == baseline and row.baseline_run_id == row.run_id)
+    ]
+
+
+def sorted_rows(rows: pd.DataFrame, order: str) -> pd.DataFrame:
+    """Return the rows in the chosen order of models; those without a speedup last."""
+    if order == "Model name":
+        return rows.sort_values(["model", "test", "series"], key=lambda column: column.astype(str).str.lower())
+    column, ascending = _KEYS[order]
+    return rows.sort_values([column, "model", "series"], ascending=[ascending, True, True], na_position="last")
+
+
+_KEYS = {
+    "Lowest first": ("speedup", True),
+    "Highest first": ("speedup", False),
+    "Longest latency first": ("latency_s", False),
+}
+
+
+def parts(rows: list[Any]) -> dict[tuple[str, ...], list[Any]]:
+    """Return rows by test, accelerator and suite, those with most first."""
+    found: dict[tuple[str, ...], list[Any]] = {}
+    for row in rows:
+        found.setdefault((row.test, row.accelerator, row.suite), []).append(row)
+    return most_first(found)
+
+
+def _models_chart(view: View, keys: tuple[str, ...], part: list[Any], means: list[Any]) -> None:
+    """Draw one suite of one test and accelerator, the geometric mean on top."""
+    baseline = view.selection.baseline
+    st.subheader(answers.section_title(keys), anchor=False)
+    models = list(dict.fromkeys(row.model for row in part))
+    if len(models) > CHART_MODELS:
+        st.caption(f"The first {CHART_MODELS} of {count(len(models), 'model')} in this order; the table has all.")
+        models = models[:CHART_MODELS]
+    drawn = set(models)
+    shown = [row for row in part if row.model in drawn]
+    points = pd.DataFrame([*map(_mean, means), *map(_point, shown)], columns=_COLUMNS)
+    points["doubt"] = [*[""] * len(means), *doubts.on_points(shown)]
+    picked = drawing.selectable(
+        ratio_dots(points, [GEOMEAN, *models], baseline),
+        key="ratios-" + "-".join(keys),
+        text=f"Speedup over {baseline} by model, {' '.join(keys)}",
+    )
+    opening.from_chart(view, picked)
+    if not points["certain"].all():
+        st.caption(
+            "A hollow mark has no 95 % interval: under 6 samples on one side, a mean of fewer than three models, or a "
+            "baseline on another device."
+        )
+    doubts.legend(points["doubt"])
+
+
+_COLUMNS = [
+    *("model", "variant", "backend", "value", "low", "high", "certain", "label", "n"),
+    *("suite", "test", "latency_ms", "baseline_ms"),
+]
+
+
+def _point(row: Any) -> tuple[Any, ...]:
+    n = f"{int(row.steady_n)} against {int(row.baseline_steady_n)} samples"
+    latencies = (row.latency_s * _MS_PER_S, row.baseline_latency_s * _MS_PER_S)
+    ends = (row.speedup, row.speedup_low, row.speedup_high)
+    return (row.model, row.series, row.backend, *_with_ends(*ends), n, row.suite, row.test, *latencies)
+
+
+def _mean(row: Any) -> tuple[Any, ...]:
+    ends = (row.geomean, row.geomean_low, row.geomean_high)
+    return (GEOMEAN, row.series, row.backend, *_with_ends(*ends), count(int(row.n), "model"), None, None, None, None)
+
+
+def _with_ends(value: float, low: float, high: float) -> tuple[float, float, float, bool, str]:
+    return value, low, high, not missing(low), f"{ratio(value)} ({interval(low, high)})"
+
+
+def show_distribution(view: View) -> None:
+    """Draw one chart per test and accelerator, all suites together."""
+    rows = with_series(data.rows(view.snapshot, "speedup_curve", view.selection))
+    st.caption(
+        "Each curve has one point per model, from the slowest on. Where it crosses 1 is the share of models that are "
+        "slower than the baseline."
+    )
+    for place, (keys, part) in opening.abreast(sections(rows, SECTION)):
+        with place:
+            _curve_chart(view, keys, part)
+    sql = data.statement("speedup_curve", view.selection)
+    downloads.below(rows, "curve", view.file_name("speedup-distribution"), sql)
+
+
+def _curve_chart(view: View, keys: tuple[str, ...], part: pd.DataFrame) -> None:
+    st.subheader(answers.section_title(keys), anchor=False)
+    picked = drawing.selectable(
+        speedup_curve(_curve_points(part), view.selection.baseline),
+        key="curve-" + "-".join(keys),
+        text=f"Distribution of speedups over {view.selection.baseline}, {' '.join(keys)}",
+    )
+    opening.from_chart(view, picked)
+
+
+def _curve_points(part: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "model": part["model"],
+            "suite": part["suite"],
+            "test": part["test"],
+            "variant": part["series"],
+            "backend": part["backend"],
+            "value": part["speedup"],
+            "share": part["share"],
+            "label": [f"{ratio(r.speedup)} ({interval(r.speedup_low, r.speedup_high)})" for r in each(part)],
+            "n": [f"{int(row.place)} of {count(int(row.results_n), 'model')}" for row in each(part)],
+        }
+    )
+
+
+def ratio_dots(frame: pd.DataFrame, models: Sequence[str], baseline: str, first: str = "Model") -> Drawing:
+    """Draw one dot per result with its 95 % interval; a hollow dot has no interval.
+
+    Args:
+        frame: columns model, variant, backend, value, low, high, certain, label, n, latency_ms, baseline_ms; with
+            suite and test, dots can be selected; with doubt, they are marked.
+        models: order of the rows; `geomean` may be one of them.
+        baseline: name of the baseline, for the axis title.
+        first: what the rows are, for the tooltip.
+    """
+    pairs = drawing.pairs(frame)
+    domain = axes.ratio_domain(pd.concat([frame["value"], frame["low"], frame["high"]]).dropna())
+    known, opens = "latency_ms" in frame.columns, "suite" in frame.columns
+    marked = "doubt" in frame.columns and bool(frame["doubt"].any())
+    row_px = axes.row_px(len(models), len(pairs))
+    spec = _dots_spec(pairs, domain, row_px, baseline, first, known=known, opens=opens, marked=marked)
+    return Drawing(spec, drawing.placed(frame, models))
+
+
+@lru_cache(maxsize=256)
+def _dots_spec(
+    pairs: tuple[tuple[str, str], ...],
+    domain: tuple[float, float],
+    row_px: int,
+    baseline: str,
+    first: str,
+    *,
+    known: bool,
+    opens: bool,
+    marked: bool,
+) -> dict[str, Any]:
+    title = f"Speedup over {baseline} (log scale; right of 1 is faster)"
+    colour, shape, row = axes.looks(pairs)
+    place = {"y": axes.model_axis(), "yOffset": row, "color": colour}
+    one = (
+        drawing.single(1)
+        .mark_rule(color=palette.NEUTRAL, strokeWidth=1.5)
+        .encode(x=axes.ratio_axis("value", domain, title))
+    )
+    intervals = (
+        drawing.points()
+        .transform_filter("datum.certain")
+        .mark_bar(size=2)
+        .encode(x=axes.ratio_axis("low", domain, title), x2="high:Q", **place)
+    )
+    dots = (
+        drawing.points()
+        .mark_point(size=75, strokeWidth=1.8, opacity=1)
+        .encode(
+            x=axes.ratio_axis("value", domain, title),
+            **place,
+            shape=shape,
+            fill=axes.filled("datum.certain", colour),
+            tooltip=_dots_tooltip(first, known=known),
+        )
+    )
+    if opens:
+        dots = dots.add_params(axes.pick())
+    doubts = [axes.doubt_marks(axes.ratio_axis("value", domain, title), **place)] if marked else []
+    return drawing.specified(layered(one, intervals, dots, *doubts, height=axes.steps(row_px)))
+
+
+def _dots_tooltip(first: str, *, known: bool) -> list[alt.Tooltip]:
+    latencies = [
+        alt.Tooltip("latency_ms:Q", title="Latency, ms", format=",.3~f"),
+        alt.Tooltip("baseline_ms:Q", title="Baseline latency, ms", format=",.3~f"),
+    ]
+    return [
+        alt.Tooltip("model:N", title=first),
+        alt.Tooltip("variant:N", title="Backend"),
+        alt.Tooltip("label:N", title="Speedup (95 %)"),
+        alt.Tooltip("n:N", title="n"),
+        *(latencies if known else []),
+    ]
+
+
+HEIGHT_PX = 380
+
+
+def speedup_curve(frame: pd.DataFrame, baseline: str) -> Drawing:
+    """Draw one curve per variant through its models in order of speedup.
+
+    Args:
+        frame: columns model, suite, test, variant, backend, value, share (0 to 1), label, n.
+        baseline: name of the baseline, for the axis title.
+    """
+    return Drawing(_curve_spec(drawing.pairs(frame), axes.ratio_domain(frame["value"]), baseline), frame)
+
+
+@lru_cache(maxsize=256)
+def _curve_spec(pairs: tuple[tuple[str, str], ...], domain: tuple[float, float], baseline: str) -> dict[str, Any]:
+    up = axes.ratio_height("value", domain, f"Speedup over {baseline} (log scale)")
+    colour, shape, _ = axes.looks(pairs)
+    base = drawing.points().encode(
+        x=alt.X(
+            "share:Q",
+            scale=alt.Scale(domain=[0, 1]),
+            axis=alt.Axis(title="Share of the models, from the slowest on", format=".0%", titleFontSize=12),
+        ),
+        y=up,
+        color=colour,
+    )
+    one = drawing.single(1).mark_rule(color=palette.NEUTRAL, strokeWidth=1.5).encode(y=up)
+    line = base.mark_line(strokeWidth=2, interpolate="monotone")
+    dots = base.mark_point(size=60, filled=True, opacity=1).encode(shape=shape, tooltip=_curve_tooltip())
+    return drawing.specified(layered(one, line, dots.add_params(axes.pick()), height=HEIGHT_PX))
+
+
+def _curve_tooltip() -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("model:N", title="Model"),
+        alt.Tooltip("suite:N", title="Suite"),
+        alt.Tooltip("variant:N", title="Backend"),
+        alt.Tooltip("label:N", title="Speedup (95 %)"),
+        alt.Tooltip("n:N", title="Place"),
+    ]

@@ -1,0 +1,135 @@
+"""Dumps: what compilers, dynamo, PyTorch/XLA and the CUDA allocator write, and the result of the last iteration."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tarfile
+from typing import TYPE_CHECKING, Any
+
+from runner.backends import dynamo
+from runner.graphs import hlo
+from runner.graphs.collect import MOST
+from runner.instrument.base import Tool
+from runner.instrument.passes import HLO_FOLDER
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class DynamoCounters(Tool):
+    """All of dynamo's counters since the process began, as JSON."""
+
+    names = ("dump_dynamo_counters",)
+
+    def end(self, repeat: int) -> None:
+        place = self.bench.of_repeat(repeat) / "dynamo-counters.json"
+        place.write_text(json.dumps(dynamo.counters(), indent=1) + "\n")
+
+
+class XlaMetrics(Tool):
+    """PyTorch/XLA's own report of its metrics and counters since the process began."""
+
+    names = ("dump_pytorch_xla_metrics",)
+
+    def end(self, repeat: int) -> None:
+        from torch_xla.debug import metrics
+
+        (self.bench.of_repeat(repeat) / "pytorch-xla-metrics.txt").write_text(metrics.metrics_report())
+
+
+_ARCHIVE = "kernels.tar.gz"
+_TEXTS = (".txt", ".debug_options")
+_OPTIMIZED = "*after_optimizations.txt"
+
+
+class HloDump(Tool):
+    """Graph facts of the optimised modules; thousands of files per kernel go into one archive."""
+
+    names = ("dump_hlo",)
+
+    def finish(self) -> None:
+        folder = self.bench.folder / HLO_FOLDER
+        modules = sorted(folder.glob(_OPTIMIZED))
+        if not modules:
+            self.bench.warnings.append("dump_hlo: XLA compiled nothing")
+        self.bench.graphs += [hlo.graph(path.read_text(), "hlo_optimized") for path in modules[:MOST]]
+        pack([path for path in folder.glob("*") if path.suffix not in _TEXTS], folder / _ARCHIVE)
+
+
+def pack(paths: list[Path], archive: Path) -> None:
+    """Move files into an archive."""
+    if not paths:
+        return
+    with tarfile.open(archive, "w:gz", compresslevel=1) as tar:
+        for path in sorted(paths):
+            tar.add(path, path.name)
+            path.unlink()
+
+
+_FOLDER = "inductor"
+
+
+class InductorDebug(Tool):
+    """Graphs before and after inductor's passes, generated code, and `fx_graph_runnable.py`, which runs on its own."""
+
+    names = ("dump_inductor",)
+
+    def prepare(self) -> None:
+        # The variables are read when torch is imported, which the fork server did long ago.
+        from torch._dynamo import config as dynamo_config
+        from torch._inductor import config
+
+        dynamo_config.debug_dir_root = str(self.bench.folder / _FOLDER)
+        config.trace.enabled = True
+        config.cpp.descriptive_names = "original_aten"
+        config.triton.descriptive_names = "original_aten"
+        config.triton.unique_kernel_names = True
+        # A cached program would not be lowered again, so nothing would be written.
+        config.force_disable_caches = True
+
+    def finish(self) -> None:
+        root = self.bench.folder / _FOLDER
+        for run in sorted(root.glob("run_*")):
+            # The name holds time and process: of no use inside an experiment's own folder.
+            for part in run.iterdir():
+                shutil.move(part, root / part.name)
+            run.rmdir()
+        if not any(root.rglob("output_code.py")):
+            self.bench.warnings.append("dump_inductor: inductor compiled nothing")
+
+
+class SaveOutput(Tool):
+    """`torch.load` gives the same nest of tuples and dicts, with CPU tensors."""
+
+    names = ("save_output",)
+
+    def finish(self) -> None:
+        import torch
+        from torch.utils import _pytree as pytree
+
+        if self.bench.output is None:
+            self.bench.warnings.append("save_output: no iteration finished")
+            return
+        on_cpu = pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.detach().cpu(), self.bench.output)
+        torch.save(on_cpu, self.bench.folder / "output.pt")
+
+
+class MemorySnapshot(Tool):
+    """Records from before the first compilation on, because the peaks of the warm-up matter."""
+
+    names = ("memory_snapshot",)
+
+    def before_first(self) -> None:
+        _memory()._record_memory_history()  # noqa: SLF001 - documented under this name
+
+    def finish(self) -> None:
+        memory = _memory()
+        memory._dump_snapshot(str(self.bench.folder / "memory-snapshot.pickle"))  # noqa: SLF001 - as above
+        memory._record_memory_history(enabled=None)  # noqa: SLF001 - as above
+
+
+def _memory() -> Any:
+    import torch
+
+    return torch.cuda.memory

@@ -1,0 +1,303 @@
+"""What a measuring process does to itself and reads of itself: priority, cores, waits, memory, and stops (Linux)."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import resource
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runner.messages import Probed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+# Priority: the process goes before other programs where the user may let it.
+
+LIBRARIES = "libraries"
+"""Threads wait as their libraries have it; the priority is what the process was started with."""
+_HIGHEST = -20
+_AUTOGROUP = Path("/proc/self/autogroup")
+_ENABLED = Path("/proc/sys/kernel/sched_autogroup_enabled")
+_KERNEL_PAUSE_S = 0.15
+
+
+def raise_priority() -> str:
+    """Raise the priority of this process as far as its rights go; return the policy that is in effect.
+
+    Sessions share the CPU as wholes where the kernel groups them (autogroup), so that the priority of a process counts
+    within its own session only; the session's own is raised too, and where it cannot be, the priority stays as it is.
+    Never a real-time priority: a thread that spins would starve the one it waits for.
+    """
+    wanted = _allowed()
+    if wanted < 0 and _raise_session(wanted):
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, 0, min(wanted, os.getpriority(os.PRIO_PROCESS, 0)))
+    actual = os.getpriority(os.PRIO_PROCESS, 0)
+    return f"{LIBRARIES}, nice {actual}" if actual < 0 else LIBRARIES
+
+
+def _allowed() -> int:
+    """Return the highest priority that the user may set: a nice value, lower is higher."""
+    if os.geteuid() == 0:
+        return _HIGHEST
+    # RLIMIT_NICE counts from 1 (nice 19) to 40 (nice -20).
+    limit = resource.getrlimit(resource.RLIMIT_NICE)[0]
+    return max(_HIGHEST, 20 - limit) if limit != resource.RLIM_INFINITY else _HIGHEST
+
+
+def _raise_session(nice: int) -> bool:
+    """Raise the session's share of the CPU where sessions have one; say whether a process's priority counts now."""
+    if not _AUTOGROUP.exists():
+        return True
+    try:
+        if _ENABLED.read_text(encoding="ascii").strip() != "1":
+            return True
+        try:
+            _AUTOGROUP.write_text(str(nice), encoding="ascii")
+        except BlockingIOError:  # the kernel takes one change in a tenth of a second from those who are not root
+            time.sleep(_KERNEL_PAUSE_S)
+            _AUTOGROUP.write_text(str(nice), encoding="ascii")
+    except OSError:
+        return False
+    return True
+
+
+# Waits: how long its threads waited for a core, as the kernel tells without any right.
+
+_TASKS = Path("/proc/self/task")
+_LINE_BYTES = 96
+"""A line of `schedstat`: nanoseconds on a core, nanoseconds waited for one, number of turns on a core."""
+_NANOSECOND = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waited:
+    """What the threads of a process waited between two readings, seconds."""
+
+    largest_s: float
+    """Wait of the thread that waited most: parallel work goes on when the last thread is done."""
+    all_s: float
+
+
+@dataclass
+class Waits:
+    """Reads `/proc/self/task/TID/schedstat` of every thread; its descriptors stay open: about 1 µs a thread."""
+
+    tasks: Path = _TASKS
+    _descriptors: dict[int, int] = field(default_factory=dict)
+
+    def read(self) -> dict[int, int]:
+        """Return nanoseconds waited by thread; empty where the kernel does not tell."""
+        found = {}
+        with contextlib.suppress(OSError):
+            for name in os.listdir(self.tasks):  # noqa: PTH208 - a list of names is what is wanted, and fast
+                waited = self._waited_ns(int(name))
+                if waited is not None:
+                    found[int(name)] = waited
+        return found
+
+    def _waited_ns(self, thread: int) -> int | None:
+        for _ in range(2):  # a descriptor of an ended thread of the same number is opened once more
+            try:
+                if thread not in self._descriptors:
+                    path = self.tasks / str(thread) / "schedstat"
+                    self._descriptors[thread] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                return int(os.pread(self._descriptors[thread], _LINE_BYTES, 0).split()[1])
+            except (OSError, IndexError, ValueError):
+                self._forget(thread)
+        return None
+
+    def _forget(self, thread: int) -> None:
+        descriptor = self._descriptors.pop(thread, None)
+        if descriptor is not None:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+
+    def between(self, before: dict[int, int], after: dict[int, int]) -> Waited | None:
+        """Return what was waited between two readings.
+
+        A thread that was born meanwhile counts from zero. One that ended makes it unknown, as nobody can tell any more
+        how long it had waited: None, as where the kernel tells nothing.
+        """
+        gone = before.keys() - after.keys()
+        for thread in gone:
+            self._forget(thread)
+        if gone or not after:
+            return None
+        waits = [max(0, after[thread] - before.get(thread, 0)) * _NANOSECOND for thread in after]
+        return Waited(largest_s=max(waits), all_s=sum(waits))
+
+
+# The probe: a fixed piece of work on each core sees what waits of threads cannot (SMT siblings, caches, clocks,
+# steal).
+
+MAX_CORES = 8
+"""Cores that are probed; on larger machines the first of those that the process may use."""
+ARITHMETIC_VALUES = 1 << 15
+"""Sines of 256 KiB: about a third of a millisecond of arithmetic."""
+MEMORY_VALUES = 1 << 18
+"""Two mebibytes are copied: more than the first caches of a core hold."""
+BRANCHES = 3000
+"""Steps of an interpreted loop, a tenth of a millisecond: a busy sibling slows branches more than arithmetic."""
+TRIES = 3
+"""Tries on each core, of which the fastest counts: a single interrupt is no slow core."""
+_SCHEDSTAT = Path("/proc/thread-self/schedstat")
+
+
+@dataclass
+class Probe:
+    """Does the same work on one core after the other; its arrays are made once."""
+
+    cores: Sequence[int] = field(default_factory=lambda: sorted(os.sched_getaffinity(0)))
+    """Those that the process may use."""
+    _arrays: tuple[Any, ...] = field(default_factory=tuple)
+
+    def take(self) -> Probed:
+        """Return seconds of the work on each core that the process may use, and how much it had to wait for one.
+
+        While the process's other threads rest, whoever keeps this thread from a core is another program.
+        """
+        bound = os.sched_getaffinity(0)
+        seconds, shares = [], []
+        try:
+            for core in self.cores[:MAX_CORES]:
+                with contextlib.suppress(OSError):
+                    os.sched_setaffinity(0, {core})
+                tries = [self._timed() for _ in range(TRIES)]
+                seconds.append(min(worked for worked, _ in tries))
+                shares.append(sum(waited for _, waited in tries) / sum(worked + waited for worked, waited in tries))
+        finally:
+            with contextlib.suppress(OSError):
+                os.sched_setaffinity(0, bound)
+        return Probed(seconds=seconds, wait_share=max(shares))
+
+    def _timed(self) -> tuple[float, float]:
+        """Return seconds of work, and seconds waited for the core meanwhile."""
+        import numpy as np
+
+        if not self._arrays:
+            values, source = np.linspace(0.0, 1.0, ARITHMETIC_VALUES), np.ones(MEMORY_VALUES)
+            self._arrays = values, np.empty_like(values), source, np.zeros_like(source)
+        values, result, source, copy = self._arrays
+        before = _waited_s()
+        began = time.perf_counter()
+        np.sin(values, out=result)
+        np.copyto(copy, source)
+        for _ in range(BRANCHES):
+            pass
+        seconds = time.perf_counter() - began
+        # What the kernel books a little later than it happened cannot be more than the whole.
+        waited = min(max(0.0, _waited_s() - before), 0.99 * seconds)
+        return seconds - waited, waited
+
+
+def _waited_s() -> float:
+    """Return what this thread has waited for a core so far; 0 where the kernel does not say."""
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        return int(_SCHEDSTAT.read_bytes().split()[1]) * 1e-9
+    return 0.0
+
+
+# Cores: each thread that spins gets one of its own, so that no other program pushes two of them onto one.
+
+
+def spread(count: int, cores: Sequence[int]) -> None:
+    """Bind the busiest threads of this process to different cores.
+
+    Threads that are woken together (SIGCONT) land on the one core that no other program uses, and a pool that spins
+    stays there: its threads wait for each other although a core with a program of lower priority is theirs to take.
+    Moved apart without being bound, they come together again.
+
+    Args:
+        count: threads that compute at the same time; where they are more than the cores, all are left where they are.
+        cores: those that the process may use.
+    """
+    if not 1 < count <= len(cores):
+        return
+    busiest = sorted(_cpu_times().items(), key=lambda item: -item[1])[:count]
+    for core, (thread, _) in zip(cores, busiest, strict=False):
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(thread, {core})
+
+
+def _cpu_times() -> dict[int, int]:
+    """Return nanoseconds on a core by thread; empty where the kernel does not say."""
+    found = {}
+    with contextlib.suppress(OSError):
+        for thread in _TASKS.iterdir():
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                found[int(thread.name)] = int((thread / "schedstat").read_bytes().split()[0])
+    return found
+
+
+# Stops: what is done before one, so that nothing hangs on the process while others are measured.
+
+_LOCKS = Path("/proc/locks")
+_PID_FIELD = 4
+_PATIENCE_S = 1.0
+_LOOK_EVERY_S = 0.02
+
+
+def settle() -> int:
+    """End helpers, collect garbage, wait for file locks to go; return how many are held all the same."""
+    _end_compile_workers()
+    # Else a collection falls into some turn, of this process or none, as chance has it.
+    gc.collect()
+    deadline = time.monotonic() + _PATIENCE_S
+    while (held := locks_held()) and time.monotonic() < deadline:
+        time.sleep(_LOOK_EVERY_S)
+    return held
+
+
+def locks_held(pid: int | None = None) -> int:
+    """Return how many file locks a process holds; 0 where the kernel does not list them."""
+    owner = str(pid or os.getpid())
+    with contextlib.suppress(OSError):
+        # A waiter for a lock has an arrow in the second field, which shifts the others: it holds nothing.
+        lines = [line.split() for line in _LOCKS.read_text().splitlines()]
+        return sum(len(line) > _PID_FIELD and line[_PID_FIELD] == owner for line in lines)
+    return 0
+
+
+def _end_compile_workers() -> None:
+    """End inductor's processes, which a new compilation would start again; import nothing that nobody has used."""
+    compiling = sys.modules.get("torch._inductor.async_compile")
+    if compiling is not None:
+        compiling.shutdown_compile_workers()
+
+
+# Resident memory, with a high-water mark that can be reset.
+
+_STATUS = Path("/proc/self/status")
+_CLEAR_REFS = Path("/proc/self/clear_refs")
+_RESET_PEAK = "5"
+_KIB = 1024
+
+
+def _field_bytes(name: str) -> int:
+    for line in _STATUS.read_text().splitlines():
+        if line.startswith(name + ":"):
+            return int(line.split()[1]) * _KIB
+    raise OSError(f"{_STATUS} has no field {name}")
+
+
+def resident_bytes() -> int:
+    """Return the present resident size."""
+    return _field_bytes("VmRSS")
+
+
+def peak_bytes() -> int:
+    """Return the highest resident size since the last reset."""
+    return _field_bytes("VmHWM")
+
+
+def reset_peak() -> None:
+    """Set the high-water mark to the present size."""
+    _CLEAR_REFS.write_text(_RESET_PEAK)

@@ -1,0 +1,317 @@
+"""Which groups of a plan are still to be measured, by which processes, and in which order (pure)."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from runner.accelerators import ACCELERATORS
+from store.identity import digest, experiment_id
+from store.record import FAILED, REFUSED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from runner.settings import Settings
+    from store.record import PlanEntry, Record
+
+
+@dataclass(frozen=True)
+class Member:
+    """One experiment of a group; a twin is the same one once more, measured as if it were another."""
+
+    entry: PlanEntry
+    twin: bool = False
+
+    @property
+    def key(self) -> tuple[str, str, bool]:
+        """Identify it within its run."""
+        return (*_entry_key(self.entry), self.twin)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupExtension:
+    """How a group goes on that has been measured: as it was measured, by further processes."""
+
+    replicas: range
+    batch_size: int | None
+    """The batch size that its first process resolved."""
+    start: str
+    """How its processes start."""
+    had: Mapping[tuple[str, str], int]
+    """Processes that each member had before."""
+    resumes: bool = False
+    """The processes are those that a stopped call has left, not additional ones."""
+    given_up: frozenset[tuple[str, str, bool]] = frozenset()
+    """Keys of the members that failed in their first process, and are tried in no further one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """All runnable variants of one model and test: measured together, in one attempt."""
+
+    name: str
+    entries: tuple[PlanEntry, ...]
+    attempt: int
+    twins: tuple[PlanEntry, ...] = ()
+    """Those of the entries that are measured against themselves, too."""
+    extension: GroupExtension | None = None
+    """Where it is part of a group, measured once more by further processes."""
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """Return all that is measured."""
+        return (*map(Member, self.entries), *(Member(entry, twin=True) for entry in self.twins))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remaining:
+    """Groups to measure, skips to write down, and the experiments that are finished already."""
+
+    groups: tuple[Group, ...]
+    skips: tuple[PlanEntry, ...]
+    finished: tuple[PlanEntry, ...]
+
+
+def remaining(
+    plan: Sequence[PlanEntry], records: Iterable[Record], *, replicas: int = 1, retry_failed: bool = False
+) -> Remaining:
+    """Split a plan into what is finished and what is to be measured.
+
+    A group with a missing member, or a member with a missing replica, is measured again as a whole, under the next
+    attempt. What failed in its first process is tried in no further one. Failures count as finished unless
+    `retry_failed`.
+
+    Args:
+        plan: all entries of the run.
+        records: what the run has measured.
+        replicas: how many records an experiment gets; one that has more is finished as well.
+        retry_failed: measure groups with a failure again.
+    """
+    attempts: dict[tuple[str, str], dict[int, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
+    for record in records:
+        if record.twin_of is None:
+            attempts[record.experiment_id, record.environment.name][record.attempt][record.replica] = record.status
+    members: dict[str, list[PlanEntry]] = defaultdict(list)
+    skips = []
+    for entry in plan:
+        if entry.runnable:
+            members[entry.group].append(entry)
+        elif not attempts.get(_entry_key(entry)):
+            skips.append(entry)
+    groups, finished = [], []
+    for name, entries in members.items():
+        seen = [attempts.get(_entry_key(entry), {}) for entry in entries]
+        last = max((max(each) for each in seen if each), default=0)
+        statuses = [each.get(last, {}) for each in seen]
+        complete = all(is_complete(each, replicas) for each in statuses)
+        failed = any(status in FAILED | REFUSED for each in statuses for status in each.values())
+        if complete and not (retry_failed and failed):
+            finished += entries
+        else:
+            groups.append(Group(name=name, entries=tuple(entries), attempt=last + 1))
+    return Remaining(groups=tuple(groups), skips=tuple(skips), finished=tuple(finished))
+
+
+def is_complete(statuses: Mapping[int, str], replicas: int) -> bool:
+    """Say whether an attempt at an experiment, given as its status by replica, is over."""
+    return statuses.get(0) in FAILED or all(replica in statuses for replica in range(replicas))
+
+
+def _entry_key(entry: PlanEntry) -> tuple[str, str]:
+    return entry.experiment_id, entry.environment
+
+
+# Further processes of some members, beside those that the run has measured already.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Further:
+    """What is asked for: so many more processes of each of these members of one group."""
+
+    entries: tuple[PlanEntry, ...]
+    processes: int
+
+
+def extended(asked: Further, plan: Iterable[PlanEntry], records: Iterable[Record]) -> Group:
+    """Return the members as a group that goes on where the newest attempt at theirs has ended.
+
+    The new replicas are numbered behind all that any member of the group has: what took turns has one number, and no
+    number is given twice. Twins are left as they are, they state the rate of the pairs that they have.
+
+    Args:
+        asked: members and the number of their processes.
+        plan: all entries of the run.
+        records: what the run has measured, those members among it.
+    """
+    name = asked.entries[0].group
+    members = {(entry.experiment_id, entry.environment) for entry in plan if entry.group == name}
+    own = [each for each in records if each.twin_of is None and _record_key(each) in members]
+    attempt = max(each.attempt for each in own)
+    newest = [each for each in own if each.attempt == attempt]
+    first = 1 + max(each.replica for each in newest)
+    sizes = [each.experiment.batch_size for each in newest if each.status not in FAILED]
+    return Group(
+        name=name,
+        entries=asked.entries,
+        attempt=attempt,
+        extension=GroupExtension(
+            replicas=range(first, first + asked.processes),
+            batch_size=sizes[0] if sizes else None,
+            start=newest[0].measurement.start,
+            had=Counter(map(_record_key, newest)),
+        ),
+    )
+
+
+def continued(group: Group, records: Iterable[Record], replicas: int) -> Group:
+    """Return the group going on behind the processes that a stopped call has measured of it, where that can be.
+
+    Members are compared process by process, so what counts is a process of all of them, twins included. One that some
+    have and others lack cannot be completed: its members have not taken turns. Then the group is as it was, to be
+    measured as a whole.
+
+    Args:
+        group: one that the run lacks, under the attempt after its last.
+        records: what the run has measured.
+        replicas: processes of each member.
+    """
+    keys = [member.key for member in group.members]
+    own = [each for each in records if each.attempt == group.attempt - 1 and _record_member(each) in keys]
+    had = Counter(map(_record_member, own))
+    given_up = frozenset(_record_member(each) for each in own if each.replica == 0 and each.status in FAILED)
+    counts = {had[key] for key in keys if key not in given_up}
+    whole = min(counts, default=0)
+    if len(counts) != 1 or not 0 < whole < replicas:
+        return group
+    sizes = [each.experiment.batch_size for each in own if each.status not in FAILED]
+    return replace(
+        group,
+        attempt=group.attempt - 1,
+        extension=GroupExtension(
+            replicas=range(whole, replicas),
+            batch_size=sizes[0] if sizes else None,
+            start=own[0].measurement.start,
+            had=Counter(_record_key(each) for each in own if each.twin_of is None),
+            resumes=True,
+            given_up=given_up,
+        ),
+    )
+
+
+def _record_member(record: Record) -> tuple[str, str, bool]:
+    """Return the key of the member that the record is of."""
+    return (*_record_key(record), record.twin_of is not None)
+
+
+def _record_key(record: Record) -> tuple[str, str]:
+    return record.experiment_id, record.environment.name
+
+
+Key = tuple[str, str]
+"""Of an experiment and its warm or cold sibling."""
+Order = Literal["interleaved", "rounds", "sequence"]
+"""Turns while the others are stopped; processes whole, the members' order turning round; member by member."""
+
+
+# In which order a group's processes are measured: balanced, so that a drift hits all of them alike.
+
+
+def order_of(members: Sequence[Member], settings: Settings) -> Order:
+    """Choose how a group is measured: as the settings say, as far as it makes sense and its device allows."""
+    exactly_so = settings.preset == "peer" or settings.verify == "only"
+    if settings.interleave == "off" or exactly_so or len(members) < 2:  # noqa: PLR2004 - nobody to take turns with
+        return "sequence"
+    shared = all(not ACCELERATORS[member.entry.config.accelerator].single_owner for member in members)
+    return "interleaved" if settings.interleave == "processes" and shared else "rounds"
+
+
+def one_by_one(members: Sequence[Member], replicas: range, order: Order) -> list[tuple[Member, int]]:
+    """Return the processes, each with its replica, as they are measured where none is stopped for another."""
+    if order == "sequence":
+        return [(member, replica) for member in in_order(members) for replica in replicas]
+    # The batch size is resolved by the first process, so the plan's order begins: ABBA from replica to replica.
+    there, back = in_order(members), in_order(tuple(reversed(members)))
+    return [(member, replica) for replica in replicas for member in (back if replica % 2 else there)]
+
+
+def turn_order(count: int, round_number: int, seed: int, replica: int) -> list[int]:
+    """Return in which order `count` processes take a round's turns: there and back, each replica in its own order."""
+    order = list(range(count))
+    random.Random(f"{seed}/{replica}").shuffle(order)  # noqa: S311 - no secret
+    return order[::-1] if round_number % 2 else order
+
+
+def in_order(members: Sequence[Member]) -> list[Member]:
+    """Put each warm experiment right behind its cold sibling; keep the order otherwise."""
+    first: dict[Key, int] = {}
+    for number, member in enumerate(members):
+        first.setdefault(sibling_key(member.entry), number)
+    return sorted(members, key=lambda member: (first[sibling_key(member.entry)], member.entry.config.cache == "warm"))
+
+
+def sibling_key(entry: PlanEntry) -> Key:
+    """Identify an experiment and its warm or cold sibling alike."""
+    return experiment_id(msgspec.structs.replace(entry.config, cache="cold")), entry.environment
+
+
+# Which experiments are measured against themselves, so that a run can state its own false-alarm rate.
+
+GROUPS_PER_TWIN = 10
+"""A twin costs one process more; beside a group of four backends this is 2.5 % of a run's time."""
+MIN_GROUPS = 3
+"""Smaller runs answer one question; their twin would be a large part of them."""
+
+
+def with_twins(groups: Iterable[Group], plan: Sequence[PlanEntry], settings: Settings) -> tuple[Group, ...]:
+    """Return the groups with their twins; in a calibration each experiment has one.
+
+    Where nothing is asked for, a run has twins if its own verdicts rest on more than one process: those of one process
+    are suspected at most, and readers of its file find one record per experiment.
+    """
+    if settings.purpose == "calibration":
+        return tuple(replace(group, twins=group.entries) for group in groups)
+    sparse = settings.verify == "only" or settings.processes == 1
+    count = 0 if settings.twins is None and (sparse or settings.preset == "peer") else settings.twins
+    chosen = choose_twins(plan, count, settings.seed)
+    return tuple(replace(group, twins=chosen.get(group.name, ())) for group in groups)
+
+
+def choose_twins(plan: Iterable[PlanEntry], count: int | None, seed: int) -> dict[str, tuple[PlanEntry, ...]]:
+    """Return the members that get a twin, by the name of their group: the same for the same plan and seed.
+
+    Asked of the whole plan, a resumed run chooses the same ones again.
+
+    Args:
+        plan: all entries of the run; skipped ones are never chosen.
+        count: how many; None: one for every ten groups, and at least one where there are three.
+        seed: of the run.
+    """
+    members: dict[str, list[PlanEntry]] = defaultdict(list)
+    for entry in plan:
+        if entry.runnable:
+            members[entry.group].append(entry)
+    ranked = [
+        sorted(entries, key=lambda entry: _twin_rank(seed, entry.group, entry.experiment_id, entry.environment))
+        for _, entries in sorted(members.items(), key=lambda item: _twin_rank(seed, item[0]))
+    ]
+    # First one member of each group, then a second of each: twins are spread over the plan.
+    spread = [entry for each in zip_longest(*ranked) for entry in each if entry is not None]
+    chosen: dict[str, tuple[PlanEntry, ...]] = {}
+    for entry in spread[: usual_twins(len(members)) if count is None else max(0, count)]:
+        chosen[entry.group] = (*chosen.get(entry.group, ()), entry)
+    return chosen
+
+
+def usual_twins(groups: int) -> int:
+    """Return how many twins a run of so many groups carries where nobody says."""
+    return max(groups // GROUPS_PER_TWIN, int(groups >= MIN_GROUPS))
+
+
+def _twin_rank(seed: int, *facts: str) -> str:
+    return digest([seed, *facts])

@@ -1,0 +1,132 @@
+"""What measuring things against themselves has shown: noise floors, drift between days, and false alarms."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from store.query import fetch, looks, named
+from store.stats.effects import effects, level_of
+from store.stats.floors import Floor, default_floor, floor_of
+from store.stats.verdicts import judge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from store.query import Connection
+
+
+Floors = dict[tuple[Any, Any], Floor]
+"""Machine and experiment → noise floor; experiment None: the whole machine."""
+
+
+def floors_without(con: Connection, runs: Iterable[str]) -> Floors:
+    """Return the floors that all runs but these have shown."""
+    pairs: dict[tuple[Any, Any], list[float]] = defaultdict(list)
+    for row in fetch(con, named("aa_pairs"), {"runs": sorted(set(runs))}):
+        pairs[row["machine_id"], row["experiment_id"]].append(float(row["log_ratio"]))
+        pairs[row["machine_id"], None].append(float(row["log_ratio"]))
+    return {key: floor_of(values) for key, values in pairs.items()}
+
+
+def floor_for(floors: Mapping[tuple[Any, Any], Floor], facts: Mapping[str, Any]) -> Floor:
+    """Return the experiment's own floor, else the machine's, else the named default."""
+    own = floors.get((facts["machine_id"], facts["experiment_id"]))
+    return own or floors.get((facts["machine_id"], None)) or default_floor()
+
+
+DEFAULT_DEVIATION = 0.015
+"""Standard deviation of a log-ratio between two runs where the history shows none."""
+DEFAULT_FREEDOM = 4.0
+"""How much that counts against what the history shows."""
+
+
+def between_runs(con: Connection, runs: Iterable[str]) -> dict[Any, float]:
+    """Return by machine the variance of a log-ratio between two runs, from all runs but these.
+
+    A log-ratio is a difference of two runs, so its variance is twice that of one. What processes of one run differ by
+    is in it too, once more: the interval is rather too wide.
+    """
+    rows = fetch(con, named("between_runs"), {"runs": sorted(set(runs))})
+    return {row["machine_id"]: _pooled(2 * float(row["squares"]), float(row["freedom"])) for row in rows}
+
+
+def unknown_history() -> float:
+    """Return the variance where a machine has no history."""
+    return _pooled(0.0, 0.0)
+
+
+def _pooled(squares: float, freedom: float) -> float:
+    return (DEFAULT_FREEDOM * DEFAULT_DEVIATION**2 + squares) / (DEFAULT_FREEDOM + freedom)
+
+
+def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
+    """Return the exact two-sided interval of a rate (Clopper and Pearson 1934); (0, 1) without trials."""
+    from scipy.special import betaincinv  # noqa: PLC0415 (measuring environments need no scipy)
+
+    if not 0 <= successes <= trials:
+        raise ValueError(f"{successes} successes of {trials} trials")
+    tail = (1 - level) / 2
+    low = float(betaincinv(successes, trials - successes + 1, tail)) if successes else 0.0
+    high = float(betaincinv(successes + 1, trials - successes, 1 - tail)) if successes < trials else 1.0
+    return low, high
+
+
+class FalseAlarms(msgspec.Struct, frozen=True, kw_only=True):
+    """How many A/A controls of a run were called faster or slower, with the rate's 95 % interval."""
+
+    run_id: str
+    twins: int
+    called: int
+    low: float
+    high: float
+
+    def sentence(self) -> str:
+        """Say it in one line."""
+        if not self.twins:
+            return f"Run {self.run_id} has no A/A controls, so its own rate of false alarms is unknown."
+        twins = "1 A/A control" if self.twins == 1 else f"{self.twins} A/A controls"
+        return (
+            f"{self.called} of {twins} of run {self.run_id} would have been called different "
+            f"(95 % bounds of the rate: {self.low:.0%} to {self.high:.0%})."
+        )
+
+
+def false_alarms(con: Connection, run_id: str) -> FalseAlarms:
+    """Judge the A/A controls of a run against their originals, with floors of other runs.
+
+    They are judged among themselves: fewer cells adjust p less, so that the rate is rather too high than too low.
+    The level of the intervals is that of the run's own verdicts.
+    """
+    cells: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in fetch(con, named("twin_pairs"), {"run": run_id}):
+        cells.setdefault((row["experiment_id"], row["environment"], row["attempt"]), []).append(row)
+    called = _called(con, run_id, list(cells.values()))
+    low, high = clopper_pearson(called, len(cells))
+    return FalseAlarms(run_id=run_id, twins=len(cells), called=called, low=low, high=high)
+
+
+def _called(con: Connection, run_id: str, cells: list[list[dict[str, Any]]]) -> int:
+    if not cells:
+        return 0
+    floors = floors_without(con, {run_id})
+    used = [floor_for(floors, rows[0]) for rows in cells]
+    width = max(len(rows) for rows in cells)
+    found = effects(
+        _padded(cells, "log_ratio", width),
+        [floor.variance for floor in used],
+        [floor.freedom for floor in used],
+        within=_padded(cells, "round_variance", width),
+        level=level_of(looks(con, [run_id])),
+    )
+    verdicts = judge(found, [floor.floor for floor in used], [None] * len(cells), interleaved=True)
+    return sum(verdict.word in ("faster", "slower") for verdict in verdicts)
+
+
+def _padded(cells: list[list[dict[str, Any]]], column: str, width: int) -> list[list[float]]:
+    """Return one row per cell, one value per pair of processes; NaN where there is none."""
+    known = [[np.nan if row[column] is None else float(row[column]) for row in rows] for rows in cells]
+    return [row + [np.nan] * (width - len(row)) for row in known]

@@ -1,1 +1,0 @@
-"""Retention: which runs lose their samples, and how their files are packed."""
