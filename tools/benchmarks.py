@@ -27,7 +27,8 @@ Each table was printed by a script of `tests/performance`, which measures its re
 `make bench` repeats all of them (more than half an hour on an idle machine, 10 GB of disk).
 `python tools/benchmarks.py NAME` repeats one.
 Each section says when it was made, on what, and which load average of a minute the machine had before and after.
-`$PYTORCH_XLA_DIR`, `$TORCHBENCH_DIR` and `$PARAM_DIR` name checkouts of the peers; without them their part is left out.
+`$PYTORCH_XLA_DIR`, `$TORCHBENCH_DIR`, `$PARAM_DIR` and `$DYNAMO_HARNESS_DIR` name checkouts of the peers.
+Without them, and without hyperfine, their part is left out.
 [What a number means](measurement.md#what-xlabench-costs) says why an aim is missed where it is.
 """
 
@@ -40,11 +41,17 @@ class Benchmark(NamedTuple):
     flags: tuple[str, ...] = ()
 
 
+CONFIGS = "train/compute/python/examples/pytorch/configs"
+"""Where PARAM's own examples lie in its checkout."""
 BENCHMARKS = {
     "overhead": Benchmark("Cost of a run beside PyTorch/XLA's runner", "overhead.py"),
+    "harness": Benchmark("Command lines of the TorchDynamo harness", "harness_peer.py"),
+    "operators": Benchmark(
+        "Single operators beside PARAM", "operators_peer.py", (f"$PARAM_DIR/{CONFIGS}/mm.json", "--rounds", "5")
+    ),
     "start": Benchmark("From a request to the first iteration", "start.py"),
     "jobs": Benchmark("From a click to the process of a job", "jobs.py"),
-    "own-model": Benchmark("A model of one's own beside torch.utils.benchmark", "own_model.py"),
+    "own-model": Benchmark("A model of one's own beside torch.utils.benchmark and hyperfine", "own_model.py"),
     "ingest": Benchmark("Ingest of a million records beside DuckDB's own reader", "ingest.py"),
     "queries": Benchmark("Queries over a million records", "queries.py", ("--home", "{home}/bench")),
     "pages": Benchmark("Pages over a million records beside a bare page", "pages.py", ("--home", "{home}/pages")),
@@ -73,7 +80,8 @@ def _run(benchmark: Benchmark, home: str) -> tuple[int, str]:
     command = ["python", f"tests/performance/{benchmark.script}", *(flag.format(home=home) for flag in benchmark.flags)]
     print(" ".join(command), flush=True)
     before, began = os.getloadavg()[0], time.monotonic()
-    process = subprocess.run([sys.executable, *command[1:]], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    words = [sys.executable, *map(os.path.expandvars, command[1:])]
+    process = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     print(process.stdout, flush=True)
     minutes = (time.monotonic() - began) / 60
     outcome = (

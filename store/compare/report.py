@@ -167,7 +167,7 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
     before: Cell
     again: Cell | None
     same_environment: bool = False
-    """The sides cannot be told apart, so neither was measured."""
+    """Both sides have the same environment, so neither was measured again."""
 
     @property
     def word(self) -> str:

@@ -125,7 +125,7 @@ def _reaches(result: Judged, speedup: float = 1.0) -> bool:
 
 
 def _none_faster(compared: Sequence[Judged], baseline: str) -> str:
-    """Say that the baseline is fastest, or cannot be told apart from the one that comes nearest to it."""
+    """Say that the baseline is fastest, or does not differ significantly from the one that comes nearest to it."""
     best = max(compared, key=lambda each: each.row["speedup"])
     shown = f"{best.variant} is {difference(best, baseline)}"
     word = best.word
@@ -135,8 +135,8 @@ def _none_faster(compared: Sequence[Judged], baseline: str) -> str:
     if word == "same":
         return f"none is faster than {baseline}: {shown}, the same within the noise floor{_doubts(best)}"
     if word == "ambiguous":
-        apart = f"{best.variant} cannot be told apart from {baseline}"
-        return f"no answer: {apart}: {difference(best)}{_doubts(best)}{_needed(best)}"
+        sides = f"{best.variant} and {baseline}"
+        return f"no significant difference between {sides}: {difference(best)}{_doubts(best)}{_needed(best)}"
     return f"{shown}, without a verdict{_doubts(best)}"
 
 
@@ -147,7 +147,7 @@ def difference(result: Judged, baseline: str | None = None) -> str:
     if speedup < 1:
         word, speedup = "slower", 1 / speedup
         low, high = (None, None) if low is None or high is None else (1 / high, 1 / low)
-    bounds = "" if low is None or high is None else f" (95 %: {_digits(low)}\N{EN DASH}{_digits(high)})"
+    bounds = "" if low is None or high is None else f" (95 % CI {_digits(low)} to {_digits(high)})"
     than = f" than {baseline}" if baseline else ""
     return f"{_digits(speedup)}{TIMES} {word}{than}{bounds}"
 

@@ -101,7 +101,7 @@ _MEANINGS = {
     ),
     "same": ("the difference lies within the machine's noise floor", None),
     "ambiguous": (
-        "cannot be told apart from the baseline: processes differ as much, or the machine's noise is as large",
+        "no significant difference to the baseline: processes differ as much, or the machine's noise is as large",
         "raise --processes, or pass --until-verdict",
     ),
     "no verdict": ("one side lacks what a verdict needs", None),

@@ -90,10 +90,10 @@ def sentence(row: Row) -> str:
 
 
 def verdict(row: Row) -> str:
-    """Return what is to be said where it is no proven gain: slower, or not told apart."""
+    """Return what is to be said where it is no proven gain: slower, or no significant difference."""
     if row["payoff_low"] is None:
         return ": one process tells no interval"
-    return {1: "", 0: ": not told apart from falling back", -1: ": slower than falling back"}[row["gain"]]
+    return {1: "", 0: ": no significant difference to falling back", -1: ": slower than falling back"}[row["gain"]]
 
 
 def _interval(row: Row) -> str:

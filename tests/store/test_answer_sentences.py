@@ -44,7 +44,7 @@ def test_the_fastest_is_named_with_factor_interval_and_verdict(stored):
     )
     [sentence] = answers(con)
     assert sentence.startswith(
-        "resnet18 eval: eager is fastest, 2.00\N{MULTIPLICATION SIGN} faster than inductor (95 %: 1.9"
+        "resnet18 eval: eager is fastest, 2.00\N{MULTIPLICATION SIGN} faster than inductor (95 % CI 1.9"
     )
     assert sentence.endswith("), confirmed.")
 
@@ -53,9 +53,9 @@ def test_a_fastest_baseline_is_told_with_the_one_that_comes_next(stored):
     """Slower is a factor above 1, and its interval turns round with it."""
     con = stored([*processes(), *processes(backend="eager", factor=2), *processes(backend="openxla+dynamo", factor=4)])
     [sentence] = answers(con)
-    said = "resnet18 eval: inductor is fastest; eager, the next, is 2.00\N{MULTIPLICATION SIGN} slower (95 %: 1.9"
+    said = "resnet18 eval: inductor is fastest; eager, the next, is 2.00\N{MULTIPLICATION SIGN} slower (95 % CI 1.9"
     assert sentence.startswith(said)
-    low, high = sentence.partition("95 %: ")[2].partition(")")[0].split("\N{EN DASH}")
+    low, high = sentence.partition("95 % CI ")[2].partition(")")[0].split(" to ")
     assert float(low) < 2 < float(high)
 
 
@@ -88,7 +88,7 @@ def test_what_is_not_told_apart_is_no_answer(stored):
     ]
     con = stored([*processes(), *wild])
     [sentence] = answers(con)
-    assert sentence.startswith("resnet18 eval: no answer: eager cannot be told apart from inductor: 1.")
+    assert sentence.startswith("resnet18 eval: no significant difference between eager and inductor: 1.")
     assert marks(con)["eager"] == "ambiguous"
 
 
@@ -139,7 +139,7 @@ def test_a_verdict_that_the_shown_interval_contradicts_is_ambiguous(stored):
     assert eager[titles.index("eager verdict")] == "ambiguous"
     assert eager[titles.index("eager speedup, low")] < 1
     assert eager[titles.index("eager marks")] == "ambiguous"
-    assert "no answer" in report.answer[0]
+    assert "no significant difference" in report.answer[0]
 
 
 def test_without_a_baseline_there_is_no_answer_but_its_reason(stored):

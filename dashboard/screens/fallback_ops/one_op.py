@@ -132,7 +132,7 @@ def _points(part: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-GAINS = {1: "proven", 0: "not told apart", -1: "slower replaced"}
+GAINS = {1: "proven", 0: "no significant difference", -1: "slower replaced"}
 _MEANING = (
     "Measures each result unchanged and with the op replaced, in turns, and verifies the answers. This shows the gain "
     "of this replacement. The results appear here and in `xlabench report payoffs`, in no other view."
