@@ -8,8 +8,7 @@ from urllib.parse import quote, unquote
 
 import streamlit as st
 
-from dashboard import settings
-from dashboard.screens import choosing
+from dashboard import choosing, settings
 from dashboard.selection import FILTER_WORDS, ONLY, RULES, Point, Rule, ViewSelection
 from dashboard.words import count, escape, missing, shortened, when
 from runner.home import settings_file

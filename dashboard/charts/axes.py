@@ -202,7 +202,7 @@ def names_px(most: int) -> Any:
 
 
 def pick() -> alt.Parameter:
-    """Return the selection of a chart whose points open their model (`screens.opening`)."""
+    """Return the selection of a chart whose points open their model (`opening`)."""
     return alt.selection_point(name=PICKED, fields=MODEL_FIELDS, empty=False)
 
 

@@ -42,7 +42,7 @@ NAMES = {
 """Every parameter of an address that a page reads, and one that none does."""
 COMPUTED = {
     "filters.py": {"_LABEL_KEY", "key", "name"},
-    "screens/choosing.py": {"key"},
+    "choosing.py": {"key"},
     "screens/compare/board.py": {"KEY"},
     "screens/compare/sides.py": {"name"},
     "screens/compile_time/__init__.py": {"key"},

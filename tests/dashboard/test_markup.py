@@ -34,7 +34,7 @@ OURS = {
     "dashboard/login.py": ["title"],
     "dashboard/planned.py": ["found.lacking", "found.missing_suites"],
     "dashboard/recurring.py": ["badge(standing)", "label"],
-    "dashboard/screens/choosing.py": ["label", "why_not"],
+    "dashboard/choosing.py": ["label", "why_not"],
     "dashboard/screens/compare/other_findings.py": ["found.versions.rows", "title"],
     "dashboard/screens/compare/__init__.py": [
         "_compared(view, *chosen)",

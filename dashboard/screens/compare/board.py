@@ -10,11 +10,10 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, palette, tables, verdicts
+from dashboard import choosing, data, palette, tables, verdicts
 from dashboard.charts import axes, drawing, history
 from dashboard.charts.drawing import layered
 from dashboard.rows import each
-from dashboard.screens import choosing
 from dashboard.screens.compare import sides, triage
 from dashboard.tables import TableColumn
 from dashboard.words import STATUS_WORDS, escape, interval, listed, ratio, seconds

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import data, filters, literals, snapshot
+from dashboard import choosing, data, filters, literals, snapshot
 from dashboard.byte_limited_cache import ByteLimitedCache
-from dashboard.screens import choosing
 from dashboard.settings import KEPT_REVIEWS_BYTES
 from dashboard.words import escape
 from store.compare import Side, resolve

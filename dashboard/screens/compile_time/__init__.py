@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, empty, frame, rerun, tables
+from dashboard import answers, choosing, data, empty, frame, opening, rerun, tables
 from dashboard.answers import SECTION
 from dashboard.rows import each, sections, with_series
-from dashboard.screens import choosing, opening
 from dashboard.screens.compile_time import break_even, durations
 from dashboard.screens.compile_time.durations import MEASURES, NAMES, is_time, metric_of
 from dashboard.tables import TableColumn, measured, naming

@@ -9,12 +9,11 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, doubts, palette
+from dashboard import answers, data, doubts, opening, palette
 from dashboard.answers import SECTION
 from dashboard.charts import axes, drawing
 from dashboard.charts.drawing import Drawing, layered
 from dashboard.rows import each, sections, with_series
-from dashboard.screens import opening
 from dashboard.tables import TableColumn, measured, naming
 from dashboard.words import count, escape, interval, listed, missing, ratio, seconds
 

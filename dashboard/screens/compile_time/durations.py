@@ -9,11 +9,10 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, doubts, empty, tables
+from dashboard import answers, choosing, data, doubts, empty, opening, tables
 from dashboard.charts import axes, drawing
 from dashboard.charts.drawing import Drawing, layered
 from dashboard.rows import each, most_first, sections, with_series
-from dashboard.screens import choosing, opening
 from dashboard.settings import CHART_MODELS
 from dashboard.tables import TableColumn, measured
 from dashboard.words import count, escape, missing, seconds

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import data, empty, frame, tables
+from dashboard import choosing, data, empty, frame, tables
 from dashboard.rows import each, with_series
-from dashboard.screens import choosing
 from dashboard.screens.fallback_ops import heat_maps, one_op
 from dashboard.tables import TableColumn, measured
 from dashboard.words import CLASSES, count, escape, listed, missing, seconds, when

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import streamlit as st
 
-from dashboard import answers, data, downloads, tables
+from dashboard import answers, choosing, data, downloads, opening, tables
 from dashboard.charts import axes, drawing
 from dashboard.charts.axes import PICKED
 from dashboard.charts.drawing import Drawing, layered
 from dashboard.rows import sections, with_series
-from dashboard.screens import choosing, opening
 from dashboard.tables import TableColumn, measured, naming
 from dashboard.words import CLASSES, count
 from store.metrics import metric

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import access, jobs, settings, snapshot, tables
+from dashboard import access, choosing, jobs, settings, snapshot, tables
 from dashboard.following import progress
-from dashboard.screens import choosing
 from dashboard.screens.jobs import one
 from dashboard.settings import FOLLOW_EVERY_S
 from dashboard.tables import TableColumn

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import access, data, drafts, links, rerun, tables
+from dashboard import access, choosing, data, drafts, links, rerun, tables
 from dashboard.charts import history
 from dashboard.rows import each
-from dashboard.screens import choosing
 from dashboard.screens.fallback_ops.one_op import GAINS
 from dashboard.screens.model import files, result, samples
 from dashboard.screens.model.result import ModelResult

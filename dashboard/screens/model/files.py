@@ -10,11 +10,10 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from dashboard import artifacts, data, settings, snapshot, tables
+from dashboard import artifacts, choosing, data, settings, snapshot, tables
 from dashboard.routes import perfetto
 from dashboard.routes.artifact import PATH
 from dashboard.rows import each
-from dashboard.screens import choosing
 from dashboard.tables import TableColumn
 from dashboard.viewers import counters, text, trace
 from dashboard.viewers.text import last_lines

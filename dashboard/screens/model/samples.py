@@ -9,11 +9,10 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import empty, palette, tables
+from dashboard import choosing, empty, palette, tables
 from dashboard.charts import axes, drawing
 from dashboard.charts.drawing import Drawing, layered
 from dashboard.rows import each
-from dashboard.screens import choosing
 from dashboard.tables import TableColumn, measured
 from dashboard.words import DASH, STATUS_WORDS, count, escape, missing, seconds
 from store import advice

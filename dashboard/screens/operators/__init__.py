@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import answers, data, empty, frame, links
+from dashboard import answers, choosing, data, empty, frame, links
 from dashboard.answers import SECTION
 from dashboard.rows import each, sections, with_series
-from dashboard.screens import choosing
 from dashboard.screens.operators import charts, table
 from dashboard.words import CLASSES, count, escape, listed, ratio, shortened, when
 

@@ -10,12 +10,11 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, palette
+from dashboard import answers, choosing, opening, palette
 from dashboard.answers import SECTION
 from dashboard.charts import axes, drawing
 from dashboard.charts.drawing import Drawing, layered
 from dashboard.rows import each, sections
-from dashboard.screens import choosing, opening
 from dashboard.settings import CHART_MODELS
 from dashboard.words import count, escape, interval, missing, ratio, seconds
 from store.metrics import metric

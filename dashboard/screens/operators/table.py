@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import data, rerun, tables
+from dashboard import data, opening, rerun, tables
 from dashboard.rows import each, sections
-from dashboard.screens import opening
 from dashboard.tables import TableColumn, measured, naming
 from dashboard.verdicts import LOOKS
 from dashboard.words import STATUS_WORDS, TIMES, count, escape, interval, missing, ratio

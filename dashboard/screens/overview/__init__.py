@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import answers, data, empty, filters, frame, links, literals, recurring, rerun, tables
+from dashboard import answers, data, empty, filters, frame, links, literals, opening, recurring, rerun, tables
 from dashboard.rows import each, with_series
-from dashboard.screens import opening
 from dashboard.screens.overview import heat_map, matrix, scoreboard
 from dashboard.selection import RULES
 from dashboard.tables import TableColumn, measured, naming

@@ -10,11 +10,10 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, doubts
+from dashboard import answers, data, doubts, opening
 from dashboard.charts import axes, drawing
 from dashboard.charts.drawing import Drawing, layered
 from dashboard.rows import SYNTHETIC, each, with_series
-from dashboard.screens import opening
 from dashboard.screens.overview.matrix import order_of_backends
 from dashboard.words import DASH, STATUS_WORDS, count, escape, interval, missing, ratio
 from store.stats.geomean import Ratio

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, empty, filters, frame, links, tables
+from dashboard import choosing, data, empty, filters, frame, links, tables
 from dashboard.rows import with_series
-from dashboard.screens import choosing
 from dashboard.screens.jobs import form, queue
 from dashboard.screens.runs import records
 from dashboard.tables import TableColumn

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import data, doubts, links, rerun, tables
+from dashboard import data, doubts, links, opening, rerun, tables
 from dashboard.rows import each
-from dashboard.screens import opening
 from dashboard.screens.model import named
 from dashboard.tables import TableColumn, measured, naming
 from dashboard.words import STATUS_WORDS, count, escape, missing

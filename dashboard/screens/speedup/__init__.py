@@ -9,12 +9,11 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, empty, frame, palette, rerun
+from dashboard import answers, choosing, data, empty, frame, opening, palette, rerun
 from dashboard.answers import SECTION
 from dashboard.charts import axes
 from dashboard.charts.drawing import layered, legend
 from dashboard.rows import each, sections, with_series
-from dashboard.screens import choosing, opening
 from dashboard.screens.overview.cells import last_runs
 from dashboard.screens.speedup import ratios
 from dashboard.tables import TableColumn, measured, naming

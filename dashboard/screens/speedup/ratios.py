@@ -9,13 +9,12 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, doubts, downloads, palette
+from dashboard import answers, data, doubts, downloads, opening, palette
 from dashboard.answers import SECTION
 from dashboard.charts import axes, drawing
 from dashboard.charts.axes import GEOMEAN
 from dashboard.charts.drawing import Drawing, layered
 from dashboard.rows import each, most_first, sections, with_series
-from dashboard.screens import opening
 from dashboard.settings import CHART_MODELS
 from dashboard.words import count, interval, missing, ratio
 

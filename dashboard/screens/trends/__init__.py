@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import answers, data, empty, frame, links, tables, verdicts
+from dashboard import answers, choosing, data, empty, frame, links, tables, verdicts
 from dashboard.rows import SYNTHETIC, each, with_series
-from dashboard.screens import choosing
 from dashboard.screens.overview.cells import key_of
 from dashboard.screens.trends import overall
 from dashboard.tables import TableColumn, measured, naming

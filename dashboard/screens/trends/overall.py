@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, downloads, links, tables
+from dashboard import answers, choosing, data, downloads, links, tables
 from dashboard.charts import drawing, history
 from dashboard.rows import each, with_series
-from dashboard.screens import choosing
 from dashboard.tables import TableColumn, measured
 from dashboard.words import STATUS_WORDS, TIMES, count, escape, interval, listed, missing, ratio, share
 from store.metrics import metric
