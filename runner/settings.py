@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
+from runner.flag import Count, Flag, Number, Seed, Share, Tolerance
 from store.record import Purpose
 
 VerifyMode = Literal["off", "with", "only"]
@@ -14,6 +15,10 @@ ProveMode = Literal["off", "once", "again"]
 """No timing proof, one where none is kept, or one in any case."""
 Interleave = Literal["processes", "rounds", "off"]
 """Processes of a group take turns while the others are stopped; run whole, in balanced order; or entry by entry."""
+STABLE_TARGET = 0.01
+"""Target of `--until-stable`: a third of the default noise floor, so that a process's own noise hides no verdict."""
+VERIFICATION, ARTIFACTS = "verification", "artifacts (written by an extra, instrumented process)"
+"""Groups of flags."""
 TIME_BUDGET_S = 60.0
 """Default budget of a process that measures until it is stable."""
 VERDICT_BUDGET_S = 600.0
@@ -22,7 +27,76 @@ VERDICT_LOOKS = 3
 """How often verdicts are asked for at most: with K, 2 K and 4 K processes. Each look more widens all intervals."""
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class TypedSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request and the settings of its run have alike: each field is a flag, and a setting of the same name."""
+
+    until_stable: Annotated[
+        Share | None,
+        Flag(
+            "continue after --repeat blocks until the 95 % confidence interval of a process's median is within "
+            "± TARGET (default: 1%) or the time budget is spent",
+            const=STABLE_TARGET,
+        ),
+    ] = None
+    """Blocks are taken until the 95 % interval of their median is within ± this share of it; None: `repeat` blocks."""
+    iterations_per_run: Annotated[Count, Flag("iterations per timed block (default: 1)")] = 1
+    until_verdict: Annotated[
+        bool, Flag("measure ambiguous experiments with more processes: twice, then four times as many")
+    ] = False
+    """Ambiguous cells are measured by more processes, until they are settled or the time is spent."""
+    interleave: Annotated[
+        Interleave,
+        Flag(
+            "order of a group's processes: in turns, with the others stopped (processes); each as a whole, in a "
+            "balanced order (rounds); or experiment by experiment (off) (default: processes)"
+        ),
+    ] = "processes"
+    rounds: Annotated[Count, Flag("number of turns of an interleaved process (default: 10)", metavar="R")] = 10
+    """Turns that an interleaved process takes; they share its steady blocks."""
+    rewarm: Annotated[
+        Number, Flag("blocks at the start of each turn that do not count as steady state (default: 1)")
+    ] = 1
+    """Blocks at the begin of an interleaved turn that are timed apart."""
+    twins: Annotated[
+        Number | None,
+        Flag(
+            "number of A/A controls: experiments that are also measured against themselves, to estimate the run's "
+            "false-alarm rate (default: one per ten groups, at least one for three)"
+        ),
+    ] = None
+    """Experiments that are measured against themselves beside the others; None: as many as the run's size bears."""
+    warmup_min: Annotated[Count, Flag("take at least this many warm-up blocks (default: 5)")] = 5
+    warmup_max: Annotated[
+        Count, Flag("give up after this many warm-up blocks and record `never_steady` (default: 50)")
+    ] = 50
+    threads: Annotated[Count | None, Flag("number of CPU threads of every backend (default: torch's default)")] = None
+    seed: Annotated[Seed, Flag("random seed of weights, inputs and random operations (default: 1337)")] = 1337
+    device_index: Annotated[Number | None, Flag("index of the device to use", names=("--card",))] = None
+    """Which device of the accelerator (`--device-index`, `--card`); None: the first."""
+    start: Annotated[
+        Literal["fork", "interpreter"],
+        Flag("fork processes from a warm server, or start a new interpreter each time (default: fork)"),
+    ] = "fork"
+    verify_iterations: Annotated[Count, Flag("number of iterations to compare (default: 3)", group=VERIFICATION)] = 3
+    tolerance: Annotated[
+        Tolerance | None, Flag("tolerance, instead of the suite's own (see docs/runner.md)", group=VERIFICATION)
+    ] = None
+    """Tolerance in place of the table's."""
+    cosine: Annotated[bool, Flag("compare all models by cosine similarity", group=VERIFICATION)] = False
+    """Judge by cosine similarity, also where the table does not say so."""
+    save_ir_format: Annotated[
+        Literal["text", "hlo", "stablehlo"] | None,
+        Flag("save the IR of every graph in this format", names=("--save-ir",), once=True, group=ARTIFACTS),
+    ] = None
+    profile_xla_duration_ms: Annotated[
+        Count, Flag("length of the XLA profile in milliseconds (default: 5000)", metavar="MS", group=ARTIFACTS)
+    ] = 5000
+    collect_dynamo_counters: Annotated[
+        bool, Flag("add dynamo's counters to the record (without an extra process)", group=ARTIFACTS)
+    ] = False
+
+
+class Settings(TypedSettings, frozen=True, kw_only=True):
     """Protocol settings of a run: how often and how long is measured. No part of an experiment's identity."""
 
     preset: str = "xlabench"
@@ -32,58 +106,31 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     (`--without-fallback`). None is a result."""
     repeat: int = 20
     """Steady blocks to take, the least number of them where `until_stable`; under the preset `peer` all blocks."""
-    until_stable: float | None = None
-    """Blocks are taken until the 95 % interval of their median is within ± this share of it; None: `repeat` blocks."""
     time_budget_s: float | None = None
     """Running time of a process after its warm-up at which `until_stable` gives up (None: `TIME_BUDGET_S`), or wall
     time of all processes that `until_verdict` adds (None: `VERDICT_BUDGET_S`).
     """
-    iterations_per_run: int = 1
     processes: int = 3
     """Measuring processes of one experiment, each with a record of its own (its `replica`)."""
-    until_verdict: bool = False
-    """Ambiguous cells are measured by more processes, until they are settled or the time is spent."""
-    twins: int | None = None
-    """Experiments that are measured against themselves beside the others; None: as many as the run's size bears."""
-    interleave: Interleave = "processes"
-    rounds: int = 10
-    """Turns that an interleaved process takes; they share its steady blocks."""
-    rewarm: int = 1
-    """Blocks at the begin of an interleaved turn that are timed apart."""
-    warmup_min: int = 5
-    warmup_max: int = 50
     steady_blocks: int = 4
     """Blocks without a compilation and without a trend that make a steady state."""
     timeout_s: float = 1800.0
     """Running time of one experiment; its process tree is killed when it is over."""
-    threads: int | None = None
     quiet: bool = True
     """Turns that other programs disturb are found, labelled and taken again; a result of too few others is refused."""
     wait_quiet: bool = True
     """A group waits some seconds for other programs before its turns."""
     raise_priority: bool = True
     """Timed processes go before other programs where the user may have that."""
-    seed: int = 1337
-    start: str = "fork"
-    device_index: int | None = None
-    """Which device of the accelerator (`--device-index`, `--card`); None: the first."""
     memory_limit_bytes: int | None = None
     """A measuring process whose tree holds more is killed by the scheduler: status `oom`."""
     verify: VerifyMode = "off"
-    verify_iterations: int = 3
-    tolerance: float | None = None
-    """Tolerance in place of the table's."""
     prove: ProveMode = "off"
     """Whether a proof of the backend's clock is needed: without it a number may leave out work."""
-    cosine: bool = False
-    """Judge by cosine similarity, also where the table does not say so."""
     instruments: tuple[str, ...] = ()
     """What an extra, instrumented process dumps or profiles: names of `runner.instrument`."""
-    save_ir_format: str | None = None
-    profile_xla_duration_ms: int = 5000
     artifact_limit_bytes: int = 1 << 30
     """Size limit of all artifacts of one experiment; larger ones are truncated, with a note."""
-    collect_dynamo_counters: bool = False
     print_subprocess: bool = False
     """Show what the measuring processes print; it is kept in their logs in any case."""
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its flag."""
-    from runner.plan import values
+    from runner import flag
 
     parser = verb(
         verbs,
@@ -29,7 +29,7 @@ def add(verbs: Verbs) -> None:
     )
     parser.add_argument(
         "--threads",
-        type=values.positive,
+        type=flag.positive,
         metavar="N",
         help="number of CPU threads, as for `run` (default: torch's default)",
     )

@@ -97,7 +97,7 @@ def _add_submit(parser: Parser) -> None:
 
 def add_job_flags(group: argparse._ActionsContainer) -> None:
     """Add what every job may be given, also a recurring one's."""
-    from runner.plan import values
+    from runner import flag
 
     group.add_argument(
         "--accelerator-model",
@@ -107,7 +107,7 @@ def add_job_flags(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--priority", type=int, default=0, metavar="N", help="priority of the job; higher runs first (default: 0)"
     )
-    group.add_argument("--timeout", type=values.above_zero, metavar="S", help="time limit of the job in seconds")
+    group.add_argument("--timeout", type=flag.above_zero, metavar="S", help="time limit of the job in seconds")
 
 
 def _submit(parsed: argparse.Namespace) -> int:

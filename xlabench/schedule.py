@@ -51,8 +51,7 @@ def add(verbs: Verbs) -> None:
 
 
 def _add_add(parser: Parser) -> None:
-    from runner import flags
-    from runner.plan import values
+    from runner import flag, flags
 
     parser.add_argument("schedule_name", metavar="NAME", help="name of the recurring run, and the label of its runs")
     parser.add_argument(
@@ -64,7 +63,7 @@ def _add_add(parser: Parser) -> None:
     add_job_flags(group)
     group.add_argument(
         "--late-after",
-        type=values.above_zero,
+        type=flag.above_zero,
         default=_LATE_AFTER_H,
         metavar="H",
         help="report a run as late after H hours (default: 12)",

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import msgspec
 
+from runner.flag import Flag, Word
 from runner.plan import plan_file
 from runner.plan.agreement import check
 from runner.plan.local_request import LocalRequest
-from runner.plan.request import Configuration, Flag, Protocol, RunRequest, Selection
-from runner.plan.values import Word
+from runner.plan.request import Configuration, Protocol, RunRequest, Selection
 from store.errors import UsageError
 
 if TYPE_CHECKING:
@@ -71,10 +71,10 @@ class Field:
 
 @cache
 def flagged(kind: type) -> tuple[Field, ...]:
-    """Return the fields of a struct that are flags, in their order."""
+    """Return the fields of a struct that are flags, in their order; those that it inherits come last."""
     hints = get_type_hints(kind, include_extras=True)
     found = []
-    for each in msgspec.structs.fields(kind):
+    for each in sorted(msgspec.structs.fields(kind), key=lambda each: each.name not in kind.__annotations__):
         hint = hints[each.name]
         flags = [part for part in getattr(hint, "__metadata__", ()) if isinstance(part, Flag)]
         if flags:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from runner import flag
 from runner.plan import values
 from store.errors import UsageError
 
@@ -217,9 +218,9 @@ class SettingsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 _TYPES: Mapping[str, Callable[[str], int]] = {
-    "subprocess_timeout": values.positive,
-    "memory_limit": values.size,
-    "artifact_limit": values.size,
+    "subprocess_timeout": flag.positive,
+    "memory_limit": flag.size,
+    "artifact_limit": flag.size,
 }
 
 

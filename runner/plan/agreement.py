@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from runner.accelerators import refuse_index
 from runner.accelerators.base import NoSuchDevice
 from runner.environments.machine import detect
-from runner.settings import Settings
 from store.errors import UsageError
 
 if TYPE_CHECKING:
     from runner.plan.local_request import LocalRequest
     from runner.plan.request import Configuration, Selection
+    from runner.settings import Settings
 
 WITHOUT_CUDAGRAPHS = {"reduce-overhead": "default", "max-autotune": "max-autotune-no-cudagraphs"}
 """Modes of `torch.compile` that turn CUDA graphs on, whatever inductor says, and what they are without."""
@@ -94,9 +94,10 @@ def _check_device_index(asked: LocalRequest) -> None:
 
 
 def _check_protocol(asked: LocalRequest) -> None:
-    protocol, least = asked.protocol, Settings().warmup_min
-    if protocol.warmup_max < least:
-        raise UsageError(f"--warmup-max {protocol.warmup_max}: the steady state needs at least {least} blocks")
+    protocol = asked.protocol
+    if protocol.warmup_max < protocol.warmup_min:
+        most, least = protocol.warmup_max, protocol.warmup_min
+        raise UsageError(f"--warmup-max {most} is less than --warmup-min {least}; raise the first or lower the second")
     if protocol.verify and protocol.verify_only:
         raise UsageError("--verify and --verify-only exclude each other: the first also measures time; use one")
 

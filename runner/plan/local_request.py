@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
+from runner.flag import Flag, Word
 from runner.plan import values
-from runner.plan.request import Configuration, Flag, RunRequest, Selection
+from runner.plan.request import Configuration, RunRequest, Selection
 from runner.suites.base import OwnFound, SuiteContext
 from store.identity import digest
 from store.record import Accelerator, Test
@@ -40,7 +41,7 @@ class LocalRequest(msgspec.Struct, frozen=True, kw_only=True):
             "measure with this Python interpreter and its packages; repeat to compare environments (default: the "
             "current one). NAME alone refers to xlabench.toml in the home, or is `default`",
             metavar="NAME=PYTHON",
-            word=values.Word(values.environment),
+            word=Word(values.environment),
         ),
     ] = ()
     """Interpreters of the request's environments; None: the name is known."""

@@ -5,47 +5,34 @@ A field with a `Flag` is a flag of the same name; `runner.flags` makes the flags
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from runner.backends.steps import DTYPES
+from runner.flag import Bytes, Count, Flag, Number, Seconds, Word
 from runner.plan.values import (
     Backend,
-    Bytes,
-    Count,
     DeviceModel,
     Dynamo,
     Identifier,
     ModelName,
     Name,
-    Number,
     OperatorConfig,
     Ops,
     Override,
     Regex,
-    Seconds,
-    Seed,
-    Share,
     SuiteModel,
     TestName,
-    Tolerance,
     TorchXla2,
-    Word,
     Xla,
     XlaFlags,
 )
+from runner.settings import ARTIFACTS, VERIFICATION, TypedSettings
 from runner.suites import suite_names
 from store.record import Accelerator, CacheState, UsedBy, Weights
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-STABLE_TARGET = 0.01
-"""Target of `--until-stable`: a third of the default noise floor, so that a process's own noise hides no verdict."""
-VERIFICATION, ARTIFACTS = "verification", "artifacts (written by an extra, instrumented process)"
 Instrument = Literal[
     "dump_hlo",
     "dump_dynamo_counters",
@@ -74,30 +61,6 @@ INSTRUMENTS: dict[Instrument, str] = {
     "minify": "if the backend fails, save a minimal program that still fails",
 }
 """What each instrument leaves behind; the timed process never sees any of them."""
-
-
-@dataclass(frozen=True, eq=False)
-class Flag:
-    """How a field is given on a command line; its name and default are those of the field, the rest its type's."""
-
-    help: str
-    names: tuple[str, ...] = ()
-    """Further names."""
-    metavar: str | None = None
-    word: Word | None = None
-    """Word in place of the type's."""
-    choices: Callable[[], tuple[Any, ...]] | tuple[Any, ...] | None = None
-    """Choices in place of the type's."""
-    const: Any = None
-    """Value of the flag where no word follows it; None: one must."""
-    off: tuple[str, str] | None = None
-    """The flag that gives False, and its help."""
-    texts: Mapping[Any, str] | None = None
-    """A flag of its own for each value of the field, with its help."""
-    once: bool = False
-    """It may not be given two values: the last would win in silence."""
-    group: str | None = None
-    """Group of the flag, if it is not that of its struct."""
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -238,26 +201,13 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ] = "on"
 
 
-class Protocol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How it is measured, and what is left behind; None: as the run's own default."""
+class Protocol(TypedSettings, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How it is measured, and what is left behind, beside `TypedSettings`; None: as the run's own default."""
 
     repeat: Annotated[Count | None, Flag("number of timed blocks in the steady state (default: 20)")] = None
-    until_stable: Annotated[
-        Share | None,
-        Flag(
-            "continue after --repeat blocks until the 95 % confidence interval of a process's median is within "
-            "± TARGET (default: 1%) or the time budget is spent",
-            const=STABLE_TARGET,
-        ),
-    ] = None
-    """A share, not percent."""
-    iterations_per_run: Annotated[Count, Flag("iterations per timed block (default: 1)")] = 1
     processes: Annotated[
         Count | None, Flag("number of benchmark processes per experiment (default: 3)", metavar="K")
     ] = None
-    until_verdict: Annotated[
-        bool, Flag("measure ambiguous experiments with more processes: twice, then four times as many")
-    ] = False
     time_budget: Annotated[
         Seconds | None,
         Flag(
@@ -265,28 +215,6 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             "--until-verdict: seconds for all additional processes together (default: 600)"
         ),
     ] = None
-    interleave: Annotated[
-        Literal["processes", "rounds", "off"],
-        Flag(
-            "order of a group's processes: in turns, with the others stopped (processes); each as a whole, in a "
-            "balanced order (rounds); or experiment by experiment (off) (default: processes)"
-        ),
-    ] = "processes"
-    rounds: Annotated[Count, Flag("number of turns of an interleaved process (default: 10)", metavar="R")] = 10
-    rewarm: Annotated[
-        Number, Flag("blocks at the start of each turn that do not count as steady state (default: 1)")
-    ] = 1
-    twins: Annotated[
-        Number | None,
-        Flag(
-            "number of A/A controls: experiments that are also measured against themselves, to estimate the run's "
-            "false-alarm rate (default: one per ten groups, at least one for three)"
-        ),
-    ] = None
-    warmup_max: Annotated[
-        Count, Flag("give up after this many warm-up blocks and record `never_steady` (default: 50)")
-    ] = 50
-    threads: Annotated[Count | None, Flag("number of CPU threads of every backend (default: torch's default)")] = None
     no_wait_quiet: Annotated[
         bool,
         Flag(
@@ -297,8 +225,6 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     own_priority: Annotated[
         bool, Flag("do not raise the priority of benchmark processes (default: raise it where permitted)")
     ] = False
-    seed: Annotated[Seed, Flag("random seed of weights, inputs and random operations (default: 1337)")] = 1337
-    device_index: Annotated[Number | None, Flag("index of the device to use", names=("--card",))] = None
     subprocess_timeout: Annotated[
         Count | None, Flag("time limit of one process in seconds (default: 1800)", metavar="S")
     ] = None
@@ -311,10 +237,6 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             "retries for experiments that passed in the previous run, each in a new interpreter (default: 1)",
         ),
     ] = 1
-    start: Annotated[
-        Literal["fork", "interpreter"],
-        Flag("fork processes from a warm server, or start a new interpreter each time (default: fork)"),
-    ] = "fork"
     verify: Annotated[
         bool,
         Flag("measure, and compare the results with those of eager in a separate process", group=VERIFICATION),
@@ -330,22 +252,7 @@ class Protocol(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             group=VERIFICATION,
         ),
     ] = False
-    verify_iterations: Annotated[Count, Flag("number of iterations to compare (default: 3)", group=VERIFICATION)] = 3
-    tolerance: Annotated[
-        Tolerance | None, Flag("tolerance, instead of the suite's own (see docs/runner.md)", group=VERIFICATION)
-    ] = None
-    cosine: Annotated[bool, Flag("compare all models by cosine similarity", group=VERIFICATION)] = False
     instruments: Annotated[tuple[Instrument, ...], Flag("", texts=INSTRUMENTS, group=ARTIFACTS)] = ()
-    save_ir_format: Annotated[
-        Literal["text", "hlo", "stablehlo"] | None,
-        Flag("save the IR of every graph in this format", names=("--save-ir",), once=True, group=ARTIFACTS),
-    ] = None
-    profile_xla_duration_ms: Annotated[
-        Count, Flag("length of the XLA profile in milliseconds (default: 5000)", metavar="MS", group=ARTIFACTS)
-    ] = 5000
-    collect_dynamo_counters: Annotated[
-        bool, Flag("add dynamo's counters to the record (without an extra process)", group=ARTIFACTS)
-    ] = False
     artifact_limit: Annotated[
         Bytes | None, Flag("size limit of artifacts per experiment (default: 1G)", group=ARTIFACTS)
     ] = None

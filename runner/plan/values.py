@@ -9,20 +9,16 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from runner.backends import NAMES
+from runner.flag import Word
 from store import patterns
 from store.errors import did_you_mean
 from store.record.experiment import Test
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _TESTS = {"eval": "eval", "train": "train", "inference": "eval", "training": "train"}
 _GONE = {
@@ -38,7 +34,6 @@ _GONE = {
     "aot_cudagraphs": "it was renamed to cudagraphs",
     "cudagraphs_ts": "CUDA graphs around TorchScript were removed from PyTorch; use cudagraphs, or ts",
 }
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def none_or(text: str) -> str | None:
@@ -102,59 +97,6 @@ def regex(text: str) -> str:
     return text
 
 
-def positive(text: str) -> int:
-    """Read a whole number from 1."""
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return value
-
-
-def not_negative(text: str) -> int:
-    """Read a whole number from 0."""
-    return 0 if text.strip() == "0" else positive(text)
-
-
-def above_zero(text: str) -> float:
-    """Read a number above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return value
-
-
-def percent(text: str) -> float:
-    """Read percent, as `2`, `2%` or `0.5%`; return the share."""
-    try:
-        # Decimal, so that `percent_text` gives back what was typed.
-        value = float(Decimal(text.strip().removesuffix("%").strip()) / 100)
-    except InvalidOperation:
-        value = 0.0
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage above 0 and below 100, such as 1 or 0.5%")
-    return value
-
-
-def percent_text(share: float) -> str:
-    """Return a share as `percent` reads it."""
-    return f"{(Decimal(repr(share)) * 100).normalize():f}%"
-
-
-def size(text: str) -> int:
-    """Read a number of bytes: `800M`, `2G`, `1.5GiB`."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
-    value = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 800M or 2G")
-    return value
-
-
 def key_value(text: str) -> tuple[str, str]:
     """Read `dotted.key=value`."""
     key, equals, value = text.partition("=")
@@ -187,19 +129,6 @@ def environment(text: str) -> tuple[str, Path | None]:
             f"{text!r} is not of the form NAME=PYTHON, for example nightly=/venvs/nightly/bin/python"
         )
     return name, Path(python) if python else None
-
-
-@dataclass(frozen=True, eq=False)
-class Word:
-    """How a value is read from one word of a command line, and written as one."""
-
-    read: Callable[[str], Any]
-    write: Callable[[Any], str] = str
-    metavar: str | None = None
-
-
-def _number_text(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() else repr(value)
 
 
 def _xla_flags_text(flags: tuple[str, ...]) -> str:
@@ -242,11 +171,3 @@ DeviceModel = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][\w.,+:/@#=() -]*\Z", m
 """An accelerator's model, as records name it."""
 Identity = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9_-]*\Z", max_length=100)]
 """Id of an experiment or a run."""
-Count = Annotated[int, Meta(ge=1, le=1_000_000), Word(positive, metavar="N")]
-Number = Annotated[int, Meta(ge=0, le=1_000_000), Word(not_negative, metavar="N")]
-Seed = Annotated[int, Meta(ge=0, le=2**63 - 1), Word(int, metavar="N")]
-Seconds = Annotated[float, Meta(gt=0, le=30 * 86_400), Word(above_zero, _number_text, "S")]
-Share = Annotated[float, Meta(gt=0, lt=1), Word(percent, percent_text, "TARGET%")]
-"""Typed in percent."""
-Tolerance = Annotated[float, Meta(gt=0), Word(above_zero, _number_text, "X")]
-Bytes = Annotated[int, Meta(ge=1, le=1 << 50), Word(size, metavar="SIZE")]

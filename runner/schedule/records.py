@@ -235,7 +235,7 @@ def _measurement(entry: PlanEntry, settings: Settings, outcome: Outcome, how: Ar
         warmup_max=settings.warmup_max,
         steady_blocks=settings.steady_blocks,
         cache=entry.config.cache,
-        start=settings.start,  # type: ignore[arg-type]
+        start=settings.start,
         quiet=outcome.quiet,
         blocks=blocks,
     )

@@ -215,6 +215,7 @@ def test_a_target_is_typed_in_percent(typed, share):
     ("words", "says"),
     [
         (["--time-budget", "5"], "requires --until-stable or --until-verdict; pass one of them as well"),
+        (["--warmup-max", "4"], "--warmup-max 4 is less than --warmup-min 5"),
         (["--preset", "peer", "--until-stable"], "the preset peer always takes exactly --repeat blocks"),
         (["--until-stable", "--time-budget", "1800"], "may measure for 1800 s, but processes are killed after 1800 s"),
         (["--until-stable", "--subprocess-timeout", "60"], "decrease --time-budget or increase"),
@@ -231,9 +232,10 @@ def test_settings_that_contradict_each_other_are_exit_2(capsys, tmp_path, words,
 
 
 def test_measurement_flags_become_settings():
-    words = ["--iterations-per-run", "4", "--warmup-max", "7", "--threads", "2", "--seed", "9"]
+    words = ["--iterations-per-run", "4", "--warmup-min", "3", "--warmup-max", "4", "--threads", "2", "--seed", "9"]
     found = settings(request(*words, "--subprocess-timeout", "60", "--start", "interpreter"))
-    assert (found.iterations_per_run, found.warmup_max, found.threads, found.seed) == (4, 7, 2, 9)
+    assert (found.iterations_per_run, found.warmup_min, found.warmup_max) == (4, 3, 4)
+    assert (found.threads, found.seed) == (2, 9)
     assert (found.timeout_s, found.start) == (60.0, "interpreter")
 
 

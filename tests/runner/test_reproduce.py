@@ -79,6 +79,7 @@ PROTOCOL = {
     "rounds": ["--rounds", "2"],
     "rewarm": ["--rewarm", "0"],
     "iterations_per_run": ["--iterations-per-run", "3"],
+    "warmup_min": ["--warmup-min", "3"],
     "warmup_max": ["--warmup-max", "9"],
     "timeout_s": ["--subprocess-timeout", "60"],
     "threads": ["--threads", "1"],
@@ -98,7 +99,7 @@ PROTOCOL = {
     "artifact_limit_bytes": ["--artifact-limit", "10M"],
     "collect_dynamo_counters": ["--collect-dynamo-counters"],
 }
-WITHOUT_A_FLAG = {"warmup_min", "steady_blocks", "quiet", "prove"}
+WITHOUT_A_FLAG = {"steady_blocks", "quiet", "prove"}
 OF_A_WHOLE_RUN = {"purpose", "twins", "until_verdict", "time_budget_s"}
 """They say what is measured beside the experiment, not how it is."""
 SHOWN_ONLY = {"print_subprocess"}

@@ -1,0 +1,119 @@
+"""A field of a request that is a flag of the command, and the numbers that are typed for one.
+
+A reader raises a sentence that names what is accepted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Meta
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+@dataclass(frozen=True, eq=False)
+class Word:
+    """How a value is read from one word of a command line, and written as one."""
+
+    read: Callable[[str], Any]
+    write: Callable[[Any], str] = str
+    metavar: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Flag:
+    """How a field is given on a command line; its name and default are those of the field, the rest its type's."""
+
+    help: str
+    names: tuple[str, ...] = ()
+    """Further names."""
+    metavar: str | None = None
+    word: Word | None = None
+    """Word in place of the type's."""
+    choices: Callable[[], tuple[Any, ...]] | tuple[Any, ...] | None = None
+    """Choices in place of the type's."""
+    const: Any = None
+    """Value of the flag where no word follows it; None: one must."""
+    off: tuple[str, str] | None = None
+    """The flag that gives False, and its help."""
+    texts: Mapping[Any, str] | None = None
+    """A flag of its own for each value of the field, with its help."""
+    once: bool = False
+    """It may not be given two values: the last would win in silence."""
+    group: str | None = None
+    """Group of the flag, if it is not that of its struct."""
+
+
+def positive(text: str) -> int:
+    """Read a whole number from 1."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return value
+
+
+def not_negative(text: str) -> int:
+    """Read a whole number from 0."""
+    return 0 if text.strip() == "0" else positive(text)
+
+
+def above_zero(text: str) -> float:
+    """Read a number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
+
+
+def percent(text: str) -> float:
+    """Read percent, as `2`, `2%` or `0.5%`; return the share."""
+    try:
+        # Decimal, so that `percent_text` gives back what was typed.
+        value = float(Decimal(text.strip().removesuffix("%").strip()) / 100)
+    except InvalidOperation:
+        value = 0.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage above 0 and below 100, such as 1 or 0.5%")
+    return value
+
+
+def percent_text(share: float) -> str:
+    """Return a share as `percent` reads it."""
+    return f"{(Decimal(repr(share)) * 100).normalize():f}%"
+
+
+def size(text: str) -> int:
+    """Read a number of bytes: `800M`, `2G`, `1.5GiB`."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    value = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 800M or 2G")
+    return value
+
+
+def _number_text(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else repr(value)
+
+
+Count = Annotated[int, Meta(ge=1, le=1_000_000), Word(positive, metavar="N")]
+Number = Annotated[int, Meta(ge=0, le=1_000_000), Word(not_negative, metavar="N")]
+Seed = Annotated[int, Meta(ge=0, le=2**63 - 1), Word(int, metavar="N")]
+Seconds = Annotated[float, Meta(gt=0, le=30 * 86_400), Word(above_zero, _number_text, "S")]
+Share = Annotated[float, Meta(gt=0, lt=1), Word(percent, percent_text, "TARGET%")]
+"""Typed in percent."""
+Tolerance = Annotated[float, Meta(gt=0), Word(above_zero, _number_text, "X")]
+Bytes = Annotated[int, Meta(ge=1, le=1 << 50), Word(size, metavar="SIZE")]
