@@ -9,16 +9,16 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, downloads, drafts, palette, planned, rerun
+from dashboard import answers, data, downloads, drafts, planned, rerun
 from dashboard.answers import SECTION
-from dashboard.charts import axes
-from dashboard.charts.drawing import layered
 from dashboard.rows import each, sections, with_series
 from dashboard.screens import opening, operators
 from dashboard.screens.fallback_ops.heat_maps import sites
 from dashboard.tables import TableColumn, measured, naming
 from dashboard.words import CLASSES, DASH, count, escape, interval, listed, missing, ratio, when
 from runner.jobs.rerun import without
+from store.charts import axes, palette
+from store.charts.drawing import layered
 from store.metrics import metric
 from store.report.payoffs import LIMITS, WAYS
 

@@ -8,7 +8,6 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import access, data, drafts, links, rerun, tables
-from dashboard.charts import history
 from dashboard.rows import each
 from dashboard.screens import choosing
 from dashboard.screens.fallback_ops.one_op import GAINS
@@ -16,6 +15,7 @@ from dashboard.screens.model import files, result, samples
 from dashboard.screens.model.result import ModelResult
 from dashboard.tables import TableColumn, measured
 from dashboard.words import CLASSES, STATUS_WORDS, count, escape, interval, missing
+from store.charts import history
 from store.paired.report import SOURCE_RULE
 
 if TYPE_CHECKING:

@@ -9,10 +9,8 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, empty, frame, palette, rerun
+from dashboard import answers, data, empty, frame, rerun
 from dashboard.answers import SECTION
-from dashboard.charts import axes
-from dashboard.charts.drawing import layered, legend
 from dashboard.rows import each, sections, with_series
 from dashboard.screens import choosing, opening
 from dashboard.screens.overview.cells import last_runs
@@ -20,6 +18,8 @@ from dashboard.screens.speedup import ratios
 from dashboard.tables import TableColumn, measured, naming
 from dashboard.verdicts import LOOKS
 from dashboard.words import STATUS_WORDS, TIMES, escape, interval, listed, missing, ratio, seconds
+from store.charts import axes, palette
+from store.charts.drawing import layered, legend
 from store.metrics import metric
 
 if TYPE_CHECKING:
