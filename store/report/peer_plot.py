@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from store.report.table import Cell, Report, Table
 
 
-PICTURES = ("png", "svg")
 _RULE_MARKERS = ("D", "o", "s", "v", "x", "+")
 _LINES = ("solid", "dotted", "dashed", "dashdot")
 _BARS = {"elinewidth": 0.5, "capsize": 3}
@@ -42,7 +41,7 @@ def plot(
         report: its table, as CSV has it.
         options: what it was asked for.
         names: the backends as the legend has them, in their order.
-        form: one of `PICTURES`.
+        form: png or svg.
         size: in inches.
         title: second line of the title.
 
@@ -52,8 +51,12 @@ def plot(
     """
     if not report.tables or not report.tables[0].rows:
         raise UsageError("There is nothing to draw: no result fits. Widen --filter, --accelerator or --test.")
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415 (the extra `plots`)
+    except ImportError:
+        raise MissingPackage("Pictures need matplotlib: pip install 'xlabench[plots]'.") from None
     grouped = options.kind == "latest_grouped"
-    figure = _figure_class()(figsize=size, **({"layout": "constrained"} if grouped else {}))
+    figure = Figure(figsize=size, layout="constrained" if grouped else None)
     axes = figure.subplots()
     over = f"Speedup over {options.baseline.capitalize()} Benchmarked {names[0]}"
     said = f"Histogram of {over}" if options.kind == "histogram" else over
@@ -62,19 +65,6 @@ def plot(
     out = io.BytesIO()
     figure.savefig(out, format=form)
     return out.getvalue()
-
-
-def _figure_class() -> Any:
-    """Return matplotlib's figure.
-
-    Raises:
-        MissingPackage: it is not installed.
-    """
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 (the extra `plots`)
-    except ImportError:
-        raise MissingPackage("Pictures need matplotlib: pip install 'xlabench[plots]'.") from None
-    return Figure
 
 
 def _numbers(rows: Sequence[tuple[Cell, ...]], column: int) -> list[float]:
