@@ -75,6 +75,11 @@ def require_writable(value: Any) -> None:
 
 MOST_BYTES = 2**28
 """Largest file that is one value: it is read as a whole."""
+MOST_PARTS = 5_000_000
+"""Most parts of one value, about 100 bytes of memory each; files of real numbers have these in 80 MB."""
+
+
+_BEFORE_A_PART = (b",", b"[", b"{")
 
 
 class FoundObject(NamedTuple):
@@ -94,6 +99,9 @@ def objects(file: BinaryIO) -> Iterator[FoundObject | UnreadableLine]:
     lines: Iterable[bytes] = chain(begun, file)
     if _is_one_value(begun):
         data = b"".join([*begun, file.read(MOST_BYTES)])
+        if sum(map(data.count, _BEFORE_A_PART)) > MOST_PARTS:
+            yield UnreadableLine(1, 0, f"one JSON value of more than {MOST_PARTS:,} parts: write one object per line")
+            return
         whole = _parsed(data)
         if whole is not None:
             for element in whole if isinstance(whole, list) else [whole]:

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import resource
 import time
+import tracemalloc
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +15,8 @@ import pytest
 
 from dashboard.viewers import counters, text, trace
 from store import query
+from store.importers import text as importers_text
+from store.importers.table import PublishedTable
 from store.ingest import ingest, pieces
 from tests.faults.told import tell
 from tests.store import hud_files
@@ -145,6 +148,33 @@ def test_a_packed_text_that_is_damaged_is_shown_as_far_as_it_goes(tmp_path, shar
         assert not text.search(path, "nothing").lines_n
         with pytest.raises(trace.NotSummed):
             trace.top_ops(path)
+
+
+def test_many_equal_rows_of_a_table_are_never_held_at_once(tmp_path):
+    """Below the bound of the ratio, 52 kB that unpack to 2 million rows took 680 MB."""
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"model,speedup\n" + b"a,2.0\n" * 20_000)
+    tracemalloc.start()
+    try:
+        with path.open("rb") as file:
+            (found,) = PublishedTable().records(file, path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found.record["metrics"] == {"reported_speedup": [2.0]}
+    assert peak < 1_000_000
+
+
+def test_one_value_of_very_many_parts_is_rejected_before_it_is_parsed(tmp_path, monkeypatch):
+    """An empty list takes three bytes of a file, of which 250 are one packed, and 64 of memory."""
+    monkeypatch.setattr(importers_text, "MOST_PARTS", 1000)
+    (tmp_path / "hud.json").write_bytes(b"[" + HUD + b",[]" * 1001 + b"]")
+    (tmp_path / "good.json").write_bytes(b"[" + HUD + b"," + HUD + b"]")
+    report = ingest([tmp_path / "hud.json", tmp_path / "good.json"], tmp_path / "store")
+    assert (report.records_n, [line.reason for line in report.rejected]) == (
+        2,
+        ["one JSON value of more than 1,000 parts: write one object per line"],
+    )
 
 
 def test_bombs_are_rejected_in_bounded_memory_and_the_run_beside_them_is_read(tmp_path):
