@@ -6,7 +6,8 @@ WITH now AS (
 ),
 pairs AS (
     SELECT
-        n.suite_series_id, suite_series(n) AS series,
+        n.suite, n.test, n.accelerator, n.accelerator_model, n.machine_id, n.environment, n.dtype, n.requested_batch_size,
+        n.optimizer, n.loss, n.matmul_precision, n.workload, n.backend, n.variant,
         unnest(['first_iteration_s', 'compiler_time_s', 'memory_ratio']) AS measure,
         unnest([b.first_iteration_s, b.compiler_time_s, mb.memory_ratio]) AS before,
         unnest([n.first_iteration_s, n.compiler_time_s, mn.memory_ratio]) AS after
@@ -22,22 +23,21 @@ moved AS (
 ),
 grouped AS (
     SELECT
-        any_value(series) AS series,
-        measure,
+        suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size, optimizer,
+        loss, matmul_precision, workload, backend, variant, measure,
         count(*) AS n,
         exp(avg(ln(before))) AS before,
         exp(avg(ln(after))) AS after,
         avg(log_better) AS mean_log,
         stddev_samp(log_better) AS sd_log
     FROM moved
-    GROUP BY suite_series_id, measure
+    GROUP BY ALL
 )
 SELECT
-    series.*,
-    g.* EXCLUDE (series, mean_log, sd_log),
+    g.* EXCLUDE (mean_log, sd_log),
     exp(g.mean_log) AS better,
     CASE WHEN g.n >= 3 THEN exp(g.mean_log - t.t * g.sd_log / sqrt(g.n)) END AS better_low,
     CASE WHEN g.n >= 3 THEN exp(g.mean_log + t.t * g.sd_log / sqrt(g.n)) END AS better_high
 FROM grouped AS g
 LEFT JOIN t_quantiles AS t ON t.freedom = least(g.n - 1, 400)
-ORDER BY series.test, series.accelerator, series.suite, series.variant, series.environment, g.measure
+ORDER BY g.test, g.accelerator, g.suite, g.variant, g.environment, g.measure

@@ -26,7 +26,12 @@ sides AS (
 per_series AS (
     SELECT
         series_id, suite_series_id,
-        any_value(suite_series(sides)) AS series,
+        any_value({
+            suite: suite, test: test, accelerator: accelerator, accelerator_model: accelerator_model,
+            machine_id: machine_id, environment: environment, dtype: dtype, requested_batch_size: requested_batch_size,
+            optimizer: optimizer, loss: loss, matmul_precision: matmul_precision, workload: workload, backend: backend,
+            variant: variant
+        }) AS series,
         any_value(speedup) FILTER (run_id = before) AS speedup_before,
         any_value(speedup) FILTER (run_id = after) AS speedup_after,
         any_value(latency_s) FILTER (run_id = before) / any_value(latency_s) FILTER (run_id = after) AS by_backend,

@@ -20,7 +20,12 @@ per_model AS (
     SELECT
         run_id, suite_series_id, model,
         any_value(settings_id) AS settings_id,
-        any_value(suite_series(s)) AS series,
+        any_value({
+            suite: suite, test: test, accelerator: accelerator, accelerator_model: accelerator_model,
+            machine_id: machine_id, environment: environment, dtype: dtype, requested_batch_size: requested_batch_size,
+            optimizer: optimizer, loss: loss, matmul_precision: matmul_precision, workload: workload, backend: backend,
+            variant: variant
+        }) AS series,
         any_value(run_label) AS run_label,
         any_value(run_started) AS run_started,
         any_value(plan_known) AS plan_known,
@@ -37,7 +42,7 @@ per_model AS (
         coalesce(bool_or(verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN')), false) AS verify_asked
     FROM speedups(
         baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models
-    ) AS s
+    )
     ANTI JOIN unclean USING (run_id, suite, model, test)
     GROUP BY run_id, suite_series_id, model
 ),

@@ -8,7 +8,12 @@ WITH per_model AS (
     SELECT
         run_id, suite_series_id, model,
         any_value(settings_id) AS settings_id,
-        any_value(suite_series(s)) AS series,
+        any_value({
+            suite: suite, test: test, accelerator: accelerator, accelerator_model: accelerator_model,
+            machine_id: machine_id, environment: environment, dtype: dtype, requested_batch_size: requested_batch_size,
+            optimizer: optimizer, loss: loss, matmul_precision: matmul_precision, workload: workload, backend: backend,
+            variant: variant
+        }) AS series,
         any_value(run_label) AS run_label,
         any_value(run_started) AS run_started,
         max(baseline_run_id) AS baseline_run_id,
@@ -19,7 +24,7 @@ WITH per_model AS (
         bool_or(status NOT IN ('skipped', 'verify_only', 'not_run')) AND NOT bool_or(valid) AS failed,
         coalesce(bool_or(baseline_status NOT IN ('skipped', 'verify_only', 'not_run')), false)
             AND NOT bool_or(baseline_valid) AS baseline_failed
-    FROM speedups(baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs) AS s
+    FROM speedups(baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs)
     GROUP BY run_id, suite_series_id, model
 ),
 grouped AS (
