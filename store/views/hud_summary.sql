@@ -46,7 +46,10 @@ counted AS (
 grouped AS (
     SELECT
         run_id, any_value(run_label) AS run_label, min(run_started) AS run_started, any_value(source) AS source,
-        any_value(suite_series(counted)) AS series,
+        suite, test, any_value(dtype) AS dtype, accelerator, accelerator_model, machine_id,
+        any_value(environment) AS environment, any_value(requested_batch_size) AS requested_batch_size,
+        any_value(optimizer) AS optimizer, any_value(loss) AS loss, any_value(matmul_precision) AS matmul_precision,
+        any_value(workload) AS workload, backend, variant,
         count(DISTINCT model) AS models_n,
         count(DISTINCT model) FILTER (judged) AS judged_n,
         count(DISTINCT model) FILTER (counts_as_passed) AS passed_n,
@@ -65,11 +68,9 @@ grouped AS (
             THEN avg(coalesce(dynamo_peak_gb, 0)) FILTER (passed) END AS dynamo_peak_mean_gb,
         count(*) FILTER (passed) AS dynamo_peak_n
     FROM counted
-    GROUP BY run_id, suite_series_of(counted)
+    GROUP BY run_id, suite, test, accelerator, accelerator_model, machine_id, settings_id, backend, variant
 )
-SELECT
-    run_id, run_label, run_started, source, series.suite, series.test, series.dtype, series.* EXCLUDE (suite, test, dtype),
-    * EXCLUDE (run_id, run_label, run_started, source, series),
+SELECT *,
     baseline_backend AS baseline_backend,
     passed_n / models_n AS pass_rate,
     round(100 * passed_n / models_n)::INTEGER AS pass_percent
