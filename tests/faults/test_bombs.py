@@ -202,3 +202,22 @@ def _ingest(folder, paths, told):
         beside = con.execute("SELECT count(*) FROM records WHERE model = 'beside'").fetchone()
     stopped = {Path(line.path).name for line in report.rejected if "unpacks to more than" in line.reason}
     told.put((grown, beside[0], sorted(stopped)))
+
+
+@pytest.mark.parametrize("kind", ["json", "csv"])
+def test_a_file_of_another_tool_is_not_read_beyond_its_most_lines(tmp_path, monkeypatch, kind):
+    """Each row has a name of its own, so that an importer has something to keep of each."""
+    monkeypatch.setattr(importers_text, "MOST_OBJECTS", 10)
+    if kind == "json":
+        lines = [json.dumps(hud_files.metric(f"m{number}", "speedup", 1.5)) for number in range(20)]
+        path = tmp_path / "hud.json"
+    else:
+        rows = [f"cuda,m{number},8,1.5" for number in range(20)]
+        lines = ["dev,name,batch_size,speedup", *rows]
+        path = tmp_path / "inductor_torchbench_amp_training_cuda_performance.csv"
+    path.write_text("\n".join(lines) + "\n")
+    ingest([path], tmp_path / "store")
+    with query.connect(query.current_snapshot(tmp_path / "store")) as con:
+        [row] = query.fetch(con, "SELECT line_number, reason FROM rejected_lines")
+        assert row == {"line_number": 11, "reason": "not read from here on: more than 10 lines; split the file"}
+        assert query.fetch(con, "SELECT count(*) AS n FROM records") == [{"n": 10 if kind == "json" else 9}]
