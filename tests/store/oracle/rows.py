@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -61,6 +63,7 @@ def rows_of(line: DecodedLine, content: str, ordinal: int) -> Rows:
         "warnings": record.warnings + line.notes,
         "reproduce": record.reproduce,
     }
+    row["result_id"] = _result_id(row["run_id"], row["experiment_id"], row["environment"])
     key = {"record_id": row["record_id"]}
     return Rows(
         record=row,
@@ -138,6 +141,11 @@ def _configuration(record: ReadRecord) -> Row:
         "repeat": record.repeat,
         "verification_code": record.verification_code,
     }
+
+
+def _result_id(*parts: str | None) -> str:
+    text = json.dumps(parts, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:16]
 
 
 def _environment(environment: ReadEnvironment | None, accelerator_model: str | None) -> Row:
