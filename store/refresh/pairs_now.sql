@@ -33,19 +33,24 @@ rounds AS (
     SELECT record_id, unnest(kept_rounds), unnest(kept_rounds_s)
     FROM records
     WHERE pruned_at IS NOT NULL AND run_id IN (SELECT run_id FROM own)
+),
+-- Made before the other side is joined: joined by the round alone, the rounds of all records would pair with each other.
+firsts AS MATERIALIZED (
+    SELECT p.first_id, p.second_id, p.origin, x.round, x.round_s
+    FROM pairs AS p
+    JOIN rounds AS x ON x.record_id = p.first_id
 )
 SELECT
     r.run_id, r.machine_id, r.experiment_id, r.environment, r.suite, r.model, r.test, r.variant, r.attempt, p.origin,
     p.first_id, p.second_id,
     r.quiet_rule IS NOT NULL AND s.quiet_rule IS NOT NULL AS quiet,
     count(*) AS rounds_n,
-    median(ln(x.round_s / y.round_s)) AS log_ratio,
+    median(ln(p.round_s / y.round_s)) AS log_ratio,
     CASE WHEN count(*) > 1
-        THEN pi() / 2 * pow(1.4826 * mad_factor(count(*)) * mad(ln(x.round_s / y.round_s)), 2) / count(*)
+        THEN pi() / 2 * pow(1.4826 * mad_factor(count(*)) * mad(ln(p.round_s / y.round_s)), 2) / count(*)
     END AS round_variance
-FROM pairs AS p
+FROM firsts AS p
 JOIN records AS r ON r.record_id = p.first_id AND r.ran
 JOIN records AS s ON s.record_id = p.second_id AND s.ran
-JOIN rounds AS x ON x.record_id = p.first_id
-JOIN rounds AS y ON y.record_id = p.second_id AND y.round = x.round
+JOIN rounds AS y ON y.record_id = p.second_id AND y.round = p.round
 GROUP BY ALL;
