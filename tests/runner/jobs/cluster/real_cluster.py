@@ -8,8 +8,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,10 +55,17 @@ def real_cluster(folder: Path) -> Iterator[RealCluster]:
     homes = [folder / "node0", folder / "node1"]
     for home in homes:
         home.mkdir(parents=True)
+    scratch = tempfile.mkdtemp(prefix="r")  # short: the names of Ray's sockets have 107 bytes
     popen = subprocess.Popen(
         [sys.executable, "-m", "tests.runner.jobs.cluster.real_cluster", *map(str, homes)],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0"},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_DEDUP_LOGS": "0",
+            "TMPDIR": scratch,
+        },
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=(folder / "cluster.log").open("w"),
@@ -71,6 +80,7 @@ def real_cluster(folder: Path) -> Iterator[RealCluster]:
     finally:
         processes.kill_tree(popen.pid)
         popen.wait()
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def serve(homes: list[Path]) -> None:
