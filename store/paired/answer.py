@@ -114,13 +114,13 @@ def _as_fast(ties: Sequence[Judged]) -> str:
 
 
 def _overlap(first: Judged, second: Judged) -> bool:
-    low = first.row["speedup_low"]
+    low = first.interval[0]
     return low is None or _reaches(second, low)
 
 
 def _reaches(result: Judged, speedup: float = 1.0) -> bool:
     """Tell whether the interval of a result leaves it open that it has this speedup or more."""
-    high = result.row["speedup_high"]
+    high = result.interval[1]
     return high is None or bool(high >= speedup)
 
 
@@ -142,7 +142,7 @@ def _none_faster(compared: Sequence[Judged], baseline: str) -> str:
 
 def difference(result: Judged, baseline: str | None = None) -> str:
     """Return by how much a result is faster or slower than a baseline, with the 95 % interval of that factor."""
-    speedup, low, high = (result.row[name] for name in ("speedup", "speedup_low", "speedup_high"))
+    speedup, (low, high) = result.row["speedup"], result.interval
     word = "faster"
     if speedup < 1:
         word, speedup = "slower", 1 / speedup
@@ -179,5 +179,5 @@ def _needed(result: Judged) -> str:
     if not needed:
         return ""
     if needed > MOST_PROCESSES:
-        return f"; the difference is too small to settle: it would take {needed} processes"
+        return f"; it would take {needed} processes to settle it"
     return f"; measure with --processes {needed} to settle it"

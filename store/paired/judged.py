@@ -58,11 +58,26 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.row["variant"])
 
     @property
+    def interval(self) -> tuple[float | None, float | None]:
+        """Return the 95 % interval of the speedup: of blocks, or of processes where these have too few blocks."""
+        low, high = self.row["speedup_low"], self.row["speedup_high"]
+        few = mark_of("few_blocks") in (*self.doubts, *self.baseline_doubts)
+        if low is not None or not few or self.verdict is None or self.verdict.low is None or self.verdict.high is None:
+            return low, high
+        speedup = self.row["speedup"]
+        holds = speedup is not None and self.verdict.low <= speedup <= self.verdict.high
+        return (self.verdict.low, self.verdict.high) if holds else (None, None)
+
+    @property
     def word(self) -> Word | None:
         """Return the verdict; faster and slower only where the interval that is shown beside it agrees."""
         word = self.verdict.word if self.verdict else None
-        low, high = self.row["speedup_low"], self.row["speedup_high"]
-        if low is not None and ((word == "faster" and low <= 1) or (word == "slower" and high >= 1)):
+        low, high = self.interval
+        if (
+            low is not None
+            and high is not None
+            and ((word == "faster" and low <= 1) or (word == "slower" and high >= 1))
+        ):
             return "ambiguous"
         return word
 

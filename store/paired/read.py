@@ -140,7 +140,7 @@ def _cells(result: Judged) -> tuple[Cell, ...]:
         metric("latency_s").shown(row["latency_s"]) if timed else None,
         int(row["steady_n"]) if timed else None,
         _ratio(row["speedup"]),
-        None if result.is_baseline else interval(row["speedup_low"], row["speedup_high"]),
+        None if result.is_baseline else interval(*result.interval),
         result.marks,
         _why(result),
     )

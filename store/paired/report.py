@@ -159,7 +159,7 @@ def _measured(row: Row) -> list[Cell]:
 
 def _worth(result: Judged) -> list[Cell]:
     """Return the interval of a speedup, the verdict's word, and all marks."""
-    low, high = (None, None) if result.is_baseline else (result.row["speedup_low"], result.row["speedup_high"])
+    low, high = (None, None) if result.is_baseline else result.interval
     return [low, high, result.word, result.marks]
 
 

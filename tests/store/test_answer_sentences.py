@@ -15,12 +15,12 @@ from tests.store.factory import make_config, make_record
 QUIET = (0.0100, 0.0101, 0.0099, 0.0100, 0.0101, 0.0099, 0.0100, 0.0100)
 
 
-def processes(count=3, factor=1.0, **facts):
+def processes(count=3, factor=1.0, blocks_n=8, **facts):
     """Return records of processes that took turns; one takes half a percent longer than the one before it."""
     return [
         make_record(
             replica=replica,
-            per_iter=[factor * each * (1 + replica / 200) for each in QUIET],
+            per_iter=[factor * each * (1 + replica / 200) for each in QUIET[:blocks_n]],
             order="interleaved",
             verification_code="PASS",
             **facts,
@@ -241,6 +241,19 @@ def test_what_was_only_verified_shows_its_verdicts(stored):
     }
 
 
+def test_processes_of_few_blocks_have_the_interval_of_their_scatter(stored):
+    """Three blocks have no interval of their own; without the mark there is none at all."""
+    records = [*processes(blocks_n=3), *processes(blocks_n=3, backend="eager", factor=0.5)]
+    shown = {row[1]: row[5] for row in paired_report(stored(records)).people[0].rows}
+    assert shown == {"inductor": None, "eager": None}
+    for record in records:
+        record.findings = [finding("few_blocks", n=3, wanted=5)]
+    report = paired_report(stored(records))
+    low, high = map(float, {row[1]: row[5] for row in report.people[0].rows}["eager"].split("\N{EN DASH}"))
+    assert 1.9 < low < 2 < high < 2.1
+    assert ", confirmed, few blocks" in report.answer[0]
+
+
 def test_a_wrong_answer_wins_nothing(stored):
     fast = [make_record(backend="eager", per_iter=[0.001] * 8, verification_code="FAIL")]
     con = stored([*processes(1), *fast])
@@ -326,7 +339,7 @@ def test_batch_sizes_are_told_apart_where_a_model_has_several(stored):
     [
         (None, ""),
         (30, "; measure with --processes 30 to settle it"),
-        (323, "; the difference is too small to settle: it would take 323 processes"),
+        (323, "; it would take 323 processes to settle it"),
     ],
 )
 def test_nobody_is_told_to_measure_with_hundreds_of_processes(needed, words):
