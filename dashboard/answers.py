@@ -73,10 +73,10 @@ def change_word(change: SpeedupChange, baseline: str) -> str:
 
 
 def change_in_words(change: SpeedupChange, baseline: str) -> str:
-    """Say what moved of a speedup: the backend's own time, the baseline's, or nothing that is clear of noise."""
+    """Say what moved of a speedup: the backend's own time, the baseline's, or that nothing moved significantly."""
     moved = change.backend.word in MOVED
     factor = f"{times(change.backend.ratio or 1)} {change.backend.word}"
-    own = {"same": "its own time is unchanged"}.get(change.backend.word, "no change of its own time is clear of noise")
+    own = {"same": "its own time is unchanged"}.get(change.backend.word, "its own time shows no significant change")
     said = [f"its own time became {factor}" if moved else own]
     if change.baseline.word in MOVED:
         said.insert(len(said) if moved else 0, f"{baseline} became {change.baseline.word}")
@@ -108,7 +108,7 @@ def what_moved(judged: Sequence[tuple[Any, SpeedupChange]], baseline: str) -> st
     if not movers:
         same = sum(change.backend.word == "same" for _, change in others)
         return (
-            "no backend's time changed clear of noise "
+            "no backend's time changed significantly "
             f"({same} unchanged, {len(others) - same} ambiguous of {count(len(others), 'series', 'series')})"
         )
     return listed([_mover(row, change, baseline, others) for row, change in movers], _MOVERS) + " (suspected)"
@@ -164,7 +164,8 @@ def no_speedup(frame: pd.DataFrame, baseline: str) -> str:
     reasons = frame["speedup_reason"].dropna().value_counts()
     why = escape(reasons.index[0]) if len(reasons) else "only the baseline was measured"
     if not frame["ran"].any():
-        return f"No speedup over **{escape(baseline)}**: none of {count(len(frame), 'result')} ran, most often: {why}"
+        ran = "the experiment did not run" if len(frame) == 1 else f"none of the {len(frame):,} experiments ran"
+        return f"No speedup over **{escape(baseline)}**: {ran}. The most frequent reason is: {why}"
     return f"No speedup over **{escape(baseline)}** can be computed: {why}"
 
 

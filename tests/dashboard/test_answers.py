@@ -39,3 +39,12 @@ def test_a_mean_whose_interval_holds_1_is_no_difference(value, low, high, said):
 )  # fmt: skip
 def test_how_a_series_fares_leaves_out_what_is_none(numbers, said):
     assert answers.fares("x", "inductor", numbers, "model", " (a)") == said
+
+
+@pytest.mark.parametrize(
+    ("experiments", "said"), [(1, "the experiment did not run."), (8, "none of the 8 experiments ran.")]
+)
+def test_a_view_of_failures_says_how_many_ran_and_the_most_frequent_reason(experiments, said):
+    frame = pd.DataFrame({"speedup_reason": ["timeout"] * experiments, "ran": [False] * experiments})
+    sentence = answers.no_speedup(frame, "inductor")
+    assert sentence == f"No speedup over **inductor**: {said} The most frequent reason is: timeout"

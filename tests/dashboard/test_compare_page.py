@@ -70,6 +70,7 @@ def test_the_answer_comes_first_with_what_is_sure(shown):
     assert "1 slower](1 confirmed)" in words.replace("] (", "](")
     assert "4 new fallback ops" in words
     assert "2 newly passing" in words
+    assert "Without a finding: " in words
     assert "47 experiments of run **nightly** (newest) of " in words
 
 

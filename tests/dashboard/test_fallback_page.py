@@ -43,6 +43,11 @@ def test_classes_are_explained_and_ops_ranked_by_time_where_it_is_known(monkeypa
     assert ranking.loc["upsample_bicubic2d", "calls_per_iteration"] == 0.5
 
 
+def test_the_box_of_ops_names_rows_and_cells_only_where_there_are_some(monkeypatch, demo, failed):
+    assert open_page(monkeypatch, demo, "fallback-ops").selectbox(key="op").placeholder.endswith("a cell below")
+    assert open_page(monkeypatch, failed, "fallback-ops").selectbox(key="op").placeholder == "All ops; choose one"
+
+
 def test_profiles_of_other_runs_of_the_same_model_count_and_say_so(monkeypatch, stored, factory):
     def run(number, *ops):
         def make_records(**facts):

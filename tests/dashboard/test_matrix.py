@@ -41,6 +41,8 @@ def test_the_matrix_has_a_row_per_suite_and_test_and_none_for_the_baseline(revie
     assert 'data-backend="inductor"' not in table
     assert "BertTiny only" in table
     assert "ran 7/11, not verified" in table
+    assert re.search(r"[1-9]\d* no difference shown", table)
+    assert not re.search(r"\d same", table), "an interval that holds 1 does not show that two backends are the same"
     assert "without sorts_out_duplicates" in table
     assert f"inductor ▲ 7.82{TIMES} faster" in table
 

@@ -212,7 +212,7 @@ def test_attention_is_a_short_list_of_links(monkeypatch, nights):
     at = open_page(monkeypatch, nights, accelerator=["cpu"])
     labels = [button.label for button in at.button]
     assert "**1 failed** (1 new) · dcgan" in labels
-    assert any(label.startswith("**4 slower than baseline** · ") for label in labels)
+    assert any(label.startswith("**4 compiled results are slower than inductor** · ") for label in labels)
     at.button(key="to-base").click().run()
     assert [title.value for title in at.title] == ["Compare"]
     assert at.session_state["accelerator"] == ["cpu"]

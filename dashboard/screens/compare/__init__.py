@@ -75,7 +75,7 @@ def _head(view: View, found: Review, findings: Sequence[ReviewFinding]) -> None:
     bad, good = ([_said(word, numbers[word], sure[word]) for word in words if numbers[word]] for words in (_BAD, _REST))
     st.markdown(f"#### {', '.join(bad) or _nothing_worse(view, found, findings)}")
     rest = other_findings.counted(view, found)
-    lines = [*([", ".join(good)] if good else []), *([f"The others: {rest}"] if rest else [])]
+    lines = [*([", ".join(good)] if good else []), *([f"Without a finding: {rest}"] if rest else [])]
     if lines:
         with st.container(key="answers"):
             st.markdown("\n".join(f"- {line}" for line in lines))

@@ -35,7 +35,8 @@ def show(view: View) -> None:
     ran = int(coverage["ran_n"].sum()) if len(coverage) else 0
     frame.head("Fallback ops", view, said, ran, baseline=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        choosing.one_of("Op", known, KEY, "All ops; choose one, or click a row or a cell below")
+        more = "" if calls.empty else ", or click a row or a cell below"
+        choosing.one_of("Op", known, KEY, f"All ops; choose one{more}")
     if op:
         one_op.show(view, op, calls)
     elif coverage.empty:

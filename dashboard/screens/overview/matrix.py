@@ -203,7 +203,7 @@ def _sure(row: Any, behind: Spread) -> str:
 def _counts(behind: Spread) -> str:
     numbers = {
         "faster": behind.faster,
-        "same": behind.same,
+        "no difference shown": behind.same,
         "slower": behind.slower,
         "without interval": behind.unknown,
     }
