@@ -5,10 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dashboard import login, settings
-from dashboard.screens.compare import sides, triage
+from dashboard.screens.compare import board, sides, triage
 from dashboard.selection import ViewSelection
 from store import query
 from store.compare import compare, resolve
@@ -456,3 +457,12 @@ def test_the_report_is_that_of_the_command_with_what_was_said(opened, weeks, tmp
             written = weekly_report_of(con, tmp_path / "state.sqlite", (NOW, LAST), "inductor", form)
             assert written == expected.render(form).encode()
             assert b"Review notes" in written
+
+
+def test_the_suite_is_shown_where_two_models_have_one_name():
+    def hidden(models):
+        rows = [dict.fromkeys(board.COLUMNS) | {"model": model, "suite": suite} for model, suite in models]
+        return board._columns(pd.DataFrame(rows))["suite"].hidden
+
+    assert hidden([("alexnet", "torchbench"), ("vgg16", "timm_models")])
+    assert not hidden([("alexnet", "torchbench"), ("alexnet", "timm_models")])

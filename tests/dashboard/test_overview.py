@@ -381,3 +381,25 @@ def test_what_became_slower_is_no_nothing(monkeypatch, factory, tmp_path):
     at = opened.open_page(monkeypatch, tmp_path / "store")
     assert "Nothing: every planned experiment" not in text(at)
     assert any(button.label.endswith("1 series slower (suspected)") for button in at.button)
+
+
+def test_models_of_one_name_in_two_suites_are_two(monkeypatch, factory, tmp_path):
+    from store.ingest import ingest
+    from store.record import FallbackOp
+
+    fallback = FallbackOp(op="sort", klass="no_lowering", calls_per_iteration=1, calls_compile=0)
+    records = [
+        factory.make_record(
+            suite=suite,
+            backend=backend,
+            run_id="day",
+            fallback_ops=[fallback] if backend == "openxla+dynamo" else (),
+        )
+        for suite in ("torchbench", "timm_models")
+        for backend in ("inductor", "openxla+dynamo")
+    ]
+    factory.write_run(tmp_path / "runs" / "day", records)
+    ingest([tmp_path / "runs"], tmp_path / "store")
+    at = opened.open_page(monkeypatch, tmp_path / "store")
+    assert "2 models by backend" in [part.value for part in at.subheader]
+    assert any(button.label.endswith("· sort in 2 models") for button in at.button)

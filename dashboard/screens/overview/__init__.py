@@ -214,7 +214,8 @@ def _fallbacks(view: View) -> None:
     lower = _lowered(view)
     if lower.empty:
         return
-    models = lower.groupby("op")["model"].nunique().sort_values(ascending=False)
+    called = lower[["op", "suite", "model"]].drop_duplicates().sort_values("op")
+    models = called["op"].value_counts()
     named = [f"{escape(shortened(op))} in {count(int(number), 'model')}" for op, number in models.head(_NAMED).items()]
     others = f" and {len(models) - _NAMED} more" if len(models) > _NAMED else ""
     text = f"**{count(len(models), 'op')} fell back to the CPU** · {', '.join(named)}{others}"
