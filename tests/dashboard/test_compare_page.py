@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -73,6 +74,14 @@ def test_the_answer_comes_first_with_what_is_sure(shown):
     assert "2 newly passing" in words
     assert "Without a finding: " in words
     assert "47 experiments of run **nightly** (newest) of " in words
+
+
+def test_where_nothing_is_worse_the_answer_has_what_became_better(opened, weeks):
+    with query.connect(query.current_snapshot(weeks)) as con:
+        [faster] = compare(con, resolve(con, LAST), resolve(con, NOW)).of("faster")
+    at = opened(a=LAST, b=NOW, model=faster.model, backend=faster.variant, test=faster.test)
+    [first] = [line.value for line in at.markdown if line.value.startswith("#### ")]
+    assert re.match("#### Nothing (got|is shown to be) worse.*, :green\\[▲ 1 faster\\] \\(0 confirmed\\)", first)
 
 
 def test_findings_are_those_of_the_command(shown, weeks):

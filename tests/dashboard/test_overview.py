@@ -403,3 +403,25 @@ def test_models_of_one_name_in_two_suites_are_two(monkeypatch, factory, tmp_path
     at = opened.open_page(monkeypatch, tmp_path / "store")
     assert "2 models by backend" in [part.value for part in at.subheader]
     assert any(button.label.endswith("· sort in 2 models") for button in at.button)
+
+
+def test_a_run_that_other_programs_disturbed_measured_nothing_and_compares_nothing(monkeypatch, factory, tmp_path):
+    from store.ingest import ingest
+
+    for day, status in enumerate(("ok", "disturbed")):
+        records = [
+            factory.make_record(
+                model=model,
+                backend=backend,
+                status=status,
+                run_id=f"day-{day}",
+                timestamp=factory.RUN_START + day * factory.DAY,
+            )
+            for model in ("alexnet", "dcgan")
+            for backend in ("inductor", "openxla+dynamo")
+        ]
+        factory.write_run(tmp_path / "runs" / f"day-{day}", records)
+    ingest([tmp_path / "runs"], tmp_path / "store")
+    words = text(opened.open_page(monkeypatch, tmp_path / "store"))
+    assert "measured nothing: 0 of 4 planned experiments ran, 4 disturbed by other programs" in words
+    assert "changed significantly" not in words

@@ -122,7 +122,9 @@ def test_overview_counts_the_plan_and_states_the_geomean(demo):
     words = text(at)
     assert "is not complete: 40 of 48 planned experiments ran, 4 failed, 1 never steady, 1 skipped, 2 not run" in words
     assert f"**openxla\\+dynamo** is **{times(0.857)} slower** than inductor (95 % CI " in words
-    assert f"{interval(1 / 0.857, 1 / 0.857)}{TIMES}, geomean of 4 models) in eval on cpu, torchbench" in words
+    assert (
+        f"{interval(1 / 0.857, 1 / 0.857)}{TIMES}, geomean of 4 models, 4 slower) in eval on cpu, torchbench" in words
+    )
     table = _of_eval(tables(seen(demo, unfolded=["numbers"]))[0])
     assert table.loc["openxla+dynamo", "ran"] == "4/6"
     assert table.loc["openxla+dynamo", "verified"] == "4/4"

@@ -91,7 +91,7 @@ def state(view: View) -> str:
         if run.get(name):
             parts.append(f"{int(run[name]):,} {word}")
     became = "is complete" if run["complete"] else "is not complete"
-    if run.get("failed_n") and not run["ran_n"]:
+    if not run["ran_n"] and any(run.get(name) for name in ("failed_n", "disturbed_n", "never_steady_n")):
         became = "measured nothing"
     name = f"{escape(view.run_name)} of {when(view.started)}"
     subject = f"The last run, {name}," if view.newest else f"Run {name}"
