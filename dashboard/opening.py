@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import streamlit as st
 
 from dashboard import doubts, links, tables
-from dashboard.charts.axes import MODEL_FIELDS, PICKED
 from dashboard.words import escape, shortened
+from store.charts.axes import MODEL_FIELDS, PICKED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

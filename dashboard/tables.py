@@ -10,10 +10,10 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import downloads, widths
-from dashboard.palette import status_colour
 from dashboard.settings import LAZY_ROWS
 from dashboard.verdicts import LOOKS
 from dashboard.words import DASH, STATUS_WORDS, TIMES, count, escape
+from store.charts.palette import status_colour
 from store.metrics import metric
 
 if TYPE_CHECKING:

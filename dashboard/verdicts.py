@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dashboard.words import interval, missing
+from store.charts.palette import FAILED_COLOUR, PASSED_COLOUR
 
 if TYPE_CHECKING:
     from store.stats.verdicts import Verdict
@@ -29,27 +30,27 @@ class Look:
 
 
 LOOKS: dict[str, Look] = {
-    "faster": Look("▲", "faster", "#12896A", "green"),
-    "slower": Look("▼", "slower", "#D2492A", "red"),
+    "faster": Look("▲", "faster", PASSED_COLOUR, "green"),
+    "slower": Look("▼", "slower", FAILED_COLOUR, "red"),
     "same": Look("≈", "unchanged", "#8A8A8A", "gray"),
     "ambiguous": Look("?", "ambiguous", "#9A7B00", "orange"),
     "not comparable": Look("✕", "not comparable", "#8A8A8A", "gray"),
-    "newly failing": Look("✖", "newly failing", "#D2492A", "red"),
-    "still failing": Look("✖", "still failing", "#D2492A", "red"),
+    "newly failing": Look("✖", "newly failing", FAILED_COLOUR, "red"),
+    "still failing": Look("✖", "still failing", FAILED_COLOUR, "red"),
     "flaky": Look("±", "flaky", "#9A7B00", "orange"),
-    "newly passing": Look("✔", "newly passing", "#12896A", "green"),
+    "newly passing": Look("✔", "newly passing", PASSED_COLOUR, "green"),
     "no longer tried": Look("−", "no longer tried", "#9A7B00", "orange"),  # noqa: RUF001 - a minus is meant
     "new in the plan": Look("+", "new in the plan", "#8A8A8A", "gray"),
-    "fails in B only": Look("✖", "fails in B only", "#D2492A", "red"),
-    "fails in A only": Look("✔", "fails in A only", "#12896A", "green"),
-    "fails in both": Look("✖", "fails in both", "#D2492A", "red"),
+    "fails in B only": Look("✖", "fails in B only", FAILED_COLOUR, "red"),
+    "fails in A only": Look("✔", "fails in A only", PASSED_COLOUR, "green"),
+    "fails in both": Look("✖", "fails in both", FAILED_COLOUR, "red"),
     "not tried in B": Look("−", "not tried in B", "#8A8A8A", "gray"),  # noqa: RUF001 - a minus is meant
     "tried in B only": Look("+", "tried in B only", "#8A8A8A", "gray"),
-    "new fallback op": Look("✚", "new fallback op", "#D2492A", "red"),
-    "fallback op in more models": Look("✚", "fallback op in more models", "#D2492A", "red"),
+    "new fallback op": Look("✚", "new fallback op", FAILED_COLOUR, "red"),
+    "fallback op in more models": Look("✚", "fallback op in more models", FAILED_COLOUR, "red"),
     "fallback op in other models": Look("±", "fallback op in other models", "#9A7B00", "orange"),
-    "fallback op in fewer models": Look("✔", "fallback op in fewer models", "#12896A", "green"),
-    "fallback op gone": Look("✔", "fallback op gone", "#12896A", "green"),
+    "fallback op in fewer models": Look("✔", "fallback op in fewer models", PASSED_COLOUR, "green"),
+    "fallback op gone": Look("✔", "fallback op gone", PASSED_COLOUR, "green"),
 }
 """Word of store.stats.verdicts, or of a finding of store.review → its look."""
 

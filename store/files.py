@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import io
 import os
@@ -28,7 +29,13 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Replace a file as a whole: a reader, or a crash, meets the old content or the new."""
+    """Replace a file as a whole: a reader, or a crash, meets the old content or the new.
+
+    Raises:
+        IsADirectoryError: a folder has the file's name.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     temporary = path.with_name(f"{path.name}.tmp")
     with temporary.open("wb") as file:
         file.write(data)

@@ -24,6 +24,8 @@ PRUNED_FILE = "pruned.json"
 _KEPT = re.compile(r"(?:[.-]\d+)*(?:\.gz|\.zst)?")
 """Behind the name of a file that a rotation put aside, or that somebody packed, as ingest takes them."""
 _PACKED = (".gz", ".zst")
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What text raises that is no JSON of the form, or is nested too deep."""
 
 
 class BadRecord(msgspec.Struct, frozen=True):
@@ -58,7 +60,7 @@ def read_pruned(folder: Path) -> Pruned | None:
     """Return the decision of a run folder; None where there is none that can be read."""
     try:
         return msgspec.json.decode((folder / PRUNED_FILE).read_bytes(), type=Pruned)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, *_UNREADABLE):
         return None
 
 
@@ -81,8 +83,9 @@ def read_run_file(folder: str | os.PathLike[str]) -> RunFile:
         return msgspec.json.decode(path.read_bytes(), type=RunFile)
     except FileNotFoundError:
         raise RunFileError(f"{path} does not exist. Name a folder that `xlabench run` made.") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RunFileError(f"{path} cannot be read: {error}. Restore the file, or start a new run.") from None
+    except (OSError, *_UNREADABLE) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise RunFileError(f"{path} cannot be read: {why}. Restore the file, or start a new run.") from None
 
 
 def record_files(path: str | os.PathLike[str]) -> list[Path]:
@@ -120,7 +123,7 @@ def _records_of(path: Path, bad: list[BadRecord] | None) -> Iterator[Record]:
             return
         try:
             record = decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except _UNREADABLE as error:
             if bad is not None:
                 bad.append(BadRecord(number, str(error)))
             continue

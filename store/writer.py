@@ -129,6 +129,8 @@ def _locked(path: Path) -> int:
 def lock(handle: int, path: Path) -> None:
     """Lock an open results.jsonl, until it is closed.
 
+    The package filelock opens a file of its own for its lock, and some versions of it empty the file that they open.
+
     Raises:
         WriterBusy: another process holds it.
     """

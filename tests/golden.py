@@ -185,4 +185,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    sys.path[0] = str(ROOT)  # beside this file `store` is the folder of its tests
     main()

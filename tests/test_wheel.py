@@ -18,7 +18,7 @@ from xlabench import VERSION
 
 pytestmark = [pytest.mark.slow, pytest.mark.venv]
 PACKAGES = ("dashboard", "runner", "store", "xlabench")
-DATA = (".sql", ".css", ".yaml", ".svg", ".toml")
+DATA = (".sql", ".css", ".j2", ".js", ".yaml", ".svg", ".toml")
 FIRST_PAGE = """
 import pathlib, sys
 from streamlit.testing.v1 import AppTest
@@ -82,6 +82,7 @@ def try_it(place: Path, scratch: Path) -> None:
     assert "inductor" in done(command, "plan", "--suite-name", "dummy")
     done(command, "ingest", str(ROOT / "demo" / "runs" / "nightly-12"))
     assert "resnet18" in done(command, "report")
+    assert "resnet18" in done(command, "report", "--format", "html")
     assert done(str(place / "bin" / "python"), "-c", FIRST_PAGE).strip() == "Overview"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import inspect
 import os
@@ -29,8 +28,6 @@ RUN = "run"
 _EXIT_USAGE = 2
 _EXIT_INTERRUPTED = 130
 _HEIGHT_PX = 640
-_WIDTH_IN = 9.0
-"""Width of the chart in a notebook; its height depends on its rows."""
 _TERMINAL = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 """Variables by which a notebook says that it shows colours: no line is written over another one there."""
 
@@ -69,16 +66,13 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return the tables and the chart for a notebook, in a frame of their own, so that no style leaks."""
-        from store.errors import XlabenchError
-        from store.report.ratio_plot import PictureSize, plot_ratios
+        from store.report.ratio_plot import ratio_drawing
         from store.report.render import Figure, html_page
 
-        figures = []
         picture = self._report.picture
-        with contextlib.suppress(XlabenchError):  # without matplotlib, or without a speedup, there is no chart
-            if picture is not None:
-                svg = plot_ratios(picture, "", "svg", PictureSize(_WIDTH_IN, 0)).decode()
-                figures = [Figure("Speedup", picture.axis, svg[svg.index("<svg") :], wide=True)]
+        figures = []
+        if picture is not None and picture.marks:
+            figures = [Figure("Speedup", picture.axis, lambda: ratio_drawing(picture), wide=True)]
         page = html_page(self._report, figures, first=1)
         style = f"width:100%;height:{_HEIGHT_PX}px;border:0"
         return f'<iframe sandbox style="{style}" srcdoc="{escape(page)}"></iframe>'

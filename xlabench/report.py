@@ -116,14 +116,14 @@ def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
 
 def _drawn(parsed: argparse.Namespace, made: Report) -> bytes:
     """Return one of our own reports in its format."""
-    from store.report import render
-    from store.report.ratio_plot import PictureSize, plot_ratios
-
     if parsed.format not in PICTURES or made.picture is None:
+        from store.report import render
+
         return render(made, parsed.format).encode()
-    size = PictureSize(parsed.fig_width, parsed.fig_height)
+    from store.report.ratio_plot import plot_ratios
+
     title = f"{made.title}\n{parsed.title}" if parsed.title else made.title
-    return plot_ratios(made.picture, title, parsed.format, size)
+    return plot_ratios(made.picture, title, parsed.format, parsed.fig_width, parsed.fig_height or 0.0)
 
 
 def _peer_options(parsed: argparse.Namespace, files: Sequence[Path]) -> PeerOptions:
@@ -146,12 +146,12 @@ def _peer_options(parsed: argparse.Namespace, files: Sequence[Path]) -> PeerOpti
 def _peer(parsed: argparse.Namespace, con: Connection, options: PeerOptions) -> bytes:
     from store.report import peer_report, render
     from store.report.peer import titles
-    from store.report.ratio_plot import PictureSize, plot
+    from store.report.peer_plot import SIZE, PictureSize, plot
 
     made = peer_report(con, options, grid=parsed.format == "tab")
     if parsed.format not in PICTURES:
         return render(made, parsed.format).encode()
-    size = PictureSize(parsed.fig_width, parsed.fig_height)
+    size = PictureSize(parsed.fig_width, parsed.fig_height or SIZE.height)
     return plot(made, options, titles(options), parsed.format, size, parsed.title)
 
 
@@ -267,7 +267,12 @@ def _add_peer(parser: Parser) -> None:
     )
     group.add_argument("--title", default="", help="second line of the chart's title")
     group.add_argument("--fig-width", type=float, default=9.0, metavar="INCHES", help="width of the chart")
-    group.add_argument("--fig-height", type=float, default=6.75, metavar="INCHES", help="height of the chart")
+    group.add_argument(
+        "--fig-height",
+        type=float,
+        metavar="INCHES",
+        help="height of the chart (default: 6.75; with the other rules, what its rows need, which is the least)",
+    )
 
 
 def files_after_backends(parsed: argparse.Namespace) -> None:

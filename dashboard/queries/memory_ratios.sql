@@ -7,7 +7,6 @@ SELECT
     count(m.memory_ratio) AS memory_n
 FROM (SELECT * FROM result_rows WHERE /*filters*/) AS r
 JOIN memory AS m
-    ON m.run_id = $run AND m.run_id = r.run_id AND m.experiment_id = r.experiment_id
-    AND m.environment IS NOT DISTINCT FROM r.environment
+    ON m.run_id = $run AND m.run_id = r.run_id AND m.result_id = r.result_id
 WHERE m.memory_ratio IS NOT NULL AND r.variant <> 'eager'
 GROUP BY ALL

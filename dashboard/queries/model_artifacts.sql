@@ -10,5 +10,5 @@ SELECT
     ).note AS note
 FROM records AS p
 JOIN record_artifacts AS a ON a.record_id = p.record_id
-WHERE p.run_id = $run AND p.experiment_id = $experiment AND p.environment IS NOT DISTINCT FROM $environment
+WHERE p.run_id = $run AND p.result_id = result_of($run, $experiment, $environment)
 ORDER BY a.kind, p.attempt DESC, p.replica, a.repeat NULLS FIRST, a.path

@@ -10,5 +10,5 @@ SELECT
     ) AS operations
 FROM result_rows AS r
 JOIN record_graphs AS g ON g.record_id = coalesce(r.detail_record_id, r.record_id)
-WHERE r.run_id = $run AND r.experiment_id = $experiment AND r.environment IS NOT DISTINCT FROM $environment
+WHERE r.run_id = $run AND r.result_id = result_of($run, $experiment, $environment)
 ORDER BY g.kind, g.position

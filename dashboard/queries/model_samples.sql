@@ -5,8 +5,8 @@ SELECT
     s.compile_s, s.execute_s, p.iterations_per_run
 FROM result_rows AS r
 JOIN records AS p
-    ON p.run_id = r.run_id AND p.experiment_id = r.experiment_id AND p.environment IS NOT DISTINCT FROM r.environment
-    AND p.attempt = r.attempt AND p.purpose = 'benchmark' AND p.twin_of IS NULL
+    ON p.run_id = r.run_id AND p.result_id = r.result_id AND p.attempt = r.attempt
+    AND p.purpose = 'benchmark' AND p.twin_of IS NULL
 JOIN samples AS s ON s.record_id = p.record_id
 WHERE r.run_id = $run AND list_contains($records::VARCHAR[], r.record_id)
 ORDER BY r.record_id, p.replica, s.block

@@ -7,9 +7,8 @@ SELECT
     c.run_id, c.experiment_id, c.environment, c.suite, c.model, c.test, c.backend, c.variant, c.accelerator, c.dtype,
     c.klass, c.steady,
     g.* EXCLUDE (
-        run_id, experiment_id, environment, suite, model, test, backend, variant, accelerator, dtype, op, klass
+        run_id, result_id, experiment_id, environment, suite, model, test, backend, variant, accelerator, dtype, op, klass
     )
 FROM (SELECT * FROM fallback_calls WHERE op = $op AND /*filters*/) AS c
-LEFT JOIN gains AS g
-    ON g.run_id = c.run_id AND g.experiment_id = c.experiment_id AND g.environment IS NOT DISTINCT FROM c.environment
+LEFT JOIN gains AS g ON g.run_id = c.run_id AND g.result_id = c.result_id
 ORDER BY g.payoff DESC NULLS LAST, c.suite, c.model, c.test, c.variant, c.environment

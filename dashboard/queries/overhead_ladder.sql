@@ -8,7 +8,8 @@ WITH words AS (
         list_contains(string_split(coalesce(workload, ''), ' '), 'include-transfers') AS transfers,
         list_sort(list_filter(
             string_split(coalesce(workload, ''), ' '), lambda word: word NOT IN ('', 'include-transfers')
-        )) AS work
+        )) AS work,
+        settings_of(environment, dtype, requested_batch_size, optimizer, loss, matmul_precision, NULL) AS other_settings
     FROM result_rows
     WHERE suite = $of_suite AND model = $of_model AND test = $of_test AND ran AND latency_s > 0
         AND coalesce(cache, 'cold') = 'cold'
@@ -38,12 +39,9 @@ other AS (
     FROM mine AS m
     JOIN words AS o
         ON m.rung = 4 AND o.variant = m.variant AND o.transfers <> m.transfers AND o.work = m.work
-        AND o.accelerator = m.accelerator AND o.environment IS NOT DISTINCT FROM m.environment
-        AND o.machine_id IS NOT DISTINCT FROM m.machine_id AND o.dtype IS NOT DISTINCT FROM m.dtype
-        AND o.requested_batch_size IS NOT DISTINCT FROM m.requested_batch_size
+        AND o.accelerator = m.accelerator AND o.other_settings = m.other_settings
+        AND o.machine_id IS NOT DISTINCT FROM m.machine_id
         AND o.batch_size IS NOT DISTINCT FROM m.batch_size
-        AND o.optimizer IS NOT DISTINCT FROM m.optimizer AND o.loss IS NOT DISTINCT FROM m.loss
-        AND o.matmul_precision IS NOT DISTINCT FROM m.matmul_precision
         AND o.torch IS NOT DISTINCT FROM m.torch AND o.torch_xla IS NOT DISTINCT FROM m.torch_xla
     QUALIFY row_number() OVER (PARTITION BY m.ladder ORDER BY o.run_started DESC) = 1
 ),

@@ -23,6 +23,11 @@ _SHARE = 0.5
 """Share of the experiment's time limit: the failing run itself needs some."""
 _LEVEL_ON_FAILURE = 2
 
+NOTHING = (
+    "minify: dynamo's minifier recorded no failure, so nothing is minified. It sees a compiler that fails, but neither "
+    "the model nor a device that fails at execution; `xlabench repro` writes a script for these"
+)
+
 
 class Minify(Tool):
     """Leaves dynamo's `minifier_launcher.py`, and `repro.py` where minifying came to its end in time."""
@@ -42,7 +47,7 @@ class Minify(Tool):
         made = next(iter(sorted(self._folder.rglob(_LAUNCHER))), None)
         if made is None:
             self._clear()
-            self.bench.warnings.append("minify: the compiler did not fail here, so there is nothing to minify")
+            self.bench.warnings.append(NOTHING)
             return
         launcher = self._folder / _LAUNCHER
         source = made.read_text()

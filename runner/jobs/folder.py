@@ -71,7 +71,10 @@ class AttemptFolder:
         return self._read(_MEASURES)
 
     def take_lock(self) -> int:
-        """Return a descriptor that holds the attempt while anybody has it open: its leading process inherits it."""
+        """Return a descriptor that holds the attempt while anybody has it open: its leading process inherits it.
+
+        The package filelock has no lock that a process can hand on to its child.
+        """
         handle = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return handle

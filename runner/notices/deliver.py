@@ -7,11 +7,11 @@ know whether it arrived: it is not sent again, and the log says so. Only what di
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
 import threading
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
+
+import filelock
 
 from runner.notices.message import Message, NotDelivered, Unsure
 from store.state import FILE_NAME, notices
@@ -41,16 +41,13 @@ _LOCK = "notices.lock"
 @contextlib.contextmanager
 def only_one(home: Path) -> Iterator[bool]:
     """Be the only process that looks for notices of a home, and sends them; gives whether it is."""
-    handle = os.open(home / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
+    with contextlib.ExitStack() as held:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            held.enter_context(filelock.FileLock(home / _LOCK, timeout=0, mode=0o600))
+        except filelock.Timeout:
             yield False
         else:
             yield True
-    finally:
-        os.close(handle)
 
 
 def abandon(home: Path, say: Callable[[str], None]) -> None:

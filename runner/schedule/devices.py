@@ -1,7 +1,8 @@
 """One measurement a device: a lock per device of this host, which runs and the jobs' worker take alike.
 
 The lock is a file outside of every home, held by whoever has it open: it is free when its last holder is gone, however
-that ended. A job inherits it from the worker, so it stays held when the worker dies.
+that ended. A job inherits it from the worker, so it stays held when the worker dies. The package filelock has no lock
+that a process can hand on to its child.
 """
 
 from __future__ import annotations

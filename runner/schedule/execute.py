@@ -87,13 +87,16 @@ class Counts:
     """Those whose verification gave no verdict, by its code; what failed before it is not among them."""
     wrong: int
     """Verified and found wrong."""
+    unjudged: int = 0
+    """Those that the check skipped, as the suite's tables say, or as nothing in the results could be judged."""
 
     def sentence(self) -> str:
         """Say it in a few words."""
         codes = ", ".join(f"{code} {count}" for code, count in sorted(self.unverified.items()))
         unverified = f", {sum(self.unverified.values())} of them in verification: {codes}" if codes else ""
         wrong = f", {self.wrong} with a wrong answer" if self.wrong else ""
-        return f"{self.failed} failed{unverified}{wrong}"
+        unjudged = f", {self.unjudged} not judged by the verification: VERIFIER_SKIPPED" if self.unjudged else ""
+        return f"{self.failed} failed{unverified}{wrong}{unjudged}"
 
 
 @dataclass(kw_only=True)
@@ -114,6 +117,9 @@ class ExperimentTally:
             failed=len(failed) + len(unverified),
             unverified=Counter(unverified.values()),
             wrong=sum(code == "FAIL" for code in self._codes.values()),
+            unjudged=sum(
+                verified and code == "VERIFIER_SKIPPED" and key not in failed for key, code in self._codes.items()
+            ),
         )
 
     def add(self, record: Record) -> None:

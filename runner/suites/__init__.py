@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, cast
 
 from runner.suites.errors import UnknownSuiteError, UserSuiteError
+from runner.suites.user import UserSuite
 
 if TYPE_CHECKING:
     from runner.suites.base import Suite
@@ -25,6 +26,7 @@ _OURS = {
 }
 _NAMED_ONLY = {"own": "runner.suites.own.suite:SUITE"}
 """It lists what a command names, so nobody chooses it by its name."""
+_PACKAGE = f"{__name__}."
 _ATTRIBUTES = ("name", "preload", "unavailable", "models", "versions", "build")
 
 
@@ -89,7 +91,9 @@ def _load(place: str) -> Suite:
         raise UserSuiteError(
             f"{VARIABLE}: {place!r} is not a suite: it lacks {', '.join(missing)}; see runner/suites/base.py."
         )
-    return cast("Suite", suite)
+    if not isinstance(suite.name, str) or not suite.name:
+        raise UserSuiteError(f"{VARIABLE}: the name of {place!r} is {suite.name!r}; it must be a text.")
+    return cast("Suite", suite if place.startswith(_PACKAGE) else UserSuite(f"{VARIABLE}: {place!r}", suite))
 
 
 __all__ = ["SUITES", "get_suite", "suite_names"]

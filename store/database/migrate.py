@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 BEFORE_RESULTS = (
     "latest_run_files",
     "outcome",
+    "result_of",
+    "settings_of",
     "series_of",
+    "suite_series",
     "error_signature",
     "mad_factor",
     "samples",
@@ -80,7 +83,10 @@ VIEWS = (
 SCALARS = (
     "differs",
     "outcome",
+    "result_of",
+    "settings_of",
     "series_of",
+    "suite_series",
     "error_signature",
     "mad_factor",
     "samples",

@@ -180,7 +180,10 @@ def prune(store_dir: Path) -> None:
 
 
 def in_use(path: Path) -> bool:
-    """Tell whether anybody has a database open: DuckDB holds a lock on it, also for reading only."""
+    """Tell whether anybody has a database open: DuckDB holds a lock on it, also for reading only.
+
+    It is a lock of `lockf`, which the package filelock does not see: that calls `flock`.
+    """
     if _is_open_here(path):
         return True
     try:

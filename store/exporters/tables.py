@@ -141,8 +141,8 @@ def export_parquet(con: Connection, runs: Sequence[str], target: Target) -> Writ
 
 
 def _schema(con: Connection) -> pa.Schema:
-    """Return the columns of table `records`: their units are in their names, times are UTC."""
-    columns = con.cursor().execute("DESCRIBE records").fetchall()
+    """Return the columns of table `records` without its key of joins: their units are in their names, times are UTC."""
+    columns = con.cursor().execute("DESCRIBE SELECT * EXCLUDE (result_id) FROM records").fetchall()
     return pa.schema([(str(name), _arrow(kind)) for name, kind, *_ in columns])
 
 

@@ -13,7 +13,7 @@ import msgspec
 from store.errors import UsageError
 from store.files import uncompressed_path
 from store.importers import facts as said
-from store.importers import hud_names
+from store.importers import hud_names, text
 from store.importers.shape import UNKNOWN, BadObject, Imported, Origin, Series, UnreadableLine, guarded, record
 from store.record.experiment import TESTS
 
@@ -70,6 +70,9 @@ class HudCsv:
         )
         seen: Counter[Series] = Counter()
         for number, offset, line in _rows(file, len(first)):
+            if number > text.MOST_OBJECTS:
+                yield text.too_many(number, offset)
+                return
             made = partial(_imported, number, offset, origin, told, header, line, seen)
             yield from guarded(number, offset, made)
 
@@ -165,15 +168,15 @@ def _record(origin: Origin, told: _Told, cells: dict[str, str], seen: Counter[Se
 def _numbers(cells: dict[str, str]) -> tuple[dict[str, float], list[str]]:
     """Return the numbers under our names; an empty cell has none, one that is not finite is left out and said so."""
     found, notes = {}, []
-    for name, text in cells.items():
-        if name in ("dev", "name", "tag", hud_names.ACCURACY) or not text.strip():
+    for name, written in cells.items():
+        if name in ("dev", "name", "tag", hud_names.ACCURACY) or not written.strip():
             continue
         try:
-            value = float(text)
+            value = float(written)
         except ValueError:
-            raise BadRow(f"{name} is {text!r}, no number") from None
+            raise BadRow(f"{name} is {written!r}, no number") from None
         if math.isfinite(value):
             found[hud_names.METRICS.get(name, name)] = value
         else:
-            notes.append(f"{name} is {text.strip()} and was left out")
+            notes.append(f"{name} is {written.strip()} and was left out")
     return found, notes

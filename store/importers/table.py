@@ -136,7 +136,7 @@ def _imported(
 
 def _tables(file: BinaryIO, path: Path, facts: FileFacts) -> Iterator[tuple[int, SpeedupTable] | UnreadableLine]:
     if uncompressed_path(path).suffix == ".csv":
-        yield 1, _of_csv(file.read(), path, facts)
+        yield 1, _of_csv(file, path, facts)
         return
     for found in text.objects(file):
         if isinstance(found, UnreadableLine):
@@ -159,12 +159,16 @@ def _check(table: SpeedupTable) -> None:
         raise ValueError(f"{wrong[0]} does not have one value for each of {', '.join(table.columns)}")
 
 
-def _of_csv(data: bytes, path: Path, facts: FileFacts) -> SpeedupTable:
+def _of_csv(file: BinaryIO, path: Path, facts: FileFacts) -> SpeedupTable:
+    """Read row by row: of a small file that unpacks to many equal rows only the last one stays."""
+    lines = io.TextIOWrapper(file, encoding="utf-8", newline="")
     try:
-        rows = list(csv.DictReader(io.StringIO(data.decode("utf-8")), strict=True))
+        rows = csv.DictReader(lines, strict=True)
         speedup: dict[str, list[float | None]] = {row["model"]: [float(row["speedup"])] for row in rows}
     except (UnicodeDecodeError, csv.Error, ValueError, TypeError) as error:
         raise UsageError(f"not a table of model,speedup: {error}") from None
+    finally:
+        lines.detach()  # the file is its opener's
     return SpeedupTable(
         source=facts.origin or uncompressed_path(path).name,
         baseline=facts.baseline or UNKNOWN,

@@ -75,6 +75,13 @@ def require_writable(value: Any) -> None:
 
 MOST_BYTES = 2**28
 """Largest file that is one value: it is read as a whole."""
+MOST_PARTS = 5_000_000
+"""Most parts of one value, about 100 bytes of memory each; files of real numbers have these in 80 MB."""
+
+
+MOST_OBJECTS = 500_000
+"""Most objects or rows of another tool's file: an importer keeps something of each, and real files have thousands."""
+_BEFORE_A_PART = (b",", b"[", b"{")
 
 
 class FoundObject(NamedTuple):
@@ -94,6 +101,9 @@ def objects(file: BinaryIO) -> Iterator[FoundObject | UnreadableLine]:
     lines: Iterable[bytes] = chain(begun, file)
     if _is_one_value(begun):
         data = b"".join([*begun, file.read(MOST_BYTES)])
+        if sum(map(data.count, _BEFORE_A_PART)) > MOST_PARTS:
+            yield UnreadableLine(1, 0, f"one JSON value of more than {MOST_PARTS:,} parts: write one object per line")
+            return
         whole = _parsed(data)
         if whole is not None:
             for element in whole if isinstance(whole, list) else [whole]:
@@ -102,9 +112,17 @@ def objects(file: BinaryIO) -> Iterator[FoundObject | UnreadableLine]:
         lines = chain(io.BytesIO(data), file)
     offset = 0
     for number, line in enumerate(lines, start=1):
+        if number > MOST_OBJECTS:
+            yield too_many(number, offset)
+            return
         if line.strip():
             yield _of_line(number, offset, line)
         offset += len(line)
+
+
+def too_many(number: int, offset: int) -> UnreadableLine:
+    """Return the rejection of what follows the most objects that are read of a file."""
+    return UnreadableLine(number, offset, f"not read from here on: more than {MOST_OBJECTS:,} lines; split the file")
 
 
 def _begin(file: BinaryIO) -> list[bytes]:

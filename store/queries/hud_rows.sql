@@ -1,5 +1,5 @@
 -- Grain: as view hud_rows, of one run.
-SELECT *
+SELECT * EXCLUDE (settings_id)
 FROM hud_rows
 WHERE run_id = $run
     AND (len($suite::VARCHAR[]) = 0 OR list_contains($suite::VARCHAR[], suite))

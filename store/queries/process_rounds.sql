@@ -3,25 +3,25 @@
 -- `near_floor` where a process of the result found its times to be. Of the attempt that the results show. Joins name the
 -- run again where that leaves the text of other runs' records unread.
 WITH chosen AS (
-    SELECT q.run_id, q.experiment_id, q.environment, r.attempt, r.purpose, q.reason, q.ran, q.verification_code
+    SELECT q.run_id, q.result_id, r.attempt, r.purpose, q.reason, q.ran, q.verification_code
     FROM result_rows AS q
     JOIN records AS r ON r.record_id = q.record_id AND r.run_id = q.run_id
     WHERE q.run_id = $run
     UNION ALL
     -- A confirmation is no result; of its attempts the newest counts, of its processes the first that ran.
-    SELECT run_id, experiment_id, environment, attempt, purpose, reason, ran, verification_code
+    SELECT run_id, result_id, attempt, purpose, reason, ran, verification_code
     FROM records
     WHERE run_id = $run AND purpose = 'confirmation'
     QUALIFY row_number() OVER (
-        PARTITION BY run_id, experiment_id, environment ORDER BY attempt DESC, ran DESC, replica
+        PARTITION BY run_id, result_id ORDER BY attempt DESC, ran DESC, replica
     ) = 1
 ),
 processes AS (
     SELECT r.*, c.ran AS result_ran, c.verification_code AS result_code, c.reason AS result_reason
     FROM chosen AS c
     JOIN records AS r
-        ON r.run_id = $run AND r.experiment_id = c.experiment_id AND r.environment IS NOT DISTINCT FROM c.environment
-        AND r.attempt = c.attempt AND r.purpose = c.purpose AND r.twin_of IS NULL
+        ON r.run_id = $run AND r.result_id = c.result_id AND r.attempt = c.attempt AND r.purpose = c.purpose
+        AND r.twin_of IS NULL
 ),
 medians AS (
     SELECT record_id, coalesce(round, 0) AS round, median(per_iter_s) AS round_s
@@ -35,7 +35,7 @@ timed AS (
     GROUP BY record_id
 ),
 near AS (
-    SELECT DISTINCT p.experiment_id, p.environment
+    SELECT DISTINCT p.result_id
     FROM processes AS p
     JOIN record_findings AS f ON f.record_id = p.record_id AND f.code = 'near_floor'
 )
@@ -47,8 +47,8 @@ SELECT
     p.matmul_precision, p.workload, p.start, p.policy, p.iterations_per_run, p.torch, p.torch_xla,
     json_extract_string(p.record, '$.measurement.order') AS "order",
     p.result_ran AS ran, p.result_code AS verification_code, p.result_reason AS reason,
-    n.experiment_id IS NOT NULL AS near_floor
+    n.result_id IS NOT NULL AS near_floor
 FROM processes AS p
-LEFT JOIN near AS n ON n.experiment_id = p.experiment_id AND n.environment IS NOT DISTINCT FROM p.environment
+LEFT JOIN near AS n USING (result_id)
 LEFT JOIN timed AS t USING (record_id)
 ORDER BY p.suite, p.model, p.test, p.variant, p.environment, p.replica

@@ -1,5 +1,5 @@
 -- Grain: as macro speedups.
-SELECT *
+SELECT * EXCLUDE (result_id, settings_id, suite_series_id)
 FROM speedups(
     $baseline_backend::VARCHAR,
     $baseline_run::VARCHAR,

@@ -5,7 +5,7 @@
 CREATE OR REPLACE TEMP TABLE benchmark_records AS
 WITH placed AS (
     SELECT
-        r.record_id, r.run_id, r.experiment_id, r.environment, r.attempt, r.replica,
+        r.record_id, r.run_id, r.result_id, r.attempt, r.replica,
         min(s.path) AS path, arg_min(s.byte_offset, s.path) AS byte_offset
     FROM records AS r
     JOIN record_sources AS s ON s.record_id = r.record_id
@@ -15,5 +15,5 @@ WITH placed AS (
 )
 SELECT * EXCLUDE (path, byte_offset), count(*) OVER same AS equals_n
 FROM placed
-WINDOW same AS (PARTITION BY run_id, experiment_id, environment, attempt, replica)
+WINDOW same AS (PARTITION BY run_id, result_id, attempt, replica)
 QUALIFY row_number() OVER (same ORDER BY path DESC, byte_offset DESC) = 1;

@@ -3,15 +3,14 @@
 -- and fallback ops are. The pooled interval spans those of the replicas: samples of one process are not independent.
 CREATE OR REPLACE TEMP VIEW measured AS
 WITH members AS (
-    SELECT s.run_id, s.experiment_id, s.environment, s.replica, s.group_complete, s.equals_n, r.*
-        EXCLUDE (run_id, experiment_id, environment, replica)
+    SELECT s.group_complete, s.equals_n, r.*
     FROM shown_records AS s
     -- A record is of its result's run; said so, the columns of all other runs stay unread.
     JOIN records AS r ON r.record_id = s.record_id AND r.run_id = s.run_id
 ),
 pools AS (
     SELECT
-        run_id, experiment_id, environment,
+        run_id, result_id,
         count(*) AS replicas_n,
         count(*) FILTER (ran) AS replicas_ran_n,
         count(*) FILTER (ran AND pruned_at IS NOT NULL) AS pruned_n,
@@ -27,23 +26,22 @@ pools AS (
         max(finished_at) AS pool_finished_at,
         first(reason) FILTER (NOT ran) AS failed_reason
     FROM members
-    GROUP BY run_id, experiment_id, environment
+    GROUP BY run_id, result_id
 ),
 timed AS (
     -- As view samples has them, which would unfold the blocks of all runs.
     SELECT
-        m.run_id, m.experiment_id, m.environment, m.iterations_per_run,
+        m.run_id, m.result_id, m.iterations_per_run,
         unnest(m.block_kind) AS kind, unnest(m.block_total_s) AS total_s, unnest(m.block_per_iter_s) AS given_s
     FROM members AS m
-    JOIN pools AS p
-        ON p.run_id = m.run_id AND p.experiment_id = m.experiment_id AND p.environment IS NOT DISTINCT FROM m.environment
+    JOIN pools AS p ON p.run_id = m.run_id AND p.result_id = m.result_id
     WHERE m.ran AND p.replicas_ran_n > 1
 ),
 pooled_samples AS (
-    SELECT run_id, experiment_id, environment, list_sort(list(per_iter_s)) AS pool_s
+    SELECT run_id, result_id, list_sort(list(per_iter_s)) AS pool_s
     FROM (SELECT *, coalesce(given_s, total_s / nullif(iterations_per_run, 0)) AS per_iter_s FROM timed)
     WHERE kind = 'steady' AND per_iter_s IS NOT NULL
-    GROUP BY run_id, experiment_id, environment
+    GROUP BY run_id, result_id
 )
 SELECT
     r.* EXCLUDE (
@@ -84,10 +82,8 @@ SELECT
     ) AS warnings
 FROM pools AS p
 JOIN members AS r ON r.record_id = p.first_record_id
-LEFT JOIN pooled_samples AS q
-    ON q.run_id = p.run_id AND q.experiment_id = p.experiment_id AND q.environment IS NOT DISTINCT FROM p.environment
+LEFT JOIN pooled_samples AS q ON q.run_id = p.run_id AND q.result_id = p.result_id
 -- Of the same processes as now: with one more, their common median is unknown until a rebuild reads all samples again.
 LEFT JOIN pruned_pools AS k
-    ON p.pruned_n > 0 AND k.run_id = p.run_id AND k.experiment_id = p.experiment_id
-    AND k.environment IS NOT DISTINCT FROM p.environment
+    ON p.pruned_n > 0 AND k.run_id = p.run_id AND k.result_id = p.result_id
     AND k.attempt = r.attempt AND k.replicas_ran_n = p.replicas_ran_n AND k.steady_n = p.pool_n;

@@ -10,8 +10,7 @@ pairs AS (
     SELECT a.record_id AS first_id, b.record_id AS second_id, 'calibration' AS origin
     FROM own AS a
     JOIN own AS b
-        ON b.run_id = a.run_id AND b.experiment_id = a.experiment_id
-        AND b.environment IS NOT DISTINCT FROM a.environment AND b.attempt = a.attempt AND b.replica = a.replica + 1
+        ON b.run_id = a.run_id AND b.result_id = a.result_id AND b.attempt = a.attempt AND b.replica = a.replica + 1
     WHERE a.purpose = 'calibration' AND b.purpose = 'calibration' AND a.twin_of IS NULL AND b.twin_of IS NULL
         AND a.replica % 2 = 0
     UNION ALL

@@ -4,7 +4,8 @@ WITH environments AS (
     SELECT *, json_extract_string(facts, '$.cpu') AS cpu FROM run_environments
 )
 SELECT
-    p.run_id, p.experiment_id, p.environment, p.group_id, p.suite, p.model, p.test, p.backend, p.variant,
+    p.run_id, p.experiment_id, p.environment, result_of(p.run_id, p.experiment_id, p.environment) AS result_id,
+    p.group_id, p.suite, p.model, p.test, p.backend, p.variant,
     p.accelerator, p.dtype, p.requested_batch_size, p.optimizer, p.loss, p.matmul_precision, p.workload, p.cache,
     p.skip_reason, e.torch, e.torch_xla, e.host, e.machine_id,
     CASE WHEN p.accelerator = 'cpu' THEN coalesce(e.cpu, e.accelerator_model)

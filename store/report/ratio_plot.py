@@ -1,247 +1,58 @@
-"""Pictures of reports: speedups with their intervals around 1, and what PyTorch/XLA's aggregator plots, as it does."""
+"""Pictures of reports: speedups with their intervals around 1, drawn as page Speedup draws them."""
 
 from __future__ import annotations
 
-import io
-import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from store.errors import MissingPackage, UsageError
+import pandas as pd
+
+from store.charts import export
+from store.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from store.charts.drawing import Drawing
+    from store.report.table import Picture, RatioMark
 
-    from store.report.peer import PeerOptions
-    from store.report.table import Cell, Picture, RatioMark, Report, Table
-
-
-BACKENDS: dict[str, str] = {
-    "eager": "#8A8A8A",
-    "inductor": "#E07B00",
-    "openxla+lazytensor": "#1BA37D",
-    "openxla+dynamo": "#3A86E0",
-}
-OTHERS: tuple[str, ...] = ("#C76BA0", "#B09A00", "#9A7BD0", "#C8553D")
+_DPI = 100
+WIDTH_IN = 9.0
+_AROUND_PX = 125
+"""Height of what stands above and below the rows."""
+_LABEL_PX = 400
+"""Most room for the names of rows."""
+_COLUMNS = ["model", "variant", "backend", "value", "low", "high", "certain", "label", "n", "note", "end"]
 
 
-def colour(backend: str) -> str:
-    """Return the colour of a backend; an unknown one gets the same colour each time."""
-    return BACKENDS.get(backend) or OTHERS[sum(backend.encode()) % len(OTHERS)]
-
-
-PICTURES = ("png", "svg")
-_RULE_MARKERS = ("D", "o", "s", "v", "x", "+")
-_LINES = ("solid", "dotted", "dashed", "dashdot")
-_BARS = {"elinewidth": 0.5, "capsize": 3}
-_GROUP_WIDTH = 0.70
-"""Width of a group of bars; the rest is room between groups."""
-
-
-class PictureSize(NamedTuple):
-    """Size of a picture in inches."""
-
-    width: float = 9.0
-    height: float = 6.75
-
-
-SIZE = PictureSize()
-
-
-def plot(
-    report: Report, options: PeerOptions, names: Sequence[str], form: str, size: PictureSize = SIZE, title: str = ""
-) -> bytes:
-    """Return the picture of one of the peer's reports.
+def plot_ratios(picture: Picture, title: str, form: str, width: float = WIDTH_IN, height: float = 0.0) -> bytes:
+    """Return the picture; it is as high as its rows need, and at least as `height` says.
 
     Args:
-        report: its table, as CSV has it.
-        options: what it was asked for.
-        names: the backends as the legend has them, in their order.
-        form: one of `PICTURES`.
-        size: in inches.
-        title: second line of the title.
+        picture: what it shows.
+        title: lines above it.
+        form: svg or png.
+        width: in inches.
+        height: the same.
 
     Raises:
         UsageError: there is nothing to draw.
-        MissingPackage: matplotlib is not installed.
-    """
-    if not report.tables or not report.tables[0].rows:
-        raise UsageError("There is nothing to draw: no result fits. Widen --filter, --accelerator or --test.")
-    grouped = options.kind == "latest_grouped"
-    figure = figure_class()(figsize=size, **({"layout": "constrained"} if grouped else {}))
-    axes = figure.subplots()
-    over = f"Speedup over {options.baseline.capitalize()} Benchmarked {names[0]}"
-    said = f"Histogram of {over}" if options.kind == "histogram" else over
-    _DRAWN[options.kind](axes, report.tables[0], options.backends if grouped else names)
-    axes.set_title(f"{said}\n{title}" if title else said)
-    out = io.BytesIO()
-    figure.savefig(out, format=form)
-    return out.getvalue()
-
-
-def figure_class() -> Any:
-    """Return matplotlib's figure.
-
-    Raises:
-        MissingPackage: it is not installed.
-    """
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 (the extra `plots`)
-    except ImportError:
-        raise MissingPackage("Pictures need matplotlib: pip install 'xlabench[plots]'.") from None
-    return Figure
-
-
-def _numbers(rows: Sequence[tuple[Cell, ...]], column: int) -> list[float]:
-    return [math.nan if (cell := row[column]) is None else float(cell) for row in rows]  # type: ignore[arg-type]
-
-
-def _speedup(axes: Any, table: Table, names: Sequence[str]) -> None:
-    """One line per backend over time, with error bars."""
-    axes.axhline(y=1.0, color="lightgray")
-    for index, name in enumerate(names):
-        values, errors = (_numbers(table.rows, 1 + 2 * index + part) for part in (0, 1))
-        marker = _RULE_MARKERS[index % len(_RULE_MARKERS)]
-        axes.errorbar([row[0] for row in table.rows], values, errors, marker=marker, label=name, **_BARS)
-    _dates(axes)
-
-
-def _histogram(axes: Any, table: Table, names: Sequence[str]) -> None:
-    """Three lines per backend over time: percentiles 95, 50 and 5."""
-    axes.axhline(y=1.0, color="lightgray")
-    per_backend = (len(table.columns) - 1) // len(names)
-    for index, column in enumerate(table.columns[1:]):
-        style = index // per_backend
-        axes.plot(
-            [row[0] for row in table.rows],
-            _numbers(table.rows, 1 + index),
-            label=column.title,
-            marker=_RULE_MARKERS[style % len(_RULE_MARKERS)],
-            linestyle=_LINES[style % len(_LINES)],
-        )
-    _dates(axes)
-
-
-def _dates(axes: Any) -> None:
-    from matplotlib.dates import ConciseDateFormatter  # noqa: PLC0415 (as above)
-
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(axes.xaxis.get_major_locator()))
-    axes.legend()
-    axes.set_xlabel("Date")
-    axes.set_ylabel("Geomean Speedup")
-
-
-def _latest(axes: Any, table: Table, names: Sequence[str]) -> None:
-    """One ascending curve per backend, each point with the name of its model."""
-    axes.axhline(y=1.0, color="lightgray")
-    for index, name in enumerate(names):
-        value, error, model = (1 + 3 * index + part for part in range(3))
-        rows = [row for row in table.rows if row[value] is not None]
-        marker = _RULE_MARKERS[index % len(_RULE_MARKERS)]
-        values = _numbers(rows, value)
-        axes.errorbar(list(range(len(rows))), values, _numbers(rows, error), label=name, marker=marker, **_BARS)
-        for rank, row in enumerate(rows):
-            # Two curves may run close together: one has its names above, the other below, all of them transparent.
-            note = axes.annotate(
-                row[model],
-                (rank, values[rank]),
-                rotation=45,
-                size=5.0,
-                verticalalignment=("bottom", "top")[index % 2],
-                horizontalalignment=("left", "right")[index % 2],
-            )
-            note.set_alpha(0.5)
-    axes.legend()
-    axes.set_xlabel("Workload Number")
-    axes.set_ylabel("Speedup")
-
-
-def _latest_grouped(axes: Any, table: Table, names: Sequence[str]) -> None:
-    """A group of bars per model, downwards, the geometric mean last."""
-    axes.axvline(x=1.0, color="lightgray")
-    middles = [len(table.rows) - index for index in range(len(table.rows))]
-    width = _GROUP_WIDTH / len(names)
-    for index, name in enumerate(names):
-        values, errors = (_numbers(table.rows, 1 + 2 * index + part) for part in (0, 1))
-        shown = [value if math.isnan(value) else round(value, 2) for value in values]
-        places = [middle - width * index for middle in middles]
-        axes.bar_label(axes.barh(places, shown, width, label=name, xerr=errors))
-    axes.legend()
-    axes.set_xlabel("Speedup")
-    axes.set_ylabel("Workload")
-    axes.set_yticks([y - (len(names) - 1) * width / 2.0 for y in middles], [row[0] for row in table.rows])
-    axes.margins(y=0)
-    axes.set_xlim(left=0)
-
-
-_DRAWN: dict[str, Callable[[Any, Table, Sequence[str]], None]] = {
-    "speedup": _speedup,
-    "histogram": _histogram,
-    "latest": _latest,
-    "latest_grouped": _latest_grouped,
-}
-
-
-_ROW_IN = 0.13
-"""Height of a dot's row, in inches."""
-_MARGIN_IN = 1.6
-_SPREAD = 0.7
-"""Part of a row's height over which its variants are spread."""
-_MARKERS = ("o", "s", "^", "D", "v", "P")
-_FINE = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 1.75, 2, 2.5, 3)
-_COARSE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
-_FEW = 3.0
-"""Up to this ratio the ticks stand close together."""
-
-
-def plot_ratios(picture: Picture, title: str, form: str, size: PictureSize = SIZE) -> bytes:
-    """Return the picture; it is as high as its rows need, and at least as `size` says.
-
-    Raises:
-        UsageError: there is nothing to draw.
-        MissingPackage: matplotlib is not installed.
+        MissingPackage: a package of the extra `plots` is not installed.
     """
     if not picture.marks:
         raise UsageError("There is nothing to draw: no result has a speedup. Widen the filters.")
+    export.require()
+    hollow = "" if all(mark.low is not None for mark in picture.marks) else "\nA hollow mark has no 95 % interval."
+    return export.picture(ratio_drawing(picture, int(height * _DPI)), int(width * _DPI), title + hollow, form)
+
+
+def ratio_drawing(picture: Picture, height: int = 0) -> Drawing:
+    """Return the chart of marks; it is at least so many pixels high."""
+    from store.charts.ratios import ratio_dots  # noqa: PLC0415 (the extra `plots`)
+
     labels = list(dict.fromkeys(mark.label for mark in picture.marks))
-    variants = sorted({(mark.variant, mark.backend) for mark in picture.marks})
-    height = max(size.height, _MARGIN_IN + _ROW_IN * len(labels) * (1 + len(variants)))
-    figure = figure_class()(figsize=(size.width, height), layout="constrained")
-    axes = figure.subplots()
-    axes.axvline(x=1.0, color="gray", linestyle="dashed", linewidth=1)
-    for index, (variant, backend) in enumerate(variants):
-        offset = (index - (len(variants) - 1) / 2) * _SPREAD / len(variants)
-        marks = [mark for mark in picture.marks if mark.variant == variant]
-        _draw(axes, marks, [labels.index(mark.label) + offset for mark in marks], colour(backend), index)
-    _dress(axes, labels, picture)
-    axes.set_title(title)
-    out = io.BytesIO()
-    figure.savefig(out, format=form)
-    return out.getvalue()
+    frame = pd.DataFrame([_row(mark) for mark in picture.marks], columns=_COLUMNS)
+    return ratio_dots(frame, labels, picture.axis, label_px=_LABEL_PX, least_px=(height - _AROUND_PX) // len(labels))
 
 
-def _draw(axes: Any, marks: Sequence[RatioMark], places: Sequence[float], tone: str, index: int) -> None:
-    values = [mark.value for mark in marks]
-    lows = [0.0 if mark.low is None else mark.value - mark.low for mark in marks]
-    highs = [0.0 if mark.high is None else mark.high - mark.value for mark in marks]
-    marker = _MARKERS[index % len(_MARKERS)]
-    axes.errorbar(values, places, xerr=[lows, highs], fmt=marker, markersize=5, color=tone, label=marks[0].variant)
-    for mark, place in zip(marks, places, strict=True):
-        if mark.n is not None:
-            end = (mark.high or mark.value, place)
-            axes.annotate(f"n = {mark.n}", end, xytext=(6, 0), textcoords="offset points", size=7, va="center")
-
-
-def _dress(axes: Any, labels: Sequence[str], picture: Picture) -> None:
-    reach = max(abs(math.log(value)) for mark in picture.marks for value in (mark.value, mark.low, mark.high) if value)
-    widest = math.exp(1.1 * max(reach, math.log(1.1)))
-    axes.set_xscale("log")
-    axes.set_xlim(1 / widest, widest)
-    ticks = _FINE if widest < _FEW else _COARSE
-    near = [tick for tick in ticks if 1 / widest <= tick <= widest]
-    axes.set_xticks(near, [f"{tick:g}" for tick in near])
-    axes.minorticks_off()
-    axes.set_yticks(range(len(labels)), labels)
-    axes.set_ylim(len(labels) - 0.5, -0.5)
-    axes.grid(axis="x", alpha=0.3)
-    axes.set_xlabel(f"{picture.axis}; above 1 is faster")
-    axes.figure.legend(loc="outside lower center", ncols=4, frameon=False)
+def _row(mark: RatioMark) -> tuple[object, ...]:
+    note = "" if mark.n is None else f"n = {mark.n}"
+    place = (mark.label, mark.variant, mark.backend)
+    return (*place, mark.value, mark.low, mark.high, mark.low is not None, "", note, note, mark.high or mark.value)

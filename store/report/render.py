@@ -10,22 +10,25 @@ import shutil
 import textwrap
 from datetime import datetime
 from functools import cache
-from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tabulate import tabulate
 
-from store.errors import UsageError
+from store.charts import export
+from store.errors import MissingPackage, UsageError
 from store.report.table import MISSING, heading, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from jinja2 import Template
+    from markupsafe import Markup
     from rich.console import Console
     from rich.table import Table as Grid
 
-    from store.report.table import Cell, Column, Report, Step, Table
+    from store.charts.drawing import Drawing
+    from store.report.table import Cell, Column, Report, Table
 
 
 USUAL_WIDTH = 80
@@ -174,29 +177,30 @@ def _print_row(console: Console, cells: Sequence[str], widths: Sequence[int], ta
     console.print(Padding(grid, (0, 0, 0, len(_INDENT))))
 
 
-_BAD = {"slower", "failing", "crashed", "timeout", "oom"}
-_GOOD = {"faster", "gone"}
+_TONES = dict.fromkeys(("slower", "failing", "crashed", "timeout", "oom"), "bad") | {"faster": "good", "gone": "good"}
 _PROSE = 40
+"""Longer texts are broken into lines."""
 _MANY = 9
 """Columns of a table beyond which it is set smaller, to fit into the page."""
 _COMMANDS = ("reproduce",)
 """Titles of columns of commands, which a click opens: they are longer than all else in a row."""
-"""Longer texts are broken into lines."""
 _COMMITS = "https://github.com/"
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_WIDTH_PX, _WIDE_PX = 600, 1240
 
 
 class Figure(NamedTuple):
-    """A chart: `svg` is trusted, and made with escaped names; the rest is text. A wide one has a row of its own."""
+    """A chart, drawn where it is shown; a wide one has a row of its own."""
 
     title: str
     caption: str
-    svg: str
+    draw: Callable[[], Drawing]
     wide: bool = False
 
 
 def html_page(report: Report, figures: Sequence[Figure] = (), first: int = 0, verdict: str = "") -> str:
     """Return the whole page; names and messages are text, never HTML.
+
+    Without the extra `plots` it has no charts, and a note says so.
 
     Args:
         report: what it says.
@@ -204,76 +208,44 @@ def html_page(report: Report, figures: Sequence[Figure] = (), first: int = 0, ve
         first: how many of its tables stand before the charts.
         verdict: what it comes to in one sentence, above all others.
     """
-    parts = [
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(report.title)}</title>',
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<style>\n{_style()}</style>\n</head>\n<body>\n<h1>{escape(report.title)}</h1>",
-    ]
-    if verdict:
-        parts.append(f'<p class="verdict">{escape(verdict)}</p>')
-    if report.alarms:
-        parts.append(f'<ul class="alarms">\n{_items(report.alarms)}\n</ul>')
-    if report.answer:
-        parts.append(f'<ul class="answer">\n{_items(report.answer)}\n</ul>')
-    if report.steps:
-        steps = "\n".join(map(_step, report.steps))
-        parts.append(f'<ul class="steps">\n{steps}\n</ul>')
-    parts += [_section(table) for table in report.read[:first] if table.rows]
+    charts, notes = [], report.notes
     if figures:
-        parts.append('<div class="figures">\n' + "\n".join(map(_figure, figures)) + "\n</div>")
-    parts += [_section(table) for table in report.read[first:] if table.rows]
-    if report.notes:
-        parts.append(f'<ul class="notes">\n{_items(report.notes)}\n</ul>')
-    return "\n".join([*parts, "</body>\n</html>\n"])
+        try:
+            charts = _charts(figures)
+        except MissingPackage as missing:
+            notes = (*notes, str(missing))
+    return _template().render(report=report, charts=charts, notes=notes, first=first, verdict=verdict)
+
+
+def _charts(figures: Sequence[Figure]) -> list[tuple[Figure, Markup]]:
+    from markupsafe import Markup  # noqa: PLC0415 (the other formats need no template)
+
+    export.require()
+    return [
+        # vl-convert escapes every name in it.
+        (each, Markup(export.svg(each.draw(), _WIDE_PX if each.wide else _WIDTH_PX)))  # noqa: S704
+        for each in figures
+    ]
 
 
 @cache
-def _style() -> str:
-    return (files("store.report") / "page.css").read_text(encoding="utf-8")
+def _template() -> Template:
+    """Return the template of pages, whose values are escaped unless they are `Markup`."""
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 (as above)
+    from markupsafe import Markup  # noqa: PLC0415 (as above)
+
+    folder = files("store.report")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"shown": shown, "heading": heading, "kind": _kind}
+    style = Markup((folder / "page.css").read_text(encoding="utf-8"))  # noqa: S704 (ours)
+    constants = {"style": style, "commands": _COMMANDS, "commits": _COMMITS, "tones": _TONES, "many": _MANY}
+    return environment.from_string((folder / "page.html.j2").read_text(encoding="utf-8"), constants)
 
 
-def _items(sentences: Sequence[str]) -> str:
-    return "\n".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
-
-
-def _step(step: Step) -> str:
-    return f"<li>Next: {escape(step.why)}: <code>{escape(step.command)}</code></li>"
-
-
-def _figure(figure: Figure) -> str:
-    caption = f"{escape(figure.title)}<small>{escape(figure.caption)}</small>"
-    wide = ' class="wide"' if figure.wide else ""
-    return f"<figure{wide}>\n<figcaption>{caption}</figcaption>\n{figure.svg}\n</figure>"
-
-
-def _section(table: Table) -> str:
-    head = "".join(map(_head, table.columns))
-    rows = "\n".join(
-        f"<tr>{''.join(_cell(cell, column) for cell, column in zip(row, table.columns, strict=True))}</tr>"
-        for row in table.rows
-    )
-    dense = ' class="dense"' if len(table.columns) > _MANY else ""
-    grid = f"<table{dense}>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
-    return f'<section>\n<h2>{escape(table.title)}</h2>\n<div class="scroll" tabindex="0">\n{grid}\n</div>\n</section>'
-
-
-def _head(column: Column) -> str:
-    definition = f' title="{escape(column.definition)}"' if column.definition else ""
-    kind = ' class="number"' if column.numeric else ""
-    return f'<th scope="col"{kind}{definition}>{escape(heading(column))}</th>'
-
-
-def _cell(cell: Cell, column: Column) -> str:
-    text = escape(shown(cell, column))
-    if column.link and text.startswith(("https://", "http://")):
-        text = f'<a href="{text}" rel="noreferrer">{text.removeprefix(_COMMITS) if _COMMITS in text else "open"}</a>'
-    if column.title in _COMMANDS and text:
-        text = f"<details><summary>command</summary><code>{text}</code></details>"
-        return f'<td class="name">{text}</td>'
-    kind = "number" if column.numeric else "prose" if len(text) > _PROSE else "name"
-    tone = "bad" if cell in _BAD else "good" if cell in _GOOD else ""
-    return f"""<td class="{kind}">{f'<span class="{tone}">{text}</span>' if tone else text}</td>"""
+def _kind(cell: Cell, column: Column) -> str:
+    if column.title in _COMMANDS:
+        return "name"
+    return "number" if column.numeric else "prose" if len(shown(cell, column)) > _PROSE else "name"
 
 
 def render(report: Report, form: str) -> str:
@@ -301,6 +273,7 @@ def _markdown(report: Report) -> str:
 
 
 def _markdown_table(table: Table) -> str:
+    """Return a table of Markdown; tabulate would make each row as long as the longest text of each column."""
     lines = [
         "| " + " | ".join(heading(column) for column in table.columns) + " |",
         "|" + "|".join("---:" if column.numeric else "---" for column in table.columns) + "|",

@@ -25,7 +25,7 @@ judged AS (
     FROM sides
 )
 SELECT
-    * EXCLUDE (behind_s, gain_s, known),
+    * EXCLUDE (result_id, settings_id, suite_series_id, behind_s, gain_s, known),
     CASE WHEN break_even = 'after' THEN (floor(behind_s / gain_s) + 1)::BIGINT END AS break_even_iterations,
     CASE WHEN break_even = 'after' THEN time_to_steady_s + (floor(behind_s / gain_s) + 1) * latency_s END AS break_even_s
 FROM judged;

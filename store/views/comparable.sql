@@ -3,7 +3,8 @@
 -- result_rows, of this snapshot only.
 CREATE OR REPLACE VIEW comparable AS
 SELECT
-    rowid AS place, run_id, run_started, series_id, experiment_id, environment, record_id, suite, model, test, accelerator, backend, variant, status, reason,
+    rowid AS place, run_id, run_started, series_id, result_id, settings_id, experiment_id, environment, record_id,
+    suite, model, test, accelerator, backend, variant, status, reason,
     dtype, requested_batch_size, optimizer, loss, matmul_precision, workload,
     steady_n, latency_s, latency_low_s, latency_high_s, time_to_steady_s, verification_code, at_least_s, at_most_s,
     ran AND verification_code IS DISTINCT FROM 'FAIL' AS valid,

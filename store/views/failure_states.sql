@@ -8,7 +8,7 @@
 CREATE OR REPLACE MACRO failure_states(last_n, until := NULL, series := NULL) AS TABLE
 WITH answers AS (
     SELECT
-        series_id, run_id, run_started, experiment_id, environment,
+        series_id, run_id, run_started, result_id,
         outcome(status, ran, verification_code) AS outcome
     FROM result_rows
     WHERE outcome(status, ran, verification_code) IS NOT NULL
@@ -29,31 +29,27 @@ newest AS (
 ),
 attempts AS (
     SELECT
-        run_id, experiment_id, environment, attempt,
+        run_id, result_id, attempt,
         bool_or(outcome(status, ran, verification_code) = 'P') AS passed,
         bool_or(outcome(status, ran, verification_code) = 'F') AS failed
     FROM records
     WHERE purpose = 'benchmark' AND twin_of IS NULL
         AND run_id IN (SELECT run_id FROM records WHERE attempt > 1)
-    GROUP BY run_id, experiment_id, environment, attempt
+    GROUP BY run_id, result_id, attempt
 ),
 retried AS (
-    SELECT f.run_id, f.experiment_id, f.environment
+    SELECT f.run_id, f.result_id
     FROM attempts AS f
-    JOIN attempts AS p
-        ON p.run_id = f.run_id AND p.experiment_id = f.experiment_id
-        AND p.environment IS NOT DISTINCT FROM f.environment AND p.attempt > f.attempt
+    JOIN attempts AS p ON p.run_id = f.run_id AND p.result_id = f.result_id AND p.attempt > f.attempt
     WHERE f.failed AND NOT coalesce(f.passed, false) AND p.passed
-    GROUP BY f.run_id, f.experiment_id, f.environment
+    GROUP BY f.run_id, f.result_id
 ),
 answered AS (
     SELECT
-        n.series_id, n.age, n.run_id, n.run_started, n.experiment_id, n.environment,
+        n.series_id, n.age, n.run_id, n.run_started,
         CASE WHEN t.run_id IS NOT NULL THEN 'R' ELSE n.outcome END AS letter
     FROM newest AS n
-    LEFT JOIN retried AS t
-        ON t.run_id = n.run_id AND t.experiment_id = n.experiment_id
-        AND t.environment IS NOT DISTINCT FROM n.environment
+    LEFT JOIN retried AS t ON t.run_id = n.run_id AND t.result_id = n.result_id
 ),
 patterns AS (
     SELECT
@@ -63,9 +59,7 @@ patterns AS (
         list(run_started ORDER BY age) AS starts,
         count(*) AS answered_n,
         count(*) FILTER (letter <> 'P') AS failed_n,
-        min(age) FILTER (letter = 'F') AS failure_age,
-        arg_min(experiment_id, age) AS experiment_id,
-        arg_min(environment, age) AS environment
+        min(age) FILTER (letter = 'F') AS failure_age
     FROM answered
     GROUP BY series_id
 ),
@@ -97,7 +91,5 @@ SELECT
         AS failure_reason,
     f.error_signature
 FROM judged AS j
-JOIN result_rows AS r
-    ON r.run_id = j.run_ids[1] AND r.experiment_id = j.experiment_id
-    AND r.environment IS NOT DISTINCT FROM j.environment
+JOIN result_rows AS r ON r.series_id = j.series_id AND r.run_id = j.run_ids[1]
 LEFT JOIN result_rows AS f ON f.series_id = j.series_id AND f.run_id = j.run_ids[j.failure_age];

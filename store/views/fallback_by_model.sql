@@ -3,7 +3,7 @@
 CREATE OR REPLACE VIEW fallback_by_model AS
 WITH results_of AS (
     SELECT
-        run_id, experiment_id, environment,
+        run_id, result_id,
         count(*) AS fallback_ops_n,
         count(*) FILTER (steady) AS steady_ops_n,
         any_value(op) FILTER (steady) AS steady_op,
@@ -16,7 +16,7 @@ WITH results_of AS (
         sum(time_share) AS time_share,
         list(op ORDER BY calls_per_iteration DESC NULLS LAST, op) AS ops
     FROM fallback_calls
-    GROUP BY run_id, experiment_id, environment
+    GROUP BY run_id, result_id
 )
 SELECT
     r.run_id, r.run_label, r.run_started, r.experiment_id, r.record_id, r.suite, r.model, r.test, r.backend, r.variant,
@@ -26,5 +26,4 @@ SELECT
     o.time_share, o.ops,
     CASE WHEN o.steady_ops_n = 1 THEN o.steady_op END AS only_op
 FROM result_rows AS r
-JOIN results_of AS o
-    ON o.run_id = r.run_id AND o.experiment_id = r.experiment_id AND o.environment IS NOT DISTINCT FROM r.environment;
+JOIN results_of AS o ON o.run_id = r.run_id AND o.result_id = r.result_id;

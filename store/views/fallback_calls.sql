@@ -3,8 +3,8 @@
 CREATE OR REPLACE VIEW fallback_calls AS
 WITH calls AS (
     SELECT
-        r.run_id, r.run_label, r.run_started, r.experiment_id, r.record_id, r.suite, r.model, r.test, r.backend,
-        r.variant, r.accelerator, r.accelerator_model, r.environment, r.machine_id, r.dtype, r.requested_batch_size,
+        r.run_id, r.run_label, r.run_started, r.result_id, r.experiment_id, r.record_id, r.suite, r.model, r.test,
+        r.backend, r.variant, r.accelerator, r.accelerator_model, r.environment, r.machine_id, r.dtype, r.requested_batch_size,
         r.optimizer, r.loss, r.matmul_precision, r.workload, r.status, r.ran, r.latency_s, r.graph_breaks_n,
         r.fallback_ops_n, o.op,
         any_value(o.klass) AS klass,
@@ -21,5 +21,5 @@ WITH calls AS (
 SELECT
     *,
     profile_share(time_s, profiled_iteration_s, latency_s) AS time_share,
-    steady AND count(*) FILTER (steady) OVER (PARTITION BY run_id, experiment_id, environment) = 1 AS alone
+    steady AND count(*) FILTER (steady) OVER (PARTITION BY run_id, result_id) = 1 AS alone
 FROM calls;

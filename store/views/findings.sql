@@ -2,14 +2,14 @@
 -- what to do. `text` is that of the first process.
 CREATE OR REPLACE VIEW findings AS
 SELECT
-    r.run_id, r.run_label, r.run_started, r.experiment_id, r.suite, r.model, r.test, r.backend, r.variant,
+    r.run_id, r.run_label, r.run_started, r.result_id, r.experiment_id, r.suite, r.model, r.test, r.backend, r.variant,
     r.accelerator, r.environment, r.machine_id, r.dtype, f.code,
     arg_min(f.text, p.replica) AS text,
     arg_min(f.next_step, p.replica) AS next_step,
     count(DISTINCT p.record_id) AS processes_n
 FROM result_rows AS r
 JOIN records AS p
-    ON p.run_id = r.run_id AND p.experiment_id = r.experiment_id AND p.environment IS NOT DISTINCT FROM r.environment
-    AND p.attempt = r.attempt AND p.purpose = 'benchmark' AND p.twin_of IS NULL
+    ON p.run_id = r.run_id AND p.result_id = r.result_id AND p.attempt = r.attempt
+    AND p.purpose = 'benchmark' AND p.twin_of IS NULL
 JOIN record_findings AS f ON f.record_id = p.record_id
 GROUP BY ALL;

@@ -25,8 +25,13 @@ sides AS (
 ),
 per_series AS (
     SELECT
-        series_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
-        optimizer, loss, matmul_precision, workload, backend, variant,
+        series_id, suite_series_id,
+        any_value({
+            suite: suite, test: test, accelerator: accelerator, accelerator_model: accelerator_model,
+            machine_id: machine_id, environment: environment, dtype: dtype, requested_batch_size: requested_batch_size,
+            optimizer: optimizer, loss: loss, matmul_precision: matmul_precision, workload: workload, backend: backend,
+            variant: variant
+        }) AS series,
         any_value(speedup) FILTER (run_id = before) AS speedup_before,
         any_value(speedup) FILTER (run_id = after) AS speedup_after,
         any_value(latency_s) FILTER (run_id = before) / any_value(latency_s) FILTER (run_id = after) AS by_backend,
@@ -34,12 +39,11 @@ per_series AS (
             AS by_baseline
     FROM sides
     ANTI JOIN unclean USING (suite, model, test)
-    GROUP BY ALL
+    GROUP BY series_id, suite_series_id
 ),
 grouped AS (
     SELECT
-        suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
-        optimizer, loss, matmul_precision, workload, backend, variant,
+        any_value(series) AS series,
         count(*) FILTER (speedup_before IS NOT NULL AND speedup_after IS NOT NULL) AS n,
         exp(avg(ln(speedup_before)) FILTER (speedup_after IS NOT NULL)) AS geomean_before,
         exp(avg(ln(speedup_after)) FILTER (speedup_before IS NOT NULL)) AS geomean_after,
@@ -52,12 +56,11 @@ grouped AS (
         count(*) FILTER (speedup_after IS NULL) AS only_before_n,
         count(*) FILTER (speedup_before IS NULL) AS only_after_n
     FROM per_series
-    GROUP BY
-        suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
-        optimizer, loss, matmul_precision, workload, backend, variant
+    GROUP BY suite_series_id
 )
 SELECT
-    g.* EXCLUDE (mean_log, sd_log, backend_log, backend_sd, baseline_log, baseline_sd),
+    series.*,
+    g.* EXCLUDE (series, mean_log, sd_log, backend_log, backend_sd, baseline_log, baseline_sd),
     exp(g.mean_log) AS geomean_change,
     CASE WHEN g.n >= 3 THEN exp(g.mean_log - t.t * g.sd_log / sqrt(g.n)) END AS geomean_change_low,
     CASE WHEN g.n >= 3 THEN exp(g.mean_log + t.t * g.sd_log / sqrt(g.n)) END AS geomean_change_high,

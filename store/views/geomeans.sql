@@ -18,8 +18,14 @@ WITH unclean AS (
 ),
 per_model AS (
     SELECT
-        run_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
-        optimizer, loss, matmul_precision, workload, backend, variant, model,
+        run_id, suite_series_id, model,
+        any_value(settings_id) AS settings_id,
+        any_value({
+            suite: suite, test: test, accelerator: accelerator, accelerator_model: accelerator_model,
+            machine_id: machine_id, environment: environment, dtype: dtype, requested_batch_size: requested_batch_size,
+            optimizer: optimizer, loss: loss, matmul_precision: matmul_precision, workload: workload, backend: backend,
+            variant: variant
+        }) AS series,
         any_value(run_label) AS run_label,
         any_value(run_started) AS run_started,
         any_value(plan_known) AS plan_known,
@@ -38,18 +44,16 @@ per_model AS (
         baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models
     )
     ANTI JOIN unclean USING (run_id, suite, model, test)
-    GROUP BY
-        run_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
-        optimizer, loss, matmul_precision, workload, backend, variant, model
+    GROUP BY run_id, suite_series_id, model
 ),
 grouped AS (
     SELECT
         run_id,
+        any_value(settings_id) AS settings_id,
         any_value(run_label) AS run_label,
         any_value(run_started) AS run_started,
         any_value(plan_known) AS plan_known,
-        suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
-        optimizer, loss, matmul_precision, workload, backend, variant,
+        any_value(series) AS series,
         max(baseline_run_id) AS baseline_run_id,
         coalesce(bool_or(cross_device), false) AS cross_device,
         count(log_speedup) AS n,
@@ -66,21 +70,18 @@ grouped AS (
         coalesce(list(model ORDER BY model) FILTER (failed AND NOT valid), []) AS failed,
         coalesce(list(model) FILTER (valid), []) AS valid_models
     FROM per_model
-    GROUP BY
-        run_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
-        optimizer, loss, matmul_precision, workload, backend, variant
+    GROUP BY run_id, suite_series_id
 ),
 baselines AS (
     SELECT
-        run_key, suite, test, accelerator, environment, dtype, requested_batch_size, optimizer, loss, matmul_precision,
-        workload, list(DISTINCT model ORDER BY model) AS baseline_models
+        run_key, suite, test, accelerator, settings_id, list(DISTINCT model ORDER BY model) AS baseline_models
     FROM baselines(baseline_backend, baseline_run, NULL, runs, models := models)
     WHERE valid
-    GROUP BY
-        run_key, suite, test, accelerator, environment, dtype, requested_batch_size, optimizer, loss, matmul_precision, workload
+    GROUP BY run_key, suite, test, accelerator, settings_id
 )
 SELECT
-    g.* EXCLUDE (mean_log, sd_log, valid_models),
+    g.run_id, g.run_label, g.run_started, g.plan_known, series.*,
+    g.* EXCLUDE (run_id, run_label, run_started, plan_known, settings_id, series, mean_log, sd_log, valid_models),
     baseline_backend AS baseline_backend,
     exp(g.mean_log) AS geomean,
     CASE WHEN g.n >= 3 AND NOT g.cross_device THEN exp(g.mean_log - t.t * g.sd_log / sqrt(g.n)) END AS geomean_low,
@@ -89,12 +90,6 @@ SELECT
 FROM grouped AS g
 LEFT JOIN baselines AS b
     ON b.run_key = coalesce(nullif(baseline_run, 'same'), g.run_id)
-    AND b.suite = g.suite AND b.test = g.test AND b.accelerator = g.accelerator
-    AND b.environment IS NOT DISTINCT FROM g.environment
-    AND b.dtype IS NOT DISTINCT FROM g.dtype
-    AND b.requested_batch_size IS NOT DISTINCT FROM g.requested_batch_size
-    AND b.optimizer IS NOT DISTINCT FROM g.optimizer
-    AND b.loss IS NOT DISTINCT FROM g.loss
-    AND b.matmul_precision IS NOT DISTINCT FROM g.matmul_precision
-    AND b.workload IS NOT DISTINCT FROM g.workload
+    AND b.suite = g.series.suite AND b.test = g.series.test AND b.accelerator = g.series.accelerator
+    AND b.settings_id = g.settings_id
 LEFT JOIN t_quantiles AS t ON t.freedom = least(g.n - 1, 400);

@@ -58,9 +58,7 @@ measured AS (
     FROM result_rows AS r
     WHERE r.status NOT IN ('skipped', 'not_run')
     WINDOW same AS (
-        PARTITION BY
-            r.run_id, r.suite, r.model, r.test, r.accelerator, r.environment, r.dtype, r.batch_size,
-            r.requested_batch_size, r.optimizer, r.loss, r.matmul_precision, r.workload
+        PARTITION BY r.run_id, r.suite, r.model, r.test, r.accelerator, r.settings_id, r.batch_size
     )
 ),
 from_results AS (
@@ -90,7 +88,8 @@ from_results AS (
 both_kinds AS (
     SELECT
         run_id, run_label, run_started, source, suite, model, test, dtype, accelerator, accelerator_model, machine_id,
-        environment, requested_batch_size, optimizer, loss, matmul_precision, workload, backend, variant, batch_size,
+        environment, requested_batch_size, optimizer, loss, matmul_precision, workload, settings_id, backend, variant,
+        batch_size,
         CASE WHEN status <> 'verify_only' THEN record_id END AS performance_record_id, detail_record_id AS accuracy_record_id, answer AS accuracy,
         -- Right at a smaller batch than the timed one is no verdict: `PASS (batch N)`.
         verification_code NOT IN ('VERIFIER_SKIPPED', 'VERIFIER_DIDNT_RUN') AND verification_code NOT LIKE 'PASS (%'
@@ -100,7 +99,8 @@ both_kinds AS (
     UNION ALL
     SELECT
         run_id, run_label, run_started, source, suite, model, test, dtype, accelerator, accelerator_model, machine_id,
-        environment, NULL, NULL, NULL, NULL, NULL, backend, variant, batch_size,
+        environment, NULL, NULL, NULL, NULL, NULL, settings_of(environment, dtype, NULL, NULL, NULL, NULL, NULL), backend,
+        variant, batch_size,
         CASE WHEN kind <> 'accuracy' THEN record_id END, accuracy_record_id, answer,
         answer IS NOT NULL,
         hud_speedup, abs_latency_ms, compilation_latency_s, compression_ratio, eager_peak_gb, dynamo_peak_gb

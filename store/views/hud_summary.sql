@@ -14,17 +14,13 @@ WITH elsewhere AS (
         AND (baseline_run IN ('latest', 'oldest') OR run_id = baseline_run)
         AND variant = baseline_backend AND passed AND abs_latency_ms > 0
     QUALIFY row_number() OVER (
-        PARTITION BY
-            suite, model, test, accelerator, accelerator_model, environment, dtype, batch_size, requested_batch_size,
-            optimizer, loss, matmul_precision, workload
+        PARTITION BY suite, model, test, accelerator, accelerator_model, settings_id, batch_size
         ORDER BY CASE WHEN baseline_run = 'oldest' THEN run_started END, run_started DESC, run_id) = 1
 ),
 here AS (
     SELECT *,
         max(abs_latency_ms) FILTER (variant = baseline_backend AND passed AND abs_latency_ms > 0) OVER (
-            PARTITION BY
-                run_id, suite, model, test, accelerator, accelerator_model, environment, dtype, batch_size,
-                requested_batch_size, optimizer, loss, matmul_precision, workload
+            PARTITION BY run_id, suite, model, test, accelerator, accelerator_model, settings_id, batch_size
         ) AS same_run_ms
     FROM hud_rows
 ),
@@ -35,15 +31,9 @@ compared AS (
     FROM here AS r
     LEFT JOIN elsewhere AS b
         ON b.suite = r.suite AND b.model = r.model AND b.test = r.test AND b.accelerator = r.accelerator
+        AND b.settings_id = r.settings_id
         AND b.accelerator_model IS NOT DISTINCT FROM r.accelerator_model
-        AND b.environment IS NOT DISTINCT FROM r.environment
-        AND b.dtype IS NOT DISTINCT FROM r.dtype
         AND b.batch_size IS NOT DISTINCT FROM r.batch_size
-        AND b.requested_batch_size IS NOT DISTINCT FROM r.requested_batch_size
-        AND b.optimizer IS NOT DISTINCT FROM r.optimizer
-        AND b.loss IS NOT DISTINCT FROM r.loss
-        AND b.matmul_precision IS NOT DISTINCT FROM r.matmul_precision
-        AND b.workload IS NOT DISTINCT FROM r.workload
 ),
 counted AS (
     SELECT *,
@@ -56,8 +46,10 @@ counted AS (
 grouped AS (
     SELECT
         run_id, any_value(run_label) AS run_label, min(run_started) AS run_started, any_value(source) AS source,
-        suite, test, dtype, accelerator, accelerator_model, machine_id, environment, requested_batch_size, optimizer,
-        loss, matmul_precision, workload, backend, variant,
+        suite, test, any_value(dtype) AS dtype, accelerator, accelerator_model, machine_id,
+        any_value(environment) AS environment, any_value(requested_batch_size) AS requested_batch_size,
+        any_value(optimizer) AS optimizer, any_value(loss) AS loss, any_value(matmul_precision) AS matmul_precision,
+        any_value(workload) AS workload, backend, variant,
         count(DISTINCT model) AS models_n,
         count(DISTINCT model) FILTER (judged) AS judged_n,
         count(DISTINCT model) FILTER (counts_as_passed) AS passed_n,
@@ -76,9 +68,7 @@ grouped AS (
             THEN avg(coalesce(dynamo_peak_gb, 0)) FILTER (passed) END AS dynamo_peak_mean_gb,
         count(*) FILTER (passed) AS dynamo_peak_n
     FROM counted
-    GROUP BY
-        run_id, suite, test, dtype, accelerator, accelerator_model, machine_id, environment, requested_batch_size,
-        optimizer, loss, matmul_precision, workload, backend, variant
+    GROUP BY run_id, suite, test, accelerator, accelerator_model, machine_id, settings_id, backend, variant
 )
 SELECT *,
     baseline_backend AS baseline_backend,

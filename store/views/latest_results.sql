@@ -2,7 +2,7 @@
 -- is none. Columns as of results without the record, and `epoch`: the marks of people before it.
 CREATE OR REPLACE VIEW latest_results AS
 SELECT
-    r.*,
+    r.* EXCLUDE (result_id, settings_id, suite_series_id),
     coalesce(len(list_filter(e.begins, lambda begin: begin <= r.run_started)), 0)::INTEGER AS epoch
 FROM result_rows AS r
 LEFT JOIN epochs AS e ON e.series_id = r.series_id

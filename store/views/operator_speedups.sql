@@ -5,7 +5,7 @@
 CREATE OR REPLACE MACRO operator_speedups(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL) AS
 TABLE
 SELECT
-    s.*,
+    s.* EXCLUDE (result_id, settings_id, suite_series_id),
     o.operator, o.operator_key, o.arguments, o.floor_s, o.near_floor, o.forward_s, o.backward_s, o.input_bytes, o.flops,
     o.bytes_per_s, o.flops_per_s, o.of_model, o.of_test, o.calls, o.calls_s, o.model_latency_s, o.model_share,
     CASE WHEN s.speedup IS NOT NULL
@@ -26,8 +26,7 @@ SELECT
         WHEN s.cross_device THEN 'cross-device: a ratio without interval and verdict'
         ELSE 'under 6 samples on one side' END AS verdict_reason
 FROM speedups(baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs) AS s
-JOIN operators AS o
-    ON o.run_id = s.run_id AND o.experiment_id = s.experiment_id AND o.environment IS NOT DISTINCT FROM s.environment
+JOIN operators AS o ON o.run_id = s.run_id AND o.result_id = s.result_id
 LEFT JOIN (SELECT DISTINCT record_id FROM record_findings WHERE code = 'near_floor') AS f
     ON f.record_id = s.baseline_record_id
 -- A join with the baseline's own row would read the text of every run's records.

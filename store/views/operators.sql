@@ -7,7 +7,7 @@
 CREATE OR REPLACE VIEW operators AS
 WITH processes AS (
     SELECT
-        p.run_id, p.experiment_id, p.environment, p.attempt, p.ran, m.floor_s, m.input_bytes,
+        p.run_id, p.result_id, p.attempt, p.ran, m.floor_s, m.input_bytes,
         n.record_id IS NOT NULL AS near_floor,
         json_extract(p.record, '$.used_by') AS used_by,
         steady_of(p.record, 'forward_time') AS forward_s,
@@ -26,7 +26,7 @@ WITH processes AS (
 ),
 measured AS (
     SELECT
-        run_id, experiment_id, environment, attempt,
+        run_id, result_id, attempt,
         median(floor_s) FILTER (ran) AS floor_s,
         max(input_bytes) AS input_bytes,
         coalesce(bool_or(near_floor), false) AS near_floor,
@@ -34,41 +34,32 @@ measured AS (
         list_median(flatten(list(forward_s) FILTER (ran))) AS forward_s,
         list_median(flatten(list(backward_s) FILTER (ran))) AS backward_s
     FROM processes
-    GROUP BY run_id, experiment_id, environment, attempt
+    GROUP BY run_id, result_id, attempt
 ),
 programs AS (
-    SELECT r.run_id, r.environment, r.model, r.test, r.accelerator, max(g.flops) AS flops
-    FROM result_rows AS r
-    JOIN (
-        SELECT record_id, sum(flops) AS flops
-        FROM record_graphs
-        WHERE kind = 'hlo'
-        GROUP BY record_id
-        HAVING count(*) = count(flops)
-    ) AS g ON g.record_id = r.detail_record_id
-    WHERE r.suite = 'operators'
-    GROUP BY r.run_id, r.environment, r.model, r.test, r.accelerator
+    SELECT record_id, sum(flops) AS flops
+    FROM record_graphs
+    WHERE kind = 'hlo'
+    GROUP BY record_id
+    HAVING count(*) = count(flops)
 ),
 named AS (
     SELECT
-        r.*,
+        r.* EXCLUDE (settings_id, suite_series_id),
         split_part(r.model, '(', 1) AS operator,
         operator_key(r.model) AS operator_key,
         regexp_replace(
             regexp_extract(r.model, '\((.*)$', 1), '\)((?: #\d+)?(?: discrete)?(?: cold L2)?)$', '\1'
         ) AS arguments,
         m.floor_s, coalesce(m.near_floor, false) AS near_floor, m.forward_s, m.backward_s, m.input_bytes,
-        nullif(g.flops, 0) AS flops,
+        nullif(max(g.flops) OVER (PARTITION BY r.run_id, r.environment, r.model, r.test, r.accelerator), 0) AS flops,
         json_extract_string(m.used_by, '$.model') AS of_model,
         json_extract_string(m.used_by, '$.test') AS of_test,
         TRY_CAST(json_extract(m.used_by, '$.calls') AS BIGINT) AS calls
     FROM result_rows AS r
     LEFT JOIN measured AS m
-        ON m.run_id = r.run_id AND m.experiment_id = r.experiment_id
-        AND m.environment IS NOT DISTINCT FROM r.environment AND m.attempt = r.attempt
-    LEFT JOIN programs AS g
-        ON g.run_id = r.run_id AND g.environment IS NOT DISTINCT FROM r.environment AND g.model = r.model
-        AND g.test = r.test AND g.accelerator = r.accelerator
+        ON m.run_id = r.run_id AND m.result_id = r.result_id AND m.attempt = r.attempt
+    LEFT JOIN programs AS g ON g.record_id = r.detail_record_id
     WHERE r.suite = 'operators'
 )
 SELECT

@@ -6,8 +6,14 @@
 CREATE OR REPLACE MACRO pair_lists(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL) AS TABLE
 WITH per_model AS (
     SELECT
-        run_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
-        optimizer, loss, matmul_precision, workload, backend, variant, model,
+        run_id, suite_series_id, model,
+        any_value(settings_id) AS settings_id,
+        any_value({
+            suite: suite, test: test, accelerator: accelerator, accelerator_model: accelerator_model,
+            machine_id: machine_id, environment: environment, dtype: dtype, requested_batch_size: requested_batch_size,
+            optimizer: optimizer, loss: loss, matmul_precision: matmul_precision, workload: workload, backend: backend,
+            variant: variant
+        }) AS series,
         any_value(run_label) AS run_label,
         any_value(run_started) AS run_started,
         max(baseline_run_id) AS baseline_run_id,
@@ -19,17 +25,15 @@ WITH per_model AS (
         coalesce(bool_or(baseline_status NOT IN ('skipped', 'verify_only', 'not_run')), false)
             AND NOT bool_or(baseline_valid) AS baseline_failed
     FROM speedups(baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs)
-    GROUP BY
-        run_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
-        optimizer, loss, matmul_precision, workload, backend, variant, model
+    GROUP BY run_id, suite_series_id, model
 ),
 grouped AS (
     SELECT
         run_id,
         any_value(run_label) AS run_label,
         any_value(run_started) AS run_started,
-        suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size, optimizer,
-        loss, matmul_precision, workload, backend, variant,
+        any_value(settings_id) AS settings_id,
+        any_value(series) AS series,
         max(baseline_run_id) AS baseline_run_id,
         bool_or(cross_device) AS cross_device,
         count(*) FILTER (paired) AS n,
@@ -41,13 +45,11 @@ grouped AS (
         coalesce(list(model ORDER BY model) FILTER (baseline_failed), []) AS failed_right,
         coalesce(list(model) FILTER (valid OR failed), []) AS attempted
     FROM per_model
-    GROUP BY
-        run_id, suite, test, accelerator, accelerator_model, machine_id, environment, dtype, requested_batch_size,
-        optimizer, loss, matmul_precision, workload, backend, variant
+    GROUP BY run_id, suite_series_id
 ),
 right_models AS (
     SELECT
-        run_key, suite, test, environment, dtype, requested_batch_size, optimizer, loss, matmul_precision, workload,
+        run_key, suite, test, settings_id,
         CASE WHEN baseline_accelerator IS NULL THEN accelerator END AS accelerator,
         list(DISTINCT model ORDER BY model) AS models
     FROM baselines(baseline_backend, baseline_run, baseline_accelerator, runs)
@@ -55,18 +57,12 @@ right_models AS (
     GROUP BY ALL
 )
 SELECT
-    g.* EXCLUDE (attempted),
+    g.run_id, g.run_label, g.run_started, series.*,
+    g.* EXCLUDE (run_id, run_label, run_started, settings_id, series, attempted),
     baseline_backend AS baseline_backend,
     list_filter(coalesce(b.models, []), lambda m: NOT list_contains(g.attempted, m)) AS only_right
 FROM grouped AS g
 LEFT JOIN right_models AS b
     ON b.run_key = coalesce(nullif(baseline_run, 'same'), g.run_id)
-    AND b.suite = g.suite AND b.test = g.test
-    AND (baseline_accelerator IS NOT NULL OR b.accelerator = g.accelerator)
-    AND b.environment IS NOT DISTINCT FROM g.environment
-    AND b.dtype IS NOT DISTINCT FROM g.dtype
-    AND b.requested_batch_size IS NOT DISTINCT FROM g.requested_batch_size
-    AND b.optimizer IS NOT DISTINCT FROM g.optimizer
-    AND b.loss IS NOT DISTINCT FROM g.loss
-    AND b.matmul_precision IS NOT DISTINCT FROM g.matmul_precision
-    AND b.workload IS NOT DISTINCT FROM g.workload;
+    AND b.suite = g.series.suite AND b.test = g.series.test AND b.settings_id = g.settings_id
+    AND (baseline_accelerator IS NOT NULL OR b.accelerator = g.series.accelerator);

@@ -18,6 +18,7 @@ members AS (
         r.*,
         coalesce(t.steady_s, []) AS steady_s,
         json_extract_string(r.record, '$.instead_of') AS ordinary_id,
+        CASE WHEN ordinary_id IS NOT NULL THEN result_of(r.run_id, ordinary_id, r.environment) END AS ordinary_result_id,
         from_json(json_extract(r.record, '$.experiment.without_fallback'), '["VARCHAR"]') AS ops,
         from_json(json_extract(r.record, '$.replacements'), '[{"op": "VARCHAR", "way": "VARCHAR", "source": "VARCHAR"}]')
             AS replacements,
@@ -26,7 +27,7 @@ members AS (
     FROM records AS r
     LEFT JOIN timed AS t ON t.record_id = r.record_id
     WHERE r.purpose = 'payoff' AND r.twin_of IS NULL
-    QUALIFY r.attempt = max(r.attempt) OVER (PARTITION BY r.run_id, r.experiment_id, r.environment)
+    QUALIFY r.attempt = max(r.attempt) OVER (PARTITION BY r.run_id, r.result_id)
 ),
 rounds AS (
     SELECT record_id, sample[1] AS round, median(sample[2]) AS round_s
@@ -39,27 +40,26 @@ rounds AS (
     GROUP BY ALL
 ),
 processes AS (
-    SELECT s.run_id, s.experiment_id, s.environment, s.replica, median(ln(x.round_s / y.round_s)) AS log_ratio
+    SELECT s.run_id, s.result_id, s.replica, median(ln(x.round_s / y.round_s)) AS log_ratio
     FROM members AS s
-    JOIN members AS o
-        ON o.run_id = s.run_id AND o.experiment_id = s.ordinary_id AND o.environment IS NOT DISTINCT FROM s.environment
-        AND o.replica = s.replica
+    JOIN members AS o ON o.run_id = s.run_id AND o.result_id = s.ordinary_result_id AND o.replica = s.replica
     JOIN rounds AS x ON x.record_id = o.record_id
     JOIN rounds AS y ON y.record_id = s.record_id AND y.round = x.round
     GROUP BY ALL
 ),
 effects AS (
     SELECT
-        run_id, experiment_id, environment,
+        run_id, result_id,
         count(*) AS pairs_n, avg(log_ratio) AS effect, stddev_samp(log_ratio) / sqrt(count(*)) AS std_error
     FROM processes
     GROUP BY ALL
 ),
 sides AS (
     SELECT
-        run_id, experiment_id, environment,
+        run_id, result_id,
+        any_value(experiment_id) AS experiment_id, any_value(environment) AS environment,
         arg_min(record_id, replica) AS record_id,
-        any_value(ordinary_id) AS ordinary_id,
+        any_value(ordinary_id) AS ordinary_id, any_value(ordinary_result_id) AS ordinary_result_id,
         any_value(ops) AS ops,
         first(replacements ORDER BY len(replacements) DESC NULLS LAST, replica) AS replacements,
         any_value(run_label) AS run_label, any_value(run_started) AS run_started,
@@ -75,17 +75,17 @@ sides AS (
         list_median(flatten(list(steady_s) FILTER (ran))) AS latency_s,
         bool_and(turns <> 'sequence') AS in_turns
     FROM members
-    GROUP BY run_id, experiment_id, environment
+    GROUP BY run_id, result_id
 ),
 calls AS (
-    SELECT m.run_id, m.experiment_id, m.environment, o.op,
+    SELECT m.run_id, m.result_id, o.op,
         max(o.calls_per_iteration) AS calls_per_iteration, max(o.calls_compile) AS calls_compile
     FROM members AS m
     JOIN record_fallback_ops AS o USING (record_id)
     GROUP BY ALL
 ),
 called AS (
-    SELECT run_id, experiment_id, environment,
+    SELECT run_id, result_id,
         list({'op': op, 'steady': coalesce(calls_per_iteration, 0) > 0, 'n': calls_per_iteration} ORDER BY op) AS calls
     FROM calls
     GROUP BY ALL
@@ -102,14 +102,10 @@ paired AS (
         list_filter(coalesce(c.calls, []), lambda each: each.steady AND NOT list_contains(
             list_transform(coalesce(b.calls, []), lambda old: old.op), each.op)) AS newly
     FROM sides AS s
-    LEFT JOIN sides AS o
-        ON o.run_id = s.run_id AND o.experiment_id = s.ordinary_id AND o.environment IS NOT DISTINCT FROM s.environment
-    LEFT JOIN called AS c
-        ON c.run_id = s.run_id AND c.experiment_id = s.experiment_id AND c.environment IS NOT DISTINCT FROM s.environment
-    LEFT JOIN called AS b
-        ON b.run_id = s.run_id AND b.experiment_id = s.ordinary_id AND b.environment IS NOT DISTINCT FROM s.environment
-    LEFT JOIN effects AS e
-        ON e.run_id = s.run_id AND e.experiment_id = s.experiment_id AND e.environment IS NOT DISTINCT FROM s.environment
+    LEFT JOIN sides AS o ON o.run_id = s.run_id AND o.result_id = s.ordinary_result_id
+    LEFT JOIN called AS c ON c.run_id = s.run_id AND c.result_id = s.result_id
+    LEFT JOIN called AS b ON b.run_id = s.run_id AND b.result_id = s.ordinary_result_id
+    LEFT JOIN effects AS e ON e.run_id = s.run_id AND e.result_id = s.result_id
     LEFT JOIN t_quantiles AS t ON t.freedom = least(e.pairs_n - 1, 400)
     LEFT JOIN noise_floors AS f ON f.machine_id = s.machine_id AND f.experiment_id IS NULL
     WHERE s.ordinary_id IS NOT NULL

@@ -9,14 +9,14 @@
 -- waits alone disturbed it (`bounded`). No page and no report shows them yet: docs/measurement.md says how well they hold.
 CREATE OR REPLACE MACRO pairs(baseline_backend, baseline_run, baseline_accelerator := NULL, runs := NULL, models := NULL) AS TABLE
 WITH near AS (
-    SELECT DISTINCT (r.run_id, r.experiment_id, coalesce(r.environment, '')) AS measured
+    SELECT DISTINCT r.result_id
     FROM record_findings AS f
     JOIN records AS r USING (record_id)
     WHERE f.code = 'near_floor' AND r.twin_of IS NULL
 ),
 candidates AS (
     SELECT
-        o.run_id, o.experiment_id, o.environment, o.valid, o.reason, o.verification_code,
+        o.run_id, o.result_id, o.experiment_id, o.environment, o.valid, o.reason, o.verification_code,
         o.valid OR (o.at_least_s > 0 AND o.verification_code IS DISTINCT FROM 'FAIL') AS known,
         b.valid OR (b.at_least_s > 0 AND b.verification_code IS DISTINCT FROM 'FAIL') AS baseline_known,
         b.at_least_s AS baseline_at_least_s,
@@ -24,6 +24,7 @@ candidates AS (
         b.run_id AS baseline_run_id,
         b.experiment_id AS baseline_experiment_id,
         b.environment AS baseline_environment,
+        b.result_id AS baseline_result_id,
         b.variant AS baseline_variant,
         b.record_id AS baseline_record_id,
         b.status AS baseline_status,
@@ -76,20 +77,19 @@ candidates AS (
 -- stand outside of the struct, so that a condition on the run goes down to the scans.
 chosen AS (
     SELECT
-        run_id, experiment_id, environment,
+        run_id, result_id,
         arg_min(each, (
             len(requested_diffs), baseline_variant IS DISTINCT FROM baseline_backend, len(measured_diffs),
             NOT baseline_valid, -epoch_us(baseline_started), baseline_run_id, baseline_experiment_id
         )) AS best
     FROM candidates AS each
-    GROUP BY run_id, experiment_id, environment
+    GROUP BY run_id, result_id
 )
 SELECT
-    run_id, experiment_id, environment,
-    best.* EXCLUDE (run_id, experiment_id, environment),
-    (run_id, experiment_id, coalesce(environment, '')) IN (SELECT measured FROM near)
-        OR coalesce((best.baseline_run_id, best.baseline_experiment_id, coalesce(best.baseline_environment, ''))
-            IN (SELECT measured FROM near), false) AS near_floor,
+    run_id, result_id,
+    best.* EXCLUDE (run_id, result_id),
+    result_id IN (SELECT result_id FROM near)
+        OR coalesce(best.baseline_result_id IN (SELECT result_id FROM near), false) AS near_floor,
     best.baseline_run_id IS NOT NULL AND best.other_device AS cross_device,
     best.valid AND best.baseline_valid AND len(best.requested_diffs) = 0 AND len(best.measured_diffs) = 0 AS paired,
     best.known AND best.baseline_known AND NOT (best.valid AND best.baseline_valid) AND NOT best.other_device
@@ -145,5 +145,4 @@ FROM (
 ) AS r
 JOIN pairs(
     baseline_backend, baseline_run, baseline_accelerator := baseline_accelerator, runs := runs, models := models
-) AS p
-    ON p.run_id = r.run_id AND p.experiment_id = r.experiment_id AND p.environment IS NOT DISTINCT FROM r.environment;
+) AS p USING (run_id, result_id);

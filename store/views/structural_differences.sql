@@ -8,7 +8,7 @@ CREATE OR REPLACE MACRO structural_differences(
 ) AS TABLE
 WITH keyed AS (
     SELECT
-        run_id, experiment_id, environment, variant, detail_record_id,
+        run_id, result_id, environment, variant, detail_record_id,
         CASE WHEN variant_b IS NULL THEN experiment_id
             ELSE to_json([suite, model, test, accelerator, dtype, requested_batch_size::VARCHAR, optimizer, loss,
                 matmul_precision, workload])::VARCHAR END AS match
@@ -113,7 +113,6 @@ JOIN keyed AS k
     ON k.run_id = run_b AND k.match = j.match AND (variant_b IS NULL OR k.variant = variant_b)
     AND CASE WHEN n.by_name THEN coalesce(k.environment, '') = j.environment_key
         ELSE environment_b IS NULL OR k.environment = environment_b END
-JOIN result_rows AS r
-    ON r.run_id = run_b AND r.experiment_id = k.experiment_id AND r.environment IS NOT DISTINCT FROM k.environment
+JOIN result_rows AS r ON r.run_id = run_b AND r.result_id = k.result_id
 LEFT JOIN changes AS c ON c.match = j.match AND c.environment_key = j.environment_key AND c.kind = j.kind
 WHERE j.differs;

@@ -34,6 +34,7 @@ DRAWN = frozenset(
         "multiselect",
         "number_input",
         "page_link",
+        "pills",
         "popover",
         "radio",
         "segmented_control",
@@ -54,6 +55,8 @@ DRAWN = frozenset(
     }
 )
 """What draws its first argument, and `label` and `help`, as markdown."""
+OF_OPTIONS = frozenset({"pills", "radio", "segmented_control"})
+"""What draws each of its options as markdown, too; those of boxes are drawn as they are."""
 ESCAPED = frozenset({"escape", "error_text"})
 IN_WORDS = frozenset(
     {
@@ -197,8 +200,10 @@ def _drawn(scope: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     for node in ast.walk(scope):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in DRAWN:
             if ast.unparse(node.func.value) in ("st", "st.sidebar", "column", "left", "right"):
-                yield from ((node, each) for each in node.args[:1])
-                yield from ((node, each.value) for each in node.keywords if each.arg in ("label", "help"))
+                options = node.func.attr in OF_OPTIONS
+                yield from ((node, each) for each in node.args[: 1 + options])
+                named = ("label", "help", *(["options"] if options else []))
+                yield from ((node, each.value) for each in node.keywords if each.arg in named)
         elif isinstance(node, ast.JoinedStr) and any(
             mark in part.value for part in node.values if isinstance(part, ast.Constant) for mark in _MARKS
         ):
@@ -238,7 +243,12 @@ def _parts(node: ast.expr) -> list[ast.expr]:
         return [each.value for each in node.values if isinstance(each, ast.FormattedValue) and each.format_spec is None]
     if isinstance(node, ast.GeneratorExp | ast.ListComp | ast.SetComp):
         return [node.elt]
-    fields = {ast.BinOp: ("left", "right"), ast.IfExp: ("body", "orelse"), ast.Starred: ("value",)}
+    fields = {
+        ast.BinOp: ("left", "right"),
+        ast.DictComp: ("key",),
+        ast.IfExp: ("body", "orelse"),
+        ast.Starred: ("value",),
+    }
     found = [getattr(node, field) for field in fields.get(type(node), ())]
     return [*found, *getattr(node, "elts", ()), *(getattr(node, "values", ()) if not found else ())]
 

@@ -7,12 +7,13 @@ import json
 import pandas as pd
 import pytest
 
-from dashboard.charts import axes, history
 from dashboard.screens.compile_time import break_even, durations
 from dashboard.screens.fallback_ops import heat_maps
 from dashboard.screens.model import ladder, samples
 from dashboard.screens.operators import charts
 from dashboard.screens.speedup import ratios
+from store.charts import axes, history
+from store.charts.ratios import ratio_dots
 
 
 def points(values, models=("b", "a"), variants=("eager",)):
@@ -44,7 +45,7 @@ def points(values, models=("b", "a"), variants=("eager",)):
 
 
 def ratio(frame):
-    return ratios.ratio_dots(frame, ["b", "a"], "inductor")
+    return ratio_dots(frame, ["b", "a"], "Speedup over inductor")
 
 
 def duration(frame):

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from dashboard.charts.drawing import legend
+from store.charts.drawing import legend
 
 CHART_PX = 860
 """Of a chart beside a sidebar in a window of 1440."""

@@ -2,21 +2,25 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from dashboard.screens.model.files import KINDS, _kinds
+from dashboard.words import escape
 from tests.dashboard.markup import Rule
 from tests.dashboard.opened import open_page, text
 from tests.faults.told import tell
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = {
-    "dashboard/rerun.py": ["label", "meaning"],
+    "dashboard/rerun.py": ["_groups(cells)", "label", "meaning"],
     "dashboard/answers.py": [
         "change.backend.word",
         "first.get(word, f'has {escape(unknown)} against')",
         "named",
         "numbers",
         "over",
+        "some",
     ],
     "dashboard/downloads.py": ["sql"],
     "dashboard/empty.py": ["selection.active()", "title", "what"],
@@ -32,9 +36,13 @@ OURS = {
     "dashboard/jobs.py": ["going_on.state", "help", "label"],
     "dashboard/links.py": ["label"],
     "dashboard/login.py": ["title"],
-    "dashboard/planned.py": ["found.lacking", "found.missing_suites"],
+    "dashboard/planned.py": [
+        "estimate(shown, found.runnable, found.processes).sentence()",
+        "found.lacking",
+        "found.missing_suites",
+    ],
     "dashboard/recurring.py": ["badge(standing)", "label"],
-    "dashboard/choosing.py": ["label", "why_not"],
+    "dashboard/choosing.py": ["label", "options", "why_not"],
     "dashboard/screens/compare/other_findings.py": ["found.versions.rows", "title"],
     "dashboard/screens/compare/__init__.py": [
         "_compared(view, *chosen)",
@@ -49,6 +57,7 @@ OURS = {
         "label",
         "_headline(finding)",
         "_line(entry)",
+        "_numbers(finding)",
         "_ops(found, finding)",
         "earlier",
         "finding.word",
@@ -59,6 +68,7 @@ OURS = {
         "verdicts",
     ],
     "dashboard/screens/compare/sides.py": ["label"],
+    "dashboard/screens/jobs/form.py": ["rerun.accelerators()"],
     "dashboard/screens/jobs/one.py": [
         "disabled",
         "jobs.badge(job)",
@@ -104,6 +114,7 @@ def test_the_rule_finds_what_bypasses_it(tmp_path):
         "_plain(row)",
         "names",
         "view.text",
+        "each.kind",
     }
 
 
@@ -123,6 +134,8 @@ def show(run, row, view, names):
     st.write(f"{escape(run.label)} has {count(3, 'model')}, {run.ratio:.2f}")
     st.markdown(_escaped(row))
     st.code(run.label)
+    st.pills("Which", list({each.kind: each for each in names}))
+    st.selectbox("Which", names)
 
 def _plain(row):
     return row.name
@@ -143,6 +156,10 @@ def test_a_label_that_is_an_image_is_shown_as_text(monkeypatch, tmp_path, factor
     assert "evil" in shown
     assert IMAGE not in shown
     tell("a label and a model that are an image of markdown, on a page", 1, "shown as they are, nothing is fetched")
+
+
+def test_a_kind_of_file_that_is_an_image_is_a_word_of_the_choice():
+    assert _kinds(pd.DataFrame({"kind": ["hlo", IMAGE]})) == {KINDS["hlo"]: "hlo", escape(IMAGE): IMAGE}
 
 
 IMAGE = "![](http://evil.example/pixel.png)"

@@ -10,10 +10,10 @@ import pytest
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 
 from dashboard import settings
-from dashboard.charts import history
 from dashboard.screens.trends.overall import events_of
 from dashboard.words import TIMES, ratio
 from store import query
+from store.charts import history
 from store.ingest import ingest
 from tests.dashboard.nightly_runs import CHANGED_AT, RUNS, store_of_nights
 from tests.dashboard.opened import open_page, tables, text

@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 import pandas as pd
 import pytest
 
-from dashboard import palette, words
-from dashboard.charts import axes
+from dashboard import words
 from dashboard.rows import with_series
 from dashboard.tables import display, measured
+from store.charts import axes, palette
 
 
 @pytest.mark.parametrize("value", [None, math.nan, pd.NA, pd.NaT])

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import resource
 import time
+import tracemalloc
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +15,8 @@ import pytest
 
 from dashboard.viewers import counters, text, trace
 from store import query
+from store.importers import text as importers_text
+from store.importers.table import PublishedTable
 from store.ingest import ingest, pieces
 from tests.faults.told import tell
 from tests.store import hud_files
@@ -147,6 +150,33 @@ def test_a_packed_text_that_is_damaged_is_shown_as_far_as_it_goes(tmp_path, shar
             trace.top_ops(path)
 
 
+def test_many_equal_rows_of_a_table_are_never_held_at_once(tmp_path):
+    """Below the bound of the ratio, 52 kB that unpack to 2 million rows took 680 MB."""
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"model,speedup\n" + b"a,2.0\n" * 20_000)
+    tracemalloc.start()
+    try:
+        with path.open("rb") as file:
+            (found,) = PublishedTable().records(file, path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found.record["metrics"] == {"reported_speedup": [2.0]}
+    assert peak < 1_000_000
+
+
+def test_one_value_of_very_many_parts_is_rejected_before_it_is_parsed(tmp_path, monkeypatch):
+    """An empty list takes three bytes of a file, of which 250 are one packed, and 64 of memory."""
+    monkeypatch.setattr(importers_text, "MOST_PARTS", 1000)
+    (tmp_path / "hud.json").write_bytes(b"[" + HUD + b",[]" * 1001 + b"]")
+    (tmp_path / "good.json").write_bytes(b"[" + HUD + b"," + HUD + b"]")
+    report = ingest([tmp_path / "hud.json", tmp_path / "good.json"], tmp_path / "store")
+    assert (report.records_n, [line.reason for line in report.rejected]) == (
+        2,
+        ["one JSON value of more than 1,000 parts: write one object per line"],
+    )
+
+
 def test_bombs_are_rejected_in_bounded_memory_and_the_run_beside_them_is_read(tmp_path):
     paths = [packed(tmp_path / name, *bomb) for name, bomb in BOMBS.items()] + [parquet(tmp_path / "export.parquet")]
     write_run(tmp_path / "run", [make_record(model="beside")])
@@ -172,3 +202,22 @@ def _ingest(folder, paths, told):
         beside = con.execute("SELECT count(*) FROM records WHERE model = 'beside'").fetchone()
     stopped = {Path(line.path).name for line in report.rejected if "unpacks to more than" in line.reason}
     told.put((grown, beside[0], sorted(stopped)))
+
+
+@pytest.mark.parametrize("kind", ["json", "csv"])
+def test_a_file_of_another_tool_is_not_read_beyond_its_most_lines(tmp_path, monkeypatch, kind):
+    """Each row has a name of its own, so that an importer has something to keep of each."""
+    monkeypatch.setattr(importers_text, "MOST_OBJECTS", 10)
+    if kind == "json":
+        lines = [json.dumps(hud_files.metric(f"m{number}", "speedup", 1.5)) for number in range(20)]
+        path = tmp_path / "hud.json"
+    else:
+        rows = [f"cuda,m{number},8,1.5" for number in range(20)]
+        lines = ["dev,name,batch_size,speedup", *rows]
+        path = tmp_path / "inductor_torchbench_amp_training_cuda_performance.csv"
+    path.write_text("\n".join(lines) + "\n")
+    ingest([path], tmp_path / "store")
+    with query.connect(query.current_snapshot(tmp_path / "store")) as con:
+        [row] = query.fetch(con, "SELECT line_number, reason FROM rejected_lines")
+        assert row == {"line_number": 11, "reason": "not read from here on: more than 10 lines; split the file"}
+        assert query.fetch(con, "SELECT count(*) AS n FROM records") == [{"n": 10 if kind == "json" else 9}]

@@ -105,3 +105,14 @@ def test_a_reader_of_a_damaged_index_is_told_what_to_run(tmp_path, whole):
     newest.unlink()
     with pytest.raises(NoSnapshot):
         query.connect(newest)
+
+
+def test_a_folder_in_the_place_of_the_pointer_is_named(tmp_path, whole):
+    shutil.copytree(whole / "store", tmp_path / "store")
+    pointer = tmp_path / "store" / snapshot.POINTER
+    pointer.unlink()
+    pointer.mkdir()
+    assert query.current_snapshot(tmp_path / "store") is None
+    with pytest.raises(IsADirectoryError) as caught:
+        ingest([whole / "runs"], tmp_path / "store")
+    assert caught.value.filename == str(pointer)

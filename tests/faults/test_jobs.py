@@ -137,8 +137,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(devices.FOLDER_VARIABLE, str(tmp_path / "locks"))
     monkeypatch.setenv("XLABENCH_SUITES", "tests.faults.faulty_suite:SUITE")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    for name in ("TTY_COMPATIBLE", "COLUMNS"):  # the live line tells when the slow model is measured
-        monkeypatch.setenv(name, TERMINAL[name])
+    for name, value in TERMINAL.items():  # the live line tells when the slow model is measured
+        monkeypatch.setenv(name, value)
     monkeypatch.setenv(HELD_WHERE, str(tmp_path / "home" / "held"))  # a run must not end before its kill
     made = Site(tmp_path / "home")
     try:

@@ -32,7 +32,7 @@ TIMES = pytest.mark.parametrize("times", first_of([2, 5]))
 """How often in a row; the second time meets what the first has left."""
 GONE_WITHIN_S = 60.0
 PATIENCE_S = 120.0
-TERMINAL = {**os.environ, "TTY_COMPATIBLE": "1", "COLUMNS": "200"}
+TERMINAL = {"TTY_COMPATIBLE": "1", "COLUMNS": "200"}
 """Where a run believes to be on a terminal it tells in its live line what goes on, by which it is caught."""
 
 
@@ -71,7 +71,7 @@ class LiveRun:
 
     def environment(self) -> dict[str, str]:
         found = {"XLABENCH_SUITES": "tests.faults.faulty_suite:SUITE", "PYTHONPATH": str(ROOT)}
-        return {**TERMINAL, **found, HELD_WHERE: str(self.held)}
+        return {**os.environ, **TERMINAL, **found, HELD_WHERE: str(self.held)}
 
     def start(self, *words: str) -> None:
         command = [*self.command(), *words]

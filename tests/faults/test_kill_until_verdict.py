@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ class LiveExtension(LiveRun):
 
     def environment(self) -> dict[str, str]:
         return {
+            **os.environ,
             **TERMINAL,
             "XLABENCH_SUITES": "tests.sleepy_suite:SUITE",
             "PYTHONPATH": str(ROOT),

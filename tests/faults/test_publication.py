@@ -122,7 +122,7 @@ def _killed(home, phase):
     elif phase == "before CURRENT":
         snapshot.write_whole = _die
     elif phase == "before the ledger":
-        owner.ledger.save = _die
+        owner.save_ledger = _die
     _publish(home, 99)
 
 

@@ -59,7 +59,9 @@ def test_what_nobody_asked_to_verify_has_not_failed():
     tally = ExperimentTally()
     tally.add(record(entry()))
     assert tally.counts(verified=False).failed == 0
-    assert tallied(verified(entry(), "VERIFIER_SKIPPED")).failed == 0
+    skipped = tallied(verified(entry(), "VERIFIER_SKIPPED"))
+    assert skipped.failed == 0
+    assert skipped.sentence() == "0 failed, 1 not judged by the verification: VERIFIER_SKIPPED"
 
 
 @pytest.fixture

@@ -31,7 +31,14 @@ BLOCKS = """
     UPDATE index_facts SET value = 'another' WHERE name = 'views';
 """
 """Takes back what made the table of samples a view; earlier migrations fill that table."""
+KEYS = """
+    ALTER TABLE records DROP COLUMN result_id;
+    ALTER TABLE pruned_pools DROP COLUMN result_id;
+    UPDATE index_facts SET value = 'another' WHERE name = 'views';
+"""
+"""Takes back the keys of results."""
 UNDONE = {
+    "0012_keys.sql": KEYS,
     "0009_blocks.sql": BLOCKS,
     "0006_block_times.sql": f"""{BLOCKS}
         ALTER TABLE samples DROP COLUMN compile_s;

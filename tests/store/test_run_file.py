@@ -22,7 +22,11 @@ def test_a_missing_run_json_says_what_to_do(tmp_path):
         read_run_file(tmp_path)
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"{}", b"\xff"])
+DEEP = b"[" * 5000 + b"]" * 5000
+"""JSON that is nested deeper than anything here can read."""
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"{}", b"\xff", b'{"unknown": ' + DEEP + b"}"])
 def test_a_broken_run_json_says_what_to_do(tmp_path, data):
     (tmp_path / "run.json").write_bytes(data)
     with pytest.raises(RunFileError, match="start a new run"):
@@ -37,6 +41,20 @@ def test_records_are_read_up_to_a_torn_line_and_bad_ones_are_told(tmp_path):
     bad: list[BadRecord] = []
     assert list(read_records(tmp_path / "results.jsonl", bad)) == [first, last]
     assert [entry.line_number for entry in bad] == [2, 3]
+
+
+def test_a_line_that_is_nested_too_deep_is_told_and_the_others_are_read(tmp_path):
+    line = msgspec.json.encode(make_record())
+    (tmp_path / "results.jsonl").write_bytes(line[:-1] + b', "unknown": ' + DEEP + b"}\n" + line + b"\n")
+    bad: list[BadRecord] = []
+    assert list(read_records(tmp_path / "results.jsonl", bad)) == [make_record()]
+    assert [entry.line_number for entry in bad] == [1]
+
+
+def test_a_run_json_that_is_no_file_says_so(tmp_path):
+    (tmp_path / "run.json").mkdir()
+    with pytest.raises(RunFileError, match="cannot be read: Is a directory"):
+        read_run_file(tmp_path)
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])

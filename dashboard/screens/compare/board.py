@@ -6,17 +6,16 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import choosing, data, palette, tables, verdicts
-from dashboard.charts import axes, drawing, history
-from dashboard.charts.drawing import layered
+from dashboard import charts, choosing, data, tables, verdicts
 from dashboard.rows import each
 from dashboard.screens.compare import sides, triage
 from dashboard.tables import TableColumn
 from dashboard.words import STATUS_WORDS, escape, interval, listed, ratio, seconds
+from store.charts import history
+from store.charts.changes import change_dots
 from store.review import Review, ReviewFinding, by_evidence, by_time_lost
 from store.state.reviews import OPEN, ReviewStanding, Subject
 
@@ -224,7 +223,7 @@ def draw_history(view: View, finding: ReviewFinding) -> None:
     rows = rows[rows["latency_s"].notna()]
     if len(rows) <= 2:  # noqa: PLR2004 - two points are the comparison itself
         return
-    drawing.draw(
+    charts.draw(
         history.lines(_points(rows), "Latency, ms", height=history.SMALL_PX, legend=False),
         key="finding-history",
         text=f"Latency of {finding.model} over its last runs",
@@ -247,7 +246,8 @@ def draw_changes(findings: Sequence[ReviewFinding]) -> None:
     shown = moved[:_MOST]
     frame = pd.DataFrame([_dot(finding) for finding in shown])
     left = f"; the first {_MOST} of {len(moved)}, the table has all" if len(moved) > _MOST else ""
-    st.altair_chart(change_dots(frame, list(frame["name"])), key="changes", alt="Slower and faster, A over B")
+    title = "Time of A / time of B (log scale; left of 1 B is slower)"
+    charts.draw(change_dots(frame, list(frame["name"]), title), key="changes", text="Slower and faster, A over B")
     st.caption(f"Filled marks are confirmed, hollow ones suspected{left}.")
 
 
@@ -263,64 +263,6 @@ def _dot(finding: ReviewFinding) -> dict[str, object]:
         "certain": finding.certainty == "confirmed",
         "label": f"{ratio(verdict.ratio)} ({interval(verdict.low, verdict.high)}), {finding.certainty}",
     }
-
-
-ROW_PX = 24
-NAME_PX = 330
-CHROME_PX = 84
-LEAST_ROWS = 2
-"""A single mark needs the room of two, else axis and title cut it."""
-
-
-def change_dots(frame: pd.DataFrame, names: Sequence[str]) -> alt.LayerChart:
-    """Draw one row per finding.
-
-    Args:
-        frame: columns name, word, value, low, high, certain, label.
-        names: order of the rows.
-    """
-    domain = axes.ratio_domain(pd.concat([frame["value"], frame["low"], frame["high"]]).dropna())
-    title = "Time of A / time of B (log scale; left of 1 B is slower)"
-    words = [word for word in ("slower", "faster") if (frame["word"] == word).any()]
-    looks = [verdicts.look(word) for word in words]
-    colour = alt.Color(
-        "word:N",
-        scale=alt.Scale(domain=words, range=[each.colour for each in looks]),
-        legend=None,
-    )
-    down = alt.Y(
-        "name:N",
-        sort=list(names),
-        axis=alt.Axis(
-            title=None,
-            labelLimit=axes.names_px(NAME_PX),
-            minExtent=axes.names_px(NAME_PX),
-            **axes.name_lines(" (?=(?:eval|train) )", 2),
-            ticks=False,
-            domain=False,
-        ),
-    )
-    base = alt.Chart(frame).encode(y=down, color=colour)
-    one = alt.Chart(pd.DataFrame({"value": [1.0]})).mark_rule(color=palette.NEUTRAL, strokeWidth=1.5)
-    dots = base.mark_point(size=75, strokeWidth=1.8, opacity=1).encode(
-        x=axes.ratio_axis("value", domain, title),
-        shape=alt.Shape(
-            "word:N",
-            scale=alt.Scale(
-                domain=words, range=["triangle-down" if word == "slower" else "triangle-up" for word in words]
-            ),
-            legend=None,
-        ),
-        fill=axes.filled("datum.certain", colour),
-        tooltip=[alt.Tooltip("name:N", title="Finding"), alt.Tooltip("label:N", title="A / B")],
-    )
-    spans = base.mark_bar(size=2).encode(x=axes.ratio_axis("low", domain, title), x2="high:Q")
-    return layered(
-        one.encode(x=axes.ratio_axis("value", domain, title)),
-        spans,
-        dots,
-        height=CHROME_PX + ROW_PX * max(len(names), LEAST_ROWS),
-    )
 
 
 KEY = "finding"

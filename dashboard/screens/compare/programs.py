@@ -10,14 +10,14 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import artifacts, data, palette, snapshot, tables, verdicts
-from dashboard.charts import axes
-from dashboard.charts.drawing import layered
+from dashboard import artifacts, data, snapshot, tables, verdicts
 from dashboard.rows import each
 from dashboard.screens.compare import board, sides
 from dashboard.tables import TableColumn
 from dashboard.viewers import differences
 from dashboard.words import count, escape, missing
+from store.charts import axes, palette
+from store.charts.drawing import layered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

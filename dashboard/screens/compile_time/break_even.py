@@ -9,13 +9,13 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, doubts, opening, palette
+from dashboard import answers, charts, data, doubts, opening
 from dashboard.answers import SECTION
-from dashboard.charts import axes, drawing
-from dashboard.charts.drawing import Drawing, layered
 from dashboard.rows import each, sections, with_series
 from dashboard.tables import TableColumn, measured, naming
 from dashboard.words import count, escape, interval, missing, ratio, seconds
+from store.charts import axes, drawing, palette
+from store.charts.drawing import Drawing, layered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ def show(view: View) -> None:
 def _chart(view: View, keys: tuple[str, ...], part: pd.DataFrame) -> None:
     baseline = view.selection.baseline
     st.subheader(answers.section_title(keys), anchor=False)
-    picked = drawing.selectable(
+    picked = charts.selectable(
         break_even_chart(_points(part), baseline),
         key="break-even-" + "-".join(keys),
         text=f"Time to steady against speedup over {baseline}, {' '.join(keys)}",

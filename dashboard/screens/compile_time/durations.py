@@ -9,13 +9,13 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, choosing, data, doubts, empty, opening, tables
-from dashboard.charts import axes, drawing
-from dashboard.charts.drawing import Drawing, layered
+from dashboard import answers, charts, choosing, data, doubts, empty, opening, tables
 from dashboard.rows import each, most_first, sections, with_series
 from dashboard.settings import CHART_MODELS
 from dashboard.tables import TableColumn, measured
 from dashboard.words import count, escape, missing, seconds
+from store.charts import axes, drawing
+from store.charts.drawing import Drawing, layered
 from store.metrics import Metric, metric
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _models_chart(view: View, keys: tuple[str, ...], part: pd.DataFrame, chosen:
         st.caption(f"The {CHART_MODELS} with most of {count(len(models), 'model')}; the table has all.")
         models = models[:CHART_MODELS]
     points = _dots(part[part["model"].isin(models)], chosen)
-    picked = drawing.selectable(
+    picked = charts.selectable(
         duration_dots(points, models, chosen.label, in_seconds=is_time(chosen)),
         key="durations-" + "-".join(keys),
         text=f"{chosen.label} by model, {' '.join(keys)}",

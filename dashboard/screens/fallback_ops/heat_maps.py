@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import streamlit as st
 
-from dashboard import answers, choosing, data, downloads, opening, tables
-from dashboard.charts import axes, drawing
-from dashboard.charts.axes import PICKED
-from dashboard.charts.drawing import Drawing, layered
+from dashboard import answers, charts, choosing, data, downloads, opening, tables
 from dashboard.rows import sections, with_series
 from dashboard.tables import TableColumn, measured, naming
 from dashboard.words import CLASSES, count
+from store.charts import axes, drawing
+from store.charts.axes import PICKED
+from store.charts.drawing import Drawing, layered
 from store.metrics import metric
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _map(keys: tuple[str, ...], cells: pd.DataFrame, column: str) -> None:
     key = "heat-" + "-".join(keys)
     as_share = column == "time_share"
     labels = [_label(value, as_share=as_share) for value in points["value"]]
-    drawing.selectable(
+    charts.selectable(
         fallback_heat(points.assign(label=labels), ops, models, as_share=as_share),
         key=key,
         text=f"Fallback ops by model, {' '.join(keys)}",

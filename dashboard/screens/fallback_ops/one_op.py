@@ -9,16 +9,16 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, downloads, drafts, opening, palette, planned, rerun
+from dashboard import answers, data, downloads, drafts, opening, planned, rerun
 from dashboard.answers import SECTION
-from dashboard.charts import axes
-from dashboard.charts.drawing import layered
 from dashboard.rows import each, sections, with_series
 from dashboard.screens import operators
 from dashboard.screens.fallback_ops.heat_maps import sites
 from dashboard.tables import TableColumn, measured, naming
 from dashboard.words import CLASSES, DASH, count, escape, interval, listed, missing, ratio, when
 from runner.jobs.rerun import without
+from store.charts import axes, palette
+from store.charts.drawing import layered
 from store.metrics import metric
 from store.report.payoffs import LIMITS, WAYS
 
@@ -132,7 +132,7 @@ def _points(part: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-GAINS = {1: "proven", 0: "no significant difference", -1: "slower replaced"}
+GAINS = {1: "proven", 0: "not told apart", -1: "slower replaced"}
 _MEANING = (
     "Measures each result unchanged and with the op replaced, in turns, and verifies the answers. This shows the gain "
     "of this replacement. The results appear here and in `xlabench report payoffs`, in no other view."

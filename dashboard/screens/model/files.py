@@ -87,10 +87,13 @@ def end_of_log(view: View, result: ModelResult) -> None:
 
 
 def _kinds(listed: pd.DataFrame) -> dict[str, str]:
-    """Return the kinds that there are by their words, in a fixed order; a kind that is not known is its own word."""
+    """Return the kinds that there are by their words, in a fixed order; a kind that is not known is its own word.
+
+    The choice draws the words as markdown.
+    """
     there = set(listed["kind"])
     known = {word: kind for kind, word in KINDS.items() if kind in there}
-    return known | {kind: kind for kind in sorted(there - set(KINDS))}
+    return known | {escape(kind): kind for kind in sorted(there - set(KINDS))}
 
 
 def _names(some: pd.DataFrame) -> list[str]:

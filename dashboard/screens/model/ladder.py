@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import streamlit as st
 
-from dashboard import data, empty, palette, tables
-from dashboard.charts import axes, drawing
-from dashboard.charts.drawing import Drawing, layered
+from dashboard import charts, data, empty, tables
 from dashboard.rows import each, sections
 from dashboard.tables import TableColumn, measured
 from dashboard.words import DASH, escape, missing, seconds
+from store.charts import axes, drawing, palette
+from store.charts.drawing import Drawing, layered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +67,7 @@ def _one(view: View, key: str, part: pd.DataFrame, sql: str, *, several: bool) -
     st.markdown("\n".join(f"- {sentence}" for sentence in sentences(part)))
     every = list(each(part))
     listed = part.assign(name=[name_of(row) for row in every], step=[_step(row) for row in every])
-    drawing.draw(ladder_bars(listed), key=f"ladder-chart-{key}", text="Latency of each rung of the overhead ladder")
+    charts.draw(ladder_bars(listed), key=f"ladder-chart-{key}", text="Latency of each rung of the overhead ladder")
     if (overlap := _overlap(part)) is not None:
         st.caption(escape(overlap))
     with st.expander("Rungs as a table", key=f"rungs-{key}", on_change="rerun") as opened:

@@ -9,13 +9,13 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import choosing, empty, palette, tables
-from dashboard.charts import axes, drawing
-from dashboard.charts.drawing import Drawing, layered
+from dashboard import charts, choosing, empty, tables
 from dashboard.rows import each
 from dashboard.tables import TableColumn, measured
 from dashboard.words import DASH, STATUS_WORDS, count, escape, missing, seconds
 from store import advice
+from store.charts import axes, drawing, palette
+from store.charts.drawing import Drawing, layered
 from store.verification import is_smaller_batch
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _chart(blocks: pd.DataFrame, result: ModelResult) -> None:
         )
     drawn = blocks if chosen in (None, _EVERY) else blocks[blocks["replica"] == int(chosen)]
     latency = result.row["latency_s"]
-    drawing.draw(
+    charts.draw(
         blocks_chart(_points(drawn), None if missing(latency) else float(latency) * 1e3),
         key="blocks",
         text="Time per iteration of each timed block, with its phase and what it compiled",

@@ -10,13 +10,13 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, choosing, opening, palette
+from dashboard import answers, charts, choosing, opening
 from dashboard.answers import SECTION
-from dashboard.charts import axes, drawing
-from dashboard.charts.drawing import Drawing, layered
 from dashboard.rows import each, sections
 from dashboard.settings import CHART_MODELS
 from dashboard.words import count, escape, interval, missing, ratio, seconds
+from store.charts import axes, drawing, palette
+from store.charts.drawing import Drawing, layered
 from store.metrics import metric
 from store.operators import NEAR_FLOOR
 
@@ -59,7 +59,7 @@ def _times_chart(view: View, keys: tuple[str, ...], rows: pd.DataFrame, order: s
         st.caption(f"The first {CHART_MODELS} of {count(len(models), 'operator')} in this order; the table has all.")
     points = _points(drawn[drawn["model"].isin(models[:CHART_MODELS])], column)
     near = points["floor"] >= points["value"].min() / _FAR
-    picked = drawing.selectable(
+    picked = charts.selectable(
         times_chart(points.assign(floor=points["floor"].where(near)), models[:CHART_MODELS]),
         key=f"times-{'-'.join(keys)}",
         text=f"Time of one call by operator, {' '.join(keys)}, with the time of an empty sync",

@@ -10,12 +10,12 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, doubts, opening
-from dashboard.charts import axes, drawing
-from dashboard.charts.drawing import Drawing, layered
+from dashboard import answers, charts, data, doubts, opening
 from dashboard.rows import SYNTHETIC, each, with_series
 from dashboard.screens.overview.matrix import order_of_backends
 from dashboard.words import DASH, STATUS_WORDS, count, escape, interval, missing, ratio
+from store.charts import axes, drawing
+from store.charts.drawing import Drawing, layered
 from store.stats.geomean import Ratio
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def show(view: View) -> None:
         frame = frame[frame["row"].isin(order)]
     row_px = DENSE_ROW_PX if len(order) > DENSE_FROM else ROW_PX
     with st.container(height=_SCREEN_PX if len(order) * row_px > _SCREEN_PX else "content", border=False):
-        picked = drawing.selectable(
+        picked = charts.selectable(
             speedup_heat(frame, order, series), key="models", text="Speedup of each model by backend"
         )
     shades = "Slowest first. Grey: the interval holds 1, so no difference is shown. ° not verified, ∅ not run. "

@@ -11,12 +11,12 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import answers, data, downloads, links
-from dashboard.palette import colour
 from dashboard.rows import SYNTHETIC, each
 from dashboard.screens.overview import scoreboard
 from dashboard.screens.overview.cells import is_baseline
 from dashboard.verdicts import look
 from dashboard.words import DASH, interval, missing, ratio, share, shortened
+from store.charts.palette import colour
 from store.stats.geomean import Ratio, Spread, spread
 
 if TYPE_CHECKING:
@@ -237,7 +237,10 @@ def _small(lines: Sequence[str]) -> str:
 
 
 def _spark(values: Any) -> str:
-    """Return the means of the last runs as straight lines, none where there are no two."""
+    """Return the means of the last runs as straight lines, none where there are no two.
+
+    A page has hundreds of these pictures, and vl-convert takes two thousand times as long for one.
+    """
     if not isinstance(values, list) or len(values) < 2:  # noqa: PLR2004 - a line has two ends
         return ""
     logs = [math.log(value) for value in values]

@@ -9,16 +9,16 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, choosing, data, empty, frame, opening, palette, rerun
+from dashboard import answers, choosing, data, empty, frame, opening, rerun
 from dashboard.answers import SECTION
-from dashboard.charts import axes
-from dashboard.charts.drawing import layered, legend
 from dashboard.rows import each, sections, with_series
 from dashboard.screens.overview.cells import last_runs
 from dashboard.screens.speedup import ratios
 from dashboard.tables import TableColumn, measured, naming
 from dashboard.verdicts import LOOKS
 from dashboard.words import STATUS_WORDS, TIMES, escape, interval, listed, missing, ratio, seconds
+from store.charts import axes, palette
+from store.charts.drawing import layered, legend
 from store.metrics import metric
 
 if TYPE_CHECKING:

@@ -9,14 +9,15 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, doubts, downloads, opening, palette
+from dashboard import answers, charts, data, doubts, downloads, opening
 from dashboard.answers import SECTION
-from dashboard.charts import axes, drawing
-from dashboard.charts.axes import GEOMEAN
-from dashboard.charts.drawing import Drawing, layered
 from dashboard.rows import each, most_first, sections, with_series
 from dashboard.settings import CHART_MODELS
 from dashboard.words import count, interval, missing, ratio
+from store.charts import axes, drawing, palette
+from store.charts.axes import GEOMEAN
+from store.charts.drawing import Drawing, layered
+from store.charts.ratios import ratio_dots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,8 +82,8 @@ def _models_chart(view: View, keys: tuple[str, ...], part: list[Any], means: lis
     shown = [row for row in part if row.model in drawn]
     points = pd.DataFrame([*map(_mean, means), *map(_point, shown)], columns=_COLUMNS)
     points["doubt"] = [*[""] * len(means), *doubts.on_points(shown)]
-    picked = drawing.selectable(
-        ratio_dots(points, [GEOMEAN, *models], baseline),
+    picked = charts.selectable(
+        ratio_dots(points, [GEOMEAN, *models], f"Speedup over {baseline}"),
         key="ratios-" + "-".join(keys),
         text=f"Speedup over {baseline} by model, {' '.join(keys)}",
     )
@@ -133,7 +134,7 @@ def show_distribution(view: View) -> None:
 
 def _curve_chart(view: View, keys: tuple[str, ...], part: pd.DataFrame) -> None:
     st.subheader(answers.section_title(keys), anchor=False)
-    picked = drawing.selectable(
+    picked = charts.selectable(
         speedup_curve(_curve_points(part), view.selection.baseline),
         key="curve-" + "-".join(keys),
         text=f"Distribution of speedups over {view.selection.baseline}, {' '.join(keys)}",
@@ -155,82 +156,6 @@ def _curve_points(part: pd.DataFrame) -> pd.DataFrame:
             "n": [f"{int(row.place)} of {count(int(row.results_n), 'model')}" for row in each(part)],
         }
     )
-
-
-def ratio_dots(frame: pd.DataFrame, models: Sequence[str], baseline: str, first: str = "Model") -> Drawing:
-    """Draw one dot per result with its 95 % interval; a hollow dot has no interval.
-
-    Args:
-        frame: columns model, variant, backend, value, low, high, certain, label, n, latency_ms, baseline_ms; with
-            suite and test, dots can be selected; with doubt, they are marked.
-        models: order of the rows; `geomean` may be one of them.
-        baseline: name of the baseline, for the axis title.
-        first: what the rows are, for the tooltip.
-    """
-    pairs = drawing.pairs(frame)
-    domain = axes.ratio_domain(pd.concat([frame["value"], frame["low"], frame["high"]]).dropna())
-    known, opens = "latency_ms" in frame.columns, "suite" in frame.columns
-    marked = "doubt" in frame.columns and bool(frame["doubt"].any())
-    row_px = axes.row_px(len(models), len(pairs))
-    spec = _dots_spec(pairs, domain, row_px, baseline, first, known=known, opens=opens, marked=marked)
-    return Drawing(spec, drawing.placed(frame, models))
-
-
-@lru_cache(maxsize=256)
-def _dots_spec(
-    pairs: tuple[tuple[str, str], ...],
-    domain: tuple[float, float],
-    row_px: int,
-    baseline: str,
-    first: str,
-    *,
-    known: bool,
-    opens: bool,
-    marked: bool,
-) -> dict[str, Any]:
-    title = f"Speedup over {baseline} (log scale; right of 1 is faster)"
-    colour, shape, row = axes.looks(pairs)
-    place = {"y": axes.model_axis(), "yOffset": row, "color": colour}
-    one = (
-        drawing.single(1)
-        .mark_rule(color=palette.NEUTRAL, strokeWidth=1.5)
-        .encode(x=axes.ratio_axis("value", domain, title))
-    )
-    intervals = (
-        drawing.points()
-        .transform_filter("datum.certain")
-        .mark_bar(size=2)
-        .encode(x=axes.ratio_axis("low", domain, title), x2="high:Q", **place)
-    )
-    dots = (
-        drawing.points()
-        .mark_point(size=75, strokeWidth=1.8, opacity=1)
-        .encode(
-            x=axes.ratio_axis("value", domain, title),
-            **place,
-            shape=shape,
-            fill=axes.filled("datum.certain", colour),
-            tooltip=_dots_tooltip(first, known=known),
-        )
-    )
-    if opens:
-        dots = dots.add_params(axes.pick())
-    doubts = [axes.doubt_marks(axes.ratio_axis("value", domain, title), **place)] if marked else []
-    return drawing.specified(layered(one, intervals, dots, *doubts, height=axes.steps(row_px)))
-
-
-def _dots_tooltip(first: str, *, known: bool) -> list[alt.Tooltip]:
-    latencies = [
-        alt.Tooltip("latency_ms:Q", title="Latency, ms", format=",.3~f"),
-        alt.Tooltip("baseline_ms:Q", title="Baseline latency, ms", format=",.3~f"),
-    ]
-    return [
-        alt.Tooltip("model:N", title=first),
-        alt.Tooltip("variant:N", title="Backend"),
-        alt.Tooltip("label:N", title="Speedup (95 %)"),
-        alt.Tooltip("n:N", title="n"),
-        *(latencies if known else []),
-    ]
 
 
 HEIGHT_PX = 380

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, choosing, data, downloads, links, tables
-from dashboard.charts import drawing, history
+from dashboard import answers, charts, choosing, data, downloads, links, tables
 from dashboard.rows import each, with_series
 from dashboard.tables import TableColumn, measured
 from dashboard.words import STATUS_WORDS, TIMES, count, escape, interval, listed, missing, ratio, share
+from store.charts import history
 from store.metrics import metric
 from store.paired.report import SOURCE_RULE, changed_sources
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-    from dashboard.charts.drawing import Drawing
     from dashboard.view import View
+    from store.charts.drawing import Drawing
 
 
 RATES = {"Ran": ("ran_n", "planned_n"), "Verified": ("verified_n", "answered_n")}
@@ -88,7 +88,7 @@ def _speedups(view: View, means: pd.DataFrame, events: pd.DataFrame) -> None:
 
 def clicked(view: View, lines: Drawing, key: str, alt: str) -> None:
     """Draw a chart; two points of different runs that were clicked open the page that compares those runs."""
-    state = drawing.selectable(lines, key=key, text=alt)
+    state = charts.selectable(lines, key=key, text=alt)
     runs = dict.fromkeys(str(point["run_id"]) for point in state["selection"].get(history.PICKED, []))
     if len(runs) == 1:
         st.caption("One run is chosen; click a point of another one.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ _MANY = frozenset({"genericlist", "tuple"})
 _BOUNDS = (2, 3)
 MOST_CHOICES = 100_000
 """Most choices of one macro, argument or input: a typing error in a range would fill the memory."""
+_MOST_VALUES = 1_000_000
+"""Most values of all choices of one macro or argument together: each choice holds as many as its shape is long."""
 
 
 def inclusive(bounds: Any, field: str) -> list[int]:
@@ -62,8 +65,8 @@ def variants(argument: Any, field: str) -> list[dict[str, Any]]:
             return _in_range(argument.get("type"), key, value, f"{field}.{key}")
         return _listed(value, f"{field}.{key}") if key in listed else [value]
 
-    found = _bounded((choices(*each) for each in argument.items()), field)
-    return [dict(zip(argument, values, strict=True)) for values in product(*found)]
+    every = _every((choices(*each) for each in argument.items()), field)
+    return [dict(zip(argument, values, strict=True)) for values in every]
 
 
 def _names(argument: dict[str, Any], macro: str, field: str) -> list[str]:
@@ -81,14 +84,14 @@ def _in_range(kind: Any, key: str, value: Any, field: str) -> list[Any]:
     """Return what a field named by `__range__` stands for; numbers have bounds, words are listed."""
     if kind == "tensor" and key == "shape" and isinstance(value, list):
         sizes = (inclusive(each, f"{field}[{n}]") if isinstance(each, list) else [each] for n, each in enumerate(value))
-        return [list(each) for each in product(*_bounded(sizes, field))]
+        return list(map(list, _every(sizes, field)))
     if kind in _WHOLE and key == "value":
         return inclusive(value, field)
     if (kind in _WORDS and key == "value") or (kind == "tensor" and key == "dtype"):
         return _listed(value, field)
     if kind in _MANY and key == "value" and isinstance(value, list):
         items = (variants(each, f"{field}[{number}]") for number, each in enumerate(value))
-        return [list(each) for each in product(*_bounded(items, field))]
+        return list(map(list, _every(items, field)))
     raise FieldError(field, f"{kind!r} has no __range__ of this field; list its values and name it in __list__")
 
 
@@ -96,6 +99,15 @@ def _of_type(value: Any, kind: type[Any], field: str) -> Any:
     if not isinstance(value, kind):
         raise FieldError(field, f"{value!r} is no {'list' if kind is list else 'object'}")
     return value
+
+
+def _every(lists: Iterable[list[Any]], field: str) -> Iterator[tuple[Any, ...]]:
+    """Return the product of lists, of which all may be kept: it holds a bounded number of values."""
+    found = _bounded(lists, field)
+    values_n = math.prod(map(len, found)) * len(found)
+    if values_n > _MOST_VALUES:
+        raise FieldError(field, f"all that it stands for has {values_n} values, and at most {_MOST_VALUES} are taken")
+    return product(*found)
 
 
 def _bounded(lists: Iterable[list[Any]], field: str) -> list[list[Any]]:

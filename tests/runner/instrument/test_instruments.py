@@ -9,6 +9,8 @@ import tarfile
 import pytest
 from real import NEEDS, run_passes
 
+from runner.instrument import minify
+
 pytestmark = NEEDS
 
 NONZERO = {"model": "dummy_nonzero"}
@@ -190,4 +192,4 @@ def test_what_fails_in_the_model_itself_has_nothing_to_minify(pool, folders, mon
     faulty = {"suite_name": "faulty", "model": "step_raises"}
     (found,) = run_passes(pool, folders("raising"), "openxla+dynamo", "minify", failed=True, fields=faulty).values()
     assert found.artifacts == []
-    assert found.warnings == ["minify: the compiler did not fail here, so there is nothing to minify"]
+    assert found.warnings == [minify.NOTHING]

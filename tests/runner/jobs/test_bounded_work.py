@@ -29,6 +29,12 @@ COSTLY = {
     "100,000 builds without an input": configuration({"build": [{"args": [ranged(100_000)]}], "input": []}, **RANGES),
     "100,000 inputs": configuration({"input": [{"args": [ranged(100_000)]}]}, **RANGES),
     "a product of long ranges": configuration({"input": [{"args": [ranged(90_000)] * 500}]}, **RANGES),
+    "a range in a long shape": configuration(
+        {"input": [{"args": [{**TENSOR, "shape": [[1, 100_000], *[1] * 2_000], "__range__": ["shape"]}]}]}, **RANGES
+    ),
+    "a range in an argument of many fields": configuration(
+        {"input": [{"args": [{**ranged(100_000), **{f"field{number}": 1 for number in range(1_000)}}]}]}, **RANGES
+    ),
     "many long calls": configuration({"input": [{"args": [ranged(2_400), *LONG]}]}, **RANGES),
     "embedding bags": configuration(
         {"build": [{"args": [1, 2, 3, 4, 5, 6]}], "input": [{"args": [ranged(99_999), ranged(99_999)]}]},

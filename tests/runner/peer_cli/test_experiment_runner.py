@@ -61,6 +61,13 @@ def test_a_prefix_is_enough_where_it_is_unambiguous() -> None:
     assert "--save-ir-format=hlo" in translated("--save-ir", "hlo")
 
 
+def test_a_second_format_of_ir_is_refused_instead_of_taking_the_first_ones_place(capsys) -> None:
+    words = translated("--save-ir-format=hlo", "--save-ir-format=text")
+    with pytest.raises(SystemExit):
+        xlabench._parser().parse_args(["run", *words])
+    assert "a run saves one format, and hlo is already given" in capsys.readouterr().err
+
+
 def identity(*entries, **changes) -> RunIdentity:
     fields = {"settings": Settings(preset="peer"), "label": "dummy", "command": "python -m runner"}
     return RunIdentity(plan=plan(*entries), environments=(ENVIRONMENT,), **{**fields, **changes})

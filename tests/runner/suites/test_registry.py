@@ -97,6 +97,30 @@ def test_a_user_suite_that_fails_is_one_sentence_whatever_it_raises(tmp_path, mo
         suite_names()
 
 
+@pytest.mark.parametrize(
+    ("method", "body", "message"),
+    [
+        ("models", "raise ValueError('one\\ntwo')", r"its method `models` failed \(ValueError: one two\); correct .*$"),
+        ("models", "return ['a']", "its method `models` must return a list of ModelInfo"),
+        ("unavailable", "raise SystemExit(7)", r"its method `unavailable` failed \(SystemExit: 7\)"),
+        ("versions", "return None", "its method `versions` must return a mapping"),
+    ],
+)
+def test_a_user_suite_that_fails_in_planning_is_one_sentence(user_module, tmp_path, monkeypatch, method, body, message):
+    module = user_module()
+    with (tmp_path / f"{module}.py").open("a") as file:
+        file.write(f"\ndef {method}(context):\n    {body}\n\nSUITE.{method} = {method}\n")
+    monkeypatch.setenv("XLABENCH_SUITES", f"{module}:SUITE")
+    with pytest.raises(UserSuiteError, match=message):
+        getattr(get_suite("mine"), method)(SuiteContext())
+
+
+def test_the_name_of_a_user_suite_is_a_text(user_module, monkeypatch):
+    monkeypatch.setenv("XLABENCH_SUITES", f"{user_module(5)}:SUITE")
+    with pytest.raises(UserSuiteError, match="is 5; it must be a text"):
+        suite_names()
+
+
 def test_a_user_suite_cannot_take_the_name_of_ours(user_module, monkeypatch):
     monkeypatch.setenv("XLABENCH_SUITES", f"{user_module('dummy')}:SUITE")
     with pytest.raises(UserSuiteError, match="both named 'dummy'"):

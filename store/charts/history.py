@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import altair as alt
 import pandas as pd
 
-from dashboard import palette
-from dashboard.charts import axes, drawing
-from dashboard.charts.drawing import Drawing, layered
+from store.charts import axes, drawing, palette
+from store.charts.drawing import Drawing, layered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -160,12 +159,16 @@ def across_time(*, days: bool | None) -> alt.X:
     return alt.X("started:T", axis=axis, scale=alt.Scale(padding=14))
 
 
+_WHOLE = "span(domain('y')) < 6 ? sequence(ceil(domain('y')[0]), floor(domain('y')[1]) + 1) : null"
+"""The whole numbers of a short axis: Vega itself would put ticks between them, whatever their least step."""
+
+
 def _up(of: _Shape) -> alt.Y:
     if of.domain is not None:
         return axes.ratio_height("value", of.domain, of.title)
     if of.kind == "share":
         return _shares(of.title)
-    step = {"tickMinStep": 1, "format": "d"} if of.kind == "whole" else {"format": "~r"}
+    step = {"tickMinStep": 1, "format": "d", "values": alt.ExprRef(_WHOLE)} if of.kind == "whole" else {"format": "~r"}
     axis = alt.Axis(title=of.title, labelFontSize=12, titleFontSize=12, tickCount=6, **step)
     return alt.Y("value:Q", scale=alt.Scale(zero=False, nice=True, padding=8), axis=axis)
 

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from store.report import ratio_plot
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_SHAPES = {"eager": "circle", "inductor": "square", "openxla+lazytensor": "triangle-up", "openxla+dynamo": "diamond"}
-BACKENDS: dict[str, tuple[str, str]] = {name: (ratio_plot.BACKENDS[name], shape) for name, shape in _SHAPES.items()}
-
-_OTHERS: tuple[tuple[str, str], ...] = tuple(
-    zip(ratio_plot.OTHERS, ("cross", "triangle-down", "triangle-right", "triangle-left"), strict=True)
+BACKENDS: dict[str, tuple[str, str]] = {
+    "eager": ("#8A8A8A", "circle"),
+    "inductor": ("#E07B00", "square"),
+    "openxla+lazytensor": ("#1BA37D", "triangle-up"),
+    "openxla+dynamo": ("#3A86E0", "diamond"),
+}
+_OTHERS = (
+    ("#C76BA0", "cross"),
+    ("#B09A00", "triangle-down"),
+    ("#9A7BD0", "triangle-right"),
+    ("#C8553D", "triangle-left"),
 )
 
 STATUS_COLOURS: dict[str, str] = {
@@ -29,6 +33,9 @@ STATUS_COLOURS: dict[str, str] = {
     "not_run": "#B5B5B5",
 }
 FAILED_COLOUR = "#D2492A"
+PASSED_COLOUR = "#12896A"
+VERDICTS = {"slower": (FAILED_COLOUR, "triangle-down"), "faster": (PASSED_COLOUR, "triangle-up")}
+"""Word of a verdict → colour and shape of its marks."""
 
 NEUTRAL = "#8A8A8A"
 DOUBT = STATUS_COLOURS["disturbed"]

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from dashboard import palette
-from dashboard.charts import drawing
-from dashboard.charts.drawing import legend
-from dashboard.words import TIMES
+from store.charts import drawing, palette
+from store.charts.drawing import legend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -95,7 +93,9 @@ _STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
 """Largest end of the axis → its ticks above 1."""
 
 
-_BOLD_GEOMEAN: Any = {"condition": {"test": f"datum.value === '{GEOMEAN}'", "value": "bold"}, "value": "normal"}
+_IS_MEAN = f"datum.value === '{GEOMEAN}' || indexof(datum.value, '{GEOMEAN.upper()} ') === 0"
+"""Reports add to the name of the row which models it is of."""
+_BOLD_GEOMEAN: Any = {"condition": {"test": _IS_MEAN, "value": "bold"}, "value": "normal"}
 
 
 def ratio_axis(column: str, domain: tuple[float, float], title: str) -> alt.X:
@@ -117,7 +117,7 @@ def _ratios(domain: tuple[float, float], title: str) -> alt.Axis:
         title=title,
         titleAnchor=title_anchor(),
         values=ratio_ticks(domain),
-        labelExpr=f"format(datum.value, datum.value < 0.1 ? '.2~g' : '.2~f') + '{TIMES}'",
+        labelExpr="format(datum.value, datum.value < 0.1 ? '.2~g' : '.2~f') + '\N{MULTIPLICATION SIGN}'",
         labelFontSize=12,
         titleFontSize=12,
         grid=True,
@@ -231,12 +231,13 @@ def name_lines(between: str, most: int) -> dict[str, Any]:
     }
 
 
-def model_axis(label_px: int = LABEL_PX, between: str = "") -> alt.Y:
+def model_axis(label_px: int = LABEL_PX, between: str = "", least_px: int | None = None) -> alt.Y:
     """Return a y encoding of `model` in the order of `place`; long names end in an ellipsis, the tooltip has all.
 
     Args:
-        label_px: width for the names.
+        label_px: most width for the names.
         between: what stands between two lines of a name on a telephone (`name_lines`); empty: it has one line.
+        least_px: width that stays free for them; None: `label_px`.
     """
     return alt.Y(
         "model:N",
@@ -246,7 +247,7 @@ def model_axis(label_px: int = LABEL_PX, between: str = "") -> alt.Y:
             labelLimit=names_px(label_px),
             labelFontWeight=_BOLD_GEOMEAN,
             **(name_lines(between, 3) if between else {"labelFontSize": 12}),
-            minExtent=names_px(label_px),
+            minExtent=names_px(label_px if least_px is None else least_px),
             ticks=False,
             domain=False,
             grid=True,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import altair as alt
-import streamlit as st
 from altair.vegalite.v6.schema import core
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
 
@@ -25,6 +24,11 @@ class Drawing(NamedTuple):
     rows: pd.DataFrame
     events: pd.DataFrame | None = None
     """Those of layers over `events`, if it has such."""
+
+    def with_rows(self) -> dict[str, Any]:
+        """Return the specification together with its rows."""
+        events = {} if self.events is None else {_EVENTS: self.events}
+        return {**self.spec, "datasets": {_POINTS: self.rows, **events}}
 
 
 def points() -> alt.Chart:
@@ -53,31 +57,6 @@ def specified(chart: alt.TopLevelMixin) -> dict[str, Any]:
     return spec | {"autosize": {"type": kind, "contains": "padding"}}
 
 
-def draw(drawing: Drawing, *, key: str, text: str) -> None:
-    """Draw it.
-
-    Args:
-        drawing: what.
-        key: of the element, unique on the page.
-        text: what a reader who cannot see it is told.
-    """
-    st.vega_lite_chart(spec=_with_rows(drawing), key=key, alt=text)
-
-
-def selectable(
-    drawing: Drawing, *, key: str, text: str, on_select: Callable[[], None] | Literal["rerun"] = "rerun"
-) -> Any:
-    """Draw it with points that can be selected; return the selection.
-
-    Args:
-        drawing: what.
-        key: of the element, unique on the page.
-        text: what a reader who cannot see it is told.
-        on_select: what a selection does beside drawing the page anew.
-    """
-    return st.vega_lite_chart(spec=_with_rows(drawing), key=key, alt=text, on_select=on_select)
-
-
 def pairs(frame: pd.DataFrame) -> tuple[tuple[str, str], ...]:
     """Return variant and backend of each series, sorted: part of the shape."""
     return tuple(sorted(set(zip(frame["variant"], frame["backend"], strict=True))))
@@ -87,11 +66,6 @@ def placed(frame: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
     """Add column `place` of `model` in an order."""
     places = {model: place for place, model in enumerate(order)}
     return frame.assign(place=[places[model] for model in frame["model"]])
-
-
-def _with_rows(drawing: Drawing) -> dict[str, Any]:
-    events = {} if drawing.events is None else {_EVENTS: drawing.events}
-    return {**drawing.spec, "datasets": {_POINTS: drawing.rows, **events}}
 
 
 class Layered(alt.LayerChart):  # type: ignore[misc]  # altair has no types of it

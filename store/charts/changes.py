@@ -1,0 +1,59 @@
+"""What became slower or faster, as dots with their intervals on a logarithmic axis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import altair as alt
+import pandas as pd
+
+from store.charts import axes, drawing, palette
+from store.charts.drawing import Drawing, layered
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+ROW_PX = 24
+NAME_PX = 330
+CHROME_PX = 84
+LEAST_ROWS = 2
+"""A single mark needs the room of two, else axis and title cut it."""
+
+
+def change_dots(frame: pd.DataFrame, names: Sequence[str], axis: str) -> Drawing:
+    """Draw one row per change; a hollow mark is suspected only.
+
+    Args:
+        frame: columns name, word (slower or faster), value, low, high, certain, label.
+        names: order of the rows.
+        axis: what the ratio is.
+    """
+    domain = axes.ratio_domain(pd.concat([frame["value"], frame["low"], frame["high"]]).dropna())
+    words = [word for word in palette.VERDICTS if (frame["word"] == word).any()]
+    colours, shapes = ([palette.VERDICTS[word][part] for word in words] for part in (0, 1))
+    colour = alt.Color("word:N", scale=alt.Scale(domain=words, range=colours), legend=None)
+    down = alt.Y(
+        "name:N",
+        sort=list(names),
+        axis=alt.Axis(
+            title=None,
+            labelLimit=axes.names_px(NAME_PX),
+            minExtent=axes.names_px(NAME_PX),
+            **axes.name_lines(" (?=(?:eval|train) )", 2),
+            ticks=False,
+            domain=False,
+        ),
+    )
+    base = drawing.points().encode(y=down, color=colour)
+    one = drawing.single(1).mark_rule(color=palette.NEUTRAL, strokeWidth=1.5)
+    dots = base.mark_point(size=75, strokeWidth=1.8, opacity=1).encode(
+        x=axes.ratio_axis("value", domain, axis),
+        shape=alt.Shape("word:N", scale=alt.Scale(domain=words, range=shapes), legend=None),
+        fill=axes.filled("datum.certain", colour),
+        tooltip=[alt.Tooltip("name:N", title="Finding"), alt.Tooltip("label:N", title="A / B")],
+    )
+    spans = base.mark_bar(size=2).encode(x=axes.ratio_axis("low", domain, axis), x2="high:Q")
+    layers = (one.encode(x=axes.ratio_axis("value", domain, axis)), spans, dots)
+    height = CHROME_PX + ROW_PX * max(len(names), LEAST_ROWS)
+    return Drawing(drawing.specified(layered(*layers, height=height)), frame)

@@ -1,0 +1,97 @@
+"""Speedups as dots with their intervals on a logarithmic axis, one row per model."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import pandas as pd
+
+from store.charts import axes, drawing, palette
+from store.charts.drawing import Drawing, layered
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+_OPTIONAL = {"latency_ms", "suite", "doubt", "note"}
+"""Columns that not every frame has, and which add to the chart."""
+
+
+def ratio_dots(
+    frame: pd.DataFrame, models: Sequence[str], axis: str, *, label_px: int = axes.LABEL_PX, least_px: int = 0
+) -> Drawing:
+    """Draw one dot per result with its 95 % interval; a hollow dot has no interval.
+
+    Args:
+        frame: columns model, variant, backend, value, low, high, certain, label, n, latency_ms, baseline_ms; with
+            suite and test, dots can be selected; with doubt, they are marked; with note and end, the note is written
+            right of the end.
+        models: order of the rows; `geomean` may be one of them.
+        axis: what the ratio is.
+        label_px: most width for the names of the rows.
+        least_px: height of the rows of one model, where it is more than they need.
+    """
+    pairs = drawing.pairs(frame)
+    domain = axes.ratio_domain(pd.concat([frame["value"], frame["low"], frame["high"]]).dropna())
+    row_px = max(axes.row_px(len(models), len(pairs)), least_px)
+    has = frozenset(_OPTIONAL.intersection(name for name in frame.columns if name != "doubt" or frame[name].any()))
+    title = f"{axis} (log scale; right of 1 is faster)"
+    return Drawing(_dots_spec(pairs, domain, row_px, label_px, title, has), drawing.placed(frame, models))
+
+
+@lru_cache(maxsize=256)
+def _dots_spec(
+    pairs: tuple[tuple[str, str], ...],
+    domain: tuple[float, float],
+    row_px: int,
+    label_px: int,
+    title: str,
+    has: frozenset[str],
+) -> dict[str, Any]:
+    colour, shape, row = axes.looks(pairs)
+    place = {"y": axes.model_axis(label_px, least_px=axes.LABEL_PX), "yOffset": row, "color": colour}
+    one = (
+        drawing.single(1)
+        .mark_rule(color=palette.NEUTRAL, strokeWidth=1.5)
+        .encode(x=axes.ratio_axis("value", domain, title))
+    )
+    intervals = (
+        drawing.points()
+        .transform_filter("datum.certain")
+        .mark_bar(size=2)
+        .encode(x=axes.ratio_axis("low", domain, title), x2="high:Q", **place)
+    )
+    dots = (
+        drawing.points()
+        .mark_point(size=75, strokeWidth=1.8, opacity=1)
+        .encode(
+            x=axes.ratio_axis("value", domain, title),
+            **place,
+            shape=shape,
+            fill=axes.filled("datum.certain", colour),
+            tooltip=_dots_tooltip(known="latency_ms" in has),
+        )
+    )
+    if "suite" in has:
+        dots = dots.add_params(axes.pick())
+    more = [axes.doubt_marks(axes.ratio_axis("value", domain, title), **place)] if "doubt" in has else []
+    if "note" in has:
+        notes = drawing.points().transform_filter("datum.note").mark_text(align="left", dx=6, fontSize=10)
+        more.append(notes.encode(x=axes.ratio_axis("end", domain, title), **place, text="note:N"))
+    return drawing.specified(layered(one, intervals, dots, *more, height=axes.steps(row_px)))
+
+
+def _dots_tooltip(*, known: bool) -> list[alt.Tooltip]:
+    latencies = [
+        alt.Tooltip("latency_ms:Q", title="Latency, ms", format=",.3~f"),
+        alt.Tooltip("baseline_ms:Q", title="Baseline latency, ms", format=",.3~f"),
+    ]
+    return [
+        alt.Tooltip("model:N", title="Model"),
+        alt.Tooltip("variant:N", title="Backend"),
+        alt.Tooltip("label:N", title="Speedup (95 %)"),
+        alt.Tooltip("n:N", title="n"),
+        *(latencies if known else []),
+    ]
