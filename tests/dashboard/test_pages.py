@@ -311,6 +311,18 @@ def test_what_measures_a_few_cells_again_is_not_the_newest_run(monkeypatch, fact
     assert "8 results of run" in words
     assert "1 newer run measured a few cells again; the list of runs has it" in words
     assert "2 results of run" in text(open_page(monkeypatch, tmp_path / "store", run=["again"]))
+    one = open_page(monkeypatch, tmp_path / "store", "model", model=["a"])
+    again = [button for button in one.button if (button.key or "").startswith("rerun-")]
+    assert [button.label.partition(" of ")[0] for button in again] == [
+        "**eager** was measured again by nightly",
+        "**inductor** was measured again by nightly",
+    ]
+    assert again[0].label.endswith(" an iteration, n = 8")
+    again[0].click().run()
+    assert "2 results of run" in text(one)
+    assert not [button for button in one.button if (button.key or "").startswith("rerun-")]
+    other = open_page(monkeypatch, tmp_path / "store", "model", model=["b"])
+    assert not [button for button in other.button if (button.key or "").startswith("rerun-")]
 
 
 def test_a_newer_run_that_only_verifies_is_said_to_verify(monkeypatch, factory, tmp_path):
