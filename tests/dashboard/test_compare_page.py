@@ -81,7 +81,7 @@ def test_where_nothing_is_worse_the_answer_has_what_became_better(opened, weeks)
         [faster] = compare(con, resolve(con, LAST), resolve(con, NOW)).of("faster")
     at = opened(a=LAST, b=NOW, model=faster.model, backend=faster.variant, test=faster.test)
     [first] = [line.value for line in at.markdown if line.value.startswith("#### ")]
-    assert re.match("#### Nothing (got|is shown to be) worse.*, :green\\[▲ 1 faster\\] \\(0 confirmed\\)", first)
+    assert re.match("#### Nothing (got|is shown to be) worse.*; :green\\[▲ 1 faster\\] \\(0 confirmed\\)", first)
 
 
 def test_findings_are_those_of_the_command(shown, weeks):

@@ -73,7 +73,7 @@ def _head(view: View, found: Review, findings: Sequence[ReviewFinding]) -> None:
     numbers = Counter(finding.word for finding in findings)
     sure = Counter(finding.word for finding in findings if finding.certainty == "confirmed")
     bad, good = ([_said(word, numbers[word], sure[word]) for word in words if numbers[word]] for words in (_BAD, _REST))
-    st.markdown(f"#### {', '.join(bad or [_nothing_worse(view, found, findings), *good])}")
+    st.markdown(f"#### {', '.join(bad) or '; '.join([_nothing_worse(view, found, findings), *good])}")
     rest = other_findings.counted(view, found)
     lines = [*([", ".join(good)] if bad and good else []), *([f"Without a finding: {rest}"] if rest else [])]
     if lines:
