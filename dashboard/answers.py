@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from dashboard import data
 from dashboard.rows import SYNTHETIC, each, with_series
 from dashboard.verdicts import coloured, look
 from dashboard.words import TIMES, count, escape, interval, listed, missing, ratio
-from store.stats.geomean import MOVED, judge_speedup
+from store.stats.geomean import MOVED, Ratio, judge_speedup
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -73,10 +74,10 @@ def change_word(change: SpeedupChange, baseline: str) -> str:
 
 
 def change_in_words(change: SpeedupChange, baseline: str) -> str:
-    """Say what moved of a speedup: the backend's own time, the baseline's, or nothing that is clear of noise."""
+    """Say what moved of a speedup: the backend's own time, the baseline's, or that nothing moved significantly."""
     moved = change.backend.word in MOVED
     factor = f"{times(change.backend.ratio or 1)} {change.backend.word}"
-    own = {"same": "its own time is unchanged"}.get(change.backend.word, "no change of its own time is clear of noise")
+    own = {"same": "its own time is unchanged"}.get(change.backend.word, "its own time shows no significant change")
     said = [f"its own time became {factor}" if moved else own]
     if change.baseline.word in MOVED:
         said.insert(len(said) if moved else 0, f"{baseline} became {change.baseline.word}")
@@ -108,7 +109,7 @@ def what_moved(judged: Sequence[tuple[Any, SpeedupChange]], baseline: str) -> st
     if not movers:
         same = sum(change.backend.word == "same" for _, change in others)
         return (
-            "no backend's time changed clear of noise "
+            "no backend's time changed significantly "
             f"({same} unchanged, {len(others) - same} ambiguous of {count(len(others), 'series', 'series')})"
         )
     return listed([_mover(row, change, baseline, others) for row, change in movers], _MOVERS) + " (suspected)"
@@ -164,7 +165,9 @@ def no_speedup(frame: pd.DataFrame, baseline: str) -> str:
     reasons = frame["speedup_reason"].dropna().value_counts()
     why = escape(reasons.index[0]) if len(reasons) else "only the baseline was measured"
     if not frame["ran"].any():
-        return f"No speedup over **{escape(baseline)}**: none of {count(len(frame), 'result')} ran, most often: {why}"
+        one = len(frame) == 1
+        ran = f"{'the experiment has no' if one else f'none of the {len(frame):,} experiments has a'} valid result"
+        return f"No speedup over **{escape(baseline)}**: {ran}. The most frequent reason is: {why}"
     return f"No speedup over **{escape(baseline)}** can be computed: {why}"
 
 
@@ -178,12 +181,24 @@ def _sentence(row: Any, baseline: str, models: Mapping[tuple[Any, ...], Sequence
     names = models.get((row.suite, row.test, row.accelerator, row.variant), ())
     unit = "operator" if row.suite == "operators" else "model"
     over = escape(f"{names[0].model} only") if row.n == 1 and names else f"geomean of {count(int(row.n), unit)}"
+    over += _of_them(names) if row.n > 1 and not row.cross_device else ""
     where = escape(f"{row.test} on {row.accelerator}, {row.suite}")
     where += "; cross-device, so no verdict" if row.cross_device else ""
     bounds = (row.geomean_low, row.geomean_high)
     if row.n == 1 and len(names) == 1 and not row.cross_device:
         bounds = (names[0].speedup_low, names[0].speedup_high)
     return f"{verdict(row.series, row.geomean, *bounds, baseline=baseline, over=over)} in {where}"
+
+
+def _of_them(models: Sequence[Any]) -> str:
+    """Return how many models are slower or faster by their own intervals, which a mean of few may hide."""
+    words = Counter(Ratio(row.model, row.speedup, *_ends(row)).word for row in models)
+    return "".join(f", {words[word]} {word}" for word in ("slower", "faster") if words[word])
+
+
+def _ends(row: Any) -> tuple[float | None, float | None]:
+    low, high = (None if missing(end) else float(end) for end in (row.speedup_low, row.speedup_high))
+    return low, high
 
 
 def verdict(series: str, value: float, low: float | None, high: float | None, *, baseline: str, over: str = "") -> str:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard.rows import each
 from dashboard.tables import TableColumn
-from dashboard.words import STATUS_WORDS, count, escape, missing
+from dashboard.words import STATUS_WORDS, TIMES, count, escape, missing
 from store.verification import UNVERIFIED
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Doubts(NamedTuple):
         parts = [self._part(kind, number) for kind, number in self.by_kind.items() if number]
         to_do = [TO_DO[kind] for kind, number in self.by_kind.items() if number]
         if self.failures:
-            failed = ", ".join(f"{number:,} {escape(word)}" for word, number in self.failures)
+            failed = ", ".join(f"{number:,} {TIMES} {escape(word)}" for word, number in self.failures)
             parts, to_do = [f"**none ran** ({failed})", *parts], [_SEE_REASONS, *to_do]
         if len(self.models) == 1 and not self.own:
             parts.append(f"one model only, {escape(self.models[0])}")

@@ -194,7 +194,9 @@ def _verdict(flipped: Flips, moved: Speed) -> str:
     ]
     good = [(len(flipped.passing), "newly passing"), (faster, "faster")]
     worse, better = (", ".join(f"{n} {word}" for n, word in part if n) for part in (bad, good))
-    return f"{worse or 'Nothing got worse'}; {better or 'nothing got better'}."
+    unsure = moved.unmoved("ambiguous")
+    none = f"Nothing is shown to be worse, but {unsure:,} of {moved.cells_n:,} experiments are ambiguous"
+    return f"{worse or (none if unsure else 'Nothing got worse')}; {better or 'nothing got better'}."
 
 
 def _telling(sides: Sequence[LaneSides], pages: Pages, *tables: Table) -> tuple[Table, ...]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 
@@ -16,6 +19,22 @@ def review(tmp_path_factory):
     write_weeks(home)
     with query.connect(ingest([home], home / "store").snapshot) as con:
         (home / "review.html").write_text(weekly_report(con).render("html"))
+    return home / "review.html"
+
+
+@pytest.fixture(scope="module")
+def confirmed(tmp_path_factory):
+    """The review of two runs of the demo, of which a third run confirms two cells: its table has the most columns."""
+    from store import query
+    from store.ingest import ingest
+    from store.weekly import weekly_report
+
+    home = tmp_path_factory.mktemp("confirmed")
+    runs = Path(__file__).resolve().parents[2] / "demo" / "runs"
+    folders = [runs / name for name in ("nightly-04", "nightly-05", "confirmation")]
+    old, new = (json.loads((folder / "run.json").read_text())["run"]["run_id"] for folder in folders[:2])
+    with query.connect(ingest(folders, home / "store").snapshot) as con:
+        (home / "review.html").write_text(weekly_report(con, [new], since=old).render("html"))
     return home / "review.html"
 
 
@@ -49,15 +68,25 @@ def test_no_label_of_a_chart_leaves_its_picture(browser, review):
     page.close()
 
 
+_CUT = """[...document.querySelectorAll('.scroll')].filter(part => part.scrollWidth > part.clientWidth + 1)
+    .map(part => part.parentElement.querySelector('h2').textContent)"""
+
+
+def test_a_table_with_a_confirming_run_is_not_cut(browser, confirmed):
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(confirmed.as_uri())
+    said = "Nothing is shown to be worse, but 9 of 12 experiments are ambiguous; 2 faster."
+    assert page.locator("p.verdict").inner_text() == said
+    assert page.get_by_text("confirming run").is_visible()
+    assert page.evaluate(_CUT) == []
+    page.close()
+
+
 def test_no_column_is_cut_and_a_command_is_opened_by_a_click(browser, review):
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(review.as_uri())
     assert "newly failing" in page.locator("p.verdict").inner_text()
-    cut = page.evaluate(
-        """[...document.querySelectorAll('.scroll')].filter(part => part.scrollWidth > part.clientWidth + 1)
-            .map(part => part.parentElement.querySelector('h2').textContent)"""
-    )
-    assert cut == []
+    assert page.evaluate(_CUT) == []
     command = page.locator("details code").first
     assert not command.is_visible()
     page.locator("details summary").first.click()

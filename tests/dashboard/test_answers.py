@@ -39,3 +39,28 @@ def test_a_mean_whose_interval_holds_1_is_no_difference(value, low, high, said):
 )  # fmt: skip
 def test_how_a_series_fares_leaves_out_what_is_none(numbers, said):
     assert answers.fares("x", "inductor", numbers, "model", " (a)") == said
+
+
+@pytest.mark.parametrize(
+    ("experiments", "said"),
+    [(1, "the experiment has no valid result."), (8, "none of the 8 experiments has a valid result.")],
+)
+def test_a_view_of_failures_says_how_many_ran_and_the_most_frequent_reason(experiments, said):
+    frame = pd.DataFrame({"speedup_reason": ["timeout"] * experiments, "ran": [False] * experiments})
+    sentence = answers.no_speedup(frame, "inductor")
+    assert sentence == f"No speedup over **inductor**: {said} The most frequent reason is: timeout"
+
+
+def test_a_mean_that_is_not_clear_says_how_many_models_are():
+    place = {"test": "eval", "accelerator": "cpu", "suite": "torchbench", "variant": "openxla+dynamo"}
+    ends = ((0.4, 0.5, 0.6), (0.05, 0.1, 0.2), (0.9, 1.0, 1.1), (1.1, 1.2, 1.3))
+    models = [
+        place | {"model": f"m{at}", "speedup": value, "speedup_low": low, "speedup_high": high}
+        for at, (low, value, high) in enumerate(ends)
+    ]
+    row = place | {
+        "backend": "openxla+dynamo", "run_id": "a", "baseline_run_id": "a", "n": 4, "cross_device": False,
+        "geomean": 0.5, "geomean_low": 0.1, "geomean_high": 1.9,
+    }  # fmt: skip
+    [sentence] = answers.geomean_sentences(pd.DataFrame([row]), "inductor", pd.DataFrame(models))
+    assert "90, geomean of 4 models, 2 slower, 1 faster) in eval" in sentence

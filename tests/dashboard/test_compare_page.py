@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dashboard import login, settings
-from dashboard.screens.compare import sides, triage
+from dashboard.screens.compare import board, sides, triage
 from dashboard.selection import ViewSelection
 from store import query
 from store.compare import compare, resolve
@@ -70,7 +72,16 @@ def test_the_answer_comes_first_with_what_is_sure(shown):
     assert "1 slower](1 confirmed)" in words.replace("] (", "](")
     assert "4 new fallback ops" in words
     assert "2 newly passing" in words
+    assert "Without a finding: " in words
     assert "47 experiments of run **nightly** (newest) of " in words
+
+
+def test_where_nothing_is_worse_the_answer_has_what_became_better(opened, weeks):
+    with query.connect(query.current_snapshot(weeks)) as con:
+        [faster] = compare(con, resolve(con, LAST), resolve(con, NOW)).of("faster")
+    at = opened(a=LAST, b=NOW, model=faster.model, backend=faster.variant, test=faster.test)
+    [first] = [line.value for line in at.markdown if line.value.startswith("#### ")]
+    assert re.match("#### Nothing (got|is shown to be) worse.*; :green\\[▲ 1 faster\\] \\(0 confirmed\\)", first)
 
 
 def test_findings_are_those_of_the_command(shown, weeks):
@@ -455,3 +466,12 @@ def test_the_report_is_that_of_the_command_with_what_was_said(opened, weeks, tmp
             written = weekly_report_of(con, tmp_path / "state.sqlite", (NOW, LAST), "inductor", form)
             assert written == expected.render(form).encode()
             assert b"Review notes" in written
+
+
+def test_the_suite_is_shown_where_two_models_have_one_name():
+    def hidden(models):
+        rows = [dict.fromkeys(board.COLUMNS) | {"model": model, "suite": suite} for model, suite in models]
+        return board._columns(pd.DataFrame(rows))["suite"].hidden
+
+    assert hidden([("alexnet", "torchbench"), ("vgg16", "timm_models")])
+    assert not hidden([("alexnet", "torchbench"), ("alexnet", "timm_models")])

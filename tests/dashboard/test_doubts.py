@@ -42,7 +42,8 @@ def test_one_model_is_named():
 
 def test_a_view_of_which_nothing_ran_says_of_what():
     rows = [result("a", "oom", None), result("b", "oom", None), result("c", "timeout", None)]
-    said = "3 results: **none ran** (2 out of memory, 1 timeout). To do: page Runs & jobs has the reason of each."
+    failures = f"2 {TIMES} out of memory, 1 {TIMES} timeout"
+    said = f"3 results: **none ran** ({failures}). To do: page Runs & jobs has the reason of each."
     assert doubts.counted(rows).line == said
     assert "none ran" not in doubts.counted([*rows, result("d")]).line
 

@@ -88,7 +88,7 @@ def test_more_execution_than_latency_is_said_and_not_drawn():
     assert ladder._overlap(part.assign(execute_s=0.02)) is None
 
 
-@pytest.mark.parametrize(("models", "angle"), [(["a"], 0), (["a", "b", "c"], -35)])
+@pytest.mark.parametrize(("models", "angle"), [(["a"], 0), (["a", "b", "c"], -35), ([f"m{n}" for n in range(60)], -90)])
 def test_names_of_few_models_stand_level_below_the_heat_map(models, angle):
     frame = pd.DataFrame({"op": "sort", "model": models, "klass": "no_lowering", "value": 1.0, "label": "1"})
     spec = heat_maps.fallback_heat(frame, ["sort"], models).spec

@@ -34,13 +34,18 @@ def test_classes_are_explained_and_ops_ranked_by_time_where_it_is_known(monkeypa
     words = text(at)
     for name in ("No lowering", "Opt-in lowering", "Host read"):
         assert f"**{name}** · 1 op" in words
-    assert "**nonzero** is the op to lower first: saves up to " in words
+    assert "**nonzero** is the op to lower first: lowering it saves up to " in words
     assert "(profiled in 9 results), in 3 models; 2 ops to lower in all" in words
     ranking = tables(at)[0].set_index("op")
     assert list(ranking.index) == ["nonzero", "upsample_bicubic2d", "_local_scalar_dense"]
     assert list(ranking["ranked_by"]) == ["time", "calls", "calls"]
     assert ranking.loc["_local_scalar_dense", "class"] == "Host read"
     assert ranking.loc["upsample_bicubic2d", "calls_per_iteration"] == 0.5
+
+
+def test_the_box_of_ops_names_rows_and_cells_only_where_there_are_some(monkeypatch, demo, failed):
+    assert open_page(monkeypatch, demo, "fallback-ops").selectbox(key="op").placeholder.endswith("a cell below")
+    assert open_page(monkeypatch, failed, "fallback-ops").selectbox(key="op").placeholder == "All ops; choose one"
 
 
 def test_profiles_of_other_runs_of_the_same_model_count_and_say_so(monkeypatch, stored, factory):
@@ -58,7 +63,7 @@ def test_profiles_of_other_runs_of_the_same_model_count_and_say_so(monkeypatch, 
     assert list(ranking.index) == ["nonzero", "sort", "unique"]
     assert list(ranking["saved_s"].fillna(0)) == [4.0, 1.0, 0.0]
     assert list(ranking["profiled_by"].notna()) == [True, True, False]
-    said = "saves up to 4 ms of an iteration (profiled by run night 1 of 2025"
+    said = "lowering it saves up to 4 ms of an iteration (profiled by run night 1 of 2025"
     assert said in text(at).replace("\\", "")
     assert "0 profiled, 2 only in other runs of the same models" in text(at)
 

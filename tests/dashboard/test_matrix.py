@@ -41,6 +41,8 @@ def test_the_matrix_has_a_row_per_suite_and_test_and_none_for_the_baseline(revie
     assert 'data-backend="inductor"' not in table
     assert "BertTiny only" in table
     assert "ran 7/11, not verified" in table
+    assert re.search(r"[1-9]\d* no difference shown", table)
+    assert not re.search(r"\d same", table), "an interval that holds 1 does not show that two backends are the same"
     assert "without sorts_out_duplicates" in table
     assert f"inductor ▲ 7.82{TIMES} faster" in table
 
@@ -49,6 +51,8 @@ def test_last_runs_are_straight_lines(demo):
     [source] = re.findall(r"base64,([^\"]+)", matrix._spark([1.0, 2.0, 1.0]))
     assert '<polyline points="3.0,17.0 35.0,3.0 67.0,17.0"' in b64decode(source).decode()
     assert matrix._spark([1.0]) == matrix._spark(None) == ""
+    [still] = re.findall(r"base64,([^\"]+)", matrix._spark([0.86, 0.861]))
+    assert '<polyline points="3.0,10.1 67.0,9.9"' in b64decode(still).decode(), "noise is no swing"
     assert "means of 2 runs" in html(seen(demo))
 
 

@@ -117,6 +117,9 @@ def test_all_ambiguous_cells_are_asked_for_by_one_click_both_sides_of_them(monke
     day(2, FAST, executable=str(home / "venv" / "bin" / "python"))
     at = signed(open_page(monkeypatch, ingested(home), "compare"), "confirm-name")
     assert at.button(key="confirm-ambiguous").label == "Measure all 4 ambiguous again"
+    at.multiselect(key="backend").select("inductor").run()
+    assert at.button(key="confirm-ambiguous").label == "Measure all 2 ambiguous again"
+    at.multiselect(key="backend").unselect("inductor").run()
     at.button(key="confirm-ambiguous").click().run()
     assert not at.exception
     ((_, request),) = job_requests(home)

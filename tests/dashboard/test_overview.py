@@ -212,7 +212,7 @@ def test_attention_is_a_short_list_of_links(monkeypatch, nights):
     at = open_page(monkeypatch, nights, accelerator=["cpu"])
     labels = [button.label for button in at.button]
     assert "**1 failed** (1 new) · dcgan" in labels
-    assert any(label.startswith("**4 slower than baseline** · ") for label in labels)
+    assert any(label.startswith("**4 compiled results are slower than inductor** · ") for label in labels)
     at.button(key="to-base").click().run()
     assert [title.value for title in at.title] == ["Compare"]
     assert at.session_state["accelerator"] == ["cpu"]
@@ -381,3 +381,47 @@ def test_what_became_slower_is_no_nothing(monkeypatch, factory, tmp_path):
     at = opened.open_page(monkeypatch, tmp_path / "store")
     assert "Nothing: every planned experiment" not in text(at)
     assert any(button.label.endswith("1 series slower (suspected)") for button in at.button)
+
+
+def test_models_of_one_name_in_two_suites_are_two(monkeypatch, factory, tmp_path):
+    from store.ingest import ingest
+    from store.record import FallbackOp
+
+    fallback = FallbackOp(op="sort", klass="no_lowering", calls_per_iteration=1, calls_compile=0)
+    records = [
+        factory.make_record(
+            suite=suite,
+            backend=backend,
+            run_id="day",
+            fallback_ops=[fallback] if backend == "openxla+dynamo" else (),
+        )
+        for suite in ("torchbench", "timm_models")
+        for backend in ("inductor", "openxla+dynamo")
+    ]
+    factory.write_run(tmp_path / "runs" / "day", records)
+    ingest([tmp_path / "runs"], tmp_path / "store")
+    at = opened.open_page(monkeypatch, tmp_path / "store")
+    assert "2 models by backend" in [part.value for part in at.subheader]
+    assert any(button.label.endswith("· sort in 2 models") for button in at.button)
+
+
+def test_a_run_that_other_programs_disturbed_measured_nothing_and_compares_nothing(monkeypatch, factory, tmp_path):
+    from store.ingest import ingest
+
+    for day, status in enumerate(("ok", "disturbed")):
+        records = [
+            factory.make_record(
+                model=model,
+                backend=backend,
+                status=status,
+                run_id=f"day-{day}",
+                timestamp=factory.RUN_START + day * factory.DAY,
+            )
+            for model in ("alexnet", "dcgan")
+            for backend in ("inductor", "openxla+dynamo")
+        ]
+        factory.write_run(tmp_path / "runs" / f"day-{day}", records)
+    ingest([tmp_path / "runs"], tmp_path / "store")
+    words = text(opened.open_page(monkeypatch, tmp_path / "store"))
+    assert "measured nothing: 0 of 4 planned experiments ran, 4 disturbed by other programs" in words
+    assert "changed significantly" not in words

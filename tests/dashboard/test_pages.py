@@ -86,7 +86,7 @@ def test_a_run_that_failed_as_a_whole_shows_reasons_and_no_number(monkeypatch, f
     at = open_page(monkeypatch, failed, page)
     assert not at.exception
     assert "0.00" not in text(at)
-    assert "**none ran** (8 run error)" in text(at)
+    assert f"**none ran** (8 {TIMES} run error)" in text(at)
 
 
 def test_a_run_that_failed_as_a_whole_is_not_called_complete(failed):
@@ -122,7 +122,9 @@ def test_overview_counts_the_plan_and_states_the_geomean(demo):
     words = text(at)
     assert "is not complete: 40 of 48 planned experiments ran, 4 failed, 1 never steady, 1 skipped, 2 not run" in words
     assert f"**openxla\\+dynamo** is **{times(0.857)} slower** than inductor (95 % CI " in words
-    assert f"{interval(1 / 0.857, 1 / 0.857)}{TIMES}, geomean of 4 models) in eval on cpu, torchbench" in words
+    assert (
+        f"{interval(1 / 0.857, 1 / 0.857)}{TIMES}, geomean of 4 models, 4 slower) in eval on cpu, torchbench" in words
+    )
     table = _of_eval(tables(seen(demo, unfolded=["numbers"]))[0])
     assert table.loc["openxla+dynamo", "ran"] == "4/6"
     assert table.loc["openxla+dynamo", "verified"] == "4/4"
@@ -309,6 +311,18 @@ def test_what_measures_a_few_cells_again_is_not_the_newest_run(monkeypatch, fact
     assert "8 results of run" in words
     assert "1 newer run measured a few cells again; the list of runs has it" in words
     assert "2 results of run" in text(open_page(monkeypatch, tmp_path / "store", run=["again"]))
+    one = open_page(monkeypatch, tmp_path / "store", "model", model=["a"])
+    again = [button for button in one.button if (button.key or "").startswith("rerun-")]
+    assert [button.label.partition(" of ")[0] for button in again] == [
+        "**eager** was measured again by nightly",
+        "**inductor** was measured again by nightly",
+    ]
+    assert again[0].label.endswith(" an iteration, n = 8")
+    again[0].click().run()
+    assert "2 results of run" in text(one)
+    assert not [button for button in one.button if (button.key or "").startswith("rerun-")]
+    other = open_page(monkeypatch, tmp_path / "store", "model", model=["b"])
+    assert not [button for button in other.button if (button.key or "").startswith("rerun-")]
 
 
 def test_a_newer_run_that_only_verifies_is_said_to_verify(monkeypatch, factory, tmp_path):

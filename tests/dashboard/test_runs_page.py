@@ -48,7 +48,7 @@ def test_what_differs_names_the_facts_of_both_runs(monkeypatch, store):
     assert at.selectbox(key="with_run").value.startswith("before")
     facts = tables(at)[2].set_index("field")
     assert facts.loc["torch", ["value_a", "value_b"]].to_list() == ["2.8.0", "2.9.1"]
-    assert "1 setting** of the two runs not the same" in text(at)
+    assert "1 setting** differs between the two runs." in text(at)
 
 
 def test_the_other_run_is_at_first_the_one_before_of_the_same_label(monkeypatch, factory, tmp_path):

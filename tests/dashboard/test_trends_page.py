@@ -45,7 +45,9 @@ def test_the_answer_says_from_where_to_where_and_over_how_many_models(opened):
     words = text(opened())
     change = f"from **0.83{TIMES}** to **0.78{TIMES}** in eval on cpu, torchbench"
     assert f"**openxla\\+dynamo** over inductor went {change}, over the same 4 models since 2025-10-09" in words
-    assert f"1 confirmed change of a latency in {RUNS} runs: 1 slower, 0 faster" in words
+    assert f"1 confirmed change of a latency, judged over all {RUNS} runs: vgg16 eval under openxla\\+dynamo " in words
+    assert f":red[▼ 1.3{TIMES} slower]" in words
+    assert "(between these two runs its own time shows no significant change)" in words
 
 
 def test_the_page_opens_where_a_mean_moved_most_and_never_with_synthetic_models(monkeypatch, factory, tmp_path):
@@ -207,8 +209,13 @@ def test_one_run_is_no_trend(monkeypatch, factory, tmp_path):
     ingest([tmp_path], tmp_path / "store")
     at = open_page(monkeypatch, tmp_path / "store", "trends")
     assert not at.exception
-    assert "One run of this label: a trend needs two" in text(at)
+    assert "This label has one run, and a trend needs two" in text(at)
     assert "<script>" not in text(at)
+
+
+def test_a_history_of_failures_says_why_there_is_no_speedup(monkeypatch, failed):
+    at = open_page(monkeypatch, failed, "trends")
+    assert "its experiment failed, or the baseline has no valid result" in text(at)
 
 
 def test_where_turns_begin_to_be_judged_an_upright_line_says_so(monkeypatch, factory, tmp_path):

@@ -73,9 +73,9 @@ def _head(view: View, found: Review, findings: Sequence[ReviewFinding]) -> None:
     numbers = Counter(finding.word for finding in findings)
     sure = Counter(finding.word for finding in findings if finding.certainty == "confirmed")
     bad, good = ([_said(word, numbers[word], sure[word]) for word in words if numbers[word]] for words in (_BAD, _REST))
-    st.markdown(f"#### {', '.join(bad) or _nothing_worse(view, found, findings)}")
+    st.markdown(f"#### {', '.join(bad) or '; '.join([_nothing_worse(view, found, findings), *good])}")
     rest = other_findings.counted(view, found)
-    lines = [*([", ".join(good)] if good else []), *([f"The others: {rest}"] if rest else [])]
+    lines = [*([", ".join(good)] if bad and good else []), *([f"Without a finding: {rest}"] if rest else [])]
     if lines:
         with st.container(key="answers"):
             st.markdown("\n".join(f"- {line}" for line in lines))
@@ -87,7 +87,9 @@ def _nothing_worse(view: View, found: Review, findings: Sequence[ReviewFinding])
     """Say that nothing got worse; where cells are ambiguous, that nothing is shown to have."""
     unsure, same = (len(other_findings.kept(view, found, word)) for word in ("ambiguous", "same"))
     total = unsure + same + sum(finding.group == "speed" for finding in findings)
-    return f"Nothing is shown to be worse, but {unsure:,} of {total:,} are ambiguous" if unsure else "Nothing got worse"
+    if not unsure:
+        return "Nothing got worse"
+    return f"Nothing is shown to be worse, but {unsure:,} of {count(total, 'experiment')} are ambiguous"
 
 
 def _said(word: str, number: int, sure: int) -> str:

@@ -103,8 +103,14 @@ def draw(
 
 
 def _columns(frame: pd.DataFrame) -> dict[str, TableColumn]:
-    """Return the columns that say anything; beside notes there is no room for the reason, which the finding has."""
+    """Return the columns that say anything.
+
+    Beside notes there is no room for the reason, which the finding has. The suite is shown where a model's name alone
+    does not say which one it is.
+    """
     told = {name: column for name, column in COLUMNS.items() if frame[name].nunique() > (name in _WHERE)}
+    if "suite" in told and frame[["model", "suite"]].drop_duplicates()["model"].duplicated().any():
+        told["suite"] = replace(COLUMNS["suite"], hidden=False)
     if "note" not in told:
         return told
     told["why"] = replace(COLUMNS["why"], hidden=True)

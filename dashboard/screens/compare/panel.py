@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import access, data, jobs, links, planned, rerun, verdicts
 from dashboard.rows import each
-from dashboard.screens.compare import board, programs, sides, triage
+from dashboard.screens.compare import board, other_findings, programs, sides, triage
 from dashboard.words import count, escape, interval, listed, ratio, seconds, shortened, when
 from runner.jobs import rerun as requests
 from runner.jobs.request import ConfirmRequest
@@ -243,7 +243,7 @@ def confirm_bar(view: View, found: Review, findings: Sequence[ReviewFinding]) ->
     """Draw what can be measured again of the whole comparison."""
     slower = [each for each in findings if each.word == "slower" and each.certainty == SUSPECTED]
     faster = [each for each in findings if each.word == "faster" and each.certainty == SUSPECTED]
-    ambiguous = found.cells("ambiguous")
+    ambiguous = other_findings.kept(view, found, "ambiguous")
     cells = _cells(found, findings)
     if not (slower or faster or ambiguous or cells):
         return

@@ -13,11 +13,13 @@ from dashboard import answers, charts, data, doubts, opening
 from dashboard.answers import SECTION
 from dashboard.rows import each, sections, with_series
 from dashboard.tables import TableColumn, measured, naming
-from dashboard.words import count, escape, interval, listed, missing, ratio, seconds
+from dashboard.words import count, escape, interval, missing, ratio, seconds
 from store.charts import axes, drawing, palette
 from store.charts.drawing import Drawing, layered
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dashboard.view import View
 
 
@@ -78,7 +80,7 @@ def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
     subject = f"In {escape(f'{keys[0]} on {keys[1]}')} **{escape(row.series)}**"
     ahead, known = int(row.ahead_n) + int(row.after_n), count(int(row.known_n), "model")
     if not ahead:
-        named = listed([escape(name) for name in row.never_models], _NAMED)
+        named = _some(row.never_models)
         of = f"any of {known}" if row.known_n > 1 else "the one model"
         return f"{subject} never gets ahead of {escape(baseline)}, compiling included, on {of} ({named})"
     parts = [f"from the start on {int(row.ahead_n)}"] if row.ahead_n else []
@@ -86,9 +88,16 @@ def _sentence(keys: tuple[str, ...], row: Any, baseline: str) -> str:
         median = count(round(row.break_even_iterations), "iteration")
         parts.append(f"after {median} (median) on {int(row.after_n)}")
     if row.never_n:
-        named = listed([escape(name) for name in row.never_models], _NAMED)
+        named = _some(row.never_models)
         parts.append(f"never on {int(row.never_n)} ({named})")
     return f"{subject} is ahead of {escape(baseline)}, compiling included, on {ahead} of {known}: {', '.join(parts)}"
+
+
+def _some(models: Sequence[str]) -> str:
+    """Return the first names, each once, as models of several suites may share one, and how many more there are."""
+    named = list(dict.fromkeys(models))[:_NAMED]
+    more = sum(name not in named for name in models)
+    return ", ".join(map(escape, named)) + (f" and {more:,} more" if more else "")
 
 
 def _no_break_even(rows: pd.DataFrame, baseline: str) -> str:

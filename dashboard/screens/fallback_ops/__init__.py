@@ -35,7 +35,8 @@ def show(view: View) -> None:
     ran = int(coverage["ran_n"].sum()) if len(coverage) else 0
     frame.head("Fallback ops", view, said, ran, baseline=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        choosing.one_of("Op", known, KEY, "All ops; choose one, or click a row or a cell below")
+        more = "" if calls.empty else ", or click a row or a cell below"
+        choosing.one_of("Op", known, KEY, f"All ops; choose one{more}")
     if op:
         one_op.show(view, op, calls)
     elif coverage.empty:
@@ -94,9 +95,12 @@ def cost(row: Any) -> str:
         profiled = f"profiled in {count(int(row.time_n), 'result')}"
         if row.time_share >= 1:
             return f"it takes nearly the whole iteration, up to {seconds(row.saved_s)} ({profiled})"
-        return f"saves up to {seconds(row.saved_s)} of an iteration, {100 * row.time_share:.3g}% ({profiled})"
+        return (
+            f"lowering it saves up to {seconds(row.saved_s)} of an iteration, {100 * row.time_share:.3g}% ({profiled})"
+        )
     if not missing(row.profiled_by):
-        return f"saves up to {seconds(row.saved_s)} of an iteration (profiled by run {escape(row.profiled_by)})"
+        run = escape(row.profiled_by)
+        return f"lowering it saves up to {seconds(row.saved_s)} of an iteration (profiled by run {run})"
     if missing(row.calls_per_iteration):
         return "an unknown number of calls"
     calls = "1 call" if row.calls_per_iteration == 1 else f"up to {row.calls_per_iteration:.4g} calls"

@@ -191,6 +191,8 @@ def _each(view: View, breaks: pd.DataFrame) -> None:
 CELL_PX = 26
 _FEW = 2
 """Models whose names have room beside each other; those of more are turned."""
+_UPRIGHT_FROM = 24
+"""Models from which on turned names would lie over each other: those of more stand upright."""
 NUMBERS_UP_TO = 300
 """Most cells that also carry their number as text."""
 
@@ -230,7 +232,8 @@ def fallback_heat(frame: pd.DataFrame, ops: Sequence[str], models: Sequence[str]
         dark=frame["value"] > frame["klass"].map(strongest) * _LIGHT_UNTIL,
     )
     few = len(models) if len(models) <= _FEW else 0
-    return Drawing(_spec(present, few, numbered=len(frame) <= NUMBERS_UP_TO, as_share=as_share), rows)
+    upright = len(models) > _UPRIGHT_FROM
+    return Drawing(_spec(present, few, upright=upright, numbered=len(frame) <= NUMBERS_UP_TO, as_share=as_share), rows)
 
 
 def _strongest(values: pd.Series, *, as_share: bool) -> float:
@@ -249,11 +252,15 @@ def _places(names: pd.Series, order: Sequence[str]) -> pd.Series:
 
 
 @lru_cache(maxsize=16)
-def _spec(present: tuple[str, ...], few: int, *, numbered: bool, as_share: bool) -> dict[str, Any]:
+def _spec(present: tuple[str, ...], few: int, *, upright: bool, numbered: bool, as_share: bool) -> dict[str, Any]:
     title = "Share of the iteration's time" if as_share else "Calls per iteration"
     layers: list[alt.Chart] = []
     for klass in present:
-        base = drawing.points().transform_filter(f"datum.klass === '{klass}'").encode(x=_across(few), y=_down())
+        base = (
+            drawing.points()
+            .transform_filter(f"datum.klass === '{klass}'")
+            .encode(x=_across(few, upright=upright), y=_down())
+        )
         cells = base.mark_rect(cornerRadius=2, cursor="pointer").encode(
             color=_colour(klass, as_share=as_share), tooltip=_tooltip(title)
         )
@@ -269,8 +276,8 @@ def _pick() -> alt.Parameter:
     return alt.selection_point(name=PICKED, fields=["op", "model"], empty=False)
 
 
-def _across(few: int) -> alt.X:
-    names: dict[str, Any] = {"labelAngle": -35, "labelLimit": 110}
+def _across(few: int, *, upright: bool) -> alt.X:
+    names: dict[str, Any] = {"labelAngle": -90 if upright else -35, "labelLimit": 110}
     if few:
         names = {"labelAngle": 0, "labelLimit": alt.ExprRef(f"width / {few}")}
     return alt.X(
@@ -281,7 +288,7 @@ def _across(few: int) -> alt.X:
             title=None,
             labelFontSize=12,
             **names,
-            labelOverlap=False,  # each column needs its name
+            labelOverlap="parity" if upright else False,  # each column has its name where there is room for it
             ticks=False,
             domain=False,
         ),

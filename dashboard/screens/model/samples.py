@@ -50,7 +50,7 @@ def _findings(result: ModelResult) -> None:
         where = f" ({count(int(row.processes_n), 'process', 'processes')})"
         st.markdown(
             f":material/help: **{escape(advice.summary(row.code))}**: {escape(row.text)}{where}. "
-            f"{escape(row.next_step)}."
+            f"{escape(row.next_step[:1].upper() + row.next_step[1:])}."
         )
 
 

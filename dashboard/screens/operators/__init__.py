@@ -96,7 +96,8 @@ def _sentence(keys: tuple[str, ...], part: pd.DataFrame, baseline: str) -> str:
     verdicts = part["verdict"]
     slower = part[verdicts == "slower"].sort_values("speedup")
     worst = [f"{escape(shortened(row.model))} {ratio(row.speedup)}" for row in each(slower.head(_NAMED))]
-    named = f" ({listed(worst)}{' …' if len(slower) > _NAMED else ''})" if worst else ""
+    more = f" and {len(slower) - _NAMED} more" if len(slower) > _NAMED else ""
+    named = f" ({listed(worst)}{more})" if worst else ""
     numbers = {
         "slower": len(slower),
         "faster": int((verdicts == "faster").sum()),

@@ -91,7 +91,7 @@ def state(view: View) -> str:
         if run.get(name):
             parts.append(f"{int(run[name]):,} {word}")
     became = "is complete" if run["complete"] else "is not complete"
-    if run.get("failed_n") and not run["ran_n"]:
+    if not run["ran_n"] and any(run.get(name) for name in ("failed_n", "disturbed_n", "never_steady_n")):
         became = "measured nothing"
     name = f"{escape(view.run_name)} of {when(view.started)}"
     subject = f"The last run, {name}," if view.newest else f"Run {name}"
@@ -123,8 +123,6 @@ def _offer_baseline(view: View, board: scoreboard.Board) -> None:
 _SLOWER = "slower than baseline"
 _PAGES = {"slower than baseline": "speedup"}
 """Finding → the page that shows it; else Runs."""
-_MANY = {"wrong answer": "wrong answers"}
-"""Finding → its words for more than one; the others are said of any number."""
 _NAMED = 3
 
 
@@ -139,18 +137,28 @@ def _show_attention(view: View, base: dict[str, Any] | None, slower: int) -> Non
     found = data.rows(view.snapshot, "attention", view.selection)
     st.subheader("Needs attention", anchor=False)
     if found.empty and _lowered(view).empty and not slower:
-        st.markdown("Nothing: every planned experiment has a result, and none is slower than the baseline.")
+        st.markdown(
+            "Nothing: every planned experiment has a result, and no compiled result is slower than the baseline."
+        )
     with st.container(gap=None, key="attention-list"):
         for finding in dict.fromkeys(found["finding"]):
             part = found[found["finding"] == finding]
             states = _states(view) if finding == "failed" else ""
-            said = count(len(part), finding, _MANY.get(finding, finding))
+            said = _how_many(len(part), finding, view.selection.baseline)
             _line(view, _PAGES.get(finding, "runs"), finding, f"**{said}**{states} · {_named(part)}")
         _fallbacks(view)
         if base is not None:
             name = f"{escape(shortened(base['run_label'] or base['run_id'][:8]))} of {when(base['run_started'])}"
             moved = f" · {count(slower, 'series', 'series')} slower (suspected)" if slower else ""
             _line(view, "compare", "base", f"**Compare** with {name}{moved}", a=base["run_id"], b=view.selection.run_id)
+
+
+def _how_many(number: int, finding: str, baseline: str) -> str:
+    """Return how many results have a finding; eager's are never counted as slower than what compiles."""
+    if finding == _SLOWER:
+        verb = "is" if number == 1 else "are"
+        return f"{count(number, 'compiled result')} {verb} slower than {escape(baseline)}"
+    return count(number, finding, "wrong answers" if finding == "wrong answer" else finding)
 
 
 def _findings_table(view: View) -> None:
@@ -206,7 +214,8 @@ def _fallbacks(view: View) -> None:
     lower = _lowered(view)
     if lower.empty:
         return
-    models = lower.groupby("op")["model"].nunique().sort_values(ascending=False)
+    called = lower[["op", "suite", "model"]].drop_duplicates().sort_values("op")
+    models = called["op"].value_counts()
     named = [f"{escape(shortened(op))} in {count(int(number), 'model')}" for op, number in models.head(_NAMED).items()]
     others = f" and {len(models) - _NAMED} more" if len(models) > _NAMED else ""
     text = f"**{count(len(models), 'op')} fell back to the CPU** · {', '.join(named)}{others}"

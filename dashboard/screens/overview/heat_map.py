@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from dashboard.view import View
 
 
-ROWS_DRAWN = 400
+ROWS_DRAWN = 700
+"""300 models in two tests, and the heads of their groups."""
 _SCREEN_PX = 560
 _NAME_SPLIT = "\x1f"
 
@@ -32,14 +33,16 @@ _NAME_SPLIT = "\x1f"
 def show(view: View) -> None:
     """Draw each model by backend; a cell opens its model."""
     rows = with_series(answers.compared(data.speedups(view.snapshot, view.selection), view.selection.baseline))
+    planned_n = len(rows)
     rows = rows[rows["status"] != "skipped"]
     if rows.empty:
         return
     frame, order, series = heat_rows(rows)
     unit = "operator" if set(rows["suite"]) == {"operators"} else "model"
-    st.subheader(f"{count(rows['model'].nunique(), escape(unit))} by backend", anchor=False)
+    models_n = len(rows[["suite", "model"]].drop_duplicates())
+    st.subheader(f"{count(models_n, escape(unit))} by backend", anchor=False)
     if len(order) > ROWS_DRAWN:
-        st.caption(f"The first {ROWS_DRAWN} rows; filter for others.")
+        st.caption(f"The first {ROWS_DRAWN} of {len(order):,} rows are drawn; filter for others.")
         order = order[:ROWS_DRAWN]
         frame = frame[frame["row"].isin(order)]
     row_px = DENSE_ROW_PX if len(order) > DENSE_FROM else ROW_PX
@@ -48,7 +51,8 @@ def show(view: View) -> None:
             speedup_heat(frame, order, series), key="models", text="Speedup of each model by backend"
         )
     shades = "Slowest first. Grey: the interval holds 1, so no difference is shown. ° not verified, ∅ not run. "
-    st.caption(f"{shades if frame['shade'].notna().any() else ''}Click a cell for its model.")
+    skipped = "Without a cell: skipped by the plan. " if len(rows) < planned_n else ""
+    st.caption(f"{shades if frame['shade'].notna().any() else ''}{skipped}Click a cell for its model.")
     opening.from_chart(view, picked)
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from dashboard.view import View
 
 _LONGEST = 80
+_LEAST_REACH = math.log(1.1)
+"""Height of a sparkline, in logarithms of a speedup: one that stands still within a few percent is drawn flat."""
 _FIRST = ("openxla+dynamo", "openxla+lazytensor")
 _ALONE = (
     *("suite", "test", "accelerator", "machine_id", "environment", "dtype", "requested_batch_size", "optimizer"),
@@ -203,7 +205,7 @@ def _sure(row: Any, behind: Spread) -> str:
 def _counts(behind: Spread) -> str:
     numbers = {
         "faster": behind.faster,
-        "same": behind.same,
+        "no difference shown": behind.same,
         "slower": behind.slower,
         "without interval": behind.unknown,
     }
@@ -242,9 +244,9 @@ def _spark(values: Any) -> str:
     if not isinstance(values, list) or len(values) < 2:  # noqa: PLR2004 - a line has two ends
         return ""
     logs = [math.log(value) for value in values]
-    low, high = min(logs), max(logs)
-    step, reach = 64 / (len(logs) - 1), (high - low) or 1.0
-    points = [(3 + at * step, 17 - 14 * (value - low) / reach) for at, value in enumerate(logs)]
+    middle = (min(logs) + max(logs)) / 2
+    step, reach = 64 / (len(logs) - 1), max(max(logs) - min(logs), _LEAST_REACH)
+    points = [(3 + at * step, 10 - 14 * (value - middle) / reach) for at, value in enumerate(logs)]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     x, y = points[-1]
     drawn = (

@@ -118,10 +118,12 @@ def _table(view: View, cells: pd.DataFrame, columns: dict[str, TableColumn], wha
 
 
 def moved_sentence(board: Board, baseline: str) -> str | None:
-    """Say whose time moved since the base run, or that none did; None without one."""
+    """Say whose time moved since the base run, or that none did; None where no series has a number in both."""
     if board.base is None:
         return None
     judged = [(row, row.moved) for row in each(board.cells) if row.moved is not None]
+    if not judged:
+        return None
     return f"Since {board.base_name}: {answers.what_moved(judged, baseline)}"
 
 

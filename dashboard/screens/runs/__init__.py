@@ -101,7 +101,7 @@ def _show_differences(view: View, rows: pd.DataFrame) -> None:
     other = next(run_id for run_id, text in runs if text == chosen)
     found = data.rows(view.snapshot, "run_differs", view.selection, other=other)
     st.markdown(
-        f"**{count(len(found), 'setting')}** of the two runs not the same."
+        f"**{count(len(found), 'setting')}** {'differs' if len(found) == 1 else 'differ'} between the two runs."
         if len(found)
         else "Nothing differs, as far as it is known."
     )

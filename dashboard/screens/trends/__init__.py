@@ -13,7 +13,7 @@ from dashboard.rows import SYNTHETIC, each, with_series
 from dashboard.screens.overview.cells import key_of
 from dashboard.screens.trends import overall
 from dashboard.tables import TableColumn, measured, naming
-from dashboard.words import count, escape, interval, missing, ratio, when
+from dashboard.words import count, escape, interval, listed, missing, ratio, when
 from store.changepoints import LAST_POINTS, MIN_POINTS
 from store.metrics import metric
 from store.stats.geomean import MOVED
@@ -88,14 +88,26 @@ def _said(
 ) -> list[str]:
     """Say how each geometric mean went from its first run to the shown one, and how much was confirmed to change."""
     if len(wanted) == 1:
-        return ["One run of this label: a trend needs two. Choose another label, or measure again"]
+        return ["This label has one run, and a trend needs two. Choose another label, or measure again"]
     inside = moved[moved["run_after"].isin(wanted)]
-    slower = int((inside["change_ratio"] > 1).sum())
-    runs_n = count(len(wanted), "run")
-    change = f"{count(len(inside), 'confirmed change')} of a latency in {runs_n}"
-    change += f": {slower} slower, {len(inside) - slower} faster"
     said = [text for _, text in sorted(_moves(view, part, keys, wanted))]
-    return [*said[:_MOST], change if len(inside) else f"No confirmed change of a latency in {runs_n}"]
+    return [*said[:_MOST], _confirmed(inside, count(len(wanted), "run"))]
+
+
+def _confirmed(moved: pd.DataFrame, runs_n: str) -> str:
+    """Say how many latencies changed over all the runs, and name those that changed most."""
+    if moved.empty:
+        return f"No confirmed change of a latency in {runs_n}"
+    largest = sorted(each(with_series(moved)), key=lambda row: -abs(math.log(row.change_ratio)))
+    named = listed([_named(row) for row in largest], _MOST)
+    return f"{count(len(moved), 'confirmed change')} of a latency, judged over all {runs_n}: {named}"
+
+
+def _named(row: Any) -> str:
+    """Return the model of a confirmed change, its series and by how much it changed."""
+    word = "slower" if row.change_ratio > 1 else "faster"
+    what = f"{answers.times(row.change_ratio)} {word}"
+    return f"{escape(f'{row.model} {row.test} under {row.series}')} {verdicts.coloured(word, what)}"
 
 
 def _moves(
@@ -126,7 +138,7 @@ def _moved(name: str, change: SpeedupChange, baseline: str, keys: tuple[str, ...
     models = "one model" if change.n == 1 else f"the same {count(change.n, 'model')}"
     why = escape(answers.change_in_words(change, baseline))
     speedup = f"Speedup of **{escape(name)}** over {escape(baseline)} {moved} in {where}"
-    return f"{speedup}, over {models} since {when(started)} ({why})"
+    return f"{speedup}, over {models} since {when(started)} (between these two runs {why})"
 
 
 def _changes(view: View, before: str, wanted: tuple[str, ...]) -> dict[tuple[Any, ...], SpeedupChange | None]:
@@ -206,8 +218,8 @@ def _show_changes(view: View, moved: pd.DataFrame, marks: pd.DataFrame) -> None:
 
 
 def _changes_table(view: View, moved: pd.DataFrame) -> None:
-    listed = with_series(moved)
-    listed = listed.assign(
+    shown = with_series(moved)
+    shown = shown.assign(
         verdict=[verdicts.look("slower" if ratio > 1 else "faster").text for ratio in moved["change_ratio"]],
         interval=[interval(row.change_low, row.change_high) for row in each(moved)],
         runs=[f"{row.before_n} → {row.after_n}" for row in each(moved)],
@@ -227,11 +239,11 @@ def _changes_table(view: View, moved: pd.DataFrame) -> None:
             "p_value": TableColumn("p", "decimal", help=metric("p_value").definition),
             "run_label": TableColumn("Label"),
         },
-        listed,
+        shown,
         ["suite", "accelerator", "run_label"],
     )
     picked = tables.show(
-        listed,
+        shown,
         columns,
         key="changes",
         alt="Confirmed changes of latencies",
@@ -246,7 +258,7 @@ def _changes_table(view: View, moved: pd.DataFrame) -> None:
 
 
 def _marks_table(view: View, marks: pd.DataFrame) -> None:
-    listed = marks.assign(of=[_of(row) for row in each(marks)])
+    shown = marks.assign(of=[_of(row) for row in each(marks)])
     columns = {
         "marked_at": TableColumn("From", "time", help="UTC; latencies from before and after it are not compared."),
         "text": TableColumn("Why"),
@@ -255,7 +267,7 @@ def _marks_table(view: View, marks: pd.DataFrame) -> None:
         "created_at": TableColumn("Written", "time", help="UTC"),
     }
     tables.show(
-        listed,
+        shown,
         columns,
         key="marks",
         alt="Marks of people",

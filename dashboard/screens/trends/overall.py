@@ -80,7 +80,7 @@ def _choose_rate() -> str:
 
 def _speedups(view: View, means: pd.DataFrame, events: pd.DataFrame) -> None:
     if means.empty:
-        st.info("No speedup: only the baseline was measured, or nothing can be paired.")
+        st.info("No result of these runs has a speedup: its experiment failed, or the baseline has no valid result.")
         return
     title = f"Speedup over {view.selection.baseline} (log scale)"
     clicked(view, history.lines(_means(means), title, events=events, kind="ratio"), "means", "Geometric means")
