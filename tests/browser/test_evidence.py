@@ -7,7 +7,7 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from harness import settled
+from harness import open_row, settled
 from playwright.sync_api import expect
 
 from tests.tiers import first_of
@@ -55,7 +55,7 @@ def test_a_and_b_are_in_the_address_and_a_row_opens_the_model(page, demo_url):
     settled(page, "Speedup")
     for label, backend in (("A", "eager"), ("B", "openxla+dynamo")):
         expect(page.get_by_role("combobox", name=label, exact=True)).to_have_value(backend)
-    page.get_by_test_id("stDataFrame").first.click(position={"x": 18, "y": 52})
+    open_row(page, page.get_by_test_id("stDataFrame").first, 0, page.get_by_text("Backends side by side"))
     settled(page, "Model")
     page.wait_for_url(re.compile("/model"))
     asked = query(page)
