@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import select
 import signal
 import time
 from pathlib import Path
@@ -145,6 +146,17 @@ def kill_tree(pid: int) -> None:
         if not members:
             return
         time.sleep(0.01)
+
+
+def wait_readable(descriptors: Iterable[int], seconds: float) -> list[int]:
+    """Wait until a descriptor has something to read, or the time is over; return those that have.
+
+    `select.select` would refuse descriptors from 1024 on, which a server that runs for weeks may get.
+    """
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return [descriptor for descriptor, _ in poll.poll(1000 * seconds)]
 
 
 def kill_tagged(value: str, keep: frozenset[int] = frozenset(), tag: str = TAG) -> list[int]:

@@ -163,12 +163,13 @@ def prune_run(folder: Path, decision: Pruned) -> int:
         NoRoom: the disk is full.
     """
     plain, before = folder / RESULTS, read_pruned(folder)
-    known = before.packed if before is not None and before.run_id == decision.run_id else {}
+    again = before is not None and before.run_id == decision.run_id
+    known = before.packed if before is not None and again else {}
     with full_disk_said(folder), _held(plain) as file:
         stat = os.fstat(file.fileno()) if file else None
         packed = pack(plain, file) if file and stat and stat.st_size else None
         found = {packed.path.name: packed.sha256} if packed else {}
-        if not (found and found.items() <= known.items()):  # else an earlier prune was ended before it removed the file
+        if not (again and found.items() <= known.items()):  # else an earlier prune was ended: its decision stays
             write_pruned(folder, msgspec.structs.replace(decision, packed=known | found))
         if file and stat:
             now = os.fstat(file.fileno())

@@ -87,7 +87,7 @@ def test_blocks_are_taken_until_the_time_budget_is_spent(tmp_path: Path, interle
         assert until["half_width"] > 1e-5
         assert steady(record) > record["measurement"]["repeat"] == 6
         assert "not_stable" in [finding["code"] for finding in record["findings"]]
-        assert "--until-stable 0.001% " in record["reproduce"]
+        assert "--until-stable 0.001%" in record["reproduce"]
         assert "--time-budget 2" in record["reproduce"]
         rounds = max(record["measurement"]["blocks"]["round"])
         assert (rounds >= 5) == (interleave == "processes")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -167,7 +166,7 @@ class Local:
         for ticket, handle in list(self._watched.items()):
             if handle in self._over:
                 self._forget(ticket)
-            elif select.select([handle], (), (), 0)[0]:
+            elif processes.wait_readable([handle], 0):
                 self._over.add(handle)
         return tuple(self._watched.values())
 

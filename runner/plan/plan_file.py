@@ -37,24 +37,9 @@ _HEADER = """\
 """
 _BESIDE = frozenset({"total_partitions", "partition_id"})
 """Fields of a selection that may be given beside a plan."""
-_AT_LEAST_ONE = frozenset(
-    {
-        "repeat",
-        "iterations_per_run",
-        "processes",
-        "rounds",
-        "warmup_min",
-        "warmup_max",
-        "steady_blocks",
-        "verify_iterations",
-    }
-)
-
-_ABOVE_ZERO = {
-    "until_stable": (1, "a share above 0 and below 1, for example 0.01 for 1 %"),
-    "time_budget_s": (math.inf, "a number of seconds above 0"),
-}
-"""Bounds of settings, and how they are said."""
+_AT_LEAST_ONE = frozenset({"repeat", "processes", "steady_blocks"})
+_ABOVE_ZERO = {"time_budget_s": (math.inf, "a number of seconds above 0")}
+"""Bounds of settings whose type has none, and how they are said."""
 
 
 def as_yaml(entries: Sequence[PlanEntry], settings: Mapping[str, Any], machines: Mapping[str, Machine]) -> str:

@@ -183,7 +183,7 @@ def test_an_environment_without_an_interpreter_is_asked_for(write):
         ({"schema_version": 1, "settings": {"repeats": 3}, "experiments": []}, "settings: unknown setting 'repeats'"),
         ({"schema_version": 1, "settings": {"repeat": "3"}, "experiments": []}, "at `$.settings.repeat`"),
         ({"schema_version": 1, "settings": {"repeat": 0}, "experiments": []}, "repeat is at least 1"),
-        ({"schema_version": 1, "settings": {"until_stable": 1}, "experiments": []}, "a share above 0 and below 1"),
+        ({"schema_version": 1, "settings": {"until_stable": 1}, "experiments": []}, "Expected `float` < 1.0"),
         ({"schema_version": 1, "settings": {"time_budget_s": 0}, "experiments": []}, "a number of seconds above 0"),
         ({"schema_version": 1, "settings": {"preset": "fast"}, "experiments": []}, "preset is one of xlabench, peer"),
     ],

@@ -182,7 +182,7 @@ def test_a_named_folder_with_another_plan_is_refused(tmp_path):
 
 def test_a_named_folder_with_other_settings_is_refused_by_name(tmp_path):
     open_folder(tmp_path, tmp_path / "mine", identity())
-    with pytest.raises(PlanMismatch, match=r"other measurement settings \(repeat, seed\)"):
+    with pytest.raises(PlanMismatch, match=r"other measurement settings \(seed, repeat\)"):
         open_folder(tmp_path, tmp_path / "mine", identity(settings=settings(repeat=3, seed=7)))
 
 

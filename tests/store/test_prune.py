@@ -130,6 +130,14 @@ def test_a_packed_file_that_reads_back_otherwise_never_takes_the_place(run, monk
     assert (run / RESULTS).read_bytes() == whole
 
 
+def test_a_run_that_was_pruned_keeps_its_decision(run):
+    """An index that has read it would differ from one that is rebuilt: a prune was killed, and is repeated."""
+    decided(run)
+    before = (run / PRUNED_FILE).read_bytes()
+    decided(run)
+    assert (run / PRUNED_FILE).read_bytes() == before
+
+
 def test_what_a_resumed_run_adds_keeps_its_samples_until_it_is_pruned_again(run, tmp_path):
     store = tmp_path / "store"
     before = sum(1 for _ in read_records(run / RESULTS))

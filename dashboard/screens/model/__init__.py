@@ -177,7 +177,7 @@ def _show_reruns(view: View, rows: pd.DataFrame) -> None:
     later = data.rows(view.snapshot, "reruns_of_series", view.selection, series=tuple(names))
     for number, row in enumerate(each(later)):
         run = f"{escape(shortened(row.run_label or row.run_id[:8]))} of {when(row.run_started)}"
-        found = STATUS_WORDS.get(row.status, row.status)
+        found = escape(STATUS_WORDS.get(row.status, row.status))
         if row.ran and not missing(row.latency_s):
             found = f"{seconds(row.latency_s)} an iteration, n = {int(row.steady_n)}"
         said = f"**{escape(names[row.series_id])}** was measured again by {run}: {found}"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import socket
 import sys
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import psutil
 
+from runner import processes
 from runner.jobs import folder
 from runner.jobs.cluster.nodes import END, LOG, MEASURES, ORDER, STOP, WAITS, Measured, Order, run_name
 from runner.jobs.executor import Alive, Ended, Ticket, Waiting
@@ -189,7 +189,7 @@ class Lead:
             if self._ends and not asked:
                 self.executor.stop(self.ticket)
                 asked = True
-            select.select(self.executor.descriptors(), (), (), LOOK_EVERY_S)
+            processes.wait_readable(self.executor.descriptors(), LOOK_EVERY_S)
         return seen
 
     def _is_to_end(self) -> bool:

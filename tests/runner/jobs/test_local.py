@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -257,7 +256,7 @@ def test_the_end_wakes_the_worker(job_queue):
     lab.worker.step()
     [descriptor] = lab.worker.executor.descriptors()
     go.touch()
-    assert select.select([descriptor], (), (), PATIENCE_S)[0] == [descriptor]
+    assert processes.wait_readable([descriptor], PATIENCE_S) == [descriptor]
     lab.until("done")
     assert lab.worker.executor.descriptors() == ()
 
