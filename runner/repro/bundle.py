@@ -1,4 +1,4 @@
-"""The text of a script: its heading, what it is given, and a part with what it imports from us, which is copied."""
+"""The text of a script: its heading, its constants, and a part with a copy of all that the part imports from us."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 
 GIVEN = "runner.repro.parts.given"
+_PARTS = ("runner.repro.parts.faults", "runner.repro.parts.wrong_answer")
+_REPORT = "runner.repro.parts.report"
 _ROOT = Path(__file__).resolve().parents[2]
 _OURS = ("runner.", "store.")
-_START = 'if __name__ == "__main__":'
 
 
 @dataclass(frozen=True)
@@ -31,19 +32,17 @@ class _Module:
     """Imported name → module of ours and its name there."""
     outer: dict[str, str]
     """Imported name → the statement that imports it."""
-    end: str
-    """What stands behind all definitions."""
 
 
 def bundle(part: str, given: str, raw: str = "") -> str:
     """Return the script of a part without its heading.
 
     Args:
-        part: name of a module in `runner.repro.parts`.
+        part: name of the function in `runner.repro.parts` that shows the fault.
         given: a module's text in place of `given`; names that it lacks keep the value there.
         raw: text that stands as it is before everything else and defines names of `given` itself.
     """
-    return _Bundle(_parsed(given), raw).script(f"runner.repro.parts.{part}")
+    return _Bundle(_parsed(given), raw).script(part)
 
 
 class _Bundle:
@@ -57,18 +56,18 @@ class _Bundle:
         self._names: dict[str, str] = {}
         self._imports: set[str] = set()
 
-    def script(self, module: str) -> str:
-        main = _read(module)
-        for name in main.defined:
-            self._take(module, name)
-        self._resolve(main, _names(main.end))
+    def script(self, part: str) -> str:
+        module = next(name for name in _PARTS if part in _read(name).defined)
+        self._take(module, part)
+        self._take(_REPORT, "run")
         values = [text for (source, _), text in self._taken.items() if text and source == GIVEN and not _is_block(text)]
         others = [text for (source, _), text in self._taken.items() if text and source != GIVEN and not _is_block(text)]
         # A decorator or a base runs at once, so what is needed comes before what needs it; the main part ends it.
         taken = sorted(self._taken.items(), key=lambda each: each[0][0] == module)
         blocks = [text for _, text in taken if _is_block(text)]
-        parts = ["\n".join(sorted(self._imports, key=_import_order)), self._raw.strip(), "\n".join([*values, *others])]
-        return "\n\n\n".join(part for part in [*parts, *blocks, main.end] if part) + "\n"
+        head = ["\n".join(sorted(self._imports, key=_import_order)), self._raw.strip(), "\n".join([*values, *others])]
+        end = f'if __name__ == "__main__":\n    run({part})'
+        return "\n\n\n".join(text for text in [*head, *blocks, end] if text) + "\n"
 
     def _take(self, module: str, name: str) -> None:
         if (module, name) in self._taken or (module == GIVEN and name in self._raw_names):
@@ -108,7 +107,6 @@ def _parsed(text: str) -> _Module:
     uses: dict[str, frozenset[str]] = {}
     ours: dict[str, tuple[str, str]] = {}
     outer: dict[str, str] = {}
-    end = ""
     lines = text.splitlines()
     for node in ast.parse(text).body:
         whole = "\n".join(lines[_first_line(node) - 1 : node.end_lineno])
@@ -118,11 +116,9 @@ def _parsed(text: str) -> _Module:
             outer |= dict(_import_statements(node))
         elif isinstance(node, ast.If) and isinstance(node.test, ast.Name):  # TYPE_CHECKING: annotations name these
             outer |= dict(statement for each in node.body for statement in _outer(each))
-        elif whole.startswith(_START):
-            end = whole
         for name in _bound(node):
             defined[name], uses[name] = whole, _names_of(node)
-    return _Module(defined, uses, ours, outer, end)
+    return _Module(defined, uses, ours, outer)
 
 
 def _first_line(node: ast.stmt) -> int:
@@ -156,10 +152,6 @@ def _outer(node: ast.stmt) -> Iterator[tuple[str, str]]:
 
 def _names_of(node: ast.AST) -> frozenset[str]:
     return frozenset(each.id for each in ast.walk(node) if isinstance(each, ast.Name))
-
-
-def _names(text: str) -> frozenset[str]:
-    return _names_of(ast.parse(text))
 
 
 def _is_block(text: str) -> bool:
@@ -207,7 +199,7 @@ def script(
 
     Args:
         fault: what it shows.
-        part: module of `runner.repro.parts` that shows it.
+        part: function of `runner.repro.parts` that shows it.
         what: what that does, for the heading.
         values: constants of `parts.given`.
         packages: names that pip knows, whose versions are printed.

@@ -36,7 +36,7 @@ _ITEM = "Tensor.item()"
 _ITEM_TEXT = """
 import torch
 
-from runner.repro.parts.tensors import tensor
+from runner.repro.parts.step import tensor
 
 
 def inputs():

@@ -1,5 +1,5 @@
-"""Parts of the scripts that show a fault: `bundle` puts those that one needs into one file, with nothing of ours left.
+"""Parts of the scripts that show a fault: `bundle` puts what one needs into one file that imports nothing of ours.
 
-Each is a module that runs by itself once `given` is filled, so that types and style are checked here as everywhere.
-A part imports from `runner` by name only, and what it imports must not need more than torch.
+They are modules, so that types and style are checked here as everywhere; a script fills `given`. A part imports from
+`runner` by name only, and what it imports must not need more than torch.
 """

@@ -1,4 +1,4 @@
-"""One iteration of a model on its device, and how its backend compiles it."""
+"""Inputs, one iteration of a model on its device, and how its backend compiles it."""
 
 from __future__ import annotations
 
@@ -29,6 +29,14 @@ from runner.repro.parts.given import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+def tensor(shape: tuple[int, ...], dtype: torch.dtype, low: float, high: float) -> Any:
+    """Return uniform values between two bounds, both included for integers, in place of a tensor that a model had."""
+    torch.manual_seed(0)
+    if dtype.is_floating_point or dtype.is_complex:
+        return (torch.rand(shape) * (high - low) + low).to(dtype)
+    return torch.randint(int(low), int(high) + 1, shape).to(dtype)
 
 
 def open_device() -> Any:

@@ -29,14 +29,14 @@ from runner.repro.parts.given import (
     TOLERANCE,
     build,
 )
-from runner.repro.parts.report import not_shown, run, shown
+from runner.repro.parts.report import not_shown, shown
 from runner.repro.parts.step import cast, compiled, finish, make_step, open_device, place
 from runner.verify.determinism import without_dropout
 from runner.verify.judge import CONSTANT, ZEROS, Judgement, TensorRule, judge
 from runner.verify.leaves import Opaque, identical, largest, leaves
 
 
-def main() -> int:
+def wrong_answer() -> int:
     """Run eager twice, float64 and the backend; compare tensor by tensor."""
     be_deterministic()
     backend = open_device()  # before anything runs: the first backward pass counts the devices
@@ -169,7 +169,3 @@ def judged_by(
         else None
     )
     return judge(value, result, double, rule, 0.0 if exact_known else scale, rows)
-
-
-if __name__ == "__main__":
-    run(main)
