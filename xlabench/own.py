@@ -87,14 +87,14 @@ def read(parsed: argparse.Namespace) -> tuple[LocalRequest, TypedModels]:
     typed = TypedModels(words=words, inputs=(tuple(parsed.input),) * len(words), pickled=parsed.pickled)
     if not typed:
         if parsed.input:
-            raise UsageError("--input requires a model of your own, for example `xlabench run mymodel.py`")
+            raise UsageError("--input requires a model of your own, for example `xlabench run mymodel.py`.")
         return request, typed
     if parsed.input and (other := [word for word in words if word.startswith(TIMM)]):
-        raise UsageError(f"--input is for models of your own; {other[0]} has inputs of its suite (--batch-size)")
+        raise UsageError(f"--input is for models of your own; {other[0]} has inputs of its suite (--batch-size).")
     for name in _SELECTING:
         if name in request.given:
             flag = "--" + name.replace("_", "-")
-            raise UsageError(f"{flag} selects models of suites; remove it or {words[0] if words else 'your model'}")
+            raise UsageError(f"{flag} selects models of suites; remove it or {words[0] if words else 'your model'}.")
     return request if parsed.no_verify else _verified(request), typed
 
 
@@ -115,7 +115,7 @@ def with_listed(request: LocalRequest, home: Path, file: SettingsFile) -> tuple[
     names = [name.removeprefix(OWN_PREFIX) for name in only if name.startswith(OWN_PREFIX)]
     for name in names:
         if name not in file.models:
-            raise UsageError(f"--only own/{name}: [models] of {home / 'xlabench.toml'} lists no such model")
+            raise UsageError(f"--only own/{name}: [models] of {home / 'xlabench.toml'} lists no such model.")
     if not names:
         return request, TypedModels()
     listed = [file.models[name] for name in names]
@@ -192,17 +192,16 @@ def _found(
     import msgspec
 
     from runner.plan import interpreters
-    from runner.suites.own import inspect_models
-    from runner.suites.own.trial import TrialRequest
+    from runner.suites.own import trial
 
-    usual = TrialRequest(
+    usual = trial.TrialRequest(
         pickled=_pickled(pickled),
         batch_size=request.configuration.batch_size,
         weights=request.configuration.weights or "random",
         seed=request.protocol.seed or 1337,
     )
     each = [msgspec.structs.replace(usual, word=word, inputs=inputs) for word, inputs in typed]
-    found = inspect_models.look(
+    found = trial.look(
         each if usual.pickled is None else [usual],
         python=python,
         variables={**os.environ, **interpreters.variables(python)},
@@ -287,18 +286,17 @@ def as_measured(word: str, config: ExperimentConfig, python: str, timeout_s: flo
         UsageError: it is another one, or cannot be used.
     """
     from runner.plan.interpreters import variables
-    from runner.suites.own import inspect_models
-    from runner.suites.own.trial import TrialRequest
+    from runner.suites.own import trial
     from store.errors import UsageError
 
-    asked = TrialRequest(
+    asked = trial.TrialRequest(
         word=word,
         inputs=config.source.inputs if config.source else (),
         batch_size=config.batch_size,
         weights=config.weights or "random",
     )
     environment = {**os.environ, **variables(python)}
-    [found] = inspect_models.look([asked], python=python, variables=environment, timeout_s=timeout_s)
+    [found] = trial.look([asked], python=python, variables=environment, timeout_s=timeout_s)
     if found.model.name != config.model_name:
         raise UsageError(f"--model {word}: it is {found.model.name}, and {config.model_name} was measured.")
     return found.model

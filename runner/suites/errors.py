@@ -1,14 +1,4 @@
-"""What can go wrong while naming a suite or building a model of it.
-
-SuiteError
-├── UnknownSuiteError         no suite of that name
-├── UserSuiteError            an entry of XLABENCH_SUITES is no suite
-├── SuiteUnavailableError     the suite needs something this machine lacks
-├── UnknownModelError         the suite has no model of that name
-├── UnsupportedModelError     the model exists, and does not run in this test or on this accelerator
-├── UnknownLossError          no loss of that name for this suite
-└── SuiteDataError            a data file of a suite does not have the documented form
-"""
+"""What can go wrong while naming a suite or building a model of it."""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import warnings
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +18,12 @@ from runner.workload import Workload
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from store.record import Weights
+
 _FILE = "timm_models.yaml"
 _UNLISTED_BATCH: dict[str, data.BatchSize] = {"cpu": 2, "other": 32}
 """Batch sizes of a model without an entry."""
+_HEAD_STD = 0.02
 
 
 class TimmModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,7 +72,6 @@ class TimmSuite:
 
         from runner.suites import building
         from runner.suites.building import calibrate, seed_everything
-        from runner.suites.timm_build import create
 
         model = _model(request.model_name)
         batch_size = data.batch_size(request.batch_size, model.batch_size, request.accelerator, request.test)
@@ -153,6 +157,47 @@ def _input_size(model: TimmModel, module: Any, accelerator: str) -> tuple[int, i
         return data.for_accelerator(model.input_size, accelerator)
     channels, height, width = module.default_cfg["input_size"]
     return channels, height, width
+
+
+@dataclass(frozen=True, kw_only=True)
+class Created:
+    """A model, and what its weights are."""
+
+    module: Any
+    weights: Weights
+    notes: list[str]
+
+
+def create(name: str, weights: Weights, seed: int) -> Created:
+    """Return the model; pretrained weights that cannot be had are random ones, with a note."""
+    import timm
+
+    from runner.suites.building import seed_everything
+    from runner.suites.random_weights import could_not, hub_or_cache
+
+    notes: list[str] = []
+    if weights == "pretrained":
+        try:
+            with hub_or_cache():
+                return Created(module=timm.create_model(name, pretrained=True), weights="pretrained", notes=[])
+        except Exception as error:  # noqa: BLE001 - a download fails in many ways; a broken model fails again below
+            notes.append(could_not(name, error))
+            seed_everything(seed)
+    with warnings.catch_warnings():
+        # timm warns of names that it has renamed; the data file knows.
+        warnings.simplefilter("ignore", UserWarning)
+        module = timm.create_model(name, pretrained=False)
+    fill_zero_head(module)
+    return Created(module=module, weights="random", notes=notes)
+
+
+def fill_zero_head(module: Any) -> None:
+    """Give a classifier that starts at zero random weights: else every output is zero, whatever computes it."""
+    import torch
+
+    head = module.get_classifier()
+    if isinstance(head, torch.nn.Linear) and not head.weight.is_meta and not head.weight.any():
+        torch.nn.init.trunc_normal_(head.weight, std=_HEAD_STD)
 
 
 SUITE = TimmSuite()

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import os
+import sys
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from runner.suites import data, torchbench_checkout
 from runner.suites.data import Tables, checked
-from runner.suites.errors import SuiteUnavailableError, UnknownModelError
+from runner.suites.errors import SuiteUnavailableError, UnknownModelError, UnsupportedModelError
 from runner.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
+    from store.record import Weights
 
 _FILE = "torchbench.yaml"
 
@@ -73,12 +80,12 @@ class TorchbenchSuite:
                 f"The torchbench checkout has no model {request.model_name!r}; list its torchbenchmark/models folder."
             )
 
-        from runner.suites import building, torchbench_build
+        from runner.suites import building
 
         facts = _data()
         loss, loss_name = building.choose_loss(request.loss, {"sum": building.sum_of_outputs}, suite=self.name)
         default = facts.batch_size[request.test].get(request.model_name)
-        built = torchbench_build.build(
+        built = _build(
             checkout,
             request,
             fixed_batch_size=request.model_name in facts.fixed_batch_size,
@@ -101,6 +108,133 @@ def _data() -> TorchbenchData:
     found = data.load(_FILE, TorchbenchData)
     checked(found, _FILE)
     return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuiltBenchmark:
+    """What `get_module()` of a model gave, in the form a step takes, and what its weights are."""
+
+    module: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    batch_size: int | None
+    weights: Weights
+    notes: list[str]
+
+
+def _build(
+    checkout: Path, request: BuildRequest, *, fixed_batch_size: bool, default_batch_size: int | None
+) -> BuiltBenchmark:
+    """Build the model in the test's mode with the request's seed; pretrained weights that cannot be had are random."""
+    from runner.suites.random_weights import could_not
+
+    notes = []
+    with _visiting(checkout, request.seed):
+        model_class = _model_class(request.model_name)
+        batch_size = request.batch_size if request.batch_size is not None else default_batch_size
+        if fixed_batch_size or not getattr(model_class, "ALLOW_CUSTOMIZE_BSIZE", True):
+            batch_size = None
+        weights = request.weights
+        try:
+            made = _make(model_class, request, batch_size, weights)
+        except Exception as error:
+            if weights == "random":
+                raise
+            notes.append(could_not(request.model_name, error))
+            weights = "random"
+            made = _make(model_class, request, batch_size, weights)
+    args, kwargs = _arguments(request.model_name, made.inputs, made.batch_size)
+    made.module.train(request.test == "train")
+    return BuiltBenchmark(
+        module=made.module,
+        args=args,
+        kwargs=kwargs,
+        batch_size=made.batch_size,
+        weights="pretrained" if weights == "pretrained" and made.asked else "random",
+        notes=notes + made.notes(weights),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Made:
+    """A model as its constructor left it, and the downloads that it asked for."""
+
+    module: Any
+    inputs: Any
+    batch_size: int | None
+    asked: list[str]
+    configurations: list[str]
+
+    def notes(self, weights: Weights) -> list[str]:
+        found = [f"{name}: configuration built here in place of a download" for name in self.configurations]
+        if weights == "random":
+            return [f"{name}: random weights in place of a pretrained download" for name in self.asked] + found
+        return found if self.asked else [*found, "the model offers no pretrained weights: they are random"]
+
+
+def _make(model_class: Any, request: BuildRequest, batch_size: int | None, weights: Weights) -> _Made:
+    from runner.suites.building import seed_everything
+    from runner.suites.random_weights import hub_or_cache, local_configurations, weights_asked
+
+    seed_everything(request.seed)
+    # A model that uses transformers has imported it by now; for all others the import would be in vain.
+    locally = weights == "random" and "transformers" in sys.modules
+    configurations: list[str] = []
+    with weights_asked(weights) as asked, contextlib.ExitStack() as also:
+        if locally:
+            configurations = also.enter_context(local_configurations())
+        if weights == "pretrained":
+            also.enter_context(hub_or_cache())
+        model = model_class(test=request.test, device="cpu", batch_size=batch_size)
+        module, inputs = model.get_module()
+    return _Made(module=module, inputs=inputs, batch_size=model.batch_size, asked=asked, configurations=configurations)
+
+
+def _model_class(name: str) -> Any:
+    module = importlib.import_module(f"torchbenchmark.models.{name}")
+    model_class = getattr(module, "Model", None)
+    if model_class is None:
+        raise UnsupportedModelError(f"torchbench {name} defines no Model for this platform; choose another model.")
+    if not hasattr(model_class, "name"):
+        model_class.name = name
+    return model_class
+
+
+def _arguments(name: str, inputs: Any, batch_size: int | None) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return positional and keyword arguments as PyTorch/XLA's runner passes them (`torchbench_model.py`)."""
+    if name == "yolov3":
+        import torch
+
+        # Its get_module() returns images of a size that only its own training loop can use.
+        return (torch.rand(batch_size or 1, 3, 384, 512),), {}
+    if isinstance(inputs, dict):
+        return ((inputs["input_ids"],), {}) if "input_ids" in inputs else ((), dict(inputs))
+    return tuple(inputs), {}
+
+
+@contextlib.contextmanager
+def _visiting(checkout: Path, seed: int) -> Iterator[None]:
+    """Import from the checkout and work in it; afterwards the process is as before.
+
+    Torchbench replaces `torch.manual_seed` by one that ignores its argument, and some models set cuDNN flags;
+    either would change what is measured after the build.
+    """
+    import torch
+
+    manual_seed, cudnn = torch.manual_seed, torch.backends.cudnn
+    flags = (cudnn.deterministic, cudnn.benchmark)
+    # Silences a warning of torchaudio's Kaldi bindings, which no model here uses.
+    os.environ.setdefault("KALDI_ROOT", os.devnull)
+    sys.path.insert(0, str(checkout))
+    try:
+        with contextlib.chdir(checkout):
+            env_check: Any = importlib.import_module("torchbenchmark.util.env_check")
+            env_check.MAIN_RANDOM_SEED = seed
+            yield
+    finally:
+        sys.path.remove(str(checkout))
+        torch.manual_seed = manual_seed
+        cudnn.deterministic, cudnn.benchmark = flags
 
 
 SUITE = TorchbenchSuite()

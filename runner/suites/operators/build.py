@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner.suites.errors import UnknownModelError, UnsupportedModelError
-from runner.suites.operators import lookup, registry
+from runner.suites.operators import registry
 from runner.suites.operators.arguments import Arguments
 from runner.suites.operators.document import DEFAULT_GENERATOR
-from runner.suites.operators.generate import Draw
+from runner.suites.operators.generate import Draw, find_generator
 from runner.workload import Workload
 from store.identity import digest
 
@@ -254,7 +254,7 @@ def build(request: BuildRequest) -> Workload:
 
 def data_of(generator: str | None, arguments: dict[str, Any], draw: Draw) -> tuple[Sequence[Any], dict[str, Any]]:
     """Return what a generator makes of the arguments of a build or an input."""
-    generate = lookup.find_generator(generator or DEFAULT_GENERATOR)
+    generate = find_generator(generator or DEFAULT_GENERATOR)
     if generate is None:
         raise UnknownModelError(f"There is no data generator {generator!r} here; see ${registry.VARIABLE}.")
     made: tuple[Sequence[Any], dict[str, Any]] = generate(msgspec.convert(arguments, Arguments), draw)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from runner.suites.operators import lookup, ranges, registry
+from runner.suites.operators import ranges, registry
 from runner.suites.operators.arguments import Double, Float, Int, Long, Tensor, arguments_of
 from runner.suites.operators.document import DEFAULT_GENERATOR
 from runner.suites.operators.errors import FieldError, Location, join, of_validation
+from runner.suites.operators.generate import find_generator
 from runner.suites.operators.ranges import MOST_CHOICES
 from store.operators import operator_name
 from store.record import Operator, UsedBy
@@ -244,7 +245,7 @@ def _of_operator(document: Document, name: str, info: OpInfo) -> Iterator[Case]:
         missing = _why_unknown(replace(place, config=0), name)
     for key in ("build_data_generator", "input_data_generator"):
         wanted = getattr(info, key)
-        if wanted and lookup.find_generator(wanted) is None:
+        if wanted and find_generator(wanted) is None:
             raise place.error(f"there is no data generator {wanted!r}; ours is {DEFAULT_GENERATOR}", key)
     for number, config in enumerate(info.config):
         where = replace(place, config=number)
@@ -313,7 +314,7 @@ def _iterated(
     name: str | None, key: str, configs: list[Any], build: Any, place: Location
 ) -> Iterator[tuple[str, str, Any]]:
     """Yield (id, field, arguments) as an iterator makes them."""
-    iterate = lookup.find_iterator(name or ranges.DEFAULT)
+    iterate = ranges.find_iterator(name or ranges.DEFAULT)
     if iterate is None:
         raise place.error(f"there is no iterator {name!r}", f"{key}_iterator")
     try:

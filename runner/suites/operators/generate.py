@@ -21,10 +21,12 @@ from runner.suites.operators.arguments import (
     Tuple,
 )
 from runner.suites.operators.document import DEFAULT_GENERATOR
-from runner.suites.operators.registry import generator
+from runner.suites.operators.registry import REGISTERED, generator, load_users
 from store.operators import TORCH_NAMES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from runner.suites.operators.arguments import Argument, Number
 
 _INTEGERS = (-10, 9)
@@ -47,6 +49,12 @@ class Draw:
 
         self.random = random.Random(self.seed)  # noqa: S311 - data, no secret
         self.torch = torch.Generator().manual_seed(self.random.getrandbits(63))
+
+
+def find_generator(name: str) -> Callable[..., Any] | None:
+    """Return the data generator of a name: ours, or one that a user registers."""
+    load_users()
+    return REGISTERED.generators.get(name)
 
 
 @generator(DEFAULT_GENERATOR)
@@ -113,3 +121,45 @@ def _tensor(argument: Tensor, draw: Draw) -> Any:
         low, high = argument.value_range or ((0, _INTEGERS[1]) if argument.dtype == "uint8" else _INTEGERS)
         made = torch.randint(int(low), int(high) + 1, shape, generator=draw.torch, dtype=dtype)
     return made.requires_grad_(argument.differentiable)
+
+
+@generator("SplitTableBatchedEmbeddingBagsCodegenInputDataGenerator")
+def embedding_bag_requests(arguments: Arguments, draw: Draw) -> tuple[list[Any], dict[str, Any]]:
+    """Return indices, offsets and weights per sample: uniform indices, the same pooling factor in every bag."""
+    import torch
+
+    tables, rows, _, batch_size, factor, weighted, _ = (materialize(argument, draw) for argument in arguments.args)
+    count = tables * batch_size * factor
+    indices = torch.randint(rows, (count,), generator=draw.torch)
+    offsets = torch.arange(0, count + 1, factor)
+    weights = torch.rand(count, generator=draw.torch) if weighted else None
+    return [indices, offsets, weights], {}
+
+
+def embedding_bags(
+    tables: int,
+    rows: int,
+    dimension: int,
+    pooling: int,
+    weighted: bool,  # noqa: FBT001 - the order of PARAM's files
+    precision: str,
+    optimizer: str,
+    lr: float = 0.01,
+    eps: float = 1.0e-8,
+    weight_decay: float = 0.0,
+) -> Any:
+    """Return FBGEMM's table-batched embedding bags on the host, with PARAM's options."""
+    from fbgemm_gpu import split_table_batched_embeddings_ops as ops
+
+    del weighted
+    where = (ops.EmbeddingLocation.HOST, ops.ComputeDevice.CPU)
+    return ops.SplitTableBatchedEmbeddingBagsCodegen(
+        [(rows, dimension, *where) for _ in range(tables)],
+        optimizer=ops.OptimType(optimizer),
+        pooling_mode=ops.PoolingMode(pooling),
+        weights_precision=ops.SparseType(precision),
+        stochastic_rounding=True,
+        learning_rate=lr,
+        eps=eps,
+        weight_decay=weight_decay,
+    )

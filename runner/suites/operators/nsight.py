@@ -74,11 +74,11 @@ def wanted(parsed: argparse.Namespace) -> list[NsightTool]:
 
 def _tool(name: Any, parsed: argparse.Namespace) -> NsightTool:
     if not parsed.device.startswith("cuda") or "cuda" not in machine.detect().accelerators:
-        raise UsageError(f"--{name}: it profiles CUDA devices, but -d {parsed.device} is not one of this machine")
+        raise UsageError(f"--{name}: it profiles CUDA devices, but -d {parsed.device} is not one of this machine.")
     program = shutil.which(getattr(parsed, f"{name}_bin"))
     if program is None:
         raise UsageError(
-            f"--{name}: there is no {getattr(parsed, f'{name}_bin')}; install it, or pass its path with --{name}-bin"
+            f"--{name}: there is no {getattr(parsed, f'{name}_bin')}; install it, or pass its path with --{name}-bin."
         )
     file = getattr(parsed, f"{name}_args_file")
     return NsightTool(

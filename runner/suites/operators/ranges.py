@@ -8,10 +8,10 @@ from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
 from runner.suites.operators.errors import FieldError
-from runner.suites.operators.registry import iterator
+from runner.suites.operators.registry import REGISTERED, iterator, load_users
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 RANGE, LIST, COPY = "__range__", "__list__", "__copy__"
@@ -183,6 +183,12 @@ def _copied(args: list[dict[str, Any]], target: int, name: str, mapping: Any, pl
 
 
 DEFAULT = "DefaultConfigIterator"
+
+
+def find_iterator(name: str) -> Callable[..., Any] | None:
+    """Return the iterator of a name: ours, or one that a user registers."""
+    load_users()
+    return REGISTERED.iterators.get(name)
 
 
 @iterator(DEFAULT)

@@ -65,8 +65,7 @@ def test_a_huggingface_name_builds_without_a_network(name):
 @pytest.mark.parametrize("name", first_of(TIMM, 8))
 def test_a_timm_name_builds_without_a_network(name):
     torch, _ = pytest.importorskip("torch"), pytest.importorskip("timm")
-    from runner.suites.timm_build import create
-    from runner.suites.timm_models import _data
+    from runner.suites.timm_models import _data, create
 
     model = _data().models[spellings("timm_models")[name]]
     with torch.device("meta"), warnings.catch_warnings():
