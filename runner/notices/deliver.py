@@ -53,10 +53,10 @@ def only_one(home: Path) -> Iterator[bool]:
 def abandon(home: Path, say: Callable[[str], None]) -> None:
     """Give up what a process was sending that died; to be called by the only one."""
     with opened(home / FILE_NAME) as con:
-        found = notices.abandon(con, "the sending process died; the notice may have arrived")
-    for each in found:
+        deliveries = notices.abandon(con, "the sending process died; the notice may have arrived")
+    for delivery in deliveries:
         say(
-            f"notice {each.notice_id} by {each.channel}: the sending process died; the notice "
+            f"notice {delivery.notice_id} by {delivery.channel}: the sending process died; the notice "
             "may have arrived and is not sent again"
         )
 
@@ -76,11 +76,11 @@ def deliver(
 ) -> None:
     """Send what is due by each channel; one that does not work is left alone until the next time."""
     with opened(home / FILE_NAME) as con:
-        notices.drop_others(con, [each.name for each in channels], "the channel is no longer configured")
+        notices.drop_others(con, [channel.name for channel in channels], "the channel is no longer configured")
     for channel in channels:
         with opened(home / FILE_NAME) as con:
             due = notices.due(con, channel.name, clock())
-        parts = [[each] for each in due] if len(due) <= ALONE else [due]
+        parts = [[notice] for notice in due] if len(due) <= ALONE else [due]
         for part in parts:
             if not _send(home, channel, part, dashboard, clock, say):
                 break
@@ -96,12 +96,12 @@ def _send(
 ) -> bool:
     """Send one message; returns whether the channel works."""
     with opened(home / FILE_NAME) as con:
-        claimed = notices.claim(con, channel.name, [each.notice_id for each in part])
-    mine = tuple(each for each in part if each.notice_id in claimed)
+        claimed = notices.claim(con, channel.name, [notice.notice_id for notice in part])
+    mine = tuple(notice for notice in part if notice.notice_id in claimed)
     if not mine:
         return True
     try:
-        said = _in_time(channel, Message(notices=mine, dashboard=dashboard))
+        answer = _in_time(channel, Message(notices=mine, dashboard=dashboard))
     except NotDelivered as error:
         _again(home, channel.name, claimed, str(error), clock(), say)
         return False
@@ -109,8 +109,8 @@ def _send(
         _settle(home, channel.name, claimed, "unknown", str(error))
         say(f"{_names(claimed)} by {channel.name}: {error}; it may have arrived and is not sent again")
         return False
-    _settle(home, channel.name, claimed, "sent", said)
-    say(f"{_names(claimed)} sent by {channel.name}{f' ({said})' if said else ''}")
+    _settle(home, channel.name, claimed, "sent", answer)
+    say(f"{_names(claimed)} sent by {channel.name}{f' ({answer})' if answer else ''}")
     return True
 
 
@@ -133,26 +133,31 @@ def _in_time(channel: NoticeChannel, message: Message) -> str:
 
     threading.Thread(target=send, daemon=True).start()
     try:
-        found = ended.get(timeout=MOST_S)
+        answer = ended.get(timeout=MOST_S)
     except Empty:
         raise Unsure(f"its server took longer than {MOST_S:g} s") from None
-    if isinstance(found, Exception):
-        raise found
-    return found
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
 
 
 def _again(home: Path, channel: str, ids: Sequence[int], why: str, now: float, say: Callable[[str], None]) -> None:
     """Have notices sent once more, later; those that had all their tries never."""
     with opened(home / FILE_NAME) as con:
-        tries = {each.notice_id: each.tries for each in notices.deliveries(con, ids) if each.channel == channel}
-        over = [each for each in ids if tries[each] >= TRIES]
-        for each in ids:
-            state: State = "failed" if each in over else "pending"
-            notices.settle(con, channel, [each], state, detail=why)
+        tries = {
+            delivery.notice_id: delivery.tries
+            for delivery in notices.deliveries(con, ids)
+            if delivery.channel == channel
+        }
+        over = [notice_id for notice_id in ids if tries[notice_id] >= TRIES]
+        left = [notice_id for notice_id in ids if notice_id not in over]
+        for notice_id in ids:
+            state: State = "failed" if notice_id in over else "pending"
+            notices.settle(con, channel, [notice_id], state, detail=why)
         # Nor would anything else arrive.
         notices.postpone(con, [channel], now + FIRST_WAIT_S * 2 ** (min(tries.values()) - 1))
-    if len(over) < len(ids):
-        say(f"{_names([each for each in ids if each not in over])} by {channel}: {why}; will be retried later")
+    if left:
+        say(f"{_names(left)} by {channel}: {why}; will be retried later")
     if over:
         say(f"{_names(over)} by {channel}: {why}; given up after {TRIES} tries")
 

@@ -11,7 +11,7 @@ from email.policy import SMTP
 from email.utils import formatdate, parseaddr
 from typing import TYPE_CHECKING
 
-from runner.notices.message import NotDelivered, Unsure
+from runner.notices.message import NotDelivered, Unsure, line
 from store.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,15 +47,15 @@ class MailChannel:
         return f"refused for {', '.join(refused)}" if refused else ""
 
     def _mail(self, message: Message) -> EmailMessage:
-        made = EmailMessage(policy=_POLICY)
-        made["Subject"] = f"[xlabench] {message.subject}"
-        made["From"] = self.settings.sender
-        made["To"] = ", ".join(self.settings.to)
-        made["Date"] = formatdate(usegmt=True)
-        made["Message-ID"] = f"<{message.urn.rpartition(':')[2]}@xlabench>"
-        made["Auto-Submitted"] = "auto-generated"
-        made.set_content(message.text, cte="quoted-printable")
-        return made
+        message_mail = EmailMessage(policy=_POLICY)
+        message_mail["Subject"] = f"[xlabench] {message.subject}"
+        message_mail["From"] = self.settings.sender
+        message_mail["To"] = ", ".join(self.settings.to)
+        message_mail["Date"] = formatdate(usegmt=True)
+        message_mail["Message-ID"] = f"<{message.urn.rpartition(':')[2]}@xlabench>"
+        message_mail["Auto-Submitted"] = "auto-generated"
+        message_mail.set_content(message.text, cte="quoted-printable")
+        return message_mail
 
     def _signed_in(self) -> smtplib.SMTP:
         """Return a connection that is encrypted and signed in as the settings say."""
@@ -79,27 +79,27 @@ class MailChannel:
     def _envelope(self, server: smtplib.SMTP) -> list[str]:
         """Name sender and recipients; returns those that the server refuses, if it takes another one."""
         try:
-            code, said = server.mail(parseaddr(self.settings.sender)[1])
+            code, answer = server.mail(parseaddr(self.settings.sender)[1])
             if code != _TAKEN:
-                raise NotDelivered(f"{self.settings.host} refuses the sender: {code} {_word(said)}")
-            answers = {each: server.rcpt(parseaddr(each)[1]) for each in self.settings.to}
+                raise NotDelivered(f"{self.settings.host} refuses the sender: {code} {_word(answer)}")
+            answers = {recipient: server.rcpt(parseaddr(recipient)[1]) for recipient in self.settings.to}
         except (OSError, smtplib.SMTPException) as error:
             raise NotDelivered(f"{self.settings.host}: {_reason(error)}") from None
-        refused = [each for each, (code, _) in answers.items() if code not in (_TAKEN, 251)]
+        refused = [recipient for recipient, (code, _) in answers.items() if code not in (_TAKEN, 251)]
         if len(refused) == len(answers):
-            code, said = next(iter(answers.values()))
-            raise NotDelivered(f"{self.settings.host} refuses every recipient: {code} {_word(said)}")
+            code, answer = next(iter(answers.values()))
+            raise NotDelivered(f"{self.settings.host} refuses every recipient: {code} {_word(answer)}")
         return refused
 
     def _text(self, server: smtplib.SMTP, mail: bytes) -> None:
         try:
-            code, said = server.data(mail)
+            code, answer = server.data(mail)
         except smtplib.SMTPDataError as error:  # before the text: the server does not want it
             raise NotDelivered(f"{self.settings.host} refuses the text: {_reason(error)}") from None
         except (OSError, smtplib.SMTPException) as error:
             raise Unsure(f"{self.settings.host} did not answer to the text: {_reason(error)}") from None
         if code != _TAKEN:
-            raise NotDelivered(f"{self.settings.host} refuses the text: {code} {_word(said)}")
+            raise NotDelivered(f"{self.settings.host} refuses the text: {code} {_word(answer)}")
 
 
 def mail(settings: Mail) -> MailChannel:
@@ -108,16 +108,16 @@ def mail(settings: Mail) -> MailChannel:
     Raises:
         UsageError: an address is none.
     """
-    made = EmailMessage()
-    for each in (settings.sender, *settings.to):
+    probe = EmailMessage()
+    for address in (settings.sender, *settings.to):
         try:
-            made["To"] = each
-            known = each.isascii() and each.isprintable() and "@" in parseaddr(each)[1]
+            probe["To"] = address
+            known = address.isascii() and address.isprintable() and "@" in parseaddr(address)[1]
         except (ValueError, MessageError):
             known = False
-        del made["To"]
+        del probe["To"]
         if not known:
-            raise UsageError(f"[notices.mail] of xlabench.toml: {each!r} is not a mail address.")
+            raise UsageError(f"[notices.mail] of xlabench.toml: {address!r} is not a mail address.")
     return MailChannel(settings)
 
 
@@ -130,6 +130,6 @@ def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or type(error).__name__
 
 
-def _word(said: bytes | str) -> str:
-    text = said.decode("ascii", "replace") if isinstance(said, bytes) else said
-    return "".join(each if each.isprintable() else " " for each in text)[:200]
+def _word(answer: bytes | str) -> str:
+    text = answer.decode("ascii", "replace") if isinstance(answer, bytes) else answer
+    return line(text)[:200]

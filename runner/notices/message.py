@@ -26,23 +26,23 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
         """Return it in one line of printable characters."""
         if len(self.notices) == 1:
             return line(self.notices[0].title)[:_LONGEST_SUBJECT]
-        kinds = dict.fromkeys(each.kind for each in self.notices)
-        counted = (f"{sum(each.kind == kind for each in self.notices)} {kind}" for kind in kinds)
+        kinds = dict.fromkeys(notice.kind for notice in self.notices)
+        counted = (f"{sum(notice.kind == kind for notice in self.notices)} {kind}" for kind in kinds)
         return f"{len(self.notices)} notices: {', '.join(counted)}"
 
     @property
     def text(self) -> str:
         """Return all of it as text."""
-        return "\n\n\n".join("\n".join(self._lines(each)) for each in self.notices)
+        return "\n\n\n".join("\n".join(self._lines(notice)) for notice in self.notices)
 
     @property
     def urn(self) -> str:
         """Return a name that the same message, and no other one, has."""
-        return urn("\0".join(each.key for each in self.notices))
+        return urn("\0".join(notice.key for notice in self.notices))
 
     def data(self) -> dict[str, Any]:
         """Return it as JSON; `text` is what chat servers show."""
-        return {"text": f"{self.subject}\n\n{self.text}", "events": [self._event(each) for each in self.notices]}
+        return {"text": f"{self.subject}\n\n{self.text}", "events": [self._event(notice) for notice in self.notices]}
 
     def link(self, notice: Notice) -> str | None:
         """Return the page that shows a notice."""
@@ -68,7 +68,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 def line(text: str) -> str:
     """Return a text in one line of printable characters."""
-    return "".join(each if each.isprintable() else " " for each in text)
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def moment(seconds: float) -> str:

@@ -104,7 +104,7 @@ def _lines(standing: RecurringStanding) -> Iterator[str]:
         yield f"Job {job.job_id} is {job.state}: xlabench jobs log {job.job_id}"
     yield from standing.versions
     if standing.word in ("late", "incomplete"):
-        yield from (f"not measured: {each}" for each in standing.unfinished[:_NAMED])
+        yield from (f"not measured: {experiment}" for experiment in standing.unfinished[:_NAMED])
         if (more := len(standing.unfinished) - _NAMED) > 0:
             yield f"and {more} more"
 
@@ -134,29 +134,32 @@ def feed(name: str, notices: Sequence[Notice], dashboard: str) -> bytes:
     root = ET.Element("feed", xmlns=_NAMESPACE)
     _add(root, "id", urn(f"feed {name}"))
     _add(root, "title", "xlabench")
-    _add(root, "updated", moment(max((each.noticed_at for each in notices), default=0.0)))
+    _add(root, "updated", moment(max((notice.noticed_at for notice in notices), default=0.0)))
     _add(ET.SubElement(root, "author"), "name", "xlabench")
-    for each in notices:
+    for notice in notices:
         entry = ET.SubElement(root, "entry")
-        _add(entry, "id", urn(each.key))
-        _add(entry, "title", each.title)
-        _add(entry, "updated", moment(each.noticed_at))
-        _add(entry, "published", moment(each.happened_at))
-        ET.SubElement(entry, "category", term=each.kind)
-        if each.page:
+        _add(entry, "id", urn(notice.key))
+        _add(entry, "title", notice.title)
+        _add(entry, "updated", moment(notice.noticed_at))
+        _add(entry, "published", moment(notice.happened_at))
+        ET.SubElement(entry, "category", term=notice.kind)
+        if notice.page:
             ET.SubElement(
-                entry, "link", rel="alternate", href=f"{dashboard.rstrip('/')}/{each.page}" if dashboard else each.page
+                entry,
+                "link",
+                rel="alternate",
+                href=f"{dashboard.rstrip('/')}/{notice.page}" if dashboard else notice.page,
             )
-        _add(entry, "content", each.text).set("type", "text")
+        _add(entry, "content", notice.text).set("type", "text")
     ET.indent(root)
     return bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True))
 
 
 def _add(parent: ET.Element, name: str, text: str) -> ET.Element:
-    found = ET.SubElement(parent, name)
+    child = ET.SubElement(parent, name)
     # XML 1.0 has no place for control characters, however they are written.
-    found.text = "".join(each if each.isprintable() or each == "\n" else "\ufffd" for each in text)
-    return found
+    child.text = "".join(letter if letter.isprintable() or letter == "\n" else "\ufffd" for letter in text)
+    return child
 
 
 @dataclass(frozen=True)
@@ -178,7 +181,7 @@ class NoticeScan:
     def _look(self) -> None:
         deliver.abandon(self.home, self.say)
         settings, channels = self._settings()
-        self._find(deliver.CHANNELS if channels is None else [each.name for each in channels])
+        self._find(deliver.CHANNELS if channels is None else [channel.name for channel in channels])
         with opened(self.home / FILE_NAME) as con:
             newest = notices.newest(con, NEWEST)
         write(self.home, newest, settings.dashboard)
@@ -200,19 +203,19 @@ class NoticeScan:
         """Keep what is new; what cannot be looked at is said, and keeps the rest from nobody."""
         with opened(self.home / FILE_NAME) as con:
             known, looked = notices.standing(con), notices.looks(con)
-        found, seen = list(self._recurring(known)), dict[str, str]()
+        unseen, seen = list(self._recurring(known)), dict[str, str]()
         try:
             of_store, of_runs = self.in_store(known, looked)
-            found += of_store
+            unseen += of_store
             seen.update(of_runs)
         except XlabenchError as error:
             self.say(f"The store cannot be checked for notices: {error}")
         now = self.clock()
         with opened(self.home / FILE_NAME) as con:
-            new = [each for notice in found if (each := notices.add(con, notice, channels, now))]
+            new = [written for notice in unseen if (written := notices.add(con, notice, channels, now))]
             notices.write_looks(con, seen)
-        for each in new:
-            self.say(f"notice {each.notice_id}: {each.title}")
+        for written in new:
+            self.say(f"notice {written.notice_id}: {written.title}")
 
     def _recurring(self, known: Mapping[str, Notice]) -> Sequence[Notice]:
         job_queue = JobQueue(self.home, Person("notices"), clock=self.clock)
@@ -229,9 +232,9 @@ def channels_of(settings: Notices) -> list[NoticeChannel]:
     Raises:
         UsageError: an address is none.
     """
-    found: list[NoticeChannel] = []
+    channels: list[NoticeChannel] = []
     if settings.webhook is not None and settings.webhook.url:
-        found.append(webhook(settings.webhook.url))
+        channels.append(webhook(settings.webhook.url))
     if settings.mail is not None:
-        found.append(mail(settings.mail))
-    return found
+        channels.append(mail(settings.mail))
+    return channels

@@ -59,11 +59,11 @@ class NoticeWatch:
         if code == LEFT_TO_ANOTHER:  # which may have begun before this came
             self._seen = self._seen_before
         with opened(self.home / FILE_NAME) as con:
-            found, next_at = self._state(con, now), notices.next_at(con)
+            state, next_at = self._state(con, now), notices.next_at(con)
         waits = next_at is None or now < next_at <= now + notices.LONGEST_WAIT_S
-        if found == self._seen and waits:
+        if state == self._seen and waits:
             return
-        self._seen_before, self._seen, self._looked_at = self._seen, found, now
+        self._seen_before, self._seen, self._looked_at = self._seen, state, now
         self._running = subprocess.Popen(self.command, stdin=subprocess.DEVNULL)
 
     def _state(self, con: sqlite3.Connection, now: float) -> dict[str, object]:
@@ -71,10 +71,10 @@ class NoticeWatch:
         over = con.execute("SELECT max(finished_at) FROM jobs").fetchone()[0]
         # What a run publishes while it measures waits for its end: a look would disturb it.
         published = self._seen.get("published") if devices.measured_on() else self._published()
-        passed = max((each for each in self._moments(con, now) if each <= now), default=None)
+        passed = max((moment for moment in self._moments(con, now) if moment <= now), default=None)
         refused = con.execute("SELECT max(due_at) FROM schedule_ticks WHERE job_id IS NULL").fetchone()[0]
-        found = {"over": over, "published": published, "passed": passed, "refused": refused}
-        return {name: value for name, value in found.items() if value is not None}
+        state = {"over": over, "published": published, "passed": passed, "refused": refused}
+        return {name: value for name, value in state.items() if value is not None}
 
     def _published(self) -> tuple[str, float] | None:
         """Return which snapshot is the newest, and since when."""
