@@ -63,7 +63,7 @@ class _Bundle:
         values = [text for (source, _), text in self._taken.items() if text and source == GIVEN and not _is_block(text)]
         others = [text for (source, _), text in self._taken.items() if text and source != GIVEN and not _is_block(text)]
         # A decorator or a base runs at once, so what is needed comes before what needs it; the main part ends it.
-        taken = sorted(self._taken.items(), key=lambda each: each[0][0] == module)
+        taken = sorted(self._taken.items(), key=lambda item: item[0][0] == module)
         blocks = [text for _, text in taken if _is_block(text)]
         head = ["\n".join(sorted(self._imports, key=_import_order)), self._raw.strip(), "\n".join([*values, *others])]
         end = f'if __name__ == "__main__":\n    run({part})'
@@ -111,11 +111,11 @@ def _parsed(text: str) -> _Module:
     for node in ast.parse(text).body:
         whole = "\n".join(lines[_first_line(node) - 1 : node.end_lineno])
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_OURS):
-            ours |= {each.asname or each.name: (str(node.module), each.name) for each in node.names}
+            ours |= {alias.asname or alias.name: (str(node.module), alias.name) for alias in node.names}
         elif isinstance(node, ast.Import | ast.ImportFrom):
             outer |= dict(_import_statements(node))
         elif isinstance(node, ast.If) and isinstance(node.test, ast.Name):  # TYPE_CHECKING: annotations name these
-            outer |= dict(statement for each in node.body for statement in _outer(each))
+            outer |= dict(statement for inner in node.body for statement in _outer(inner))
         for name in _bound(node):
             defined[name], uses[name] = whole, _names_of(node)
     return _Module(defined, uses, ours, outer)
@@ -123,7 +123,7 @@ def _parsed(text: str) -> _Module:
 
 def _first_line(node: ast.stmt) -> int:
     decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
-    return min([node.lineno, *(each.lineno for each in decorators)])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _bound(node: ast.stmt) -> Iterator[str]:
@@ -132,17 +132,17 @@ def _bound(node: ast.stmt) -> Iterator[str]:
         yield node.name
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
     for target in targets:
-        yield from (each.id for each in ast.walk(target) if isinstance(each, ast.Name) and type(each.ctx) is ast.Store)
+        yield from (part.id for part in ast.walk(target) if isinstance(part, ast.Name) and type(part.ctx) is ast.Store)
 
 
 def _import_statements(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
     """Yield each imported name with a statement for it alone."""
-    for each in node.names:
-        alias = f"{each.name} as {each.asname}" if each.asname else each.name
+    for imported in node.names:
+        alias = f"{imported.name} as {imported.asname}" if imported.asname else imported.name
         if isinstance(node, ast.Import):
-            yield each.asname or each.name.partition(".")[0], f"import {alias}"
+            yield imported.asname or imported.name.partition(".")[0], f"import {alias}"
         elif node.module != "__future__":
-            yield each.asname or each.name, f"from {node.module} import {alias}"
+            yield imported.asname or imported.name, f"from {node.module} import {alias}"
 
 
 def _outer(node: ast.stmt) -> Iterator[tuple[str, str]]:
@@ -151,7 +151,7 @@ def _outer(node: ast.stmt) -> Iterator[tuple[str, str]]:
 
 
 def _names_of(node: ast.AST) -> frozenset[str]:
-    return frozenset(each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+    return frozenset(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
 
 
 def _is_block(text: str) -> bool:
@@ -206,7 +206,7 @@ def script(
         text: functions of `parts.given`, as a module's text.
         raw: text that stands as it is at the top.
     """
-    given = "\n".join(f"{name} = {value!r}" for name, value in {**values, "PACKAGES": tuple(packages)}.items())
+    constants = "\n".join(f"{name} = {value!r}" for name, value in {**values, "PACKAGES": tuple(packages)}.items())
     environment = fault.record.get("environment") or {}
     heading = _HEADING.format(
         headline=_plain(fault.headline),
@@ -220,7 +220,7 @@ def script(
         beside=_BESIDE.format(suite=_plain(fault.record["model"]["suite_name"])) if "xlabench" in packages else "",
         versions=_plain(", ".join(f"{name} {environment[name]}" for name in _VERSIONS if environment.get(name))),
     )
-    return heading + bundle(part, f"{text}\n\n{given}\n", raw)
+    return heading + bundle(part, f"{text}\n\n{constants}\n", raw)
 
 
 def _plain(text: str) -> str:

@@ -51,10 +51,10 @@ class Call(msgspec.Struct, frozen=True):
 
     def text(self) -> str:
         """Return the functions `inputs` and `call` of a script."""
-        made = "".join(f"        {each},\n" for each in self.tensors)
+        lines = "".join(f"        {tensor},\n" for tensor in self.tensors)
         return (
             "import torch\n\nfrom runner.repro.parts.step import tensor\n\n\n"
-            f"def inputs():\n    return [\n{made}    ]\n\n\n"
+            f"def inputs():\n    return [\n{lines}    ]\n\n\n"
             f"def call(*values):\n    return {self.target}({self.arguments})\n"
         )
 
@@ -70,16 +70,18 @@ def call_of(subject: FaultyExperiment, op: str, python: str = sys.executable, li
         NotFound: the model could not be run, or did not call the op.
     """
     config = subject.config
-    asked = CaptureRequest(config, subject.batch_size, subject.settings.seed, op.split(".", maxsplit=1)[0], subject.own)
+    request = CaptureRequest(
+        config, subject.batch_size, subject.settings.seed, op.split(".", maxsplit=1)[0], subject.own
+    )
     backend = backend_of(config.xla, None)
     with tempfile.TemporaryDirectory(prefix="xlabench-repro-") as scratch:
-        told = Path(scratch) / "call.json"
+        answer = Path(scratch) / "call.json"
         environment = {**os.environ, **variables(python), **backend.variables(config, Path(scratch))}
-        command = [python, "-m", "runner.repro.calls", str(told)]
+        command = [python, "-m", "runner.repro.calls", str(answer)]
         try:
             done = subprocess.run(
                 command,
-                input=msgspec.json.encode(asked),
+                input=msgspec.json.encode(request),
                 capture_output=True,
                 env=environment,
                 timeout=limit_s,
@@ -87,10 +89,10 @@ def call_of(subject: FaultyExperiment, op: str, python: str = sys.executable, li
             )
         except subprocess.TimeoutExpired:
             raise NotFound(f"the model did not end within {limit_s:g} s") from None
-        if not told.exists():
+        if not answer.exists():
             lines = done.stderr.decode(errors="replace").strip().splitlines()
             raise NotFound((lines[-1] if lines else f"exit code {done.returncode}")[:_LAST])
-        return msgspec.json.decode(told.read_bytes(), type=Call)
+        return msgspec.json.decode(answer.read_bytes(), type=Call)
 
 
 _FEW = 16
@@ -115,7 +117,7 @@ def _text(value: Any, tensors: list[str]) -> str:
         tensors.append(_tensor(value))
         return f"values[{len(tensors) - 1}]"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_text(each, tensors) for each in value) + "]"
+        return "[" + ", ".join(_text(item, tensors) for item in value) + "]"
     return _constant(value)
 
 
@@ -158,10 +160,10 @@ def _tensor(value: Any) -> str:
 
 def main() -> None:
     """Read the request from standard input, run the model, write the call to the file of the command line."""
-    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=CaptureRequest)
-    call = _dispatched(asked) or (_in_graphs(asked) if asked.config.dynamo else None)
+    request = msgspec.json.decode(sys.stdin.buffer.read(), type=CaptureRequest)
+    call = _dispatched(request) or (_in_graphs(request) if request.config.dynamo else None)
     if call is None:
-        sys.exit(f"the model does not call {asked.op} in one iteration")
+        sys.exit(f"the model does not call {request.op} in one iteration")
     Path(sys.argv[1]).write_bytes(msgspec.json.encode(call))
 
 
@@ -171,7 +173,7 @@ def _is(func: Any, op: str) -> bool:
     return sites.op_name(func).split(".", maxsplit=1)[0] == op
 
 
-def _dispatched(asked: CaptureRequest) -> Call | None:
+def _dispatched(request: CaptureRequest) -> Call | None:
     """Run one iteration without dynamo under a mode that sees every op; return the first call of the one."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -182,26 +184,26 @@ def _dispatched(asked: CaptureRequest) -> Call | None:
         """Sees every op below autograd."""
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            if not calls and _is(func, asked.op):
+            if not calls and _is(func, request.op):
                 calls.append(call_text(func, args, kwargs or {}))
             return func(*args, **(kwargs or {}))
 
-    step, inputs, runtime = _prepared(asked)
+    step, inputs, runtime = _prepared(request)
     # The backward pass runs in threads of its own otherwise, which the mode does not reach.
     try:
-        with _gradients(asked), torch.autograd.set_multithreading_enabled(False), Mode():
+        with _gradients(request), torch.autograd.set_multithreading_enabled(False), Mode():
             output = step(*inputs)
             runtime.after_iteration()
             runtime.after_block()
             del output
     except Exception:
         # What it raises behind the call does not matter, and a program for dynamo may need it.
-        if not calls and not asked.config.dynamo:
+        if not calls and not request.config.dynamo:
             raise
     return calls[0] if calls else None
 
 
-def _in_graphs(asked: CaptureRequest) -> Call | None:
+def _in_graphs(request: CaptureRequest) -> Call | None:
     """Compile one iteration through AOTAutograd; return the op as the graphs of forward and backward have it."""
     import torch
     from torch._dynamo.backends.common import aot_autograd
@@ -212,39 +214,39 @@ def _in_graphs(asked: CaptureRequest) -> Call | None:
     def look(module: Any, inputs: Any) -> Any:
         del inputs
         ops = [node for node in module.graph.nodes if hasattr(node.target, "overloadpacket")]
-        calls.extend(call_text(node.target, node.args, node.kwargs) for node in ops if _is(node.target, asked.op))
+        calls.extend(call_text(node.target, node.args, node.kwargs) for node in ops if _is(node.target, request.op))
         return make_boxed_func(module.forward)
 
-    step, inputs, runtime = _prepared(asked)
-    with _gradients(asked):
+    step, inputs, runtime = _prepared(request)
+    with _gradients(request):
         torch.compile(step, backend=aot_autograd(fw_compiler=look, bw_compiler=look))(*inputs)
         runtime.after_iteration()
         runtime.after_block()
     return calls[0] if calls else None
 
 
-def _gradients(asked: CaptureRequest) -> Any:
+def _gradients(request: CaptureRequest) -> Any:
     import torch
 
-    return torch.set_grad_enabled(asked.config.test == "train")
+    return torch.set_grad_enabled(request.config.test == "train")
 
 
-def _prepared(asked: CaptureRequest) -> tuple[Any, Any, Any]:
+def _prepared(capture: CaptureRequest) -> tuple[Any, Any, Any]:
     """Build the model as its suite does and bring it to its device; return step, inputs and runtime."""
     from runner.backends import steps
     from runner.suites import get_suite
     from runner.suites.base import BuildRequest, local_context
 
-    config = asked.config
+    config = capture.config
     request = BuildRequest(
         model_name=config.model_name,
         test=config.test,
         accelerator=config.accelerator,
-        batch_size=asked.batch_size,
-        seed=asked.seed,
+        batch_size=capture.batch_size,
+        seed=capture.seed,
         loss=config.loss,
         operator=config.operator,
-        context=local_context(None, asked.own),
+        context=local_context(None, capture.own),
     )
     workload = get_suite(config.suite_name).build(request)
     runtime = backend_of(config.xla, None).open(config)

@@ -116,10 +116,12 @@ def _failure(fault: Fault, subject: FaultyExperiment, python: str, limit_s: floa
     minified = _minified(fault)
     if minified:
         what = "the graph that dynamo's minifier left"
-        given = {name: subject.values()[name] for name in ("ENVIRONMENT", "DYNAMO", "OVERRIDES", "PRECISION")} | values
+        constants = {
+            name: subject.values()[name] for name in ("ENVIRONMENT", "DYNAMO", "OVERRIDES", "PRECISION")
+        } | values
         packages = subject.packages()
         yield CandidateScript(
-            what=what, script=script(fault, "minified", what, values=given, packages=packages, raw=minified)
+            what=what, script=script(fault, "minified", what, values=constants, packages=packages, raw=minified)
         )
     yield _model(fault, subject, "raises", values)
 
@@ -180,8 +182,8 @@ def _one_call(
 
 def _minified(fault: Fault) -> str:
     """Return what the minifier left of the program, without the paths and the caches of the machine it ran on."""
-    paths = [each["path"] for each in fault.record.get("artifacts") or [] if each.get("kind") == "minify"]
-    path = next((each for each in paths if each.endswith(_MINIFIED)), None)
+    paths = [artifact["path"] for artifact in fault.record.get("artifacts") or [] if artifact.get("kind") == "minify"]
+    path = next((name for name in paths if name.endswith(_MINIFIED)), None)
     if path is None or fault.run_folder is None:
         return ""
     folder = Path(fault.run_folder).resolve()
@@ -240,11 +242,11 @@ def prove(candidate: CandidateScript, python: str, limit_s: float) -> ScriptOutc
     output = candidate.impossible
     if not candidate.impossible:
         code, output = _run(candidate, python, limit)
-        said = _VERDICT.findall(output)
+        verdicts = _VERDICT.findall(output)
         if code is None:
             output += f"\n(killed: not finished after {limit:g} s)"
-        elif said:
-            outcome = _VERDICTS.get((code, said[-1]), outcome)
+        elif verdicts:
+            outcome = _VERDICTS.get((code, verdicts[-1]), outcome)
     versions = _VERSIONS.search(output)
     return ScriptOutcome(
         outcome=outcome,

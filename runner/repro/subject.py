@@ -86,14 +86,14 @@ class FaultyExperiment:
                 name = self.config.model_name
                 raise UsageError(from_python(name) if name.startswith(MEASURED) else NO_SOURCE.format(name))
             return own_source(self.own, self.request(), self.resolved_loss)
-        made = getattr(get_suite(self.config.suite_name), "source", None)
-        if made is not None:
-            source: ModelSource = made(self.request())
+        make_source = getattr(get_suite(self.config.suite_name), "source", None)
+        if make_source is not None:
+            source: ModelSource = make_source(self.request())
             return source
         request = self.request()
-        asked = {name: getattr(request, name) for name in _ASKED}
+        fields = {name: getattr(request, name) for name in _ASKED}
         operator = msgspec.to_builtins(request.operator)
-        text = _SUITE_SOURCE.format(asked=asked, operator=operator, suite=self.config.suite_name)
+        text = _SUITE_SOURCE.format(asked=fields, operator=operator, suite=self.config.suite_name)
         return ModelSource(text=text, packages=("xlabench",))
 
     def packages(self) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ class FaultyExperiment:
             "SAMPLES": self.batch_size,
             "ROWS": criteria.most_samples,
             "ITERATIONS": self.settings.verify_iterations,
-            "KNOWN": tuple((each.tensors, each.tolerance) for each in criteria.deviations),
+            "KNOWN": tuple((deviation.tensors, deviation.tolerance) for deviation in criteria.deviations),
         }
 
     def _environment(self) -> dict[str, str]:
@@ -171,13 +171,13 @@ def of_record(record: Mapping[str, Any], *, verified: bool = False, own: OwnMode
         raise UsageError("The record sets a compiler to more than a word, which no script does from a record.")
     if config.torch_xla2:
         raise UsageError("torch_xla2 has no script of this kind; measure it again by the record's reproduce command.")
-    found = (record.get("verification") or {}) if verified else {}
+    verification = (record.get("verification") or {}) if verified else {}
     settings = _settings(str(record.get("reproduce") or ""))
-    if iterations := found.get("iterations"):
+    if iterations := verification.get("iterations"):
         settings = msgspec.structs.replace(settings, verify_iterations=iterations)
     return FaultyExperiment(
         config=config,
-        batch_size=found.get("batch_size") or experiment.get("batch_size"),
+        batch_size=verification.get("batch_size") or experiment.get("batch_size"),
         settings=settings,
         own=own,
         resolved_loss=experiment.get("resolved_loss"),

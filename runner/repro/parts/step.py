@@ -63,7 +63,7 @@ def cast(tree: Any, dtype: str) -> Any:
     if dtype in ("float32", "amp"):
         return tree
     target = getattr(torch, dtype)
-    return pytree.tree_map_only(torch.Tensor, lambda each: each.to(target) if each.is_floating_point() else each, tree)
+    return pytree.tree_map_only(torch.Tensor, lambda leaf: leaf.to(target) if leaf.is_floating_point() else leaf, tree)
 
 
 def place(module: Any, dtype: str, device: Any, loss: Any) -> Any:
@@ -144,7 +144,7 @@ def run_model(built: Any) -> None:
     module, args, kwargs, loss = built
     device = open_device()
     module = place(module, DTYPE, device, loss)
-    args, kwargs = pytree.tree_map_only(torch.Tensor, lambda each: each.to(device), cast((args, kwargs), DTYPE))
+    args, kwargs = pytree.tree_map_only(torch.Tensor, lambda leaf: leaf.to(device), cast((args, kwargs), DTYPE))
     step = compiled(make_step(module, loss, device))
     with torch.set_grad_enabled(TEST == "train"):
         for _ in range(ITERATIONS):

@@ -103,10 +103,10 @@ def results(device: Any, dtype: str = DTYPE, *, compile_it: bool = False) -> lis
     if TEST == "train":
         without_dropout(module)
     module = place(module, dtype, device, loss)
-    args, kwargs = pytree.tree_map_only(torch.Tensor, lambda each: each.to(device), cast((args, kwargs), dtype))
+    args, kwargs = pytree.tree_map_only(torch.Tensor, lambda leaf: leaf.to(device), cast((args, kwargs), dtype))
     step = make_step(module, loss, device, dtype)
     step = compiled(step) if compile_it else step
-    found = []
+    iterations = []
     for _ in range(ITERATIONS):
         random.seed(SEED)
         torch.manual_seed(SEED)
@@ -114,12 +114,12 @@ def results(device: Any, dtype: str = DTYPE, *, compile_it: bool = False) -> lis
             from torch_xla.core import xla_model
 
             xla_model.set_rng_state(SEED, str(device))
-        given = pytree.tree_map_only(torch.Tensor, copied, (args, kwargs))
+        given_inputs = pytree.tree_map_only(torch.Tensor, copied, (args, kwargs))
         with torch.set_grad_enabled(TEST == "train"):
-            output = step(*given)
+            output = step(*given_inputs)
             finish(device)
-        found.append(collected(module, output, double=dtype == "float64"))
-    return found
+        iterations.append(collected(module, output, double=dtype == "float64"))
+    return iterations
 
 
 def copied(tensor: Any) -> Any:
@@ -133,16 +133,16 @@ def collected(module: Any, output: Any, *, double: bool) -> dict[str, Any]:
         return leaves(output, "output", double=double)
     if PREDICTS:
         return leaves(output[0], "prediction", double=double)
-    found = leaves(output, "loss", double=double)
+    tensors = leaves(output, "loss", double=double)
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
             gradient = parameter.new_zeros(parameter.shape) if parameter.grad is None else parameter.grad
-            found |= leaves(gradient, f"grad.{name}", double=double)
+            tensors |= leaves(gradient, f"grad.{name}", double=double)
         if OPTIMIZER or OWN_STEP:
-            found |= leaves(parameter, f"param.{name}", double=double)
+            tensors |= leaves(parameter, f"param.{name}", double=double)
     for name, buffer in module.named_buffers():
-        found |= leaves(buffer, f"buffer.{name}", double=double)
-    return found
+        tensors |= leaves(buffer, f"buffer.{name}", double=double)
+    return tensors
 
 
 def judged_by(
@@ -159,9 +159,10 @@ def judged_by(
         widen=DTYPE == "amp",
     )
     kind = re.split(r"[.\[]", name)[0]
-    alike = [each for key, each in eager.items() if re.split(r"[.\[]", key)[0] == kind]
+    alike = [tensor for key, tensor in eager.items() if re.split(r"[.\[]", key)[0] == kind]
     scale = max(
-        (largest(each) for each in alike if isinstance(each, torch.Tensor) and each.is_floating_point()), default=0.0
+        (largest(tensor) for tensor in alike if isinstance(tensor, torch.Tensor) and tensor.is_floating_point()),
+        default=0.0,
     )
     rows = (
         ROWS
