@@ -52,6 +52,14 @@ class Flag:
     """Group of the flag, if it is not that of its struct."""
 
 
+def whole(text: str) -> int:
+    """Read a whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
 def positive(text: str) -> int:
     """Read a whole number from 1."""
     try:
@@ -111,7 +119,7 @@ def _number_text(value: float) -> str:
 
 Count = Annotated[int, Meta(ge=1, le=1_000_000), Word(positive, metavar="N")]
 Number = Annotated[int, Meta(ge=0, le=1_000_000), Word(not_negative, metavar="N")]
-Seed = Annotated[int, Meta(ge=0, le=2**63 - 1), Word(int, metavar="N")]
+Seed = Annotated[int, Meta(ge=0, le=2**63 - 1), Word(whole, metavar="N")]
 Seconds = Annotated[float, Meta(gt=0, le=30 * 86_400), Word(above_zero, _number_text, "S")]
 Share = Annotated[float, Meta(gt=0, lt=1), Word(percent, percent_text, "TARGET%")]
 """Typed in percent."""

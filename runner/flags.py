@@ -59,34 +59,34 @@ class Field:
         Raises:
             UsageError: the flag does not take it.
         """
-        name = f"argument --{self.name.replace('_', '-')}: "
+        name = _dashed(self.name)
         choices = self.choices
         if choices is not None and value not in choices:
-            raise UsageError(f"{name}invalid choice: {value!r} (choose from {', '.join(map(repr, choices))})")
+            raise UsageError(f"{name} {value} is not valid. Choose one of {', '.join(map(str, choices))}.")
         try:
             self.word.read(self.word.write(value))
         except argparse.ArgumentTypeError as error:
-            raise UsageError(f"{name}{error}") from None
+            raise UsageError(f"{name}: {error}.") from None
 
 
 @cache
 def flagged(kind: type) -> tuple[Field, ...]:
     """Return the fields of a struct that are flags, in their order; those that it inherits come last."""
     hints = get_type_hints(kind, include_extras=True)
-    found = []
-    for each in sorted(msgspec.structs.fields(kind), key=lambda each: each.name not in kind.__annotations__):
-        hint = hints[each.name]
+    fields = []
+    for spec in sorted(msgspec.structs.fields(kind), key=lambda spec: spec.name not in kind.__annotations__):
+        hint = hints[spec.name]
         flags = [part for part in getattr(hint, "__metadata__", ()) if isinstance(part, Flag)]
         if flags:
-            found.append(_field(each.name, flags[0], hint, each.default))
-    return tuple(found)
+            fields.append(_field(spec.name, flags[0], hint, spec.default))
+    return tuple(fields)
 
 
 def _field(name: str, flag: Flag, hint: Any, default: Any) -> Field:
     kind = hint.__origin__
     many = get_origin(kind) is tuple
     words, kinds = _parts(get_args(kind)[0] if many else hint)
-    literals = tuple(value for each in kinds if get_origin(each) is Literal for value in get_args(each))
+    literals = tuple(value for kind in kinds if get_origin(kind) is Literal for value in get_args(kind))
     switches = bool in kinds or set(map(type, literals)) == {bool}
     first = literals[0] if literals else kinds[0]
     usual = Word(int if isinstance(first, int) else first if isinstance(first, type) else str)
@@ -99,9 +99,9 @@ def _parts(hint: Any) -> tuple[list[Word], list[Any]]:
     """Return the words and the plain types that a type is made of; None is none of them."""
     if get_origin(hint) is Annotated:
         words, kinds = _parts(hint.__origin__)
-        return [*(each for each in hint.__metadata__ if isinstance(each, Word)), *words], kinds
+        return [*(word_hint for word_hint in hint.__metadata__ if isinstance(word_hint, Word)), *words], kinds
     if get_origin(hint) in (Union, UnionType):
-        parts = [_parts(each) for each in get_args(hint) if each is not _NONE]
+        parts = [_parts(part) for part in get_args(hint) if part is not _NONE]
         return [word for words, _ in parts for word in words], [kind for _, kinds in parts for kind in kinds]
     return [], [hint]
 
@@ -130,23 +130,23 @@ _OF_PLAN = ("models_file", "plan", "env", "torchbench_dir")
 
 def add_plan_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags that say which experiments there are."""
-    local = [each for each in flagged(LocalRequest) if each.name in _OF_PLAN]
+    local = [field for field in flagged(LocalRequest) if field.name in _OF_PLAN]
     for kind in (Selection, Configuration):
-        _add_all(parser, kind, [each for each in local if (each.flag.group or _GROUPS[Selection]) == _GROUPS[kind]])
+        _add_all(parser, kind, [field for field in local if (field.flag.group or _GROUPS[Selection]) == _GROUPS[kind]])
 
 
 def add_measure_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags that say how a run measures, verifies, and what it leaves behind."""
-    _add_all(parser, Protocol, [each for each in flagged(LocalRequest) if each.name not in _OF_PLAN])
+    _add_all(parser, Protocol, [field for field in flagged(LocalRequest) if field.name not in _OF_PLAN])
 
 
 def _add_all(parser: argparse.ArgumentParser, kind: type, more: Iterable[Field]) -> None:
     groups: dict[str, Any] = {}
-    for each in (*flagged(kind), *more):
-        title = each.flag.group or _GROUPS[kind]
+    for field in (*flagged(kind), *more):
+        title = field.flag.group or _GROUPS[kind]
         if title not in groups:
             groups[title] = parser.add_argument_group(title)
-        _add(groups[title], each)
+        _add(groups[title], field)
 
 
 def _add(group: argparse._ActionsContainer, field: Field) -> None:
@@ -179,10 +179,10 @@ class _Once(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
     ) -> None:
-        given = getattr(namespace, self.dest, None)
-        if isinstance(given, str) and given != values:
+        earlier = getattr(namespace, self.dest, None)
+        if isinstance(earlier, str) and earlier != values:
             parser.error(
-                f"{option} {values}: a run saves one format, and {given} is already given; run once per format"
+                f"{option} {values}: a run saves one format, and {earlier} is already given; run once per format"
             )
         setattr(namespace, self.dest, values)
 
@@ -193,11 +193,11 @@ def read(parsed: argparse.Namespace) -> LocalRequest:
     Raises:
         UsageError: values that contradict each other, or a file or folder that cannot be used.
     """
-    given = vars(parsed)
+    values = vars(parsed)
     groups = {
-        kind: {each.name: _value(each, given) for each in flagged(kind) if each.name in given} for kind in _GROUPS
+        kind: {field.name: _value(field, values) for field in flagged(kind) if field.name in values} for kind in _GROUPS
     }
-    local = {each.name: _value(each, given) for each in flagged(LocalRequest) if each.name in given}
+    local = {field.name: _value(field, values) for field in flagged(LocalRequest) if field.name in values}
     path = local.get("plan")
     request = RunRequest(
         selection=Selection(**groups[Selection]),
@@ -207,15 +207,15 @@ def read(parsed: argparse.Namespace) -> LocalRequest:
         environments=tuple(name for name, _ in local.get("env", ())),
     )
     typed = frozenset(name for group in (*groups.values(), local) for name in group)
-    asked = LocalRequest(request=request, given=typed, quick=given.get("quick", False), **local)
-    check(asked)
-    return asked
+    local_request = LocalRequest(request=request, given=typed, quick=values.get("quick", False), **local)
+    check(local_request)
+    return local_request
 
 
-def _value(field: Field, given: dict[str, Any]) -> Any:
-    value = given[field.name]
+def _value(field: Field, values: dict[str, Any]) -> Any:
+    value = values[field.name]
     if field.flag.texts is not None:
-        return tuple(each for each in field.flag.texts if each in value)
+        return tuple(choice for choice in field.flag.texts if choice in value)
     return tuple(value) if field.many else value
 
 
@@ -225,10 +225,10 @@ def request_words(request: RunRequest) -> list[str]:
     Every value stands in its flag's own word, so none can become another flag.
     """
     groups = (request.protocol,) if request.plan else (request.selection, request.configuration, request.protocol)
-    found = [
-        word for group in groups for each in flagged(type(group)) for word in _words(each, getattr(group, each.name))
+    words = [
+        word for group in groups for field in flagged(type(group)) for word in _words(field, getattr(group, field.name))
     ]
-    return found + [f"--env={name}" for name in request.environments]
+    return words + [f"--env={name}" for name in request.environments]
 
 
 def _words(field: Field, value: Any) -> Iterator[str]:
@@ -241,8 +241,8 @@ def _words(field: Field, value: Any) -> Iterator[str]:
     elif value is False:
         yield from (field.flag.off or ())[:1]
     else:
-        for each in value if field.many else (value,):
-            yield f"{_dashed(field.name)}={field.word.write(each)}"
+        for item in value if field.many else (value,):
+            yield f"{_dashed(field.name)}={field.word.write(item)}"
 
 
 def _dashed(name: str) -> str:
@@ -270,5 +270,5 @@ def check_values(request: RunRequest) -> None:
     for group in (request.selection, request.configuration, request.protocol):
         for field in flagged(type(group)):
             value = getattr(group, field.name)
-            for each in value if field.many else () if value is None or field.switches else (value,):
-                field.check(each)
+            for item in value if field.many else () if value is None or field.switches else (value,):
+                field.check(item)

@@ -79,7 +79,7 @@ def test_without_a_worker_a_job_waits_and_that_is_said(tmp_path):
         (("show", "7"), "There is no job 7"),
         (("log", "7"), "There is no job 7"),
         (("cancel", "7"), "There is no job 7"),
-        (("list", "--limit", "0"), "must be at least 1"),
+        (("list", "--limit", "0"), "not a whole number of at least 1"),
     ],
 )
 def test_bad_input_is_one_sentence(tmp_path, words, sentence):

@@ -44,7 +44,7 @@ def test_faults_are_listed_with_ids(review, review_store):
         (("none-such",), "The store has no record 'none-such'"),
         (("--all", "--run", "none-such"), "The store has no run 'none-such'"),
         (("--all", "--python", "/no/python"), "no such interpreter"),
-        (("--all", "--time-limit", "-1"), "not a number of seconds above 0"),
+        (("--all", "--time-limit", "-1"), "not a number above 0"),
         (("--all", "--op", "nonzero"), "not allowed with"),
     ],
 )

@@ -112,7 +112,7 @@ def measure(
     Raises:
         MeasureError: the module cannot be sent to another process, or does not run there.
     """
-    tests, backends = ([each] if isinstance(each, str) else list(each) for each in (test, backends))
+    tests, backends = ([names] if isinstance(names, str) else list(names) for names in (test, backends))
     words = [*(f"--backend={name}" for name in backends), *(f"--test={name}" for name in tests)]
     words += [] if verify else ["--no-verify"]
     words += ["--quick"] if quick else []
@@ -123,10 +123,10 @@ def measure(
     with tempfile.TemporaryDirectory(prefix="xlabench-module-") as folder:
         _bring(Path(folder), module, inputs, loss)
         _run([f"--pickled={folder}", *words], show=show)
-        told = Path(folder) / RUN
-        if not told.exists():
+        run_file = Path(folder) / RUN
+        if not run_file.exists():
             raise MeasureError("Nothing was measured; the lines above say why.")
-        return _result(told.read_text(encoding="utf-8"), home)
+        return _result(run_file.read_text(encoding="utf-8"), home)
 
 
 def _bring(folder: Path, module: Any, inputs: Any, loss: Any) -> None:
@@ -157,16 +157,16 @@ def _bring(folder: Path, module: Any, inputs: Any, loss: Any) -> None:
         form=form,  # type: ignore[arg-type]  # one of two of its words
         place=place,
         sha256=sha256,
-        folders=tuple(str(Path(each or ".").resolve()) for each in sys.path),
+        folders=tuple(str(Path(folder_on_path or ".").resolve()) for folder_on_path in sys.path),
     )
     (folder / PICKLED).write_bytes(msgspec.json.encode(own))
 
 
 def _example_inputs(module: Any) -> Any:
-    found = getattr(module, "example_inputs", None)
-    if found is None:
+    inputs = getattr(module, "example_inputs", None)
+    if inputs is None:
         raise MeasureError(f"{type(module).__name__} has no inputs: pass them, as in measure(module, inputs).")
-    return found() if callable(found) else found
+    return inputs() if callable(inputs) else inputs
 
 
 def _written(folder: Path, module: Any, inputs: Any, loss: Any) -> tuple[str, str]:
@@ -199,7 +199,7 @@ def _written(folder: Path, module: Any, inputs: Any, loss: Any) -> tuple[str, st
 def _identity(module: Any, inputs: Any, loss: Any) -> str:
     """Return the hash of the module's code and form, and of the form of its inputs; not of its weights."""
     lines = [str(module), _shapes(inputs)]
-    kinds = {type(each) for each in module.modules()} | ({loss} if loss is not None else set())
+    kinds = {type(submodule) for submodule in module.modules()} | ({loss} if loss is not None else set())
     lines += sorted(_text(kind) for kind in kinds if not getattr(kind, "__module__", "").startswith("torch."))
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
@@ -215,7 +215,7 @@ def _shapes(inputs: Any) -> str:
     from torch.utils import _pytree as pytree
 
     leaves, structure = pytree.tree_flatten(inputs)
-    forms = [f"{each.dtype}{tuple(each.shape)}" if hasattr(each, "shape") else repr(each) for each in leaves]
+    forms = [f"{leaf.dtype}{tuple(leaf.shape)}" if hasattr(leaf, "shape") else repr(leaf) for leaf in leaves]
     return f"{structure} {forms}"
 
 
@@ -237,10 +237,10 @@ def _run(words: list[str], *, show: bool) -> None:
         text=True,
         start_new_session=True,
     )
-    said: list[str] = []
+    lines: list[str] = []
     try:
         for line in _lines(process):
-            said.append(line)
+            lines.append(line)
             if show:
                 print(line, file=sys.stderr)
     except KeyboardInterrupt:
@@ -248,7 +248,9 @@ def _run(words: list[str], *, show: bool) -> None:
         process.wait()
         raise
     if process.wait() == _EXIT_USAGE:
-        raise MeasureError(said[-1].removeprefix("xlabench: ") if said else "The command refused and did not say why.")
+        raise MeasureError(
+            lines[-1].removeprefix("xlabench: ") if lines else "The command refused and did not say why."
+        )
 
 
 def _lines(process: subprocess.Popen[str]) -> Iterator[str]:

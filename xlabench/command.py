@@ -1,4 +1,4 @@
-"""What all verbs share: the parser that answers bad input with one sentence, the home, exit codes."""
+"""What all verbs share: the parser that answers bad input with a sentence, flags of several verbs, exit codes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from store.errors import did_you_mean
+from store.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -19,8 +19,13 @@ if TYPE_CHECKING:
     Verbs = argparse._SubParsersAction["Parser"]  # noqa: SLF001 - argparse names the type of `add_subparsers` only so
 
 
-_INVALID = re.compile(r"invalid choice: '(?P<word>[^']*)' \(choose from (?P<known>.*)\)", re.DOTALL)
-_UNKNOWN_FLAG = re.compile(r"unrecognized arguments:.*?(?P<word>--[\w-]+)")
+_CHOICE = re.compile(
+    r"argument (?P<name>\S+): invalid choice: '(?P<word>[^']*)' \(choose from (?P<known>.*)\)", re.DOTALL
+)
+_UNKNOWN_FLAG = re.compile(r"--[\w-]+")
+_UNRECOGNIZED, _REQUIRED = "unrecognized arguments: ", "the following arguments are required: "
+_FEW = 6
+"""Up to so many choices are all named in an error, unless one alone is close to what was typed."""
 EXIT_DONE, EXIT_FINDINGS, EXIT_USAGE, EXIT_PARTIAL, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
 _WIDTH = 80
 
@@ -32,7 +37,7 @@ class Parser(argparse.ArgumentParser):
     """An argument parser that answers bad input with one sentence, and names what was probably meant."""
 
     usual: frozenset[str] = frozenset()
-    """Flags that `--help` shows; none named: all."""
+    """Flags that `--help` shows; empty: all flags."""
 
     def __init__(self, *words: Any, **settings: Any) -> None:
         super().__init__(*words, **settings)
@@ -51,27 +56,26 @@ class Parser(argparse.ArgumentParser):
         """Return the help text: of a long verb, its usual flags only."""
         if not self.usual:
             return self.format_help_all()
-        known = [each for each in self._actions if each.option_strings]
-        hidden = [each for each in known if not self.usual.intersection(each.option_strings)]
-        texts = [each.help for each in hidden]
-        files = [
-            f"[{each.metavar} ...]" if each.nargs else str(each.metavar) for each in self._actions if each not in known
-        ]
-        usage, self.usage = self.usage, " ".join([self.prog, "[FLAG ...]", *files])
-        for each in hidden:
-            each.help = argparse.SUPPRESS
-        text = self.format_help_all()
-        for each, shown in zip(hidden, texts, strict=True):
-            each.help = shown
+        flags = [action for action in self._actions if action.option_strings]
+        hidden = [flag for flag in flags if not self.usual.intersection(flag.option_strings)]
+        texts = [flag.help for flag in hidden]
+        arguments = [action for action in self._actions if not action.option_strings]
+        words = [f"[{action.metavar} ...]" if action.nargs else str(action.metavar) for action in arguments]
+        usage, self.usage = self.usage, " ".join([self.prog, "[FLAG ...]", *words])
+        for flag in hidden:
+            flag.help = argparse.SUPPRESS
+        help_text = self.format_help_all()
+        for flag, text in zip(hidden, texts, strict=True):
+            flag.help = text
         self.usage = usage
-        return text
+        return help_text
 
     def format_help_all(self) -> str:
         """Return the help text with every flag."""
         return super().format_help()
 
     def error(self, message: str) -> None:  # type: ignore[override]
-        self.exit(EXIT_USAGE, f"{self.prog}: {self._hinted(message)} (see {self.prog} --help)\n")
+        self.exit(EXIT_USAGE, f"{self.prog}: {self._sentence(message)} See `{self.prog} --help`.\n")
 
     def take_rest(self, parsed: argparse.Namespace, rest: Sequence[str]) -> None:
         """Add the words that argparse left over to the files of a verb that takes some, as they may follow its flags.
@@ -84,13 +88,28 @@ class Parser(argparse.ArgumentParser):
         if rest:
             setattr(parsed, files, [*getattr(parsed, files), *rest])
 
-    def _hinted(self, message: str) -> str:
-        """Return argparse's message with the names close to the one that it refuses, in place of all names."""
-        if choice := _INVALID.search(message):
-            hint = _hint(choice["word"], re.findall(r"[\w-]+", choice["known"]))
-            return message.replace(f" (choose from {choice['known']})", "") + hint if hint else message
-        flag = _UNKNOWN_FLAG.search(message)
-        return message + _hint(flag["word"], self._option_string_actions) if flag else message
+    def _sentence(self, message: str) -> str:
+        """Return argparse's message as a sentence, with the names close to one that it refuses."""
+        if choice := _CHOICE.match(message):
+            return self._unknown_choice(choice["name"], choice["word"], re.findall(r"[\w-]+", choice["known"]))
+        if message.startswith(_UNRECOGNIZED):
+            words = message.removeprefix(_UNRECOGNIZED)
+            flag = _UNKNOWN_FLAG.search(words)
+            if flag is None:
+                return f"The argument {words!r} is unexpected. Remove it."
+            return f"There is no flag {flag[0]}.{did_you_mean(flag[0], self._option_string_actions)}"
+        if message.startswith(_REQUIRED):
+            return f"An argument is missing: {message.removeprefix(_REQUIRED)}."
+        sentence = message.removeprefix("argument ")
+        return sentence if sentence.endswith(".") else f"{sentence}."
+
+    def _unknown_choice(self, name: str, word: str, known: Sequence[str]) -> str:
+        hint = did_you_mean(word, known)
+        if name == "VERB":
+            return f"There is no verb {word!r}.{hint or ' Flags such as --home stand behind the verb.'}"
+        if not hint or (len(known) <= _FEW and " or " in hint):
+            hint = f" Choose one of {', '.join(known)}."
+        return f"There is no action {word!r}.{hint}" if "|" in name else f"{name} {word} is not valid.{hint}"
 
 
 class _HelpAll(argparse.Action):
@@ -104,23 +123,49 @@ class _HelpAll(argparse.Action):
         parser.exit()
 
 
-def _hint(word: str, known: Iterable[str]) -> str:
-    found = did_you_mean(word, known)
-    return f".{found}" if found else ""
-
-
 def verb(verbs: Verbs, name: str, do: Callable[..., int], summary: str, details: str = "") -> Parser:
     """Add a verb; `do` answers it with an exit code. `xlabench --help` shows the summary only; without one, nothing."""
     shown: dict[str, Any] = {"help": summary} if summary else {}
     parser = verbs.add_parser(name, **shown, description=f"{summary} {details}".strip(), epilog=EPILOG)
     parser.set_defaults(verb=do)
-    parser.add_argument(
-        "--home",
-        type=Path,
-        metavar="DIR",
-        help="folder of runs and store (default: $XLABENCH_HOME, else ./xlabench-data)",
-    )
+    _add_home(parser, None)
     return parser
+
+
+def add_actions(parser: Parser, names: str) -> Verbs:
+    """Let a verb have actions; `names` stand in its usage."""
+    return parser.add_subparsers(dest="action", required=True, metavar=names, parser_class=Parser)
+
+
+def action(actions: Verbs, name: str, do: Callable[..., int], summary: str) -> Parser:
+    """Add an action of a verb; `do` answers it with an exit code. `--home` may stand before the action or behind it."""
+    parser = actions.add_parser(name, help=summary, description=f"{summary[:1].upper()}{summary[1:]}.", epilog=EPILOG)
+    parser.set_defaults(verb=do)
+    _add_home(parser, argparse.SUPPRESS)
+    return parser
+
+
+def _add_home(parser: Parser, default: str | None) -> None:
+    text = "folder of runs and store (default: $XLABENCH_HOME, else ./xlabench-data)"
+    parser.add_argument("--home", type=Path, metavar="DIR", default=default, help=text)
+
+
+def add_format(parser: Parser, *forms: str) -> None:
+    """Add the flag of the output's format; `text` is the usual one."""
+    parser.add_argument("--format", choices=["text", *forms], default="text", help="output format (default: text)")
+
+
+def add_who(parser: Parser) -> None:
+    """Add the flag of the name that is stored with what a user does."""
+    parser.add_argument("--who", metavar="NAME", help="name stored with the action (default: the current user)")
+
+
+def add_limit(parser: Parser, things: str) -> None:
+    """Add the flag that bounds a list."""
+    from runner import flag
+
+    text = f"maximum number of {things} (default: 50)"
+    parser.add_argument("--limit", type=flag.positive, default=50, metavar="N", help=text)
 
 
 def say(text: str, code: int) -> int:
@@ -146,8 +191,15 @@ def beside_signals(work: Callable[[], int]) -> int:
 
 
 def home_of(parsed: argparse.Namespace) -> Path:
-    """Return the folder of runs and store."""
-    return Path(parsed.home or os.environ.get("XLABENCH_HOME") or "xlabench-data")
+    """Return the folder of runs and store.
+
+    Raises:
+        UsageError: it is a file.
+    """
+    home = Path(parsed.home or os.environ.get("XLABENCH_HOME") or "xlabench-data")
+    if home.is_file():
+        raise UsageError(f"The home {home} is a file. Name a folder with --home or $XLABENCH_HOME.")
+    return home
 
 
 def state_of(parsed: argparse.Namespace) -> Path:

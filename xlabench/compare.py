@@ -58,9 +58,9 @@ def _compare(parsed: argparse.Namespace) -> int:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in OF_CONFIRM)
         return say(f"{flags} require --confirm, which measures again.", EXIT_USAGE)
     with connect(newest_snapshot(store_of(parsed))) as con:
-        found = _compared(con, parsed.old, parsed.new, parsed.run)
-    sys.stdout.write(render(comparison_report(found), parsed.format))
-    slower = [cell for cell in found.of("slower") if cell.verdict.confirmed or parsed.fail_on == "suspected"]
+        comparison = _compared(con, parsed.old, parsed.new, parsed.run)
+    sys.stdout.write(render(comparison_report(comparison), parsed.format))
+    slower = [cell for cell in comparison.of("slower") if cell.verdict.confirmed or parsed.fail_on == "suspected"]
     return EXIT_FINDINGS if slower and parsed.fail_on else EXIT_DONE
 
 
@@ -110,12 +110,12 @@ def _confirm(request: ConfirmRequest, how: Confirming, form: str, fail_on: str |
     from store.report import render
 
     with connect(newest_snapshot(how.place.store)) as con:
-        found = _compared(con, request.old, request.new, request.run)
-        cells = chosen(to_confirm(found, request.cells), request.experiments)
-        files = files_of(con, found) if cells else None
-    results, again = confirm(how, found, files, cells, request.processes) if files else ([], None)
-    sys.stdout.write(render(confirmation_report(found, results, again), form))
-    verdicts = [each.again.verdict for each in results if each.again and each.word == "slower"]
+        comparison = _compared(con, request.old, request.new, request.run)
+        cells = chosen(to_confirm(comparison, request.cells), request.experiments)
+        files = files_of(con, comparison) if cells else None
+    results, again = confirm(how, comparison, files, cells, request.processes) if files else ([], None)
+    sys.stdout.write(render(confirmation_report(comparison, results, again), form))
+    verdicts = [result.again.verdict for result in results if result.again and result.word == "slower"]
     slower = [verdict for verdict in verdicts if verdict.confirmed or fail_on == "suspected"]
-    slower += [cell.verdict for cell in found.of("slower") if cell.verdict.confirmed]
+    slower += [cell.verdict for cell in comparison.of("slower") if cell.verdict.confirmed]
     return EXIT_FINDINGS if slower and fail_on else EXIT_DONE

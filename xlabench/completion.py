@@ -73,19 +73,19 @@ def completions(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[s
         if verbs is not None and word in verbs.choices:
             return completions(verbs.choices[word], words[number + 1 :])
     if last.startswith("-"):
-        found: Iterable[str] = (name for name in _flags(parser) if name.startswith("--"))
+        names: Iterable[str] = (name for name in _flags(parser) if name.startswith("--"))
     elif (action := _waiting(parser, before)) is not None:
-        found = _values(action, before)
+        names = _values(action, before)
     elif verbs is not None:
-        found = [each.dest for each in verbs._choices_actions]  # noqa: SLF001 - argparse keeps what is shown there only
+        names = [shown.dest for shown in verbs._choices_actions]  # noqa: SLF001 - argparse keeps what is shown there only
     else:
-        found = [str(choice) for each in parser._actions for choice in _positional_choices(each)]  # noqa: SLF001 - as above
-    return [each for each in found if each.startswith(last)]
+        names = [str(choice) for positional in parser._actions for choice in _positional_choices(positional)]  # noqa: SLF001 - as above
+    return [name for name in names if name.startswith(last)]
 
 
 def _verbs(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[Parser] | None:
-    found = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]  # noqa: SLF001 - as above
-    return found[0] if found else None
+    verbs = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]  # noqa: SLF001 - as above
+    return verbs[0] if verbs else None
 
 
 def _flags(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
@@ -127,10 +127,10 @@ def _models(flag: str, before: Sequence[str]) -> list[str]:
 
     context = SuiteContext()
     named = [word for word in before if word in suite_names()]
-    found = []
+    models = []
     for name in named or suite_names():
         suite = get_suite(name)
         if suite.unavailable(context) is None:
             prefix = f"{name}/" if flag == "ops_of" else ""
-            found += [prefix + model.name for model in suite.models(context)]
-    return list(dict.fromkeys(found))
+            models += [prefix + model.name for model in suite.models(context)]
+    return list(dict.fromkeys(models))

@@ -105,7 +105,7 @@ def chosen(cells: Sequence[Cell], experiments: Sequence[str]) -> Sequence[Cell]:
     from store.errors import UsageError
 
     known = {cell.experiment_id for cell in cells}
-    if unknown := [each for each in experiments if each not in known]:
+    if unknown := [experiment for experiment in experiments if experiment not in known]:
         raise UsageError(
             f"--experiment {unknown[0]}: this is none of the {len(known)} experiments to confirm. Remove it, or pass "
             "--confirm all to include the ambiguous ones."
@@ -113,13 +113,13 @@ def chosen(cells: Sequence[Cell], experiments: Sequence[str]) -> Sequence[Cell]:
     return [cell for cell in cells if cell.experiment_id in experiments] if experiments else cells
 
 
-def files_of(con: Connection, found: Comparison) -> Files:
+def files_of(con: Connection, comparison: Comparison) -> Files:
     """Return the `run.json` of both sides.
 
     Raises:
         UsageError: a run has none: what it measured is not known well enough to be measured again.
     """
-    return Files(old=_file(con, found.old), new=_file(con, found.new))
+    return Files(old=_file(con, comparison.old), new=_file(con, comparison.new))
 
 
 def _file(con: Connection, side: Side) -> RunFile:
@@ -137,7 +137,7 @@ def _file(con: Connection, side: Side) -> RunFile:
 
 
 def confirm(
-    how: Confirming, found: Comparison, files: Files, cells: Sequence[Cell], processes: int | None
+    how: Confirming, comparison: Comparison, files: Files, cells: Sequence[Cell], processes: int | None
 ) -> tuple[list[Confirmation], Comparison | None]:
     """Measure these cells again; return what became of each, and the comparison of both sides as measured again.
 
@@ -146,15 +146,15 @@ def confirm(
     """
     from store.compare import Confirmation
 
-    names = _names(found, cells)
-    interpreters = _interpreters(how, found, files, names, _context(how, cells))
-    telling = [cell for cell in cells if _differ(found, interpreters, *_named(cell, names))]
+    names = _names(comparison, cells)
+    interpreters = _interpreters(how, comparison, files, names, _context(how, cells))
+    telling = [cell for cell in cells if _differ(comparison, interpreters, *_named(cell, names))]
     again: dict[tuple[str, str], Cell] = {}
     measured = None
     if telling:
         entries = _entries(files, names, telling)
-        folder = _measure(how, found, files, entries, interpreters, processes)
-        measured = _judge(how, found, folder, {_named(cell, names): None for cell in telling})
+        folder = _measure(how, comparison, files, entries, interpreters, processes)
+        measured = _judge(how, comparison, folder, {_named(cell, names): None for cell in telling})
         again = {(cell.experiment_id, cell.environment): cell for cell in measured.cells}
     results = [
         Confirmation(
@@ -171,10 +171,10 @@ Names = dict[tuple[str, str], tuple[str, str]]
 """Environments of a pair of sides in their runs, and what they are called in the confirming run."""
 
 
-def _names(found: Comparison, cells: Sequence[Cell]) -> Names:
+def _names(comparison: Comparison, cells: Sequence[Cell]) -> Names:
     """Name the environments of the confirming run: old and new, with their own names where there are several pairs."""
     pairs = list(dict.fromkeys((cell.old_environment, cell.environment) for cell in cells))
-    if found.new.variant is not None:
+    if comparison.new.variant is not None:
         return {pair: pair for pair in pairs}
     if len(pairs) == 1:
         return {pairs[0]: ("old", "new")}
@@ -203,7 +203,7 @@ def _context(how: Confirming, cells: Sequence[Cell]) -> SuiteContext | None:
 
 
 def _interpreters(
-    how: Confirming, found: Comparison, files: Files, names: Names, context: SuiteContext | None
+    how: Confirming, comparison: Comparison, files: Files, names: Names, context: SuiteContext | None
 ) -> dict[str, Interpreter]:
     """Find the interpreters of both sides, by the names in the confirming run, and check that they are what they were.
 
@@ -211,23 +211,23 @@ def _interpreters(
         UsageError: one is not to be found, or no longer what it was; or a name that is none of theirs.
     """
     from runner.home import settings_file
-    from runner.plan import earlier_environment
+    from runner.plan import earlier_run
     from runner.suites import get_suite
     from store.errors import UsageError
 
     home = how.place.home
     named = settings_file.interpreters(home, settings_file.read(home))
-    sides = ((found.old, files.old), (found.new, files.new))
+    sides = ((comparison.old, files.old), (comparison.new, files.new))
     wanted = {
-        name: earlier_environment.Before(name=name, was=_environment(file, before), run=side.text)
+        name: earlier_run.EarlierEnvironment(name=name, was=_environment(file, before), run=side.text)
         for pair, pair_names in names.items()
         for (side, file), before, name in zip(sides, pair, pair_names, strict=True)
     }
     if unknown := [name for name, python in how.interpreters.items() if name not in wanted or python is None]:
         raise UsageError(f"--env {unknown[0]}: expected NAME=PYTHON, where NAME is one of {', '.join(wanted)}.")
     sources = {} if context is None else {"torchbench_commit": None, **get_suite("torchbench").versions(context)}
-    given = {name: python for name, python in how.interpreters.items() if python is not None}
-    return {name: earlier_environment.find(before, given, named, sources) for name, before in wanted.items()}
+    typed = {name: python for name, python in how.interpreters.items() if python is not None}
+    return {name: earlier_run.find(before, typed, named, sources) for name, before in wanted.items()}
 
 
 def _environment(file: RunFile, name: str) -> Environment:
@@ -239,11 +239,11 @@ def _environment(file: RunFile, name: str) -> Environment:
     raise UsageError(f"Run {file.run.run_id} does not describe its environment {name}, so it cannot be measured again.")
 
 
-def _differ(found: Comparison, interpreters: Mapping[str, Interpreter], old: str, new: str) -> bool:
+def _differ(comparison: Comparison, interpreters: Mapping[str, Interpreter], old: str, new: str) -> bool:
     """Say whether a new measurement can tell the sides apart: by what compiles, or by where it runs."""
-    from runner.plan.earlier_environment import same_interpreter
+    from runner.plan.earlier_run import same_interpreter
 
-    backends = (found.old.variant, found.new.variant)
+    backends = (comparison.old.variant, comparison.new.variant)
     return backends[0] != backends[1] or not same_interpreter(interpreters[old], interpreters[new])
 
 
@@ -251,54 +251,56 @@ def _entries(files: Files, names: Names, cells: Sequence[Cell]) -> list[tuple[Pl
     """Return the planned experiments of both sides of each cell, under the names of the confirming run."""
     import msgspec
 
-    from runner.plan import side_by_side
+    from runner.plan import earlier_run
 
-    found = []
+    entries = []
     for cell in cells:
         old, new = _named(cell, names)
-        before = side_by_side.planned(files.old, cell.old_experiment_id, cell.old_environment)
-        after = side_by_side.planned(files.new, cell.experiment_id, cell.environment)
-        found.append(
+        before = earlier_run.planned(files.old, cell.old_experiment_id, cell.old_environment)
+        after = earlier_run.planned(files.new, cell.experiment_id, cell.environment)
+        entries.append(
             (msgspec.structs.replace(before, environment=old), msgspec.structs.replace(after, environment=new))
         )
-    return found
+    return entries
 
 
 def _measure(
     how: Confirming,
-    found: Comparison,
+    comparison: Comparison,
     files: Files,
     entries: Sequence[tuple[PlanEntry, PlanEntry]],
     interpreters: Mapping[str, Interpreter],
     processes: int | None,
 ) -> RunFolder:
     """Measure both sides in a run of its own; the same command goes on with it where it was interrupted."""
-    from runner.plan import plan_view, side_by_side
+    from runner.plan import earlier_run, plan_view
     from runner.schedule import run_folder
 
     place = how.place
-    made = side_by_side.side_by_side(entries)
-    used = {entry.environment for entry in made.entries}
-    chosen = [each for name, each in interpreters.items() if name in used]
-    own = measured_again((entry.config for entry in made.entries), how.models, chosen[0].machine.python)
+    plan = earlier_run.side_by_side(entries)
+    used = {entry.environment for entry in plan.entries}
+    chosen = [interpreter for name, interpreter in interpreters.items() if name in used]
+    own = measured_again((entry.config for entry in plan.entries), how.models, chosen[0].machine.python)
     identity = run_folder.RunIdentity(
-        plan=made,
-        environments=tuple(each.description for each in chosen),
-        settings=side_by_side.confirming(files.new.settings, processes),
-        label=f"confirm {found.old.text} {found.new.text}",
+        plan=plan,
+        environments=tuple(interpreter.description for interpreter in chosen),
+        settings=earlier_run.confirming(files.new.settings, processes),
+        label=f"confirm {comparison.old.text} {comparison.new.text}",
         command=place.command,
     )
     folder = run_folder.open_folder(place.home, None, identity)
     # What a program reads from standard output is the verdicts alone.
-    said = f"{plan_view.summary(made)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}"
-    print(said, file=sys.stderr)
-    machines = {each.name: each.machine for each in chosen}
+    headline = f"{plan_view.summary(plan)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}"
+    print(headline, file=sys.stderr)
+    machines = {interpreter.name: interpreter.machine for interpreter in chosen}
     passed_on = How(torchbench_dir=how.torchbench_dir, own=own, wait=place.wait, home=place.home)
     carry_out(folder, machines, place.store, sys.stderr, **passed_on)
     return folder
 
 
-def _judge(how: Confirming, found: Comparison, folder: RunFolder, pairs: Mapping[tuple[str, str], None]) -> Comparison:
+def _judge(
+    how: Confirming, comparison: Comparison, folder: RunFolder, pairs: Mapping[tuple[str, str], None]
+) -> Comparison:
     """Compare both sides as the confirming run has them."""
     import msgspec
 
@@ -307,9 +309,11 @@ def _judge(how: Confirming, found: Comparison, folder: RunFolder, pairs: Mapping
     from store.query import connect
 
     run = folder.file.run.run_id
-    old, new = (msgspec.structs.replace(side, run_id=run, environment=None) for side in (found.old, found.new))
+    old, new = (
+        msgspec.structs.replace(side, run_id=run, environment=None) for side in (comparison.old, comparison.new)
+    )
     sides = [(old, new)]
-    if found.new.variant is None:
+    if comparison.new.variant is None:
         named = msgspec.structs.replace
         sides = [(named(old, environment=before), named(new, environment=after)) for before, after in pairs]
     with connect(newest_snapshot(how.place.store)) as con:

@@ -45,9 +45,9 @@ def _doctor(parsed: argparse.Namespace) -> int:
     named = settings_file.interpreters(home, settings_file.read(home))
     with Console(stderr=True).status("Checking the machine for a few seconds …"):
         seen = facts.look(home, named, parsed.threads)
-    found = screen.of_facts(seen)
-    _print(seen, found)
-    return EXIT_FINDINGS if any(doubt.refuses for doubt in found) else EXIT_DONE
+    doubts = screen.of_facts(seen)
+    _print(seen, doubts)
+    return EXIT_FINDINGS if any(doubt.refuses for doubt in doubts) else EXIT_DONE
 
 
 def _print(facts: DoctorFacts, doubts: list[Doubt]) -> None:

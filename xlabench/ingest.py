@@ -72,7 +72,7 @@ def _here(paths: Sequence[Path | str], home: Path) -> list[Path]:
     """
     from store.remote import arrived
 
-    return [each if isinstance(each, Path) else arrived(each, home / "arrived") for each in paths]
+    return [path if isinstance(path, Path) else arrived(path, home / "arrived") for path in paths]
 
 
 def _fact(text: str) -> tuple[str, str]:
@@ -90,15 +90,15 @@ def _ingested(parsed: argparse.Namespace) -> int:
     from store.ingest import ingest
     from store.ingest.discover import refuse_empty
 
-    asked = parsed.paths or _own_runs(parsed)
-    paths = _here(asked, home_of(parsed))
+    sources = parsed.paths or _own_runs(parsed)
+    paths = _here(sources, home_of(parsed))
     if parsed.paths and not parsed.watch:
         refuse_empty(paths)
     _write_facts(parsed, paths)
     report = ingest(paths, store_of(parsed), rebuild=parsed.rebuild)
     _tell(report)
     _after(report, parsed)
-    return _watch(asked, parsed) if parsed.watch else report.exit_code
+    return _watch(sources, parsed) if parsed.watch else report.exit_code
 
 
 def _own_runs(parsed: argparse.Namespace) -> list[Path]:
@@ -116,26 +116,26 @@ def _after(report: IngestReport, parsed: argparse.Namespace) -> None:
         changepoints.update(store_of(parsed), state_of(parsed))
 
 
-def _watch(asked: Sequence[Path | str], parsed: argparse.Namespace) -> NoReturn:
+def _watch(sources: Sequence[Path | str], parsed: argparse.Namespace) -> NoReturn:
     """Ingest again and again; what is not ingested when it is interrupted, the next ingest finds in the files."""
     from store.ingest.run import Follower
 
-    follower = Follower(_here(asked, home_of(parsed)), store_of(parsed))
+    follower = Follower(_here(sources, home_of(parsed)), store_of(parsed))
     while True:
         report = follower.finish()
         if report.changed_files_n or report.rejected:
             _tell(report)
             _after(report, parsed)
         follower.wait()
-        _bring_new(asked, home_of(parsed))
+        _bring_new(sources, home_of(parsed))
 
 
-def _bring_new(asked: Sequence[Path | str], home: Path) -> None:
+def _bring_new(sources: Sequence[Path | str], home: Path) -> None:
     """Bring what is new at the URLs; what cannot be reached now is said, and met again."""
     from store.errors import RemoteFailed
 
     try:
-        _here(asked, home)
+        _here(sources, home)
     except RemoteFailed as error:
         say(str(error), error.exit_code)
 

@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-import argparse
 import getpass
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlabench.command import EPILOG, EXIT_DONE, EXIT_FINDINGS, EXIT_USAGE, Parser, home_of, say, verb
+from xlabench.command import (
+    EXIT_DONE,
+    EXIT_FINDINGS,
+    EXIT_USAGE,
+    action,
+    add_actions,
+    add_format,
+    add_limit,
+    add_who,
+    home_of,
+    say,
+    verb,
+)
 
 if TYPE_CHECKING:
+    import argparse
+
     from runner.jobs.queue import JobQueue
     from runner.jobs.request import Request
     from store.state.jobs import Job
-    from xlabench.command import Verbs
+    from xlabench.command import Parser, Verbs
 
 _LOOK_EVERY_S = 0.25
 
 
 def add(verbs: Verbs) -> None:
     """Add the verb, its actions and their flags."""
+    from runner import flag
+
     parser = verb(
         verbs,
         "jobs",
@@ -29,33 +43,24 @@ def add(verbs: Verbs) -> None:
         "Submit, list, follow, cancel and retry jobs, which a worker runs.",
         "`xlabench worker` and `xlabench serve` run the queued jobs of a home, one per device at a time.",
     )
-    actions = parser.add_subparsers(
-        dest="action", required=True, metavar="submit|list|show|log|cancel|retry", parser_class=Parser
-    )
-    text = "Queue a run; it accepts the flags of `xlabench run`."
-    _add_submit(actions.add_parser("submit", help=text, description=text, epilog=EPILOG))
-    listing = actions.add_parser("list", help="list the newest jobs", epilog=EPILOG)
-    listing.add_argument("--limit", type=int, default=50, metavar="N", help="maximum number of jobs (default: 50)")
-    listing.set_defaults(verb=_list)
-    showing = actions.add_parser("show", help="show a job and the actions on it", epilog=EPILOG)
-    showing.set_defaults(verb=_show)
-    reading = actions.add_parser("log", help="print the log of a job", epilog=EPILOG)
+    actions = add_actions(parser, "submit|list|show|log|cancel|retry")
+    submitting = action(actions, "submit", _submit, "queue a run; it accepts the flags of `xlabench run`")
+    _add_submit(submitting)
+    listing = action(actions, "list", _list, "list the newest jobs")
+    add_limit(listing, "jobs")
+    showing = action(actions, "show", _show, "show a job and the actions on it")
+    reading = action(actions, "log", _log, "print the log of a job")
     reading.add_argument("--follow", action="store_true", help="keep printing until the job has finished")
-    reading.set_defaults(verb=_log)
-    ending = actions.add_parser("cancel", help="cancel a job; its finished measurements are kept", epilog=EPILOG)
-    ending.set_defaults(verb=_cancel)
-    again = actions.add_parser("retry", help="resume a job that failed, was cancelled or was lost", epilog=EPILOG)
-    again.set_defaults(verb=_retry)
-    for each in (showing, reading, ending, again):
-        each.add_argument("job_id", type=int, metavar="NUMBER", help="number of the job, as printed by `jobs list`")
-    for each in actions.choices.values():
-        each.add_argument(
-            "--home", type=Path, metavar="DIR", default=argparse.SUPPRESS, help="folder of runs and store"
+    cancelling = action(actions, "cancel", _cancel, "cancel a job; its finished measurements are kept")
+    retrying = action(actions, "retry", _retry, "resume a job that failed, was cancelled or was lost")
+    for parser in (showing, reading, cancelling, retrying):
+        parser.add_argument(
+            "job_id", type=flag.positive, metavar="NUMBER", help="number of the job, as printed by `jobs list`"
         )
-    for each in (actions.choices["submit"], listing, showing, ending, again):
-        each.add_argument("--format", choices=["text", "json"], default="text", help="output format (default: text)")
-    for each in (actions.choices["submit"], ending, again):
-        each.add_argument("--who", metavar="NAME", help="name stored with the action (default: the current user)")
+    for parser in (submitting, listing, showing, cancelling, retrying):
+        add_format(parser, "json")
+    for parser in (submitting, cancelling, retrying):
+        add_who(parser)
 
 
 def _add_submit(parser: Parser) -> None:
@@ -84,7 +89,6 @@ def _add_submit(parser: Parser) -> None:
     group.add_argument(
         "--run", metavar="RUN_ID", help="with --confirm: run that contains the environments or backends A and B"
     )
-    parser.set_defaults(verb=_submit, submit_parser=parser)
     parser.show_first(
         (*flags.USUAL_OF_PLAN, "--processes", "--verify", "--label", "--why", "--priority", "--follow", "--home"),
         (
@@ -146,16 +150,16 @@ def _request(parsed: argparse.Namespace) -> Request:
         if parsed.cells or parsed.run:
             raise UsageError("--cells and --run require --confirm A B.")
         return from_flags.request(parsed)
-    asked = flags.read(parsed)
-    if asked.given - {"processes", "accelerator"}:
+    local_request = flags.read(parsed)
+    if local_request.given - {"processes", "accelerator"}:
         raise UsageError(
             "--confirm repeats experiments of A and B; only --processes and --accelerator may be combined with it."
         )
     old, new = parsed.confirm
-    given = {"kind": "confirm", "old": old, "new": new, "run": parsed.run, "cells": parsed.cells or "suspected"}
-    given |= {"processes": asked.protocol.processes, "accelerator": asked.selection.accelerator}
+    fields = {"kind": "confirm", "old": old, "new": new, "run": parsed.run, "cells": parsed.cells or "suspected"}
+    fields |= {"processes": local_request.protocol.processes, "accelerator": local_request.selection.accelerator}
     try:
-        return msgspec.convert(given, ConfirmRequest)
+        return msgspec.convert(fields, ConfirmRequest)
     except msgspec.ValidationError as error:
         raise UsageError(f"--confirm: {error}; see `xlabench compare --help`.") from None
 
@@ -166,11 +170,11 @@ def _label(request: Request) -> str:
     if not isinstance(request, RunRequest):
         return f"confirm {request.old} {request.new}"
     if request.plan is not None:
-        return "+".join(dict.fromkeys(str(each.config["suite_name"]) for each in request.plan.experiments))
+        return "+".join(dict.fromkeys(str(experiment.config["suite_name"]) for experiment in request.plan.experiments))
     chosen = request.selection
     if chosen.ops_of:
         return f"ops of {chosen.ops_of}"
-    named = ("operators",) if chosen.config else tuple(each.partition("/")[0] for each in chosen.only)
+    named = ("operators",) if chosen.config else tuple(model.partition("/")[0] for model in chosen.only)
     suites = chosen.suite_name or tuple(dict.fromkeys(named))
     return "smoke" if chosen.smoke else "+".join(suites) or "all"
 
@@ -200,11 +204,9 @@ def _list(parsed: argparse.Namespace) -> int:
     from xlabench.jobs_text import table
 
     job_queue = job_queue_of(parsed)
-    if parsed.limit < 1:
-        return say(f"--limit {parsed.limit}: the limit must be at least 1.", EXIT_USAGE)
-    found = job_queue.listed(parsed.limit)
-    alone = {job.job_id: job_queue.left_alone(job) for job in found}
-    sys.stdout.write(table(found, job_queue.positions(), parsed.format, alone))
+    jobs = job_queue.listed(parsed.limit)
+    alone = {job.job_id: job_queue.left_alone(job) for job in jobs}
+    sys.stdout.write(table(jobs, job_queue.positions(), parsed.format, alone))
     return EXIT_DONE
 
 
@@ -264,7 +266,7 @@ def _follow(job_queue: JobQueue, job_id: int) -> int:
     from runner.jobs.queue import is_over
     from xlabench.jobs_text import line
 
-    said, attempt, offset = "", 0, 0
+    shown, attempt, offset = "", 0, 0
     while (job := job_queue.job(job_id)) is not None:
         over = is_over(job)
         if job.attempts != attempt:
@@ -273,8 +275,8 @@ def _follow(job_queue: JobQueue, job_id: int) -> int:
             text = folder.of(job_queue.home, job_id, attempt).read_log(offset)
             offset += len(text)
             sys.stdout.buffer.write(text)
-        if (now := line(job, job_queue.left_alone(job))) != said:
-            print(said := now, file=sys.stderr)
+        if (now := line(job, job_queue.left_alone(job))) != shown:
+            print(shown := now, file=sys.stderr)
         sys.stdout.flush()
         if over:
             return EXIT_DONE if job.state == "done" else EXIT_FINDINGS

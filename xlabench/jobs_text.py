@@ -20,23 +20,23 @@ _LONGEST_S = 1e11
 
 def line(job: Job, alone: str = "") -> str:
     """Say in one line how a job stands; `alone`: that nobody follows it."""
-    said = _said(job, alone)
-    why = f" ({said})" if said else ""
+    reason = _said(job, alone)
+    why = f" ({reason})" if reason else ""
     return plain(f"job {job.job_id}  {job.state}{why}  {job.label}  {job.who}")
 
 
-def table(found: Sequence[Job], places: Mapping[int, int], form: str, alone: Mapping[int, str]) -> str:
+def table(jobs: Sequence[Job], places: Mapping[int, int], form: str, alone: Mapping[int, str]) -> str:
     """Return the jobs as rows, the newest first; a waiting one has its place in the queue.
 
     Args:
-        found: the jobs.
+        jobs: the jobs to list.
         places: of those that wait, by number.
         form: text or json.
         alone: what is to say of those that nobody follows, by number.
     """
     if form == "json":
-        return as_json([_data(job, alone.get(job.job_id, "")) | {"place": places.get(job.job_id)} for job in found])
-    if not found:
+        return as_json([_data(job, alone.get(job.job_id, "")) | {"place": places.get(job.job_id)} for job in jobs])
+    if not jobs:
         return "There are no jobs.\n"
     from tabulate import tabulate
 
@@ -45,7 +45,7 @@ def table(found: Sequence[Job], places: Mapping[int, int], form: str, alone: Map
             *(job.job_id, _state(job, places), moment(job.submitted_at), _took(job)),
             *map(plain, (job.who, job.label, _said(job, alone.get(job.job_id, "")))),
         )
-        for job in found
+        for job in jobs
     ]
     headers = ("job", "state", "submitted (UTC)", "ran", "who", "label", "")
     return tabulate(rows, headers, tablefmt="plain", disable_numparse=True) + "\n"
@@ -71,9 +71,7 @@ def details(job: Job, actions: Sequence[Action], form: str, alone: str = "") -> 
         line(job, alone),
         *(f"  {name:<10} {plain(str(value))}" for name, value in facts.items() if value not in (None, "")),
     ]
-    lines += [
-        plain(f"  {moment(each.acted_at)}  {each.action}  {each.who}  {each.detail}".rstrip()) for each in actions
-    ]
+    lines += [plain(f"  {moment(act.acted_at)}  {act.action}  {act.who}  {act.detail}".rstrip()) for act in actions]
     return "\n".join(lines) + "\n"
 
 
@@ -101,10 +99,10 @@ def moment(seconds: float | None) -> str:
 
 def _data(job: Job, alone: str) -> dict[str, Any]:
     """Return a job with its request as data."""
-    found: dict[str, Any] = msgspec.to_builtins(job) | {"left_alone": alone}
+    fields: dict[str, Any] = msgspec.to_builtins(job) | {"left_alone": alone}
     with contextlib.suppress(msgspec.DecodeError, RecursionError):
-        found["request"] = msgspec.json.decode(job.request)
-    return found
+        fields["request"] = msgspec.json.decode(job.request)
+    return fields
 
 
 def as_json(content: object) -> str:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import getpass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlabench.command import EPILOG, EXIT_DONE, add_database, state_of, store_of, verb
+from xlabench.command import (
+    EXIT_DONE,
+    action,
+    add_actions,
+    add_database,
+    add_who,
+    state_of,
+    store_of,
+    verb,
+)
 
 if TYPE_CHECKING:
+    import argparse
     from datetime import datetime
 
     from xlabench.command import Verbs
@@ -29,7 +37,9 @@ _NAMES = {
 
 
 def add(verbs: Verbs) -> None:
-    """Add the verb, its three actions and their flags."""
+    """Add the verb, its actions and their flags."""
+    from runner import flag
+
     parser = verb(
         verbs,
         "mark",
@@ -37,10 +47,9 @@ def add(verbs: Verbs) -> None:
         "Mark a break in the history, such as a new driver.",
         "Latencies from before and after a mark are not compared. Marks are stored in state.sqlite in the home.",
     )
-    actions = parser.add_subparsers(dest="action", required=True, metavar="add|list|remove")
-    adding = actions.add_parser("add", help="mark a break in the history", epilog=EPILOG)
-    adding.set_defaults(verb=_add)
-    adding.add_argument("text", help='reason for the break, for example "new driver 550.54"')
+    actions = add_actions(parser, "add|list|remove")
+    adding = action(actions, "add", _add, "mark a break in the history")
+    adding.add_argument("text", metavar="TEXT", help='reason for the break, for example "new driver 550.54"')
     when = adding.add_mutually_exclusive_group()
     when.add_argument("--run", metavar="RUN_ID", help="first run after the break")
     when.add_argument(
@@ -48,23 +57,18 @@ def add(verbs: Verbs) -> None:
         metavar="TIME",
         help="time of the break in UTC, for example 2026-11-21 or 2026-11-21T14:00 (default: now)",
     )
-    for flag, name in _NAMES.items():
+    for option, name in _NAMES.items():
         adding.add_argument(
-            flag, dest=f"of_{name}", metavar="NAME", help="mark only series with this value (default: all series)"
+            option, dest=f"of_{name}", metavar="NAME", help="mark only series with this value (default: all series)"
         )
-    adding.add_argument(
-        "--who", default=None, metavar="NAME", help="name stored with the mark (default: the current user)"
+    add_who(adding)
+    listing = action(actions, "list", _list, "print all marks")
+    removing = action(actions, "remove", _remove, "remove a mark")
+    removing.add_argument(
+        "mark_id", type=flag.positive, metavar="NUMBER", help="number of the mark, as printed by `mark list`"
     )
-    listing = actions.add_parser("list", help="print all marks", epilog=EPILOG)
-    listing.set_defaults(verb=_list)
-    removing = actions.add_parser("remove", help="remove a mark", epilog=EPILOG)
-    removing.set_defaults(verb=_remove)
-    removing.add_argument("mark_id", type=int, metavar="NUMBER", help="number of the mark, as printed by `mark list`")
-    for each in (adding, listing, removing):
-        each.add_argument(
-            "--home", type=Path, metavar="DIR", default=argparse.SUPPRESS, help="folder of runs and store"
-        )
-        add_database(each)
+    for parser in (adding, listing, removing):
+        add_database(parser)
 
 
 def _add(parsed: argparse.Namespace) -> int:
@@ -89,8 +93,8 @@ def _add(parsed: argparse.Namespace) -> int:
 def _list(parsed: argparse.Namespace) -> int:
     from store.state import marks
 
-    found = marks.listed(state_of(parsed))
-    print("\n".join(map(_sentence, found)) or "There are no marks.")
+    all_marks = marks.listed(state_of(parsed))
+    print("\n".join(map(_sentence, all_marks)) or "There are no marks.")
     return EXIT_DONE
 
 

@@ -59,21 +59,21 @@ def planned(request: LocalRequest, home: Path, typed: own.TypedModels) -> Planne
 
     file = settings_file.read(home)
     request = settings_file.with_limits(request, home, file)
-    found = operators_of.extract(request) if request.selection.ops_of else None
-    named_suites = ("operators",) if found else request.selection.suite_name
-    request = found.narrow(request) if found else request
+    operators = operators_of.extract(request) if request.selection.ops_of else None
+    named_suites = ("operators",) if operators else request.selection.suite_name
+    request = operators.narrow(request) if operators else request
     named = settings_file.interpreters(home, file)
     request, listed = own.with_listed(request, home, file)
     request = own.with_own(request, listed or typed, named)
     there = interpreters.look(request, named)
-    made = interpreters.make_plan(request, there)
-    code = _report_missing(named_suites, made)
-    return Planned(request=request, interpreters=there, plan=made, code=code, operators=found)
+    plan = interpreters.make_plan(request, there)
+    code = _report_missing(named_suites, plan)
+    return Planned(request=request, interpreters=there, plan=plan, code=code, operators=operators)
 
 
-def _report_missing(named: tuple[str, ...], made: Plan) -> int:
+def _report_missing(named: tuple[str, ...], plan: Plan) -> int:
     """Say which suites are not there; nothing left to do is a usage error, one asked for by name makes it partial."""
-    missing, empty = made.missing_suites, not made.entries
+    missing, empty = plan.missing_suites, not plan.entries
     for suite, reason in missing.items():
         say(reason if suite in named else f"skipped: {reason}", EXIT_PARTIAL)
     if empty and set(missing) & set(named):
@@ -208,36 +208,36 @@ def measure(planned: Planned, settings: Settings, place: Place, afterwards: Call
     from runner.plan import plan_view, protocol
     from runner.schedule import run_folder
 
-    made, request = planned.plan, planned.request
-    settled = protocol.payoff_settings(settings, made.entries)
-    for sentence in plan.missing_packages(made, request):
+    run_plan, request = planned.plan, planned.request
+    settled = protocol.payoff_settings(settings, run_plan.entries)
+    for sentence in plan.missing_packages(run_plan, request):
         print(sentence)
     folder = run_folder.open_folder(
         place.home,
         place.output,
         run_folder.RunIdentity(
-            plan=made,
-            environments=tuple(each.description for each in planned.interpreters),
+            plan=run_plan,
+            environments=tuple(interpreter.description for interpreter in planned.interpreters),
             settings=settled,
-            label=place.label or plan.label(made),
+            label=place.label or plan.label(run_plan),
             command=place.command,
         ),
         resume=place.resume,
         retry_failed=place.retry_failed,
     )
-    print(f"{plan_view.summary(made)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}")
-    for each in request.own:
-        if each.model.beside:
-            print(f"The hash of {each.model.name} also covers {', '.join(each.model.beside)}.")
+    print(f"{plan_view.summary(run_plan)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}")
+    for own_model in request.own:
+        if own_model.model.beside:
+            print(f"The hash of {own_model.model.name} also covers {', '.join(own_model.model.beside)}.")
     if planned.operators is not None:
         _keep(planned.operators, folder)
     result = carry_out(
         folder,
-        {each.name: each.machine for each in planned.interpreters},
+        {interpreter.name: interpreter.machine for interpreter in planned.interpreters},
         place.store if place.ingest else None,
         sys.stdout,
         torchbench_dir=request.torchbench_dir,
-        own={each.model.name: each.model for each in request.own},
+        own={own_model.model.name: own_model.model for own_model in request.own},
         retry_failed=place.retry_failed,
         history=_history(place.store, request.protocol.retry_new_failures, folder.file.run.run_id),
         wait=place.wait,

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xlabench.command import EPILOG, EXIT_DONE, EXIT_FINDINGS, add_database, home_of, say, state_of, store_of, verb
+from xlabench.command import (
+    EXIT_DONE,
+    EXIT_FINDINGS,
+    action,
+    add_actions,
+    add_database,
+    add_format,
+    add_limit,
+    home_of,
+    say,
+    state_of,
+    store_of,
+    verb,
+)
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from store.state.notices import Delivery, Notice
     from xlabench.command import Verbs
@@ -22,8 +35,6 @@ _MEMORY = "1GB"
 
 def add(verbs: Verbs) -> None:
     """Add the verb, its actions and their flags."""
-    from xlabench.command import Parser
-
     parser = verb(
         verbs,
         "notices",
@@ -32,22 +43,12 @@ def add(verbs: Verbs) -> None:
         "Notices are sent by webhook and mail, as configured in section [notices] of xlabench.toml, and are always "
         "added to a feed. The home's worker checks for them by itself.",
     )
-    actions = parser.add_subparsers(dest="action", required=True, metavar="list|look|test", parser_class=Parser)
-    listing = actions.add_parser("list", help="list the newest notices and their delivery", epilog=EPILOG)
-    listing.add_argument("--format", choices=["text", "json"], default="text", help="output format (default: text)")
-    listing.add_argument("--limit", type=int, default=50, metavar="N", help="maximum number of notices (default: 50)")
-    listing.set_defaults(verb=_list)
-    looking = actions.add_parser(
-        "look", help="check for events now, write the feed and send pending notices", epilog=EPILOG
-    )
-    add_database(looking)
-    looking.set_defaults(verb=_look)
-    testing = actions.add_parser("test", help="send one test message through each channel", epilog=EPILOG)
-    testing.set_defaults(verb=_test)
-    for each in actions.choices.values():
-        each.add_argument(
-            "--home", type=Path, metavar="DIR", default=argparse.SUPPRESS, help="folder of runs and store"
-        )
+    actions = add_actions(parser, "list|look|test")
+    listing = action(actions, "list", _list, "list the newest notices and their delivery")
+    add_format(listing, "json")
+    add_limit(listing, "notices")
+    add_database(action(actions, "look", _look, "check for events now, write the feed and send pending notices"))
+    action(actions, "test", _test, "send one test message through each channel")
 
 
 def look_command(home: Path, database: Path | None) -> list[str]:
@@ -86,8 +87,8 @@ def _in_store(
     if newest is None:
         return (), {}
     with connect(newest, memory=_MEMORY) as con:
-        found = find(con, known, looked, datetime.now(UTC).replace(tzinfo=None))
-    return found.notices, found.looked
+        findings = find(con, known, looked, datetime.now(UTC).replace(tzinfo=None))
+    return findings.notices, findings.looked
 
 
 def _test(parsed: argparse.Namespace) -> int:
@@ -113,12 +114,12 @@ def _test(parsed: argparse.Namespace) -> int:
     failed = 0
     for channel in channels:
         try:
-            said = channel.send(Message(notices=(notice,), dashboard=settings.dashboard))
+            answer = channel.send(Message(notices=(notice,), dashboard=settings.dashboard))
         except RunnerError as error:
             failed += 1
             say(f"{channel.name}: {error}", EXIT_FINDINGS)
         else:
-            _tell(f"{channel.name}: sent{f' ({said})' if said else ''}")
+            _tell(f"{channel.name}: sent{f' ({answer})' if answer else ''}")
     if not channels:
         _tell(
             "No channel is configured. Add [notices.webhook] or [notices.mail] to xlabench.toml. The feed needs none."
@@ -132,32 +133,34 @@ def _list(parsed: argparse.Namespace) -> int:
     from xlabench.jobs_text import as_json
 
     state = state_of(parsed)
-    found: list[Notice] = []
+    newest: list[Notice] = []
     sent: list[Delivery] = []
     if state.is_file():
         with opened(state) as con:
-            found = notices.newest(con, parsed.limit)
-            sent = notices.deliveries(con, [each.notice_id for each in found])
-    by_notice = {each.notice_id: [one for one in sent if one.notice_id == each.notice_id] for each in found}
+            newest = notices.newest(con, parsed.limit)
+            sent = notices.deliveries(con, [notice.notice_id for notice in newest])
+    by_notice = {notice.notice_id: [one for one in sent if one.notice_id == notice.notice_id] for notice in newest}
     if parsed.format == "json":
-        sys.stdout.write(as_json([_data(each, by_notice[each.notice_id]) for each in found]))
+        sys.stdout.write(as_json([_data(notice, by_notice[notice.notice_id]) for notice in newest]))
     else:
-        print("\n".join(_line(each, by_notice[each.notice_id]) for each in found) or "There are no notices.")
+        print("\n".join(_line(notice, by_notice[notice.notice_id]) for notice in newest) or "There are no notices.")
     return EXIT_DONE
 
 
 def _line(notice: Notice, sent: Sequence[Delivery]) -> str:
     from xlabench.jobs_text import moment
 
-    ways = [f"{each.channel} {each.state}{f' ({each.detail})' if each.detail else ''}" for each in sent]
+    ways = [
+        f"{delivery.channel} {delivery.state}{f' ({delivery.detail})' if delivery.detail else ''}" for delivery in sent
+    ]
     return f"{notice.notice_id}  {moment(notice.noticed_at)}  {notice.title}  {', '.join(ways) or 'feed only'}"
 
 
 def _data(notice: Notice, sent: Sequence[Delivery]) -> dict[str, Any]:
     import msgspec
 
-    found: dict[str, Any] = msgspec.to_builtins(notice)
-    return found | {"deliveries": msgspec.to_builtins(sent)}
+    fields: dict[str, Any] = msgspec.to_builtins(notice)
+    return fields | {"deliveries": msgspec.to_builtins(sent)}
 
 
 def _tell(text: str) -> None:

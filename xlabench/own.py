@@ -120,8 +120,8 @@ def with_listed(request: LocalRequest, home: Path, file: SettingsFile) -> tuple[
         return request, TypedModels()
     listed = [file.models[name] for name in names]
     typed = TypedModels(
-        words=tuple(str(home / each.source) if _is_path(each.source) else each.source for each in listed),
-        inputs=tuple(each.inputs for each in listed),
+        words=tuple(str(home / model.source) if _is_path(model.source) else model.source for model in listed),
+        inputs=tuple(model.inputs for model in listed),
     )
     return _verified(request).changed(only=tuple(name for name in only if not name.startswith(OWN_PREFIX))), typed
 
@@ -150,7 +150,7 @@ def with_own(request: LocalRequest, typed: TypedModels, named: Mapping[str, Path
         typed.pickled,
         _python(request, named),
     )
-    names = (*request.selection.only, *(f"own/{found.model.name}" for found in own), *zoo)
+    names = (*request.selection.only, *(f"own/{own_model.model.name}" for own_model in own), *zoo)
     suites = dict.fromkeys((*request.suites, *(name.partition("/")[0] for name in names)))
     return request.changed(suite_name=tuple(suites), only=names, own=own)
 
@@ -200,17 +200,17 @@ def _found(
         weights=request.configuration.weights or "random",
         seed=request.protocol.seed or 1337,
     )
-    each = [msgspec.structs.replace(usual, word=word, inputs=inputs) for word, inputs in typed]
-    found = trial.look(
-        each if usual.pickled is None else [usual],
+    requests = [msgspec.structs.replace(usual, word=word, inputs=inputs) for word, inputs in typed]
+    own_models = trial.look(
+        requests if usual.pickled is None else [usual],
         python=python,
         variables={**os.environ, **interpreters.variables(python)},
         timeout_s=float(request.protocol.subprocess_timeout or _TIMEOUT_S),
     )
-    for model in found:
+    for model in own_models:
         if model.too_large:
             say(f"{model.source.name} was not tried: {model.too_large}.", EXIT_DONE)
-    return found
+    return own_models
 
 
 def measured_again(configs: Iterable[ExperimentConfig], words: Sequence[str], python: str) -> dict[str, OwnModel]:
@@ -289,14 +289,14 @@ def as_measured(word: str, config: ExperimentConfig, python: str, timeout_s: flo
     from runner.suites.own import trial
     from store.errors import UsageError
 
-    asked = trial.TrialRequest(
+    request = trial.TrialRequest(
         word=word,
         inputs=config.source.inputs if config.source else (),
         batch_size=config.batch_size,
         weights=config.weights or "random",
     )
     environment = {**os.environ, **variables(python)}
-    [found] = trial.look([asked], python=python, variables=environment, timeout_s=timeout_s)
-    if found.model.name != config.model_name:
-        raise UsageError(f"--model {word}: it is {found.model.name}, and {config.model_name} was measured.")
-    return found.model
+    [own_model] = trial.look([request], python=python, variables=environment, timeout_s=timeout_s)
+    if own_model.model.name != config.model_name:
+        raise UsageError(f"--model {word}: it is {own_model.model.name}, and {config.model_name} was measured.")
+    return own_model.model

@@ -70,8 +70,8 @@ def add(verbs: Verbs) -> None:
 
 
 def _age(text: str) -> timedelta:
-    found = _AGE.fullmatch(text)
-    days = int(found[1]) * _DAYS[found[2]] if found else _MOST_DAYS + 1
+    age = _AGE.fullmatch(text)
+    days = int(age[1]) * _DAYS[age[2]] if age else _MOST_DAYS + 1
     if days > _MOST_DAYS:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of days, weeks or years, such as 90d, 12w or 1y")
     return timedelta(days=days)
@@ -107,8 +107,8 @@ def _busy(parsed: argparse.Namespace) -> set[Path]:
     if not state_of(parsed).exists():
         return set()
     with database.opened(state_of(parsed)) as con:
-        found = jobs.in_states(con, ("queued", "starting", "running", "lost"))
-    return {Path(job.folder).resolve() for job in found if job.folder}
+        unfinished = jobs.in_states(con, ("queued", "starting", "running", "lost"))
+    return {Path(job.folder).resolve() for job in unfinished if job.folder}
 
 
 def _carried_out(leaving: list[Leaving], parsed: argparse.Namespace) -> int:
@@ -122,22 +122,22 @@ def _carried_out(leaving: list[Leaving], parsed: argparse.Namespace) -> int:
     before, after, done = 0, 0, []
     index_before = query.current_snapshot(store_of(parsed))
     size_before = index_before.stat().st_size if index_before else 0
-    for each in leaving:
+    for run_to_prune in leaving:
         decision = Pruned(
-            run_id=each.run.run_id,
+            run_id=run_to_prune.run.run_id,
             pruned_at=time.time(),
             who=getpass.getuser(),
             rule=shlex.join(parsed.words),
             packed={},
         )
         try:
-            after += prune_run(each.folder, decision)
+            after += prune_run(run_to_prune.folder, decision)
         except (WriterBusy, PackFailed) as error:
-            say(f"{each.run.run_id} stays: {error}", EXIT_PARTIAL)
+            say(f"{run_to_prune.run.run_id} stays: {error}", EXIT_PARTIAL)
             continue
-        before += each.bytes_n
-        done.append(each)
-    if done and ingest([each.folder for each in done], store_of(parsed)).published:
+        before += run_to_prune.bytes_n
+        done.append(run_to_prune)
+    if done and ingest([pruned.folder for pruned in done], store_of(parsed)).published:
         changepoints.update(store_of(parsed), state_of(parsed))
     index = query.current_snapshot(store_of(parsed))
     size_after = index.stat().st_size if index else 0
@@ -163,8 +163,8 @@ def _listing(choice: RetentionChoice) -> str:
 def _headline(choice: RetentionChoice) -> str:
     from store.errors import counted
 
-    samples_n = sum(each.run.samples_n for each in choice.leaving)
-    bytes_n = sum(each.bytes_n for each in choice.leaving)
+    samples_n = sum(leaving.run.samples_n for leaving in choice.leaving)
+    bytes_n = sum(leaving.bytes_n for leaving in choice.leaving)
     return (
         f"{counted(len(choice.leaving), 'run')} to prune: {counted(samples_n, 'sample')} to remove from the index, "
         f"{_megabytes(bytes_n)} of results to pack. Not pruned: {counted(choice.young_n, 'run')} within the age, "
@@ -177,15 +177,15 @@ def _leaving(choice: RetentionChoice) -> Table:
 
     rows = tuple(
         (
-            each.run.run_id,
-            each.run.label,
-            ", ".join(each.run.purposes),
-            f"{each.run.finished:%Y-%m-%d}",
-            each.run.records_n,
-            each.run.samples_n,
-            each.bytes_n / _MB,
+            leaving.run.run_id,
+            leaving.run.label,
+            ", ".join(leaving.run.purposes),
+            f"{leaving.run.finished:%Y-%m-%d}",
+            leaving.run.records_n,
+            leaving.run.samples_n,
+            leaving.bytes_n / _MB,
         )
-        for each in choice.leaving
+        for leaving in choice.leaving
     )
     columns = (
         Column(title="run"),

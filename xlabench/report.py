@@ -44,8 +44,8 @@ def _report(parsed: argparse.Namespace) -> int:
     if sentence := wrong(parsed, files):
         return say(sentence, EXIT_USAGE)
     with _opened(parsed, files) as (con, code):
-        made = _made(parsed, con, files)
-    _write(made, parsed.output)
+        content = _made(parsed, con, files)
+    _write(content, parsed.output)
     return code
 
 
@@ -62,13 +62,13 @@ def _opened(parsed: argparse.Namespace, files: Sequence[Path]) -> Iterator[tuple
             yield con, EXIT_DONE
         return
     with tempfile.TemporaryDirectory(prefix="xlabench-report-") as folder:
-        found = ingest(files, folder)
-        for line in found.rejected:
+        ingested = ingest(files, folder)
+        for line in ingested.rejected:
             say(f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", EXIT_PARTIAL)
-        if not found.records_n or found.snapshot is None:
+        if not ingested.records_n or ingested.snapshot is None:
             raise UsageError("The files hold no record. Name results.jsonl files, or folders of runs.")
-        with connect(found.snapshot) as con:
-            yield con, found.exit_code
+        with connect(ingested.snapshot) as con:
+            yield con, ingested.exit_code
 
 
 def _made(parsed: argparse.Namespace, con: Connection, files: Sequence[Path]) -> bytes:
@@ -80,11 +80,11 @@ def _made(parsed: argparse.Namespace, con: Connection, files: Sequence[Path]) ->
     return _peer(parsed, con, _peer_options(parsed, files))
 
 
-def _write(made: bytes, output: Path | None) -> None:
+def _write(content: bytes, output: Path | None) -> None:
     if output is not None:
-        output.write_bytes(made)
+        output.write_bytes(content)
         return
-    sys.stdout.buffer.write(made)
+    sys.stdout.buffer.write(content)
     sys.stdout.flush()
 
 
@@ -114,16 +114,16 @@ def _own_report(parsed: argparse.Namespace, con: Connection) -> Report:
     return report(con, filters, baseline_backend=backend, baseline_run=at)
 
 
-def _drawn(parsed: argparse.Namespace, made: Report) -> bytes:
+def _drawn(parsed: argparse.Namespace, report: Report) -> bytes:
     """Return one of our own reports in its format."""
-    if parsed.format not in PICTURES or made.picture is None:
+    if parsed.format not in PICTURES or report.picture is None:
         from store.report import render
 
-        return render(made, parsed.format).encode()
+        return render(report, parsed.format).encode()
     from store.report.ratio_plot import plot_ratios
 
-    title = f"{made.title}\n{parsed.title}" if parsed.title else made.title
-    return plot_ratios(made.picture, title, parsed.format, parsed.fig_width, parsed.fig_height or 0.0)
+    title = f"{report.title}\n{parsed.title}" if parsed.title else report.title
+    return plot_ratios(report.picture, title, parsed.format, parsed.fig_width, parsed.fig_height or 0.0)
 
 
 def _peer_options(parsed: argparse.Namespace, files: Sequence[Path]) -> PeerOptions:
@@ -148,11 +148,11 @@ def _peer(parsed: argparse.Namespace, con: Connection, options: PeerOptions) -> 
     from store.report.peer import titles
     from store.report.peer_plot import SIZE, PictureSize, plot
 
-    made = peer_report(con, options, grid=parsed.format == "tab")
+    report = peer_report(con, options, grid=parsed.format == "tab")
     if parsed.format not in PICTURES:
-        return render(made, parsed.format).encode()
+        return render(report, parsed.format).encode()
     size = PictureSize(parsed.fig_width, parsed.fig_height or SIZE.height)
-    return plot(made, options, titles(options), parsed.format, size, parsed.title)
+    return plot(report, options, titles(options), parsed.format, size, parsed.title)
 
 
 def _weekly(parsed: argparse.Namespace, con: Connection) -> bytes:
@@ -161,9 +161,9 @@ def _weekly(parsed: argparse.Namespace, con: Connection) -> bytes:
     from store.weekly import weekly_report
 
     baseline = parsed.backends[0] if parsed.backends else DEFAULT_BASELINE
-    said = reviews.listed(state_of(parsed))
-    made = weekly_report(con, parsed.run, parsed.since, baseline, parsed.dashboard, said)
-    return made.render(parsed.format).encode()
+    all_reviews = reviews.listed(state_of(parsed))
+    report = weekly_report(con, parsed.run, parsed.since, baseline, parsed.dashboard, all_reviews)
+    return report.render(parsed.format).encode()
 
 
 KINDS = ("speedup", "latest", "latest-grouped", "histogram", "payoffs", "fallbacks", "weekly")

@@ -33,6 +33,8 @@ _CODES = {"shown": EXIT_DONE, "not shown": EXIT_FINDINGS, "could not run": EXIT_
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its flags."""
+    from runner import flag
+
     parser = verb(
         verbs,
         "repro",
@@ -61,24 +63,12 @@ def add(verbs: Verbs) -> None:
     )
     parser.add_argument(
         "--time-limit",
-        type=_seconds,
+        type=flag.above_zero,
         default=_LIMIT_S,
         metavar="SECONDS",
         help="time limit of one script (default: 300)",
     )
     add_database(parser)
-
-
-def _seconds(text: str) -> float:
-    import argparse
-
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
-    return value
 
 
 def _repro(parsed: argparse.Namespace) -> int:
@@ -90,14 +80,14 @@ def _repro(parsed: argparse.Namespace) -> int:
     if python is None:
         return say(f"--python {parsed.python}: no such interpreter. Pass its path, for example VENV/bin/python.", 2)
     with connect(newest_snapshot(store_of(parsed))) as con:
-        found = faults(con, record=parsed.record, op=parsed.op, fault_id=parsed.signature, run=parsed.run)
+        found_faults = faults(con, record=parsed.record, op=parsed.op, fault_id=parsed.signature, run=parsed.run)
     if parsed.record is None and parsed.op is None and parsed.signature is None and not parsed.all:
-        return _list(found)
-    if not found:
+        return _list(found_faults)
+    if not found_faults:
         return say("No fault found: no fallback op, graph break, failure or wrong answer matches.", EXIT_USAGE)
     folder = parsed.output or home_of(parsed) / FOLDER_NAME
     signal.signal(signal.SIGTERM, _interrupt)
-    return max(_one(fault, folder, python, parsed) for fault in found)
+    return max(_one(fault, folder, python, parsed) for fault in found_faults)
 
 
 def _interrupt(number: int, frame: object) -> NoReturn:
@@ -106,15 +96,15 @@ def _interrupt(number: int, frame: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _list(found: list[Fault]) -> int:
+def _list(faults: list[Fault]) -> int:
     from store.answer import as_text
     from store.repro.find import lines
 
-    if not found:
+    if not faults:
         print("No fault found: no fallback op, graph break, failure or wrong answer.")
         return EXIT_DONE
     columns = ["id", "kind", "results", "models", "first run", "text"]
-    sys.stdout.write(as_text(columns, list(lines(found))))
+    sys.stdout.write(as_text(columns, list(lines(faults))))
     return EXIT_DONE
 
 

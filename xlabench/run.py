@@ -64,14 +64,16 @@ def _run(parsed: argparse.Namespace) -> int:
             twins=0,
             no_wait_quiet=True,
         )
-    found = planned(request, home_of(parsed), typed)
-    code = stops_before(found, dry_run=parsed.dry_run)
+    prepared = planned(request, home_of(parsed), typed)
+    code = stops_before(prepared, dry_run=parsed.dry_run)
     if code is not None:
         return code
-    place = Place.of(parsed, found.request.own)
+    place = Place.of(parsed, prepared.request.own)
     tell = partial(_tell, parsed.pickled, place.store)
     return (
-        _quick(parsed, found, place, tell) if parsed.quick else measure(found, settings_of(found, place), place, tell)
+        _quick(parsed, prepared, place, tell)
+        if parsed.quick
+        else measure(prepared, settings_of(prepared, place), place, tell)
     )
 
 
@@ -79,23 +81,27 @@ def carry_out(request: RunRequest, place: Place) -> int:
     """Measure what a job asks for."""
     from runner.plan import LocalRequest
 
-    found = planned(LocalRequest.of_job(request), place.home, own.TypedModels())
-    code = stops_before(found, dry_run=False)
-    return measure(found, settings_of(found, place), place, partial(_tell, None, place.store)) if code is None else code
+    prepared = planned(LocalRequest.of_job(request), place.home, own.TypedModels())
+    code = stops_before(prepared, dry_run=False)
+    return (
+        measure(prepared, settings_of(prepared, place), place, partial(_tell, None, place.store))
+        if code is None
+        else code
+    )
 
 
-def settings_of(found: Planned, place: Place) -> Settings:
+def settings_of(prepared: Planned, place: Place) -> Settings:
     """Return the settings of a run."""
     from runner.plan.protocol import settings
     from store.errors import UsageError
 
-    made = settings(found.request)
-    if made.until_verdict and not place.ingest:
-        raise UsageError("--until-verdict reads verdicts from the store; remove --no-ingest")
-    return made
+    run_settings = settings(prepared.request)
+    if run_settings.until_verdict and not place.ingest:
+        raise UsageError("--until-verdict reads verdicts from the store; remove --no-ingest.")
+    return run_settings
 
 
-def _quick(parsed: argparse.Namespace, found: Planned, place: Place, tell: Callable[[str], None]) -> int:
+def _quick(parsed: argparse.Namespace, prepared: Planned, place: Place, tell: Callable[[str], None]) -> int:
     """Print a table as soon as there is one, then compare the results with eager's and say whether they agree."""
     looked: list[str] = []
 
@@ -104,10 +110,10 @@ def _quick(parsed: argparse.Namespace, found: Planned, place: Place, tell: Calla
         tell(run_id)
         print(f"\n{_FIRST_LOOK}" + ("" if parsed.no_verify else "; the results are compared now."), flush=True)
 
-    code = measure(found, settings_of(found, place), place, look)
+    code = measure(prepared, settings_of(prepared, place), place, look)
     if not looked or parsed.no_verify:
         return code
-    verify = replace(found, request=found.request.changed(verify_only=True))
+    verify = replace(prepared, request=prepared.request.changed(verify_only=True))
     again = replace(
         place,
         retry_failed=False,
@@ -119,10 +125,12 @@ def _quick(parsed: argparse.Namespace, found: Planned, place: Place, tell: Calla
 def _refuse_beside_quick(request: LocalRequest, parsed: argparse.Namespace) -> None:
     from store.errors import UsageError
 
-    given = request.given | ({"no_ingest"} if parsed.no_ingest else set())
+    typed = request.given | ({"no_ingest"} if parsed.no_ingest else set())
     for name in ("verify", "verify_only", "until_verdict", "until_stable", "plan", "no_ingest", "prove"):
-        if name in given:
-            raise UsageError(f"--quick is a first look, verified after its table; leave out --{name.replace('_', '-')}")
+        if name in typed:
+            raise UsageError(
+                f"--quick is a first look, verified after its table; leave out --{name.replace('_', '-')}."
+            )
 
 
 def _tell(pickled: Path | None, store: Path, run_id: str) -> None:
@@ -195,17 +203,19 @@ def _plan(parsed: argparse.Namespace) -> int:
     from runner.plan import plan_view
 
     request, typed = read(parsed)
-    found = planned(request, home_of(parsed), typed)
-    made = found.plan
+    prepared = planned(request, home_of(parsed), typed)
+    plan = prepared.plan
     if parsed.format == "json":
-        sys.stdout.write(plan_view.as_json(made).decode() + "\n")
+        sys.stdout.write(plan_view.as_json(plan).decode() + "\n")
     elif parsed.format == "yaml":
         sys.stdout.write(
-            plan_view.as_yaml(made, found.request, {each.name: each.machine for each in found.interpreters})
+            plan_view.as_yaml(
+                plan, prepared.request, {interpreter.name: interpreter.machine for interpreter in prepared.interpreters}
+            )
         )
     else:
-        print_plan(found)
-    return found.code
+        print_plan(prepared)
+    return prepared.code
 
 
 _PROCESSES = 6
@@ -244,13 +254,15 @@ def _calibrate(parsed: argparse.Namespace) -> int:
         )
     if request.protocol.verify_only:
         return say("--verify-only skips timing, which a calibration needs; remove it.", EXIT_USAGE)
-    found = planned(request, home_of(parsed), TypedModels())
-    code = stops_before(found, dry_run=parsed.dry_run)
+    prepared = planned(request, home_of(parsed), TypedModels())
+    code = stops_before(prepared, dry_run=parsed.dry_run)
     if code is not None:
         return code
     place = Place.of(parsed)
-    made = msgspec.structs.replace(settings(found.request), purpose="calibration", processes=parsed.processes, twins=0)
-    return measure(found, agreeing(made), place, partial(_print_floors, place.store))
+    calibration = msgspec.structs.replace(
+        settings(prepared.request), purpose="calibration", processes=parsed.processes, twins=0
+    )
+    return measure(prepared, agreeing(calibration), place, partial(_print_floors, place.store))
 
 
 def _print_floors(store: Path, run_id: str) -> None:

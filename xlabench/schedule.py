@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xlabench.command import EPILOG, EXIT_DONE, EXIT_FINDINGS, verb
+from xlabench.command import EXIT_DONE, EXIT_FINDINGS, action, add_actions, add_format, add_who, verb
 from xlabench.jobs import add_job_flags, job_queue_of, warn_without_worker
 
 if TYPE_CHECKING:
+    import argparse
+
     from runner.jobs.recurring import RecurringStanding
     from xlabench.command import Parser, Verbs
 
@@ -21,8 +21,6 @@ _SHOWN_N = 20
 
 def add(verbs: Verbs) -> None:
     """Add the verb, its actions and their flags."""
-    from xlabench.command import Parser
-
     parser = verb(
         verbs,
         "schedule",
@@ -30,24 +28,18 @@ def add(verbs: Verbs) -> None:
         "Schedule recurring runs, and show whether the last one is complete.",
         "The home's worker submits one job each time a run is due.",
     )
-    actions = parser.add_subparsers(dest="action", required=True, metavar="add|list|remove", parser_class=Parser)
-    text = "Schedule a recurring run; it accepts the flags of `xlabench run`."
-    _add_add(actions.add_parser("add", help=text, description=text, epilog=EPILOG))
-    listing = actions.add_parser("list", help="list the recurring runs and the state of their last run", epilog=EPILOG)
-    listing.add_argument("--format", choices=["text", "json"], default="text", help="output format (default: text)")
+    actions = add_actions(parser, "add|list|remove")
+    adding = action(actions, "add", _add, "schedule a recurring run; it accepts the flags of `xlabench run`")
+    _add_add(adding)
+    listing = action(actions, "list", _list, "list the recurring runs and the state of their last run")
+    add_format(listing, "json")
     listing.add_argument("--strict", action="store_true", help="exit with 1 if a run is late, incomplete or missing")
-    listing.set_defaults(verb=_list)
-    removing = actions.add_parser("remove", help="remove a recurring run; its results are kept", epilog=EPILOG)
+    removing = action(actions, "remove", _remove, "remove a recurring run; its results are kept")
     removing.add_argument(
         "schedule_name", metavar="NAME", help="name of the recurring run, as printed by `schedule list`"
     )
-    removing.set_defaults(verb=_remove)
-    for each in actions.choices.values():
-        each.add_argument(
-            "--home", type=Path, metavar="DIR", default=argparse.SUPPRESS, help="folder of runs and store"
-        )
-    for each in (actions.choices["add"], removing):
-        each.add_argument("--who", metavar="NAME", help="name stored with the action (default: the current user)")
+    add_who(adding)
+    add_who(removing)
 
 
 def _add_add(parser: Parser) -> None:
@@ -68,7 +60,6 @@ def _add_add(parser: Parser) -> None:
         metavar="H",
         help="report a run as late after H hours (default: 12)",
     )
-    parser.set_defaults(verb=_add)
     parser.show_first(
         (
             *flags.USUAL_OF_PLAN,
@@ -95,8 +86,8 @@ def _add(parsed: argparse.Namespace) -> int:
         timeout_s=parsed.timeout,
     )
     job_queue = job_queue_of(parsed)
-    made = recurring.add(job_queue, parsed.cron, job_request, 3600 * parsed.late_after)
-    print(f"{made.name}: next at {moment(recurring.due_after(made.cron, job_queue.clock()))} UTC")
+    schedule = recurring.add(job_queue, parsed.cron, job_request, 3600 * parsed.late_after)
+    print(f"{schedule.name}: next at {moment(recurring.due_after(schedule.cron, job_queue.clock()))} UTC")
     warn_without_worker(parsed)
     return EXIT_DONE
 
@@ -113,12 +104,12 @@ def _list(parsed: argparse.Namespace) -> int:
     from runner.jobs.recurring import standings
     from xlabench.jobs_text import as_json
 
-    found = standings(job_queue_of(parsed))
+    all_standings = standings(job_queue_of(parsed))
     if parsed.format == "json":
-        sys.stdout.write(as_json(list(map(_data, found))))
+        sys.stdout.write(as_json(list(map(_data, all_standings))))
     else:
-        print("\n".join(map(_lines, found)) or "There are no recurring runs.")
-    wrong = [each for each in found if each.word in ("late", "incomplete", "missing")]
+        print("\n".join(map(_lines, all_standings)) or "There are no recurring runs.")
+    wrong = [standing for standing in all_standings if standing.word in ("late", "incomplete", "missing")]
     return EXIT_FINDINGS if wrong and parsed.strict else EXIT_DONE
 
 
@@ -142,5 +133,5 @@ def _lines(standing: RecurringStanding) -> str:
 def _data(standing: RecurringStanding) -> dict[str, Any]:
     import msgspec
 
-    found: dict[str, Any] = msgspec.to_builtins(standing)
-    return found
+    fields: dict[str, Any] = msgspec.to_builtins(standing)
+    return fields

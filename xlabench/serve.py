@@ -28,11 +28,13 @@ _END_S = 10.0
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its flags."""
+    from runner import flag
+
     parser = verb(verbs, "serve", _serve, "Serve the dashboard, and start a worker for its jobs, until Ctrl-C.")
     parser.add_argument(
         "--address", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)"
     )
-    parser.add_argument("--port", type=int, default=8501, help="TCP port (default: 8501)")
+    parser.add_argument("--port", type=flag.positive, default=8501, help="TCP port (default: 8501)")
     parser.add_argument(
         "--allowed-host",
         action="append",

@@ -32,11 +32,11 @@ class UntilVerdict:
         if self._began is None:
             self._began = time.monotonic()
         while self._queue or self._look():
-            asked = self._queue.pop(0)
-            pairs = {cell.pair for cell in asked.cells}
-            if asked.seconds <= self._time_left():
+            extension = self._queue.pop(0)
+            pairs = {cell.pair for cell in extension.cells}
+            if extension.seconds <= self._time_left():
                 self._unpaid -= pairs
-                return self._further(asked)
+                return self._further(extension)
             self._unpaid |= pairs
         self._seconds_spent = time.monotonic() - self._began
         return None
@@ -101,8 +101,8 @@ class UntilVerdict:
 
         return sum(record.twin_of is None for record in read_records(self.folder.results))
 
-    def _further(self, asked: Extension) -> Further:
+    def _further(self, extension: Extension) -> Further:
         from runner.schedule.groups import Further
 
         entries = {(entry.experiment_id, entry.environment): entry for entry in self.folder.file.plan}
-        return Further(entries=tuple(entries[key] for key in asked.members), processes=asked.processes)
+        return Further(entries=tuple(entries[key] for key in extension.members), processes=extension.processes)

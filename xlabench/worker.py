@@ -64,9 +64,8 @@ def _add_cluster(parser: Parser) -> None:
 
 
 def _worker(parsed: argparse.Namespace) -> int:
-    from runner.jobs.serve import Loop
     from runner.jobs.states import only_one
-    from runner.jobs.worker import Worker
+    from runner.jobs.worker import Loop, Worker
     from runner.notices.watch import NoticeWatch
     from xlabench.notices import look_command
 

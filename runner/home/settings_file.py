@@ -63,7 +63,8 @@ def allowed_models(person: Person, models: Mapping[str, ServerModel]) -> frozens
     return frozenset(
         name
         for name, model in models.items()
-        if "*" in model.launch or (person.verified and any(fnmatchcase(person.name, each) for each in model.launch))
+        if "*" in model.launch
+        or (person.verified and any(fnmatchcase(person.name, pattern) for pattern in model.launch))
     )
 
 
@@ -249,7 +250,7 @@ def interpreters(home: Path, file: SettingsFile) -> dict[str, Path]:
     return {name: home / os.path.expanduser(python) for name, python in file.environments.items()}  # noqa: PTH111 - `/` keeps an absolute path
 
 
-def with_limits(asked: LocalRequest, home: Path, file: SettingsFile) -> LocalRequest:
+def with_limits(request: LocalRequest, home: Path, file: SettingsFile) -> LocalRequest:
     """Return the request with the limits that no flag set: from `XLABENCH_<LIMIT>`, else from the file.
 
     Raises:
@@ -257,7 +258,7 @@ def with_limits(asked: LocalRequest, home: Path, file: SettingsFile) -> LocalReq
     """
     limits = {}
     for name, read_value in _TYPES.items():
-        if getattr(asked.protocol, name) is not None:
+        if getattr(request.protocol, name) is not None:
             continue
         variable = _PREFIX + name.upper()
         in_file = getattr(file.limits, name)
@@ -268,4 +269,4 @@ def with_limits(asked: LocalRequest, home: Path, file: SettingsFile) -> LocalReq
             limits[name] = read_value(str(value))
         except argparse.ArgumentTypeError as error:
             raise UsageError(f"{origin}: {name}: {error}") from None
-    return asked.changed(**limits)
+    return request.changed(**limits)

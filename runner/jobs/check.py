@@ -86,11 +86,11 @@ def check(request: Request, environments: Collection[str], models: Collection[st
         if request.plan is not None:
             _check_plan(request)
         operators.check_configurations(request.selection.config)
-        asked = before_it_runs(request)
+        local_request = before_it_runs(request)
         if request.plan is None:
             flags.check_values(request)
-            settings(asked)
-            _check_selection(_without_own(asked, models))
+            settings(local_request)
+            _check_selection(_without_own(local_request, models))
     except RecursionError:
         raise BadRequest("The request is nested too deeply.") from None
     except (XlabenchError, ValueError, LookupError) as error:
@@ -103,30 +103,30 @@ def before_it_runs(request: RunRequest) -> LocalRequest:
     Raises:
         UsageError: its parts contradict each other.
     """
-    asked = LocalRequest.of_job(request)
-    check_agreement(asked)
-    return operators_of.of_model_alone(asked)
+    local_request = LocalRequest.of_job(request)
+    check_agreement(local_request)
+    return operators_of.of_model_alone(local_request)
 
 
-def _without_own(asked: LocalRequest, models: Collection[str]) -> LocalRequest:
+def _without_own(request: LocalRequest, models: Collection[str]) -> LocalRequest:
     """Return the selection without the models of `[models]`, which only the server's own file leads to a source.
 
     Raises:
         UsageError: one is not listed for whoever asks.
     """
-    only = asked.selection.only
+    only = request.selection.only
     own = [name for name in only if name.startswith(OWN_PREFIX)]
     for name in own:
         if name.removeprefix(OWN_PREFIX) not in models:
             raise UsageError(
                 f"No job may have {name} executed: [models] of the server's xlabench.toml does not list it for you."
             )
-    return asked.changed(only=tuple(name for name in only if name not in own))
+    return request.changed(only=tuple(name for name in only if name not in own))
 
 
-def _check_selection(asked: LocalRequest) -> None:
-    found = select(asked)
-    if not found.choices and not found.missing_suites:
+def _check_selection(request: LocalRequest) -> None:
+    selected = select(request)
+    if not selected.choices and not selected.missing_suites:
         raise UsageError("No experiment matches. Relax the filters.")
 
 
@@ -189,7 +189,7 @@ def _check_model(models: dict[str, set[str]], suite: str, model: str) -> None:
     if get_suite(suite).unavailable(context):
         return  # the run says so, and skips it with the reason
     if suite not in models:
-        models[suite] = {name for each in get_suite(suite).models(context) for name in (each.name, *each.aliases)}
+        models[suite] = {name for listed in get_suite(suite).models(context) for name in (listed.name, *listed.aliases)}
     if model not in models[suite]:
         raise UsageError(f"The suite {suite} has no model {model!r}; `xlabench plan` lists them.")
 
@@ -226,13 +226,13 @@ def timeout_s(job_request: JobRequest, limits: JobLimits) -> float:
     Raises:
         BadRequest: longer than the home allows.
     """
-    found = job_request.timeout_s if job_request.timeout_s is not None else limits.timeout_s
-    if not 0 < found <= limits.longest_timeout_s:
+    seconds = job_request.timeout_s if job_request.timeout_s is not None else limits.timeout_s
+    if not 0 < seconds <= limits.longest_timeout_s:
         raise BadRequest(
-            f"A job may run for {limits.longest_timeout_s:g} s at most, not {found:g}; "
+            f"A job may run for {limits.longest_timeout_s:g} s at most, not {seconds:g}; "
             "choose another timeout, or raise [jobs] longest_timeout_s in xlabench.toml."
         )
-    return found
+    return seconds
 
 
 def check_words(job_request: JobRequest, person: Person) -> None:
@@ -259,4 +259,6 @@ def check_words(job_request: JobRequest, person: Person) -> None:
 
 def plain(text: str) -> str:
     r"""Return a text as one line without anything that a terminal obeys: `\x1b` and `\n` as they are written."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text
+    )

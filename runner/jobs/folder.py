@@ -55,8 +55,8 @@ class AttemptFolder:
 
     def started(self) -> tuple[int, float | None] | None:
         """Return pid and start of the leading process; None until it has said so."""
-        told = self._read(_STARTED)
-        return (int(told["pid"]), told["started_at"]) if told else None
+        started = self._read(_STARTED)
+        return (int(started["pid"]), started["started_at"]) if started else None
 
     def say_end(self, code: int | None, reason: str) -> None:
         """Write down how the command ended."""
@@ -122,6 +122,8 @@ def of(home: Path, job_id: int, attempt: int) -> AttemptFolder:
 
 def say_run(run_id: str, folder: Path) -> None:
     """Tell the job, where this process belongs to one, which run it measures into."""
-    told = os.environ.get(VARIABLE)
-    if told:
-        write_whole(Path(told) / _MEASURES, json.dumps({"run_id": run_id, "folder": str(folder.resolve())}).encode())
+    folder_of_job = os.environ.get(VARIABLE)
+    if folder_of_job:
+        write_whole(
+            Path(folder_of_job) / _MEASURES, json.dumps({"run_id": run_id, "folder": str(folder.resolve())}).encode()
+        )

@@ -32,22 +32,22 @@ def request(parsed: argparse.Namespace) -> RunRequest:
     Raises:
         UsageError: a flag that a job cannot have, or a value that it does not take.
     """
-    asked = flags.read(parsed)
+    local_request = flags.read(parsed)
     for name, flag in _FILES.items():
-        if getattr(asked, name):
+        if getattr(local_request, name):
             raise UsageError(f"{flag} names a file or folder, but a job contains only data; remove it.")
-    named = asked.selection.ops_of
+    named = local_request.selection.ops_of
     if named and Path(named).is_file():
         raise UsageError(
             f"--ops-of {named} is a file, but a job contains only data. Measure it with `xlabench run --ops-of`, "
             "and pass the operators.json of that run with --config."
         )
-    for name, python in asked.env:
+    for name, python in local_request.env:
         if python is not None:
             raise UsageError(
                 f"--env {name}={python}: a job can only use environments of xlabench.toml; pass --env {name}."
             )
-    data = asked.changed(config=tuple(_configurations(asked.selection.config))).request
+    data = local_request.changed(config=tuple(_configurations(local_request.selection.config))).request
     # Of a job only.
     data = msgspec.structs.replace(data, accelerator_model=getattr(parsed, "accelerator_model", None))
     try:
@@ -62,7 +62,7 @@ def _configurations(configs: Sequence[str]) -> list[str]:
     Raises:
         ConfigError: there is no such file, or it is none.
     """
-    texts = [document.text_of(each) for each in configs]
+    texts = [document.text_of(config) for config in configs]
     for text in texts:
         document.of_text(text)
     return [text.text.strip() for text in texts]
@@ -76,7 +76,7 @@ def words(request: Request) -> list[str]:
     """
     if not isinstance(request, ConfirmRequest):
         return ["run", *request_words(request)]
-    found = ["compare", request.old, request.new, f"--confirm={request.cells}"]
-    found += [f"--run={request.run}"] if request.run else []
-    found += [f"--experiment={each}" for each in request.experiments]
-    return found + ([f"--processes={request.processes}"] if request.processes else [])
+    words = ["compare", request.old, request.new, f"--confirm={request.cells}"]
+    words += [f"--run={request.run}"] if request.run else []
+    words += [f"--experiment={experiment}" for experiment in request.experiments]
+    return words + ([f"--processes={request.processes}"] if request.processes else [])

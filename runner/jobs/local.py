@@ -68,12 +68,12 @@ class Local:
 
     def reserve(self, ticket: Ticket, needs: Needs, taken: frozenset[str]) -> Locks | Waiting:
         here = machine.detect().accelerators
-        if lacking := [each for each in needs.accelerators if each not in here]:
+        if lacking := [name for name in needs.accelerators if name not in here]:
             return Waiting(reason=f"waits for a host with {lacking[0]}: this one has {', '.join(here)}")
         if lacking_model := _lacking_model(needs):
             return Waiting(reason=lacking_model)
         known = {*settings_file.read(self.home).environments, "default"}
-        if strange := [each for each in needs.environments if each not in known]:
+        if strange := [name for name in needs.environments if name not in known]:
             return Waiting(
                 reason=f"waits for the environment {strange[0]}: xlabench.toml of this home does not define it"
             )
@@ -130,10 +130,10 @@ class Local:
         place = self._folder(ticket)
         # In this order: who lets the lock go has written the end before.
         is_held = place.is_held()
-        told = place.end()
-        if told is not None and not is_held:
+        end = place.end()
+        if end is not None and not is_held:
             self._forget(ticket)
-            return Ended(msgspec.convert(told, End))
+            return Ended(msgspec.convert(end, End))
         if not is_held:
             self._forget(ticket)
             return Gone()
@@ -154,8 +154,8 @@ class Local:
         self._reap()
 
     def run_of(self, ticket: Ticket) -> tuple[str, str] | None:
-        told = self._folder(ticket).measures()
-        return (told["run_id"], told["folder"]) if told else None
+        measures = self._folder(ticket).measures()
+        return (measures["run_id"], measures["folder"]) if measures else None
 
     def last_line(self, ticket: Ticket) -> str:
         lines = self._folder(ticket).log_tail(4000).strip().splitlines()
@@ -185,14 +185,14 @@ class Local:
             os.close(handle)
 
     def _reap(self) -> None:
-        self._children = [each for each in self._children if each.poll() is None]
+        self._children = [child for child in self._children if child.poll() is None]
 
 
 def _lacking_model(needs: Needs) -> str:
     """Say that the devices to measure on are not of the model that is asked for; empty where nothing is lacking."""
     devices_here, index = machine.detect().devices, needs.device_index or 0
-    asked = [devices_here[name] for name in needs.accelerators or devices_here]
-    models = {each[index] for each in asked if index < len(each)}
+    models_by_kind = [devices_here[name] for name in needs.accelerators or devices_here]
+    models = {models_of_kind[index] for models_of_kind in models_by_kind if index < len(models_of_kind)}
     if needs.accelerator_model is None or needs.accelerator_model in models:
         return ""
     return f"waits for a host with {needs.accelerator_model}: this one has {', '.join(sorted(models)) or 'none'}"

@@ -50,17 +50,19 @@ def check_configurations(texts: Iterable[str]) -> None:
             f"A job's configuration may have at most {LONGEST_CONFIG} bytes; reduce the number of operators."
         )
     read = [document.of_text(document.Text("the configuration", text)) for text in texts]
-    for each in read:
-        _check_depth(each.ops)
+    for configuration in read:
+        _check_depth(configuration.ops)
     for case in expand(*read, most=MOST_CASES, most_s=_MOST_S):
         check_operator(case.operator, case.name)
         check_source(case.used_by, case.name)
 
 
 def _check_depth(ops: dict[str, document.OpInfo]) -> None:
-    level: list[Any] = [part for info in ops.values() for each in info.config for part in (each.build, each.input)]
+    level: list[Any] = [
+        part for info in ops.values() for config in info.config for part in (config.build, config.input)
+    ]
     for _ in range(_DEEPEST):
-        level = [child for each in level for child in _children(each)]
+        level = [child for parent in level for child in _children(parent)]
         if not level:
             return
     raise UsageError(f"A job's configuration may be nested at most {_DEEPEST} levels deep.")
@@ -98,7 +100,7 @@ def check_operator(operator: Operator, where: str) -> None:
         if generator is not None and not _NAME.fullmatch(generator):
             raise UsageError(f"{where}: {generator!r} is not a data generator.")
     try:
-        tensors = [each for part in (operator.build, operator.input) for each in arguments_of(part).tensors()]
+        tensors = [tensor for part in (operator.build, operator.input) for tensor in arguments_of(part).tensors()]
     except FieldError as error:
         raise UsageError(f"{where}: {error.field}: {error.text}.") from None
     for text in _texts([operator.build, operator.input]):
@@ -124,12 +126,12 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for key, each in value.items():
+        for key, item in value.items():
             yield str(key)
-            yield from _texts(each)
+            yield from _texts(item)
     elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _texts(each)
+        for item in value:
+            yield from _texts(item)
 
 
 def _bytes(tensor: Tensor) -> int:

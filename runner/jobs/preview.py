@@ -49,24 +49,24 @@ def preview(request: RunRequest, home: Path) -> Preview:
     file = settings_file.read(home)
     check.read(encode(request), file.jobs.request_bytes, file.environments)
     try:
-        asked = check.before_it_runs(request)
-        found = interpreters.look(asked, settings_file.interpreters(home, file))
+        local_request = check.before_it_runs(request)
+        environments = interpreters.look(local_request, settings_file.interpreters(home, file))
         if request.plan is not None:
-            return _of_plan(request, request.plan, found)
-        made = interpreters.make_plan(asked, found)
+            return _of_plan(request, request.plan, environments)
+        made_plan = interpreters.make_plan(local_request, environments)
     except XlabenchError as error:
         raise check.BadRequest(str(error)) from None
     return Preview(
-        runnable=made.runnable,
-        skipped=made.skipped,
-        missing_suites=made.missing_suites,
-        lacking=tuple(plan.missing_packages(made, asked)),
-        processes=settings(asked).replicas,
+        runnable=made_plan.runnable,
+        skipped=made_plan.skipped,
+        missing_suites=made_plan.missing_suites,
+        lacking=tuple(plan.missing_packages(made_plan, local_request)),
+        processes=settings(local_request).replicas,
     )
 
 
-def _of_plan(request: RunRequest, file: PlanFile, found: tuple[Interpreter, ...]) -> Preview:
-    machines = {each.name: each.machine for each in found}
+def _of_plan(request: RunRequest, file: PlanFile, environments: tuple[Interpreter, ...]) -> Preview:
+    machines = {environment.name: environment.machine for environment in environments}
     entries = [
         make_entry(
             config,

@@ -229,7 +229,7 @@ class JobQueue:
     def act(self, con: sqlite3.Connection, job_id: int | None, action: str, detail: str) -> None:
         """Keep what the person did."""
         name, verified = self.person.name[:LONGEST_NAME], self.person.verified
-        made = Action(
+        record = Action(
             job_id=job_id,
             action=action,
             who=name,
@@ -237,7 +237,7 @@ class JobQueue:
             acted_at=self.clock(),
             detail=detail[:LONGEST_TEXT],
         )
-        jobs.act(con, made)
+        jobs.act(con, record)
 
     def _job(self, job_request: JobRequest, key: str, text: str, timeout_s: float, attempts: int) -> Job:
         return Job(

@@ -56,7 +56,7 @@ def add(job_queue: JobQueue, cron: str, job_request: JobRequest, late_after_s: f
     except XlabenchError as error:
         raise job_queue.refuse("schedule", None, str(error)) from None
     with opened(job_queue.state) as con:
-        taken = schedule.name in {each.name for each in schedules.active(con)}
+        taken = schedule.name in {active.name for active in schedules.active(con)}
         written = None if taken else schedules.add(con, schedule)
         if written is not None:
             job_queue.act(con, None, "schedule", f"{written.name}: {cron}")
@@ -78,7 +78,7 @@ def change(job_queue: JobQueue, name: str, cron: str, late_after_s: float) -> Sc
     except XlabenchError as error:
         raise job_queue.refuse("schedule", None, str(error)) from None
     with opened(job_queue.state) as con:
-        before = next((each for each in schedules.active(con) if each.name == name), None)
+        before = next((active for active in schedules.active(con) if active.name == name), None)
         if before is not None:
             schedules.remove(con, name, job_queue.clock())
             who = {"who": job_queue.person.name, "verified": job_queue.person.verified, "created_at": job_queue.clock()}
@@ -152,8 +152,8 @@ def submit_due(home: Path, clock: Callable[[], float], say: Callable[[str], None
     """Submit what is due and was not submitted; of several times that were missed the newest counts."""
     with opened(home / FILE_NAME) as con:
         now = clock()
-        found = [(each, schedules.last_tick(con, each.schedule_id, now)) for each in schedules.active(con)]
-    for schedule, last in found:
+        ticks = [(schedule, schedules.last_tick(con, schedule.schedule_id, now)) for schedule in schedules.active(con)]
+    for schedule, last in ticks:
         try:
             due_at = due_before(schedule.cron, now)
         except check.BadRequest as error:  # a forged row
@@ -226,9 +226,11 @@ def standings(job_queue: JobQueue) -> list[RecurringStanding]:
         return []
     with opened(job_queue.state) as con:
         now = job_queue.clock()
-        found = [(each, schedules.last_tick(con, each.schedule_id, now)) for each in schedules.active(con)]
-        with_jobs = [(each, tick, jobs.get(con, tick.job_id) if tick and tick.job_id else None) for each, tick in found]
-    return [_standing(*each, now, job_queue.home / "runs") for each in with_jobs]
+        ticks = [(schedule, schedules.last_tick(con, schedule.schedule_id, now)) for schedule in schedules.active(con)]
+        with_jobs = [
+            (schedule, tick, jobs.get(con, tick.job_id) if tick and tick.job_id else None) for schedule, tick in ticks
+        ]
+    return [_standing(*parts, now, job_queue.home / "runs") for parts in with_jobs]
 
 
 def _standing(schedule: Schedule, tick: Tick | None, job: Job | None, now: float, runs: Path) -> RecurringStanding:
@@ -236,42 +238,42 @@ def _standing(schedule: Schedule, tick: Tick | None, job: Job | None, now: float
         due_at, next_at = due_before(schedule.cron, now), due_after(schedule.cron, now)
     except check.BadRequest as error:
         return RecurringStanding(schedule=schedule, word="missing", reason=str(error))
-    made = RecurringStanding(schedule=schedule, word="not due", next_at=next_at)
+    standing = RecurringStanding(schedule=schedule, word="not due", next_at=next_at)
     if due_at <= begun_at(schedule, now):
-        return made
+        return standing
     if tick is None or tick.due_at < due_at:
         if now - due_at <= NOTICED_WITHIN_S:
-            return msgspec.structs.replace(made, word="running", due_at=due_at, reason="about to be submitted")
+            return msgspec.structs.replace(standing, word="running", due_at=due_at, reason="about to be submitted")
         reason = "no worker has submitted it: start `xlabench worker` or `xlabench serve`"
-        return msgspec.structs.replace(made, word="missing", due_at=due_at, reason=reason)
-    made = msgspec.structs.replace(
-        made, due_at=tick.due_at, job=job, reason=tick.reason or (job.message if job else "")
+        return msgspec.structs.replace(standing, word="missing", due_at=due_at, reason=reason)
+    standing = msgspec.structs.replace(
+        standing, due_at=tick.due_at, job=job, reason=tick.reason or (job.message if job else "")
     )
     if job is None:
-        return msgspec.structs.replace(made, word="missing")
-    return _of_job(made, job, now, runs)
+        return msgspec.structs.replace(standing, word="missing")
+    return _of_job(standing, job, now, runs)
 
 
-def _of_job(made: RecurringStanding, job: Job, now: float, runs: Path) -> RecurringStanding:
-    made = _with_progress(made, job, runs)
+def _of_job(standing: RecurringStanding, job: Job, now: float, runs: Path) -> RecurringStanding:
+    standing = _with_progress(standing, job, runs)
     if not is_over(job):
-        late = made.due_at is not None and now - made.due_at > made.schedule.late_after_s
-        return msgspec.structs.replace(made, word="late" if late else "running")
-    complete = job.state == "done" and made.planned_n is not None and not made.unfinished
-    return msgspec.structs.replace(made, word="complete" if complete else "incomplete")
+        late = standing.due_at is not None and now - standing.due_at > standing.schedule.late_after_s
+        return msgspec.structs.replace(standing, word="late" if late else "running")
+    complete = job.state == "done" and standing.planned_n is not None and not standing.unfinished
+    return msgspec.structs.replace(standing, word="complete" if complete else "incomplete")
 
 
-def _with_progress(made: RecurringStanding, job: Job, runs: Path) -> RecurringStanding:
+def _with_progress(standing: RecurringStanding, job: Job, runs: Path) -> RecurringStanding:
     """Add how far the job's run has come: of a run of the home only, as anybody may have written the row."""
     folder = Path(job.folder or "").resolve()
     if not job.folder or not folder.is_relative_to(runs.resolve()):
-        return made
+        return standing
     try:
         planned, unfinished, versions = _progress(folder, _state(folder))
     except (OSError, RunFileError):
-        return made
+        return standing
     return msgspec.structs.replace(
-        made,
+        standing,
         planned_n=planned,
         finished_n=planned - len(unfinished),
         unfinished=unfinished,
@@ -281,8 +283,8 @@ def _with_progress(made: RecurringStanding, job: Job, runs: Path) -> RecurringSt
 
 def _state(folder: Path) -> tuple[int, ...]:
     """Return what changes whenever a file of the run does."""
-    found = [path.stat() for path in (folder / RUN_FILE, *record_files(folder / RESULTS)) if path.exists()]
-    return tuple(number for each in found for number in (each.st_mtime_ns, each.st_size))
+    stats = [path.stat() for path in (folder / RUN_FILE, *record_files(folder / RESULTS)) if path.exists()]
+    return tuple(number for stat in stats for number in (stat.st_mtime_ns, stat.st_size))
 
 
 @lru_cache(maxsize=_KEPT)
@@ -295,10 +297,10 @@ def _progress(folder: Path, state: tuple[int, ...]) -> tuple[int, tuple[str, ...
     del state  # files that have changed are read anew
     file = read_run_file(folder)
     wanted = {
-        (each.experiment_id, each.environment): f"{each.config.suite_name}/{each.config.model_name} "
-        f"{each.config.test} {each.backend}"
-        for each in file.plan
-        if each.runnable
+        (entry.experiment_id, entry.environment): f"{entry.config.suite_name}/{entry.config.model_name} "
+        f"{entry.config.test} {entry.backend}"
+        for entry in file.plan
+        if entry.runnable
     }
     have = {(record.experiment_id, record.environment.name) for record in read_records(folder / RESULTS)}
     return len(wanted), tuple(text for key, text in wanted.items() if key not in have), _versions(file)
@@ -306,9 +308,12 @@ def _progress(folder: Path, state: tuple[int, ...]) -> tuple[int, tuple[str, ...
 
 def _versions(file: RunFile) -> tuple[str, ...]:
     names = len(file.environments) > 1
-    return tuple(f"{each.name}: {_packages(each)}" if names else _packages(each) for each in file.environments)
+    return tuple(
+        f"{environment.name}: {_packages(environment)}" if names else _packages(environment)
+        for environment in file.environments
+    )
 
 
 def _packages(environment: Environment) -> str:
-    found = {name: getattr(environment, name) for name in _PACKAGES}
-    return ", ".join(f"{name} {version}" for name, version in found.items() if version) or "versions unknown"
+    versions = {name: getattr(environment, name) for name in _PACKAGES}
+    return ", ".join(f"{name} {version}" for name, version in versions.items() if version) or "versions unknown"

@@ -79,22 +79,22 @@ def decode(text: str | bytes) -> Request:
     Raises:
         msgspec.DecodeError: it is no request; the message names the place.
     """
-    found: Request = msgspec.json.decode(text, type=Request)
-    return found
+    request: Request = msgspec.json.decode(text, type=Request)
+    return request
 
 
 def needs(request: Request) -> Needs:
     """Return what a request waits for."""
     if isinstance(request, ConfirmRequest):
         return Needs(accelerators=request.accelerator, store=True)
-    asked = request.selection.accelerator or (("cpu",) if request.selection.smoke else ())
+    accelerators = request.selection.accelerator or (("cpu",) if request.selection.smoke else ())
     device_index = request.protocol.device_index
     if request.plan is not None:
-        asked = tuple(dict.fromkeys(each.config["accelerator"] for each in request.plan.experiments))
+        accelerators = tuple(dict.fromkeys(experiment.config["accelerator"] for experiment in request.plan.experiments))
         if device_index is None:  # an explicit flag overrides the plan's own settings
             device_index = request.plan.settings.get("device_index")
     return Needs(
-        accelerators=asked,
+        accelerators=accelerators,
         accelerator_model=request.accelerator_model,
         device_index=device_index,
         environments=request.environments or ("default",),

@@ -11,11 +11,10 @@ from runner.backends import BACKENDS, BY_NAME
 from runner.environments import machine
 from runner.home import settings_file
 from runner.jobs.request import Instrument, Protocol, RunRequest
-from runner.plan import earlier_environment, plan_file
+from runner.plan import earlier_run, plan_file
 from runner.plan.entries import make_entry
 from runner.plan.protocol import PRESETS
 from runner.plan.request import FileEntry, PlanFile
-from runner.plan.side_by_side import confirming
 from runner.settings import Settings
 from runner.suites import get_suite, suite_names
 from runner.suites.base import SuiteContext
@@ -70,7 +69,7 @@ def device_models() -> tuple[str, ...]:
 def axes(backends: Iterable[str]) -> tuple[tuple[Literal["PJRT"] | None, ...], tuple[str | None, ...]]:
     """Return the values of `xla` and `dynamo` under which these backends are planned, and maybe others."""
     pairs = [OFFERED[name] for name in backends]
-    xla: dict[Literal["PJRT"] | None, None] = dict.fromkeys("PJRT" if each else None for each, _ in pairs)
+    xla: dict[Literal["PJRT"] | None, None] = dict.fromkeys("PJRT" if xla else None for xla, _ in pairs)
     return tuple(xla), tuple(dict.fromkeys(dynamo for _, dynamo in pairs))
 
 
@@ -83,15 +82,15 @@ def only_backends(request: RunRequest, entries: Iterable[PlanEntry], backends: C
         backends: those that are wanted.
     """
     every = tuple(entries)
-    kept = [entry for entry in every if entry.backend in backends]
-    if len(kept) == len(every) or not kept:
+    chosen = [entry for entry in every if entry.backend in backends]
+    if len(chosen) == len(every) or not chosen:
         return request
-    return exactly(kept, {"preset": request.configuration.preset}, request)
+    return exactly(chosen, {"preset": request.configuration.preset}, request)
 
 
 def exactly(entries: Iterable[PlanEntry], settings: dict[str, object], like: RunRequest) -> RunRequest:
     """Return the request that measures exactly these experiments, with protocol and needs of another one."""
-    found = tuple(entries)
+    planned_entries = tuple(entries)
     experiments = tuple(
         FileEntry(
             experiment_id=entry.experiment_id,
@@ -102,9 +101,9 @@ def exactly(entries: Iterable[PlanEntry], settings: dict[str, object], like: Run
             in_spite_of=entry.in_spite_of,
             used_by=entry.used_by,
         )
-        for entry in found
+        for entry in planned_entries
     )
-    names = tuple(dict.fromkeys(entry.environment for entry in found))
+    names = tuple(dict.fromkeys(entry.environment for entry in planned_entries))
     plan = PlanFile(
         schema_version=plan_file.SCHEMA_VERSION, settings=settings, environments=names, experiments=experiments
     )
@@ -125,12 +124,12 @@ def without(file: RunFile, cells: Iterable[tuple[str, str]], op: str) -> RunRequ
         cells: experiment and environment of each result.
         op: without `aten::`.
     """
-    found = [entry for entry in planned(file, cells) if entry.config.xla and not entry.config.torch_xla2]
-    entries = [each for entry in found for each in (entry, _replaced(entry, op))]
+    replaceable = [entry for entry in planned(file, cells) if entry.config.xla and not entry.config.torch_xla2]
+    entries = [side for entry in replaceable for side in (entry, _replaced(entry, op))]
     if not entries:
         return None
     # One process of each would tell no interval, and sides that are not interleaved no payoff.
-    settings = msgspec.to_builtins(confirming(file.settings))
+    settings = msgspec.to_builtins(earlier_run.confirming(file.settings))
     return exactly(entries, rerun_settings(settings), RunRequest())
 
 
@@ -182,9 +181,9 @@ def rerun(file: RunFile, entries: Iterable[PlanEntry], processes: int | None = N
 
 def rerun_settings(of_run: dict[str, Any]) -> dict[str, object]:
     """Return what a run's settings have beyond the usual ones and a rerun has, too."""
-    found = msgspec.convert(of_run, Settings)
+    settings = msgspec.convert(of_run, Settings)
     usual = Settings()
-    return {name: value for name in _KEPT if (value := getattr(found, name)) != getattr(usual, name)}
+    return {name: value for name in _KEPT if (value := getattr(settings, name)) != getattr(usual, name)}
 
 
 def cannot_confirm(
@@ -208,14 +207,14 @@ def cannot_confirm(
             was = _environment(file, name)
             if was is None:
                 return f"Run {file.run.label} does not describe its environment {name}."
-            place = earlier_environment.place(was, named)
+            place = earlier_run.place(was, named)
             if place is None:
-                what = earlier_environment.gone(earlier_environment.Before(name=name, was=was, run=file.run.label))
+                what = earlier_run.gone(earlier_run.EarlierEnvironment(name=name, was=was, run=file.run.label))
                 return f"{what}. Name one with the same versions as {name} in [environments] of xlabench.toml."
             places.append(place)
-        apart = apart or not same_code or not earlier_environment.same_place(*places)
+        apart = apart or not same_code or not earlier_run.same_place(*places)
     return None if apart else SAME
 
 
 def _environment(file: RunFile, name: str) -> Environment | None:
-    return next((each for each in file.environments if each.name == name), None)
+    return next((environment for environment in file.environments if environment.name == name), None)

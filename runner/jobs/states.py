@@ -112,8 +112,8 @@ def only_one(home: Path, executor: str = LOCAL) -> Iterator[str | None]:
     """Be the worker of a home on this host with this executor while the block runs; gives None, else who is."""
     got = devices.take([_lock(home, executor)], f"worker of {home.resolve()}")
     if isinstance(got, str):
-        found = owner(home, executor)
-        yield f"process {found.pid}" if found else "another process"
+        worker = owner(home, executor)
+        yield f"process {worker.pid}" if worker else "another process"
         return
     try:
         yield None

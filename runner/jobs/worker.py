@@ -1,9 +1,17 @@
-"""The worker: starts jobs when what they need is free, follows them to their end, and takes up what a crash left."""
+"""The worker: starts jobs when what they need is free, follows them to their end, and takes up what a crash left.
+
+`Loop` runs it: it sleeps until it is told, a job ends, a signal comes, or a modest time is over.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import selectors
+import signal
 import socket
+import sqlite3
 import time
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from runner.home import settings_file
 from runner.home.settings_file import Person, allowed_models
-from runner.jobs import check, recurring, states
+from runner.jobs import check, queue, recurring, states
 from runner.jobs.check import LONGEST_NAME
 from runner.jobs.executor import Alive, Ended, Gone, JobWork, Ticket, Waiting
 from runner.jobs.request import RunRequest, needs
@@ -22,8 +30,7 @@ from store.state.database import opened
 from store.state.jobs import Action
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from runner.home.settings_file import JobLimits, SettingsFile
@@ -105,13 +112,13 @@ class Worker:
     def _settings(self) -> SettingsFile | None:
         """Read the home's file; None where it is broken, which is said once."""
         try:
-            found, problem = settings_file.read(self.home), ""
+            file, problem = settings_file.read(self.home), ""
         except XlabenchError as error:
-            found, problem = None, str(error)
+            file, problem = None, str(error)
         if problem and problem != self._problem:
             self.say(f"No job is started: {problem}")
         self._problem = problem
-        return found
+        return file
 
     def _follow(self, job: Job, grace_s: float) -> None:
         ticket = self._ticket(job)
@@ -220,8 +227,8 @@ class Worker:
             try:
                 claimed = self._claim(job, file.jobs.attempts)
                 if claimed is not None:
-                    made = work(request, claimed, file.jobs)
-                    self._begin(claimed, ticket, partial(self.executor.start, ticket, made, reserved))
+                    job_work = work(request, claimed, file.jobs)
+                    self._begin(claimed, ticket, partial(self.executor.start, ticket, job_work, reserved))
             finally:
                 reserved.release()
 
@@ -291,11 +298,81 @@ class Worker:
         return Ticket(job_id=job.job_id, attempt=job.attempts, home=self.home, label=job.label)
 
     def _act(self, con: sqlite3.Connection, job_id: int, action: str, detail: str) -> None:
-        made = Action(job_id=job_id, action=action, who=NAME, verified=True, acted_at=self.clock(), detail=detail)
-        jobs.act(con, made)
+        record = Action(job_id=job_id, action=action, who=NAME, verified=True, acted_at=self.clock(), detail=detail)
+        jobs.act(con, record)
 
 
 def _as_the_queue_writes(job: Job) -> bool:
     """Say whether what a row holds beside its request could be that of a job which somebody submitted."""
     label = job.label.isprintable() and job.label.strip() and len(job.label) <= LONGEST_NAME
     return bool(label) and 0 <= job.attempts < _MOST_ATTEMPTS and job.tries_left >= 1
+
+
+TICK_S = 3.0
+"""Between two looks where nothing happens: for devices that others gave back, and what nobody told."""
+
+
+@dataclass
+class Loop:
+    """Runs a worker until SIGTERM or SIGINT; jobs go on without it."""
+
+    worker: Worker
+    beside: Callable[[], None] = lambda: None
+    """Called after each step."""
+    drain: bool = False
+    """Wait for the running jobs at the first signal, and end at once at the second."""
+    _signals: int = 0
+
+    def run(self, ready: Callable[[], None]) -> None:
+        """Work until a signal says otherwise; `ready` is called once the worker can be told."""
+        woken = queue.listen(self.worker.home)
+        with self._hearing() as heard:
+            ready()
+            try:
+                while not self._is_over():
+                    self._step()
+                    self._sleep(woken, heard)
+            finally:
+                os.close(woken)
+
+    def _is_over(self) -> bool:
+        if not self._signals:
+            return False
+        self.worker.draining = True
+        return not self.drain or self._signals > 1 or self.worker.is_idle()
+
+    def _step(self) -> None:
+        """Do what there is to do; a table that is locked or a full disk is met again at the next step."""
+        try:
+            self.worker.step()
+            self.beside()
+        except (XlabenchError, sqlite3.Error, OSError) as error:
+            self.worker.say(f"worker: {error}")
+
+    def _sleep(self, woken: int, heard: int) -> None:
+        with selectors.DefaultSelector() as selector:
+            for handle in {woken, heard, *self.worker.executor.descriptors()}:
+                selector.register(handle, selectors.EVENT_READ)
+            selector.select(TICK_S)
+        queue.drain(woken)
+        queue.drain(heard)
+
+    @contextlib.contextmanager
+    def _hearing(self) -> Iterator[int]:
+        """Count signals; gives a descriptor that becomes readable at one."""
+        reading, writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        old_wakeup = signal.set_wakeup_fd(writing)
+        numbers = (signal.SIGTERM, signal.SIGINT)
+        old = {number: signal.signal(number, self._count) for number in numbers}
+        try:
+            yield reading
+        finally:
+            for number, handler in old.items():
+                signal.signal(number, handler)
+            signal.set_wakeup_fd(old_wakeup)
+            os.close(reading)
+            os.close(writing)
+
+    def _count(self, number: int, frame: object) -> None:
+        del number, frame
+        self._signals += 1

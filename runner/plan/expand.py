@@ -61,12 +61,12 @@ class Way:
             return self.xla is not None and self.dynamo is not None
         return test == "train" or setting not in _OF_TRAIN
 
-    def settings(self, asked: Mapping[str, Any], test: Test) -> dict[str, Any]:
+    def settings(self, wanted: Mapping[str, Any], test: Test) -> dict[str, Any]:
         """Return of the asked settings those that belong here, so that a baseline stays one for all of them."""
-        found = {name: value for name, value in asked.items() if self.knows(name, test)}
-        overrides = {key: value for key, value in asked.get("overrides", {}).items() if self._knows_override(key)}
-        found.pop("overrides", None)
-        return found | ({"overrides": overrides} if overrides else {})
+        known = {name: value for name, value in wanted.items() if self.knows(name, test)}
+        overrides = {key: value for key, value in wanted.get("overrides", {}).items() if self._knows_override(key)}
+        known.pop("overrides", None)
+        return known | ({"overrides": overrides} if overrides else {})
 
     def _knows_override(self, key: str) -> bool:
         return self.dynamo == "inductor" if key.startswith("inductor.") else self.dynamo not in _NOT_DYNAMO
@@ -101,11 +101,11 @@ def ways(request: LocalRequest, accelerator: Accelerator) -> Iterator[Way]:
 
 def _backends(request: LocalRequest) -> list[tuple[str | None, str | None, str | None]]:
     """Return (xla, dynamo, torch_xla2): each axis that is given narrows the plan."""
-    found = list(dict.fromkeys(map(triple_of, request.selection.backend))) or _narrowed(request.selection)
+    triples = list(dict.fromkeys(map(triple_of, request.selection.backend))) or _narrowed(request.selection)
     baseline = ("PJRT", None, None)
-    if request.configuration.use_xla_baseline and baseline not in found:
-        found.append(baseline)
-    return found
+    if request.configuration.use_xla_baseline and baseline not in triples:
+        triples.append(baseline)
+    return triples
 
 
 def _narrowed(chosen: Selection) -> list[tuple[str | None, str | None, str | None]]:
@@ -113,8 +113,11 @@ def _narrowed(chosen: Selection) -> list[tuple[str | None, str | None, str | Non
     known = {dynamo for _, dynamo in pairs}
     pairs += [(xla_of(name), name) for name in dict.fromkeys(chosen.dynamo) if name not in known]
     kinds = tuple(dict.fromkeys(chosen.torch_xla2)) or (None,)
-    found = [(xla, dynamo, kind) for kind, (xla, dynamo) in product(kinds, pairs) if kind is None or _lazy(xla, dynamo)]
-    return [each for each in found if _asked(each[0], each[1], chosen)]
+    return [
+        (xla, dynamo, kind)
+        for kind, (xla, dynamo) in product(kinds, pairs)
+        if (kind is None or _lazy(xla, dynamo)) and _asked(xla, dynamo, chosen)
+    ]
 
 
 def _lazy(xla: str | None, dynamo: str | None) -> bool:
@@ -175,10 +178,10 @@ def missing_packages(plan: Plan, request: LocalRequest) -> list[str]:
     sentences = []
     for suite_name, names in models.items():
         find = getattr(get_suite(suite_name), "missing_packages", None)
-        found = find(request.context, tuple(names)) if find else {}
-        if found:
-            listed = "; ".join(f"{model}: {', '.join(packages)}" for model, packages in found.items())
-            wanted = dict.fromkeys(_PROJECTS.get(each, each) for packages in found.values() for each in packages)
+        lacking = find(request.context, tuple(names)) if find else {}
+        if lacking:
+            listed = "; ".join(f"{model}: {', '.join(packages)}" for model, packages in lacking.items())
+            wanted = dict.fromkeys(_PROJECTS.get(name, name) for packages in lacking.values() for name in packages)
             line = f"pip install {' '.join(wanted)}"
             sentences.append(f"{suite_name} needs packages that are not installed: {listed}. Install them: {line}")
     return sentences
@@ -209,14 +212,14 @@ def _configuration(
     """Return the requested configuration, and what the suite's tables changed in it."""
     suite, model = choice.suite.name, choice.model
     chosen = request.configuration
-    asked = protocol.requested(chosen.preset, suite, model.name, test, accelerator) | protocol.fixed(chosen)
+    wanted = protocol.requested(chosen.preset, suite, model.name, test, accelerator) | protocol.fixed(chosen)
     batch_size = chosen.batch_size if chosen.batch_size is not None else choice.batch_size
     if model.operator is not None:
         # Sizes and data types are those of the call.
-        asked, batch_size = {name: value for name, value in asked.items() if name not in _OF_MODELS}, None
+        wanted, batch_size = {name: value for name, value in wanted.items() if name not in _OF_MODELS}, None
         dtype = operator_dtype(msgspec.to_builtins(model.operator))
-        asked |= {"dtype": dtype} if dtype else {}
-    fields, notes = _forced(model, way.settings(asked, test))
+        wanted |= {"dtype": dtype} if dtype else {}
+    fields, notes = _forced(model, way.settings(wanted, test))
     config = ExperimentConfig(
         suite_name=suite,
         model_name=model.name,

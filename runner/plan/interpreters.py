@@ -58,7 +58,7 @@ def look(request: LocalRequest, named: Mapping[str, Path]) -> tuple[Interpreter,
         UsageError: a name that is not known, or an interpreter that cannot measure.
     """
     sources = plan.source_versions(request)
-    found = []
+    interpreters = []
     for name, python in request.environments or ((DEFAULT, None),):
         chosen = python or named.get(name)
         if chosen is None and name != DEFAULT:
@@ -72,9 +72,9 @@ def look(request: LocalRequest, named: Mapping[str, Path]) -> tuple[Interpreter,
         description = msgspec.structs.replace(
             description, name=name, threads=request.protocol.threads, torchbench_commit=sources.get("torchbench_commit")
         )
-        found.append(Interpreter(name=name, machine=here, description=description))
-    _check_backends(request.selection.backend, found)
-    return tuple(found)
+        interpreters.append(Interpreter(name=name, machine=here, description=description))
+    _check_backends(request.selection.backend, interpreters)
+    return tuple(interpreters)
 
 
 def _check_backends(names: Sequence[str], interpreters: Sequence[Interpreter]) -> None:
@@ -82,7 +82,7 @@ def _check_backends(names: Sequence[str], interpreters: Sequence[Interpreter]) -
     for name in names:
         if name in NAMES or triple_of(name)[0] is not None:
             continue
-        known = {each for here in interpreters for each in here.machine.dynamo_backends()}
+        known = {backend for here in interpreters for backend in here.machine.dynamo_backends()}
         if known and name not in known:
             hint = did_you_mean(name, {*known, *NAMES}) or f" Dynamo lists {', '.join(sorted(known))}."
             raise UsageError(f"--backend {name}: there is no backend of this name.{hint}")
@@ -90,24 +90,28 @@ def _check_backends(names: Sequence[str], interpreters: Sequence[Interpreter]) -
 
 def make_plan(request: LocalRequest, interpreters: Sequence[Interpreter]) -> Plan:
     """Plan each environment by what it offers; equal variants of a model stand side by side."""
-    plans = [_plan_in(each, request) for each in interpreters]
+    plans = [_plan_in(interpreter, request) for interpreter in interpreters]
     if len(plans) == 1:
         return plans[0]
     groups: dict[str, dict[str, list[PlanEntry]]] = {}
-    for each in plans:
-        for entry in each.entries:
+    for part in plans:
+        for entry in part.entries:
             groups.setdefault(entry.group, {}).setdefault(entry.variant, []).append(entry)
     entries = [entry for variants in groups.values() for equal in variants.values() for entry in equal]
-    missing = {suite: reason for each in plans for suite, reason in each.missing_suites.items()}
+    missing = {suite: reason for part in plans for suite, reason in part.missing_suites.items()}
     return replace(plans[0], entries=tuple(entries), missing_suites=missing)
 
 
 def _plan_in(interpreter: Interpreter, request: LocalRequest) -> Plan:
     """Plan one environment; the suites were looked for in xlabench's own, so what they import is looked for here."""
-    made = plan.make_plan(msgspec.structs.replace(request, environment=interpreter.name), interpreter.machine)
+    environment_plan = plan.make_plan(
+        msgspec.structs.replace(request, environment=interpreter.name), interpreter.machine
+    )
     if interpreter.machine.python == sys.executable:
-        return made
-    return replace(made, entries=tuple(_with_lacking(entry, interpreter) for entry in made.entries))
+        return environment_plan
+    return replace(
+        environment_plan, entries=tuple(_with_lacking(entry, interpreter) for entry in environment_plan.entries)
+    )
 
 
 def _with_lacking(entry: PlanEntry, interpreter: Interpreter) -> PlanEntry:
@@ -136,7 +140,7 @@ def ask(name: str, python: Path) -> tuple[Machine, Environment]:
             timeout=_PROBE_TIMEOUT_S,
             check=True,
         )
-        told = json.loads(done.stdout.splitlines()[-1])
+        report = json.loads(done.stdout.splitlines()[-1])
     except (ValueError, IndexError):
         raise UsageError(
             f"Environment {name}: {command[0]} is not a usable Python: it did not report its packages."
@@ -144,8 +148,8 @@ def ask(name: str, python: Path) -> tuple[Machine, Environment]:
     except (OSError, subprocess.SubprocessError) as error:
         words = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
         raise UsageError(f"Environment {name}: {command[0]} could not report its packages: {words[-1]}") from None
-    _refuse_unfit(name, command[0], told)
-    return _machine(told["machine"]), msgspec.convert(told["environment"], Environment)
+    _refuse_unfit(name, command[0], report)
+    return _machine(report["machine"]), msgspec.convert(report["environment"], Environment)
 
 
 def interpreter_of(name: str, python: Path | None) -> str:
@@ -188,26 +192,26 @@ def _executable(name: str, python: Path) -> Path:
     place = python.expanduser()
     if place.is_dir():
         place /= "bin/python"
-    found = shutil.which(place)
-    if found is None:
+    executable = shutil.which(place)
+    if executable is None:
         raise UsageError(
             f"Environment {name}: {python} is not an interpreter. Pass its path, for example VENV/bin/python."
         )
-    return Path(found).absolute()
+    return Path(executable).absolute()
 
 
-def _refuse_unfit(name: str, python: str, told: Mapping[str, Any]) -> None:
-    if not told["recent"]:
+def _refuse_unfit(name: str, python: str, report: Mapping[str, Any]) -> None:
+    if not report["recent"]:
         least = ".".join(map(str, probe.OLDEST))
-        raise UsageError(f"Environment {name}: {python} is Python {told['python']}; xlabench needs {least} or newer.")
-    if told["lacking"]:
+        raise UsageError(f"Environment {name}: {python} is Python {report['python']}; xlabench needs {least} or newer.")
+    if report["lacking"]:
         raise UsageError(
-            f"Environment {name}: benchmark processes need {', '.join(told['lacking'])} there: "
-            f"{python} -m pip install {' '.join(told['lacking'])}"
+            f"Environment {name}: benchmark processes need {', '.join(report['lacking'])} there: "
+            f"{python} -m pip install {' '.join(report['lacking'])}"
         )
 
 
-def _machine(told: Mapping[str, Any]) -> Machine:
+def _machine(fields: Mapping[str, Any]) -> Machine:
     """Give what JSON flattened its types back."""
     types = typing.get_type_hints(Machine, localns={"Mapping": Mapping, "Accelerator": Accelerator})
-    return Machine(**{field: msgspec.convert(value, types[field]) for field, value in told.items()})
+    return Machine(**{field: msgspec.convert(value, types[field]) for field, value in fields.items()})

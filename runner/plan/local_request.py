@@ -67,9 +67,9 @@ class LocalRequest(msgspec.Struct, frozen=True, kw_only=True):
         if request.plan is not None:
             request = msgspec.structs.replace(request, selection=Selection(), configuration=Configuration())
         protocol = request.protocol
-        usual = {each.name: each.default for each in msgspec.structs.fields(protocol)}
-        given = frozenset(name for name in usual if getattr(protocol, name) != usual[name])
-        return cls(request=request, given=given)
+        usual = {field.name: field.default for field in msgspec.structs.fields(protocol)}
+        changed = frozenset(name for name in usual if getattr(protocol, name) != usual[name])
+        return cls(request=request, given=changed)
 
     @property
     def selection(self) -> Selection:
@@ -123,7 +123,7 @@ class LocalRequest(msgspec.Struct, frozen=True, kw_only=True):
         for name in ("selection", "configuration", "protocol"):
             group = getattr(self, name)
             groups[name] = msgspec.structs.replace(
-                group, **{each: fields.pop(each) for each in group.__struct_fields__ if each in fields}
+                group, **{key: fields.pop(key) for key in group.__struct_fields__ if key in fields}
             )
         return msgspec.structs.replace(self, request=msgspec.structs.replace(self.request, **groups), **fields)
 

@@ -114,12 +114,12 @@ def repeat(file: PlanFile, request: LocalRequest, machine: Machine) -> Iterator[
     _check_environments(file, request, place)
     configs = [_config(entry, number, place) for number, entry in enumerate(file.experiments)]
     part = _part(configs, request)
-    missing = {name: get_suite(name).unavailable(request.context) for name in {each.suite_name for each in configs}}
+    missing = {name: get_suite(name).unavailable(request.context) for name in {config.suite_name for config in configs}}
     for entry, config in zip(file.experiments, configs, strict=True):
         if (config.suite_name, config.model_name) in part and entry.environment == request.environment:
             reason = entry.skip_reason or missing[config.suite_name] or cannot_run(config, machine)
-            made = make_entry(config, entry.environment, reason, entry.notes, entry.in_spite_of)
-            yield msgspec.structs.replace(made, used_by=entry.used_by)
+            planned = make_entry(config, entry.environment, reason, entry.notes, entry.in_spite_of)
+            yield msgspec.structs.replace(planned, used_by=entry.used_by)
 
 
 def _part(configs: Sequence[ExperimentConfig], request: LocalRequest) -> set[tuple[str, str]]:
@@ -223,20 +223,20 @@ def read_models_file(path: Path) -> list[ModelLine]:
         reason = getattr(error, "strerror", None) or "not a text file"
         raise UsageError(f"--models-file {path}: {reason}; pass a list with one model per line.") from None
     lines = [_line(path, number, line) for number, line in enumerate(text.splitlines(), 1)]
-    found = [line for line in lines if line is not None]
-    if not found:
+    models = [line for line in lines if line is not None]
+    if not models:
         raise UsageError(f"--models-file {path}: the file lists no model; write one per line.")
-    return found
+    return models
 
 
 def _line(path: Path, number: int, line: str) -> ModelLine | None:
     content = line.partition("#")[0].strip()
     if not content:
         return None
-    found = _LINE.fullmatch(content)
-    if found is None:
+    match = _LINE.fullmatch(content)
+    if match is None:
         raise UsageError(
             f"--models-file {path}, line {number}: {content!r} is not a model name, "
             "optionally followed by a batch size."
         )
-    return ModelLine(number=number, name=found["name"], batch_size=int(found["size"]) if found["size"] else None)
+    return ModelLine(number=number, name=match["name"], batch_size=int(match["size"]) if match["size"] else None)

@@ -41,21 +41,21 @@ _APART = ("verify", "verify_only", "prove", "instruments", "no_wait_quiet", "own
 """Fields that become another value."""
 
 
-def settings(asked: LocalRequest) -> Settings:
+def settings(request: LocalRequest) -> Settings:
     """Return the settings of a request's run.
 
     Raises:
         UsageError: they do not agree.
     """
-    found = _of_protocol(asked)
-    plan = asked.request.plan
+    run_settings = _of_protocol(request)
+    plan = request.request.plan
     if plan is not None:
-        found = with_plan(found, plan.settings, asked.given)
-    return agreeing(found)
+        run_settings = with_plan(run_settings, plan.settings, request.given)
+    return agreeing(run_settings)
 
 
-def _of_protocol(asked: LocalRequest) -> Settings:
-    protocol, preset, smoke = asked.protocol, asked.configuration.preset, asked.selection.smoke
+def _of_protocol(request: LocalRequest) -> Settings:
+    protocol, preset, smoke = request.protocol, request.configuration.preset, request.selection.smoke
     watched = os.environ.get(QUIET) != "off"
     fields: dict[str, Any] = {"repeat": REPEATS[preset], "processes": 1 if smoke else PROCESSES[preset]}
     for name, setting in _NAMES.items():
@@ -66,30 +66,30 @@ def _of_protocol(asked: LocalRequest) -> Settings:
     return Settings(
         **fields,
         preset=preset,
-        quiet=watched and not asked.quick,
+        quiet=watched and not request.quick,
         wait_quiet=not protocol.no_wait_quiet,
         raise_priority=not protocol.own_priority and watched,
         verify="only" if protocol.verify_only else "with" if protocol.verify or smoke else "off",
-        prove=_prove(asked, watched=watched),
+        prove=_prove(request, watched=watched),
         instruments=(*protocol.instruments, *(("save_ir",) if protocol.save_ir_format else ())),
-        print_subprocess=asked.print_subprocess,
+        print_subprocess=request.print_subprocess,
     )
 
 
-def _prove(asked: LocalRequest, *, watched: bool) -> ProveMode:
+def _prove(request: LocalRequest, *, watched: bool) -> ProveMode:
     """Say whether timing proofs are needed: of presets that count as another harness, on request only."""
-    if asked.protocol.prove:
+    if request.protocol.prove:
         return "again"
-    if asked.quick:
+    if request.quick:
         return "off"
-    return "once" if asked.configuration.preset == "xlabench" and watched else "off"
+    return "once" if request.configuration.preset == "xlabench" and watched else "off"
 
 
-def with_plan(found: Settings, in_file: dict[str, Any], given: Collection[str]) -> Settings:
+def with_plan(of_flags: Settings, in_file: dict[str, Any], given: Collection[str]) -> Settings:
     """Return the settings of the flags, and those of a plan where the flags leave them open.
 
     Args:
-        found: those of the flags.
+        of_flags: those of the flags.
         in_file: the plan's, checked when it was read.
         given: fields of the request that were typed.
     """
@@ -99,7 +99,7 @@ def with_plan(found: Settings, in_file: dict[str, Any], given: Collection[str]) 
         if name not in typed and "preset" in wanted:
             wanted.setdefault(name, of_preset[wanted["preset"]])
     checked = msgspec.convert(wanted, Settings)
-    return msgspec.structs.replace(found, **{name: getattr(checked, name) for name in wanted})
+    return msgspec.structs.replace(of_flags, **{name: getattr(checked, name) for name in wanted})
 
 
 def protocol_of(settings: Settings) -> Protocol:
@@ -185,14 +185,14 @@ _PEER_SGD = frozenset(
 
 def fixed(configuration: Configuration) -> dict[str, Any]:
     """Return the fields of `ExperimentConfig` that a configuration fixes, whatever its preset says."""
-    found = {name: value for name in CONFIGURABLE if (value := getattr(configuration, name)) is not None}
+    fields = {name: value for name in CONFIGURABLE if (value := getattr(configuration, name)) is not None}
     if configuration.no_optimizer or configuration.with_optimizer:
-        found["optimizer"] = None if configuration.no_optimizer else configuration.with_optimizer
+        fields["optimizer"] = None if configuration.no_optimizer else configuration.with_optimizer
     if configuration.exec_mode == "continuous_events":
-        found["pure_wall_time"] = True
+        fields["pure_wall_time"] = True
     overrides = {f"dynamo.{key}": value for key, value in configuration.dynamo_config}
     overrides |= {f"inductor.{key}": value for key, value in configuration.inductor_config}
-    return found | ({"overrides": overrides} if overrides else {})
+    return fields | ({"overrides": overrides} if overrides else {})
 
 
 def requested(preset: str, suite: str, model: str, test: Test, accelerator: Accelerator) -> dict[str, Any]:
@@ -226,11 +226,13 @@ def payoff_settings(settings: Settings, entries: Iterable[PlanEntry]) -> Setting
     if not replaced:
         return settings
     if settings.purpose not in ("benchmark", "payoff"):
-        raise UsageError(f"--without-fallback: not supported in a {settings.purpose}; remove it, or use `xlabench run`")
+        raise UsageError(
+            f"--without-fallback: not supported in a {settings.purpose}; remove it, or use `xlabench run`."
+        )
     if settings.verify == "only":
-        raise UsageError("--without-fallback measures time; use --verify instead of --verify-only")
+        raise UsageError("--without-fallback measures time; use --verify instead of --verify-only.")
     if settings.until_verdict:
-        raise UsageError("--until-verdict needs verdicts, which --without-fallback does not produce")
+        raise UsageError("--until-verdict needs verdicts, which --without-fallback does not produce.")
     if not any(entry.runnable for entry in replaced):
         raise UsageError(str(replaced[0].skip_reason))
     return msgspec.structs.replace(settings, purpose="payoff", verify="with")

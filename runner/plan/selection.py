@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from runner.suites.base import ModelInfo, Suite, SuiteContext
 
 _TIERS_FILE = "tiers.yaml"
-_CLOSE_NAMES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,15 +118,15 @@ class _Names:
         """Return the model of `SUITE/NAME`, or those of all suites that have a model NAME."""
         prefix = _prefix(text)
         name = text.removeprefix(f"{prefix}/") if prefix else text
-        found = [c for c in self._choices if name in c.names and prefix in (None, c.suite.name)]
-        found = found or list(self._beyond(name, (prefix,) if prefix else self._suites))
-        if not found and prefix not in self._missing:
-            raise UsageError(f"{source}: there is no model {text!r}{self._hint(name)}")
-        return found
+        choices = [c for c in self._choices if name in c.names and prefix in (None, c.suite.name)]
+        choices = choices or list(self._beyond(name, (prefix,) if prefix else self._suites))
+        if not choices and prefix not in self._missing:
+            raise UsageError(f"{source}: there is no model {text!r}.{self._hint(name)}")
+        return choices
 
     def _beyond(self, name: str, suites: Sequence[str]) -> Iterator[ModelChoice]:
         """Yield the models of this name that a suite can build without an entry in its tables."""
-        for suite in (get_suite(each) for each in suites if each in self._suites):
+        for suite in (get_suite(suite_name) for suite_name in suites if suite_name in self._suites):
             ask = getattr(suite, "unlisted", None)
             model = ask(self._context, name) if ask else None
             if model is not None:
@@ -136,22 +134,20 @@ class _Names:
 
     def of_lines(self, lines: Sequence[ModelLine], source: str) -> list[ModelChoice]:
         """Return the models in the order of the file; the first line of a model counts."""
-        found: dict[tuple[str, str], ModelChoice] = {}
+        choices: dict[tuple[str, str], ModelChoice] = {}
         for line in lines:
             for choice in self.find(line.name, f"{source}, line {line.number}"):
                 named = ModelChoice(suite=choice.suite, model=choice.model, batch_size=line.batch_size)
-                found.setdefault((choice.suite.name, choice.model.name), named)
-        return list(found.values())
+                choices.setdefault((choice.suite.name, choice.model.name), named)
+        return list(choices.values())
 
     def _hint(self, name: str) -> str:
-        known = {each.lower(): each for choice in self._choices for each in choice.names}
-        close = difflib.get_close_matches(name.lower(), known, n=_CLOSE_NAMES, cutoff=0.5)
-        hint = (
-            f"; similar names: {', '.join(known[each] for each in close)}" if close else "; `xlabench plan` lists them"
-        )
-        if self._missing:
-            hint += f" (not listed: {', '.join(self._missing)})"
-        return hint
+        known = [spelling for choice in self._choices for spelling in choice.names]
+        return (did_you_mean(name, known) or " `xlabench plan` lists the models.") + _not_listed(self._missing)
+
+
+def _not_listed(missing: dict[str, str]) -> str:
+    return f" (Not listed: {', '.join(missing)}.)" if missing else ""
 
 
 def _check_filters(choices: Sequence[ModelChoice], filters: Sequence[str], missing: dict[str, str]) -> None:
@@ -164,8 +160,7 @@ def _check_filters(choices: Sequence[ModelChoice], filters: Sequence[str], missi
     hint = did_you_mean(filters[0], [name for choice in choices for name in choice.names])
     if hint or not missing:
         hint = hint or " `xlabench plan` lists the models; --only accepts others by their exact name."
-        not_listed = f" (Not listed: {', '.join(missing)}.)" if missing else ""
-        raise UsageError(f"No model matches --filter {filters[0]!r}.{hint}{not_listed}")
+        raise UsageError(f"No model matches --filter {filters[0]!r}.{hint}{_not_listed(missing)}")
 
 
 def _filtered(choices: Sequence[ModelChoice], request: LocalRequest) -> Iterator[ModelChoice]:

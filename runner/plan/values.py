@@ -74,9 +74,9 @@ def backend(text: str) -> str:
     if text in NAMES:
         return text
     if "+" not in text and text.lower() != "none":
-        found = dynamo(text)
-        if found is not None:
-            return found
+        name = dynamo(text)
+        if name is not None:
+            return name
     hint = did_you_mean(text, NAMES) or f" Choose one of {', '.join(NAMES)}, or a name that dynamo lists."
     raise argparse.ArgumentTypeError(f"there is no backend {text!r}.{hint}")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner.errors import PlanMismatch
-from runner.plan.earlier_environment import IDENTITY
+from runner.plan.earlier_run import IDENTITY
 from runner.schedule.groups import remaining
 from store.errors import RunFileError
 from store.record import Run, RunFile

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 from runner_makers import RUN, entry, settings
 
-from runner.plan import earlier_environment as places
+from runner.plan import earlier_run as places
+from runner.plan.earlier_run import confirming, planned, side_by_side
 from runner.plan.interpreters import ask
-from runner.plan.side_by_side import confirming, planned, side_by_side
 from store.errors import UsageError
 from store.record import Environment, RunFile
 
@@ -21,7 +21,9 @@ def here():
 
 
 def before(was, **changes):
-    return places.Before(name="old", was=msgspec.structs.replace(was, **{"name": "side", **changes}), run="first")
+    return places.EarlierEnvironment(
+        name="old", was=msgspec.structs.replace(was, **{"name": "side", **changes}), run="first"
+    )
 
 
 def find(before, *, given=None, named=None, sources=None):

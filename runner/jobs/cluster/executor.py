@@ -74,13 +74,13 @@ class Ray:
             nodes, used = self.cluster.nodes(), self._used()
         except Unreachable as error:
             return Waiting(reason=f"waits: {error}")
-        found = choose(needs, nodes, used, taken)
-        if isinstance(found, Spot):
+        spot = choose(needs, nodes, used, taken)
+        if isinstance(spot, Spot):
             try:  # before the attempt counts
                 self._place(ticket).write(WAITS, b"its node prepares it")
             except RemoteFailed as error:
                 return Waiting(reason=f"waits: {error}")
-        return found
+        return spot
 
     def start(self, ticket: Ticket, work: JobWork, reservation: Reservation) -> Alive:
         if not isinstance(reservation, Spot):
@@ -117,8 +117,8 @@ class Ray:
         place = folder.of(self.home, ticket.job_id, ticket.attempt)
         if job is None or job.is_over or job.node_id not in names:
             self._tell_arrived(ticket, is_over=True)
-            told = place.end()
-            return Gone(_why_gone(job)) if told is None else Ended(msgspec.convert(told, End))
+            end = place.end()
+            return Gone(_why_gone(job)) if end is None else Ended(msgspec.convert(end, End))
         if job.state == "PENDING":
             return Alive(waits=f"waits for Ray to start it on {names[job.node_id]}", host=names[job.node_id])
         return Alive(waits=_text(place.path / WAITS) or None, host=names[job.node_id])
@@ -146,8 +146,8 @@ class Ray:
             time.sleep(0.5)
 
     def run_of(self, ticket: Ticket) -> tuple[str, str] | None:
-        told = self._measured(ticket)
-        return (told.run_id, str(self._run_folder(told))) if told else None
+        measured = self._measured(ticket)
+        return (measured.run_id, str(self._run_folder(measured))) if measured else None
 
     def last_line(self, ticket: Ticket) -> str:
         lines = folder.of(self.home, ticket.job_id, ticket.attempt).log_tail(4000).strip().splitlines()
@@ -163,26 +163,28 @@ class Ray:
             RemoteFailed: the place cannot be reached.
         """
         arrive_all(self._place(ticket), folder.of(self.home, ticket.job_id, ticket.attempt).path)
-        told = self._measured(ticket)
-        if told and arrive_all(self.shared.under(run_name(self._origin, told.name)), self._run_folder(told)):
+        measured = self._measured(ticket)
+        if measured and arrive_all(
+            self.shared.under(run_name(self._origin, measured.name)), self._run_folder(measured)
+        ):
             self._tell_arrived(ticket, is_over=False)
 
     def _tell_arrived(self, ticket: Ticket, *, is_over: bool) -> None:
-        told = self._measured(ticket)
-        if told is not None:
-            self.arrived(self._run_folder(told), is_over=is_over)
+        measured = self._measured(ticket)
+        if measured is not None:
+            self.arrived(self._run_folder(measured), is_over=is_over)
 
     def _measured(self, ticket: Ticket) -> Measured | None:
         """Return what the node said of the run; a name that could leave the home's runs is none."""
         path = folder.of(self.home, ticket.job_id, ticket.attempt).path / MEASURES
         try:
-            told = msgspec.json.decode(path.read_bytes(), type=Measured)
+            measured = msgspec.json.decode(path.read_bytes(), type=Measured)
         except (OSError, msgspec.DecodeError):
             return None
-        return told if RUN_NAME.fullmatch(told.name) else None
+        return measured if RUN_NAME.fullmatch(measured.name) else None
 
-    def _run_folder(self, told: Measured) -> Path:
-        return self.home.resolve() / "runs" / told.name
+    def _run_folder(self, measured: Measured) -> Path:
+        return self.home.resolve() / "runs" / measured.name
 
     def _was_refused(self, key: str) -> bool:
         """Say whether the cluster answers and has no such job: it did not take it."""

@@ -68,8 +68,8 @@ class Mirror:
     def _files(self) -> Iterator[tuple[str, Path]]:
         """Yield the files with their names; what a run is, then its records, then the rest."""
         every = (path for path in self.folder.rglob("*") if not path.name.startswith("."))
-        found = [path for path in every if path.is_file() and not path.is_symlink()]
-        for path in sorted(found, key=lambda each: (each.name not in _FIRST, each.name != RUN_FILE, each)):
+        files = [path for path in every if path.is_file() and not path.is_symlink()]
+        for path in sorted(files, key=lambda file: (file.name not in _FIRST, file.name != RUN_FILE, file)):
             if path.is_file():  # what is written as a whole has had another name meanwhile
                 yield path.relative_to(self.folder).as_posix(), path
 
@@ -160,18 +160,18 @@ class Lead:
 
     def _reserved(self) -> Reservation | None:
         """Wait for the node's devices, which people may measure on, too; None where it is not to begin any more."""
-        told = None
+        sent = None
         while True:
-            found = self.executor.reserve(self.ticket, self.order.needs, frozenset())
-            reason = found.reason if isinstance(found, Waiting) else ""
-            if isinstance(found, Waiting) and not found.devices:  # no wait will change that
+            reserved = self.executor.reserve(self.ticket, self.order.needs, frozenset())
+            reason = reserved.reason if isinstance(reserved, Waiting) else ""
+            if isinstance(reserved, Waiting) and not reserved.devices:  # no wait will change that
                 self._say_end(End(code=2), f"xlabench: {socket.gethostname()} cannot run the job; it {reason}\n")
                 return None
-            if reason != told:
+            if reason != sent:
                 self.attempt.write(WAITS, reason.encode())
-                told = reason
-            if not isinstance(found, Waiting):
-                return found
+                sent = reason
+            if not isinstance(reserved, Waiting):
+                return reserved
             if self._is_to_end():
                 self._say_end(End(code=None, reason="stopped"), "")
                 return None
@@ -179,16 +179,16 @@ class Lead:
 
     def _follow(self) -> Seen:
         """Send what is new until the attempt is over; whoever wants it to end says so at the place."""
-        asked = False
+        stopping = False
         while isinstance(seen := self.executor.look(self.ticket), Alive):
             with contextlib.suppress(RemoteFailed):  # met again at the next look
                 self._send()
-                if not asked and self._is_to_end():
+                if not stopping and self._is_to_end():
                     self.executor.stop(self.ticket)
-                    asked = True
-            if self._ends and not asked:
+                    stopping = True
+            if self._ends and not stopping:
                 self.executor.stop(self.ticket)
-                asked = True
+                stopping = True
             processes.wait_readable(self.executor.descriptors(), LOOK_EVERY_S)
         return seen
 
@@ -197,11 +197,11 @@ class Lead:
 
     def _send(self, *, all_of_it: bool = False) -> None:
         place = folder.of(self.own, self.ticket.job_id, self.ticket.attempt)
-        told = place.measures()
-        if told and self._measured is None:
-            run = Path(told["folder"])
+        measures = place.measures()
+        if measures and self._measured is None:
+            run = Path(measures["folder"])
             # Attempts on several nodes are runs of their own: each belongs to one machine.
-            measured = Measured(run_id=told["run_id"], name=f"{run.name}-{told['run_id'][:8]}")
+            measured = Measured(run_id=measures["run_id"], name=f"{run.name}-{measures['run_id'][:8]}")
             self._mirrors.append(Mirror(run, self.shared.under(run_name(self.order.origin, measured.name))))
             self.attempt.write(MEASURES, msgspec.json.encode(measured))
             self._measured = measured

@@ -101,13 +101,13 @@ def choose(
 
 def takes(needs: Needs, node: Node) -> dict[str, float]:
     """Return the resources that a job has for itself on a node; what names no accelerator takes one of each kind."""
-    found: dict[str, float] = {}
+    resources: dict[str, float] = {}
     for name in needs.accelerators or tuple(node.models):
         if name in _BY_RAY:  # the first ones, so that the one of that number is among them
-            found[GPU] = 1.0 + (needs.device_index or 0)
+            resources[GPU] = 1.0 + (needs.device_index or 0)
         else:
-            found[_DEVICE + name] = 1.0
-    return found
+            resources[_DEVICE + name] = 1.0
+    return resources
 
 
 def _names(node: Node, wants: Iterable[str]) -> set[str]:
@@ -125,10 +125,10 @@ def _lacking(needs: Needs, node: Node) -> str:
     for name, number in wants.items():
         if node.resources.get(name, 0.0) < number:
             return name.removeprefix(_DEVICE)
-    asked = [node.models[name] for name in needs.accelerators or node.models]
-    if needs.accelerator_model and word(needs.accelerator_model) not in asked:
+    models = [node.models[name] for name in needs.accelerators or node.models]
+    if needs.accelerator_model and word(needs.accelerator_model) not in models:
         return needs.accelerator_model
-    lacks = [each for each in needs.environments if _ENVIRONMENT + word(each) not in node.labels]
+    lacks = [name for name in needs.environments if _ENVIRONMENT + word(name) not in node.labels]
     return f"the environment {lacks[0]}" if lacks else ""
 
 

@@ -120,11 +120,11 @@ class RayCluster:
             self._ask(lambda: self._connected().stop_job(name))
 
     def _fresh(self, what: str, ask: Callable[[], T]) -> T:
-        at, found = self._asked.get(what, (0.0, None))
-        if found is None or time.monotonic() - at > _FRESH_S:
-            found = self._ask(ask)
-            self._asked[what] = time.monotonic(), found
-        return found  # type: ignore[no-any-return]
+        at, answer = self._asked.get(what, (0.0, None))
+        if answer is None or time.monotonic() - at > _FRESH_S:
+            answer = self._ask(ask)
+            self._asked[what] = time.monotonic(), answer
+        return answer  # type: ignore[no-any-return]
 
     def _nodes(self) -> list[Node]:
         from ray.util.state import list_nodes
@@ -132,18 +132,18 @@ class RayCluster:
         self._connected()
         return [
             Node(
-                node_id=each.node_id,
-                name=each.node_name,
-                resources=dict(each.resources_total or {}),
-                labels=dict(each.labels or {}),
+                node_id=node.node_id,
+                name=node.node_name,
+                resources=dict(node.resources_total or {}),
+                labels=dict(node.labels or {}),
             )
-            for each in list_nodes(self.address, limit=_NODES_N, timeout=int(_LIMIT_S))
-            if each.state == "ALIVE"  # its own filter calls those that it leaves out missing, and raises
+            for node in list_nodes(self.address, limit=_NODES_N, timeout=int(_LIMIT_S))
+            if node.state == "ALIVE"  # its own filter calls those that it leaves out missing, and raises
         ]
 
     def _jobs(self) -> dict[str, RayJob]:
-        told = self._connected().list_jobs()
-        return {each.submission_id: _job(each) for each in told if each.submission_id}
+        ray_jobs = self._connected().list_jobs()
+        return {job.submission_id: _job(job) for job in ray_jobs if job.submission_id}
 
     def _connected(self) -> Any:
         if self._client is None:
@@ -173,16 +173,16 @@ class RayCluster:
         if answers:
             return answers[0]
         self._client = None
-        said = str(errors[0]).strip().splitlines() if errors else [f"no answer in {self.limit_s:g} s"]
-        reason = said[0] if said else type(errors[0]).__name__
+        lines = str(errors[0]).strip().splitlines() if errors else [f"no answer in {self.limit_s:g} s"]
+        reason = lines[0] if lines else type(errors[0]).__name__
         raise Unreachable(f"the cluster at {self.address} cannot be used: {reason}")
 
 
-def _job(told: Any) -> RayJob:
-    metadata = told.metadata or {}
+def _job(ray_job: Any) -> RayJob:
+    metadata = ray_job.metadata or {}
     try:
         takes = {str(name): float(number) for name, number in json.loads(metadata.get(_TAKES_KEY, "{}")).items()}
     except (ValueError, TypeError, AttributeError, RecursionError):  # somebody else's
         takes = {}
-    node_id = told.driver_node_id or metadata.get(_NODE_KEY, "")
-    return RayJob(state=str(told.status.value), message=told.message or "", node_id=node_id, takes=takes)
+    node_id = ray_job.driver_node_id or metadata.get(_NODE_KEY, "")
+    return RayJob(state=str(ray_job.status.value), message=ray_job.message or "", node_id=node_id, takes=takes)

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from runner.jobs.request import JobRequest
-from runner.jobs.serve import TICK_S
+from runner.jobs.worker import TICK_S
 from runner.notices.deliver import ALONE
 from runner.notices.watch import LEFT_TO_ANOTHER
 from store.state import jobs, notices

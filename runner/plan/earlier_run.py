@@ -1,0 +1,203 @@
+"""What it takes to measure an earlier run again: its interpreters, its planned experiments, and the settings.
+
+An interpreter that is no longer what it was is refused.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from runner.plan.interpreters import DEFAULT, Interpreter, ask
+from runner.plan.local_request import Plan
+from runner.settings import Settings
+from store.errors import UsageError
+from store.stats.verdicts import CONFIRMING_PROCESSES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from store.record import Environment, PlanEntry, RunFile
+
+IDENTITY = (
+    "python",
+    "torch",
+    "torch_git",
+    "torch_xla",
+    "torch_xla_git",
+    "torchvision",
+    "transformers",
+    "timm",
+    "torchbench_commit",
+    "machine_id",
+)
+"""What makes an environment what it is: equal, or a run is not resumed and a side not measured again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlierEnvironment:
+    """An environment of an earlier run."""
+
+    name: str
+    """Name in the run that measures it again."""
+    was: Environment
+    run: str
+    """How the earlier run is called."""
+
+    def described(self) -> str:
+        """Name it in a sentence."""
+        return f"Environment {self.name} ({self.was.name} of run {self.run})"
+
+
+def find(
+    before: EarlierEnvironment, typed: Mapping[str, Path], named: Mapping[str, Path], sources: Mapping[str, str | None]
+) -> Interpreter:
+    """Return the interpreter of an earlier environment as it is now.
+
+    Args:
+        before: what it was.
+        typed: interpreters by the name in the new run, from the command line.
+        named: interpreters by the name that they had, from `xlabench.toml`.
+        sources: what identifies the sources of the models now; `torchbench_commit` is looked at where it is among them.
+
+    Raises:
+        UsageError: nobody says where it is, or it is another one by now.
+    """
+    python = _python(before, typed, named)
+    here, now = ask(before.name, python)
+    commit = sources.get("torchbench_commit")
+    now = msgspec.structs.replace(now, name=before.name, threads=before.was.threads, torchbench_commit=commit)
+    looked_at = [field for field in IDENTITY if field != "torchbench_commit" or field in sources]
+    _refuse_another(before, now, looked_at)
+    return Interpreter(name=before.name, machine=here, description=now)
+
+
+def same_interpreter(one: Interpreter, other: Interpreter) -> bool:
+    """Say whether two are one."""
+    return same_place(Path(one.machine.python), Path(other.machine.python))
+
+
+def place(was: Environment, named: Mapping[str, Path]) -> Path | None:
+    """Return where an interpreter is: what its run wrote down, else by its name, else our own where it was ours.
+
+    Nothing is asked of it. None: nobody says where it is.
+    """
+    if was.executable and shutil.which(was.executable):
+        return Path(was.executable)
+    if was.name in named:
+        return named[was.name]
+    return Path(sys.executable) if was.name == DEFAULT else None
+
+
+def gone(before: EarlierEnvironment) -> str:
+    """Return the sentence's begin for an interpreter that nobody finds."""
+    was = before.was
+    why = f"its interpreter {was.executable} is gone" if was.executable else "its run does not name its interpreter"
+    return f"{before.described()}: {why}"
+
+
+def same_place(one: Path, other: Path) -> bool:
+    """Say whether two are one interpreter, under whichever of the names that a folder has for its Python.
+
+    The folder counts, too: the interpreters of all virtual environments are links to the same file.
+    """
+    return one.resolve() == other.resolve() and one.parent.resolve() == other.parent.resolve()
+
+
+def _python(before: EarlierEnvironment, typed: Mapping[str, Path], named: Mapping[str, Path]) -> Path:
+    """Choose: the command line, else where it was."""
+    python = typed.get(before.name) or place(before.was, named)
+    if python is None:
+        raise UsageError(f"{gone(before)}; pass --env {before.name}=PYTHON.")
+    return python
+
+
+def _refuse_another(before: EarlierEnvironment, now: Environment, fields: Sequence[str]) -> None:
+    for field in fields:
+        then, today = getattr(before.was, field), getattr(now, field)
+        if then == today:
+            continue
+        change = f"{before.described()}: {field} was {_word(then)} and is now {_word(today)}"
+        if field == "machine_id":
+            raise UsageError(f"{change} here; repeat the measurement on the original machine.")
+        if field == "torchbench_commit":
+            raise UsageError(f"{change} in the checkout; pass --torchbench-dir with a checkout of the former.")
+        raise UsageError(
+            f"{change} in {now.executable}; pass --env {before.name}=PYTHON with an interpreter that has the former."
+        )
+
+
+def _word(value: str | None) -> str:
+    return value or "not there"
+
+
+def planned(file: RunFile, experiment_id: str, environment: str) -> PlanEntry:
+    """Return what a run had planned for an experiment.
+
+    Raises:
+        UsageError: its `run.json` does not hold it.
+    """
+    for entry in file.plan:
+        if (entry.experiment_id, entry.environment) == (experiment_id, environment):
+            return entry
+    raise UsageError(
+        f"The plan of run {file.run.run_id} does not contain experiment {experiment_id} in environment {environment}, "
+        "so it cannot be repeated. Ingest the run's original folder."
+    )
+
+
+def side_by_side(cells: Sequence[tuple[PlanEntry, PlanEntry]]) -> Plan:
+    """Return the plan of both sides of these cells: both of a cell stand in one group, so they take turns.
+
+    Args:
+        cells: old and new experiment of each, under the names of their environments in the new run.
+    """
+    groups: dict[str, dict[tuple[str, str], PlanEntry]] = {}
+    for old, new in cells:
+        members = groups.setdefault(new.group, {})
+        for entry in (old, new):
+            member = msgspec.structs.replace(entry, group=new.group, skip_reason=None)
+            members.setdefault((member.experiment_id, member.environment), member)
+    return Plan(entries=tuple(entry for members in groups.values() for entry in members.values()))
+
+
+def confirming(settings: dict[str, Any], processes: int | None = None) -> Settings:
+    """Return the settings of a confirmation, from those of the run that it confirms.
+
+    Enough blocks, rounds and processes, interleaved; nothing beside the timing; and no A/A controls, whose pairs would
+    change the floors by which the same command chooses the cells when it is repeated.
+
+    Args:
+        settings: of the run, as its `run.json` has them.
+        processes: as asked for.
+
+    Raises:
+        UsageError: too few processes to confirm anything.
+    """
+    of_run = msgspec.convert(settings, Settings)
+    usual = Settings()
+    if processes is not None and processes < CONFIRMING_PROCESSES:
+        raise UsageError(f"--processes {processes}: a confirmation needs at least {CONFIRMING_PROCESSES}.")
+    return msgspec.structs.replace(
+        of_run,
+        # The peer's preset counts blocks in another way, and lets nobody take turns.
+        preset=usual.preset if of_run.preset == "peer" else of_run.preset,
+        repeat=max(usual.repeat, of_run.repeat),
+        rounds=max(usual.rounds, of_run.rounds),
+        purpose="confirmation",
+        processes=processes or max(CONFIRMING_PROCESSES, of_run.processes),
+        until_verdict=False,
+        time_budget_s=None if of_run.until_verdict else of_run.time_budget_s,
+        twins=0,
+        interleave="processes",
+        verify="off",
+        instruments=(),
+        save_ir_format=None,
+        collect_dynamo_counters=False,
+        print_subprocess=False,
+    )
