@@ -110,26 +110,28 @@ class UserSuite:
         self._place, self._suite = place, suite
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._suite, name)
-        return partial(_answer, self._place, name, found) if name in _ASKED else found
+        attribute = getattr(self._suite, name)
+        return partial(_answer, self._place, name, attribute) if name in _ASKED else attribute
 
 
-def _answer(place: str, name: str, ask: Callable[..., Any], *asked: Any) -> Any:
+def _answer(place: str, name: str, ask: Callable[..., Any], *arguments: Any) -> Any:
     """Return a method's answer.
 
     Raises:
         UserSuiteError: it raised something, or its answer has another form than `Suite` says.
     """
     try:
-        given = ask(*asked)
+        answer = ask(*arguments)
     except (Exception, SystemExit) as error:
-        said = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        raise UserSuiteError(f"{place}: its method `{name}` failed ({said}); correct the suite.") from error
-    if name == _LISTS and not (isinstance(given, list | tuple) and all(isinstance(each, ModelInfo) for each in given)):
+        failure = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise UserSuiteError(f"{place}: its method `{name}` failed ({failure}); correct the suite.") from error
+    if name == _LISTS and not (
+        isinstance(answer, list | tuple) and all(isinstance(item, ModelInfo) for item in answer)
+    ):
         raise UserSuiteError(f"{place}: its method `models` must return a list of ModelInfo; correct the suite.")
-    if name == "versions" and not isinstance(given, Mapping):
+    if name == "versions" and not isinstance(answer, Mapping):
         raise UserSuiteError(f"{place}: its method `versions` must return a mapping; correct the suite.")
-    return given
+    return answer
 
 
 __all__ = ["SUITES", "get_suite", "suite_names"]

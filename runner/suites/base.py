@@ -125,6 +125,18 @@ class ModelSource:
     """Names of the packages that it needs beside torch, as pip knows them."""
 
 
+class NeedsNothing:
+    """Answers of a suite that is always available and whose models change only with the version of a package."""
+
+    def unavailable(self, context: SuiteContext) -> str | None:  # noqa: ARG002 - part of the protocol
+        """Return None."""
+        return None
+
+    def versions(self, context: SuiteContext) -> Mapping[str, str]:  # noqa: ARG002 - part of the protocol
+        """Return nothing."""
+        return {}
+
+
 class Suite(Protocol):
     """A source of models.
 

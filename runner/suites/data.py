@@ -37,9 +37,12 @@ def load(file_name: str, form: type[T]) -> T:
     path = Path(__file__).parent / file_name
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506 - a safe loader, too
-        return msgspec.convert(content, form)
+        loaded = msgspec.convert(content, form)
     except (msgspec.ValidationError, yaml.YAMLError) as error:
         raise SuiteDataError(f"{file_name}: {error}; correct the file.") from error
+    if isinstance(loaded, Tables):
+        checked(loaded, file_name)
+    return loaded
 
 
 def lookup(models: Mapping[str, T], name: str, suite: str) -> T:
@@ -149,8 +152,8 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def _skips(self, name: str) -> dict[Test, str]:
         tests: tuple[Test, ...] = ("eval", "train")
-        found = {test: self.skip.test.get(test, {}).get(name) or self.skip.all.get(name) for test in tests}
-        return {test: reason for test, reason in found.items() if reason}
+        reasons = {test: self.skip.test.get(test, {}).get(name) or self.skip.all.get(name) for test in tests}
+        return {test: reason for test, reason in reasons.items() if reason}
 
 
 def checked(tables: Tables, file_name: str) -> None:
@@ -170,10 +173,10 @@ def _of(groups: dict[str, Reasons], name: str) -> dict[str, str]:
 
 def _here(groups: dict[str, Reasons]) -> dict[str, Reasons]:
     """Count `cpu_aarch64` as the CPU where it is one."""
-    found = {key: reasons for key, reasons in groups.items() if key != "cpu_aarch64"}
+    of_kind = {key: reasons for key, reasons in groups.items() if key != "cpu_aarch64"}
     if platform.machine() == "aarch64":
-        found["cpu"] = groups.get("cpu_aarch64", {}) | found.get("cpu", {})
-    return found
+        of_kind["cpu"] = groups.get("cpu_aarch64", {}) | of_kind.get("cpu", {})
+    return of_kind
 
 
 _REGISTERED = re.compile(r"^@register_model\s*\ndef (\w+)\(", re.MULTILINE)
@@ -191,8 +194,8 @@ def timm_models() -> frozenset[str]:
 @cache
 def transformers_models() -> frozenset[str]:
     """Return the classes of the installed transformers that may be models."""
-    found = _found("transformers", "models/*/modeling_*.py", _CLASS)
-    return frozenset(name for name in found if not name.endswith(_NO_MODEL))
+    classes = _found("transformers", "models/*/modeling_*.py", _CLASS)
+    return frozenset(name for name in classes if not name.endswith(_NO_MODEL))
 
 
 def _found(package: str, pattern: str, text: re.Pattern[str]) -> frozenset[str]:

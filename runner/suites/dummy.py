@@ -5,33 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.suites import data
-from runner.suites.base import BuildRequest, ModelInfo, ModelSource, SuiteContext
+from runner.suites.base import BuildRequest, ModelInfo, ModelSource, NeedsNothing, SuiteContext
 from runner.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 _BATCH_SIZE = 16
 _MODELS = {"dummy": "mlp", "dummy_nonzero": "nonzero_mlp"}
 
 
-class DummySuite:
+class DummySuite(NeedsNothing):
     """`dummy` is the peer's MLP; `dummy_nonzero` holds one op that XLA runs on the CPU (`aten::nonzero`)."""
 
     name: str = "dummy"
     preload: Sequence[str] = ("torch",)
 
-    def unavailable(self, context: SuiteContext) -> str | None:  # noqa: ARG002 - part of the protocol
-        """Return None: there is nothing to install."""
-        return None
-
     def models(self, context: SuiteContext) -> Sequence[ModelInfo]:  # noqa: ARG002 - part of the protocol
         """List both models."""
         return [ModelInfo(name=name) for name in _MODELS]
-
-    def versions(self, context: SuiteContext) -> Mapping[str, str]:  # noqa: ARG002 - part of the protocol
-        """Return nothing: the models change with this package only."""
-        return {}
 
     def build(self, request: BuildRequest) -> Workload:
         """Build one model; its input is `torch.rand`, as the peer's is."""

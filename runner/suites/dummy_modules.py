@@ -37,5 +37,5 @@ class _NonzeroMlp(torch.nn.Module):  # type: ignore[misc] # mypy does not follow
         self.register_buffer("keep", torch.arange(batch_size) % 2 == 0)
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        kept = self.keep.nonzero().squeeze(1)
-        return self.second(torch.relu(self.first(rows))[kept])
+        selected = self.keep.nonzero().squeeze(1)
+        return self.second(torch.relu(self.first(rows))[selected])

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner.suites import data
-from runner.suites.base import BuildRequest, ModelInfo, ModelSource, SuiteContext
-from runner.suites.data import Tables, checked
+from runner.suites.base import BuildRequest, ModelInfo, ModelSource, NeedsNothing, SuiteContext
+from runner.suites.data import Tables
 from runner.suites.huggingface_inputs import InputKind
 from runner.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 _FILE = "huggingface.yaml"
 NO_CHECKPOINT = "no checkpoint belongs to a configuration that is built here: weights are random"
@@ -44,7 +44,7 @@ class HuggingFaceData(Tables, frozen=True, kw_only=True, forbid_unknown_fields=T
     models: dict[str, HuggingFaceModel]
 
 
-class HuggingFaceSuite:
+class HuggingFaceSuite(NeedsNothing):
     """The loss is the model's own: labels are part of the inputs in eval too, as in the TorchDynamo harness."""
 
     name: str = "huggingface"
@@ -68,10 +68,6 @@ class HuggingFaceSuite:
         Names of the hub, as `Qwen/Qwen3-0.6B`, would need a network.
         """
         return ModelInfo(name=name) if name in data.transformers_models() else None
-
-    def versions(self, context: SuiteContext) -> Mapping[str, str]:  # noqa: ARG002 - part of the protocol
-        """Return nothing: the version of transformers identifies the models."""
-        return {}
 
     def build(self, request: BuildRequest) -> Workload:
         """Build one model; token ids and labels are uniform over its vocabulary."""
@@ -138,9 +134,7 @@ def build():
 
 @cache
 def _data() -> HuggingFaceData:
-    found = data.load(_FILE, HuggingFaceData)
-    checked(found, _FILE)
-    return found
+    return data.load(_FILE, HuggingFaceData)
 
 
 def models() -> dict[str, HuggingFaceModel]:
@@ -169,8 +163,8 @@ def make_module(model: HuggingFaceModel) -> Any:
     import transformers
 
     kind = getattr(transformers, model.model)
-    made = getattr(transformers, model.config) if model.config else kind.config_class
-    config = made(**model.fields, **({"attn_implementation": model.attention} if model.attention else {}))
+    config_class = getattr(transformers, model.config) if model.config else kind.config_class
+    config = config_class(**model.fields, **({"attn_implementation": model.attention} if model.attention else {}))
     config.use_cache = False
     if getattr(config, "pad_token_id", 0) is None:
         config.pad_token_id = 0  # else a classifier of sequences refuses more than one

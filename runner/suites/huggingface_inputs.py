@@ -37,9 +37,9 @@ def kind_of(module: Any) -> InputKind:
     """
     name, main = type(module).__name__, module.main_input_name
     twofold = bool(getattr(module.config, "is_encoder_decoder", False))
-    found = next((kind for end, kind in _KINDS.items() if name.endswith(end)), None)
-    if found:
-        return found
+    kind_by_name = next((kind for end, kind in _KINDS.items() if name.endswith(end)), None)
+    if kind_by_name:
+        return kind_by_name
     if name.endswith("ForConditionalGeneration") and main == "input_ids":
         return "seq2seq" if twofold else "language_model"
     if name.endswith("Model") and main == "input_ids":
@@ -55,24 +55,24 @@ def kind_of(module: Any) -> InputKind:
 def make_inputs(kind: InputKind, config: Any, batch_size: int, length: int) -> dict[str, Any]:
     """Return the keyword arguments of one iteration."""
     if kind in ("image_classification", "image_features"):
-        found = {"pixel_values": _images(config, batch_size)}
+        inputs = {"pixel_values": _images(config, batch_size)}
     else:
         ids = _integers(config.vocab_size, (batch_size, min(length, _longest(config) or length)))
-        found = {"input_ids": ids}
+        inputs = {"input_ids": ids}
     if kind in ("seq2seq", "seq2seq_features"):
-        found["decoder_input_ids"] = ids.clone()
+        inputs["decoder_input_ids"] = ids.clone()
     if kind in ("language_model", "seq2seq"):
-        found["labels"] = _integers(config.vocab_size, ids.shape)
+        inputs["labels"] = _integers(config.vocab_size, ids.shape)
     elif kind == "speech_seq2seq":
-        found = {"input_features": _features(config, batch_size), "labels": ids}
+        inputs = {"input_features": _features(config, batch_size), "labels": ids}
     elif kind in ("sequence_classification", "image_classification"):
-        found["labels"] = _integers(config.num_labels, (batch_size,))
+        inputs["labels"] = _integers(config.num_labels, (batch_size,))
     elif kind == "token_classification":
-        found["labels"] = _integers(config.num_labels, ids.shape)
+        inputs["labels"] = _integers(config.num_labels, ids.shape)
     elif kind == "question_answering":
-        found["start_positions"] = _integers(ids.shape[1], (batch_size,))
-        found["end_positions"] = _integers(ids.shape[1], (batch_size,))
-    return found
+        inputs["start_positions"] = _integers(ids.shape[1], (batch_size,))
+        inputs["end_positions"] = _integers(ids.shape[1], (batch_size,))
+    return inputs
 
 
 def _longest(config: Any) -> int | None:

@@ -77,11 +77,11 @@ def weights_asked(weights: Weights) -> Iterator[list[str]]:
     Every torchvision builder passes its `weights` argument through `WeightsEnum.verify`; None means random there.
     Models that get weights in another way, or only know their shape from a download, still fail to load.
     """
-    asked: list[str] = []
+    requested: list[str] = []
     with contextlib.ExitStack() as undo:
-        _torchvision(undo, asked, weights)
-        _timm(undo, asked, weights)
-        yield asked
+        _torchvision(undo, requested, weights)
+        _timm(undo, requested, weights)
+        yield requested
 
 
 @contextlib.contextmanager
@@ -89,14 +89,14 @@ def local_configurations() -> Iterator[list[str]]:
     """Give transformers the configurations of well-known checkpoints from our data file; note which were asked for."""
     import transformers
 
-    asked: list[str] = []
+    requested: list[str] = []
     with contextlib.ExitStack() as undo:
         for owner in (transformers.AutoConfig, transformers.PretrainedConfig):
-            _configuration_of(owner, undo, asked)
-        yield asked
+            _configuration_of(owner, undo, requested)
+        yield requested
 
 
-def _torchvision(undo: contextlib.ExitStack, asked: list[str], weights: Weights) -> None:
+def _torchvision(undo: contextlib.ExitStack, requested: list[str], weights: Weights) -> None:
     try:
         from torchvision.models._api import WeightsEnum
     except ImportError:
@@ -106,14 +106,14 @@ def _torchvision(undo: contextlib.ExitStack, asked: list[str], weights: Weights)
     def verify(cls: type, obj: Any) -> Any:
         checked = original.__get__(None, cls)(obj)
         if checked is not None:
-            asked.append(str(checked))
+            requested.append(str(checked))
         return checked if weights == "pretrained" else None
 
     WeightsEnum.verify = classmethod(verify)
     undo.callback(setattr, WeightsEnum, "verify", original)
 
 
-def _timm(undo: contextlib.ExitStack, asked: list[str], weights: Weights) -> None:
+def _timm(undo: contextlib.ExitStack, requested: list[str], weights: Weights) -> None:
     try:
         import timm
     except ImportError:
@@ -122,14 +122,14 @@ def _timm(undo: contextlib.ExitStack, asked: list[str], weights: Weights) -> Non
 
     def create_model(name: str, pretrained: bool = False, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 - timm's own signature
         if pretrained:
-            asked.append(name)
+            requested.append(name)
         return original(name, pretrained=pretrained and weights == "pretrained", **kwargs)
 
     timm.create_model = create_model
     undo.callback(setattr, timm, "create_model", original)
 
 
-def _configuration_of(owner: Any, undo: contextlib.ExitStack, asked: list[str]) -> None:
+def _configuration_of(owner: Any, undo: contextlib.ExitStack, requested: list[str]) -> None:
     original = owner.__dict__["from_pretrained"]
 
     def from_pretrained(cls: type, name: Any, *args: Any, **kwargs: Any) -> Any:
@@ -138,7 +138,7 @@ def _configuration_of(owner: Any, undo: contextlib.ExitStack, asked: list[str]) 
             return original.__get__(None, cls)(name, *args, **kwargs)
         import transformers
 
-        asked.append(str(name))
+        requested.append(str(name))
         return getattr(transformers, known.config)(**known.fields)
 
     owner.from_pretrained = classmethod(from_pretrained)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner.suites import data
-from runner.suites.base import BuildRequest, ModelInfo, ModelSource, SuiteContext
-from runner.suites.data import Tables, checked
+from runner.suites.base import BuildRequest, ModelInfo, ModelSource, NeedsNothing, SuiteContext
+from runner.suites.data import Tables
 from runner.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from store.record import Weights
 
@@ -42,7 +42,7 @@ class TimmData(Tables, frozen=True, kw_only=True, forbid_unknown_fields=True):
     models: dict[str, TimmModel]
 
 
-class TimmSuite:
+class TimmSuite(NeedsNothing):
     """By default nothing is downloaded; shapes and arithmetic are those of the published models."""
 
     name: str = "timm_models"
@@ -61,10 +61,6 @@ class TimmSuite:
     def unlisted(self, context: SuiteContext, name: str) -> ModelInfo | None:  # noqa: ARG002 - part of the protocol
         """Return a model that timm has and the data file does not; `NAME.TAG` is one of NAME's sets of weights."""
         return ModelInfo(name=name) if name.partition(".")[0] in data.timm_models() else None
-
-    def versions(self, context: SuiteContext) -> Mapping[str, str]:  # noqa: ARG002 - part of the protocol
-        """Return nothing: the version of timm identifies the models."""
-        return {}
 
     def build(self, request: BuildRequest) -> Workload:
         """Build one model with a standard normal input, as its default configuration shapes it."""
@@ -139,9 +135,7 @@ def build():
 
 @cache
 def _data() -> TimmData:
-    found = data.load(_FILE, TimmData)
-    checked(found, _FILE)
-    return found
+    return data.load(_FILE, TimmData)
 
 
 def _model(name: str) -> TimmModel:

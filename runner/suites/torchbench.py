@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runner.suites import data, torchbench_checkout
-from runner.suites.data import Tables, checked
+from runner.suites.data import Tables
 from runner.suites.errors import SuiteUnavailableError, UnknownModelError, UnsupportedModelError
 from runner.workload import Workload
 
@@ -105,9 +105,7 @@ class TorchbenchSuite:
 
 @cache
 def _data() -> TorchbenchData:
-    found = data.load(_FILE, TorchbenchData)
-    checked(found, _FILE)
-    return found
+    return data.load(_FILE, TorchbenchData)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,22 +134,22 @@ def _build(
             batch_size = None
         weights = request.weights
         try:
-            made = _make(model_class, request, batch_size, weights)
+            model = _make(model_class, request, batch_size, weights)
         except Exception as error:
             if weights == "random":
                 raise
             notes.append(could_not(request.model_name, error))
             weights = "random"
-            made = _make(model_class, request, batch_size, weights)
-    args, kwargs = _arguments(request.model_name, made.inputs, made.batch_size)
-    made.module.train(request.test == "train")
+            model = _make(model_class, request, batch_size, weights)
+    args, kwargs = _arguments(request.model_name, model.inputs, model.batch_size)
+    model.module.train(request.test == "train")
     return BuiltBenchmark(
-        module=made.module,
+        module=model.module,
         args=args,
         kwargs=kwargs,
-        batch_size=made.batch_size,
-        weights="pretrained" if weights == "pretrained" and made.asked else "random",
-        notes=notes + made.notes(weights),
+        batch_size=model.batch_size,
+        weights="pretrained" if weights == "pretrained" and model.downloads else "random",
+        notes=notes + model.notes(weights),
     )
 
 
@@ -162,14 +160,14 @@ class _Made:
     module: Any
     inputs: Any
     batch_size: int | None
-    asked: list[str]
+    downloads: list[str]
     configurations: list[str]
 
     def notes(self, weights: Weights) -> list[str]:
-        found = [f"{name}: configuration built here in place of a download" for name in self.configurations]
+        sentences = [f"{name}: configuration built here in place of a download" for name in self.configurations]
         if weights == "random":
-            return [f"{name}: random weights in place of a pretrained download" for name in self.asked] + found
-        return found if self.asked else [*found, "the model offers no pretrained weights: they are random"]
+            return [f"{name}: random weights in place of a pretrained download" for name in self.downloads] + sentences
+        return sentences if self.downloads else [*sentences, "the model offers no pretrained weights: they are random"]
 
 
 def _make(model_class: Any, request: BuildRequest, batch_size: int | None, weights: Weights) -> _Made:
@@ -180,14 +178,16 @@ def _make(model_class: Any, request: BuildRequest, batch_size: int | None, weigh
     # A model that uses transformers has imported it by now; for all others the import would be in vain.
     locally = weights == "random" and "transformers" in sys.modules
     configurations: list[str] = []
-    with weights_asked(weights) as asked, contextlib.ExitStack() as also:
+    with weights_asked(weights) as requested, contextlib.ExitStack() as also:
         if locally:
             configurations = also.enter_context(local_configurations())
         if weights == "pretrained":
             also.enter_context(hub_or_cache())
         model = model_class(test=request.test, device="cpu", batch_size=batch_size)
         module, inputs = model.get_module()
-    return _Made(module=module, inputs=inputs, batch_size=model.batch_size, asked=asked, configurations=configurations)
+    return _Made(
+        module=module, inputs=inputs, batch_size=model.batch_size, downloads=requested, configurations=configurations
+    )
 
 
 def _model_class(name: str) -> Any:

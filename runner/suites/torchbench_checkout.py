@@ -37,9 +37,9 @@ def find(requested: Path | None) -> Path | None:
 def advice(requested: Path | None) -> str:
     """Say in one sentence that there is no checkout and how to get one."""
     named = requested or os.environ.get(VARIABLE)
-    found = f" ({named} holds none)" if named else ""
+    without = f" ({named} holds none)" if named else ""
     return (
-        f"Suite torchbench needs a checkout of github.com/pytorch/benchmark{found}: git clone {REPOSITORY} "
+        f"Suite torchbench needs a checkout of github.com/pytorch/benchmark{without}: git clone {REPOSITORY} "
         f"and pass --torchbench-dir DIR (or set {VARIABLE}); PyPI's projects of that name are others."
     )
 
@@ -98,8 +98,8 @@ _MODEL_PACKAGE = ("torchbenchmark", "models")
 def missing_packages(checkout: Path, names: Iterable[str]) -> dict[str, list[str]]:
     """Return for each model the packages that its modules import at once and that are not here."""
     reader = _Reader(checkout)
-    found = {name: sorted(filter(_is_missing, reader.packages((*_MODEL_PACKAGE, name)))) for name in names}
-    return {name: packages for name, packages in found.items() if packages}
+    lacking = {name: sorted(filter(_is_missing, reader.packages((*_MODEL_PACKAGE, name)))) for name in names}
+    return {name: packages for name, packages in lacking.items() if packages}
 
 
 @cache
@@ -121,7 +121,7 @@ class _Reader:
 
     def packages(self, module: tuple[str, ...]) -> set[str]:
         """Return the top-level packages from elsewhere that importing the module needs."""
-        todo, seen, found = [module], {module}, set()
+        todo, seen, packages = [module], {module}, set()
         while todo:
             for name in self._imported(todo.pop()):
                 if self._file(name) is not None:
@@ -129,8 +129,8 @@ class _Reader:
                         seen.add(name)
                         todo.append(name)
                 elif name[0] != _PACKAGE and not self._is_neighbour(module, name[0]):
-                    found.add(name[0])
-        return found
+                    packages.add(name[0])
+        return packages
 
     def _imported(self, module: tuple[str, ...]) -> set[tuple[str, ...]]:
         if module not in self._imports:

@@ -121,12 +121,12 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def builtins(self) -> dict[str, Any]:
         """Return it as a file has it, comments left out."""
-        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
-        return found
+        content: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return content
 
     def tensors(self) -> list[Tensor]:
         """Return all tensors, those of lists too."""
-        return [each for argument in (*self.args, *self.kwargs.values()) for each in _tensors(argument)]
+        return [tensor for argument in (*self.args, *self.kwargs.values()) for tensor in _tensors(argument)]
 
 
 def arguments_of(value: Any) -> Arguments:
@@ -145,7 +145,7 @@ def arguments_of(value: Any) -> Arguments:
 
 def _tensors(argument: Argument) -> list[Tensor]:
     if isinstance(argument, GenericList | Tuple):
-        return [each for item in argument.value for each in _tensors(item)]
+        return [tensor for item in argument.value for tensor in _tensors(item)]
     return [argument] if isinstance(argument, Tensor) else []
 
 

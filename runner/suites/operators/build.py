@@ -62,8 +62,8 @@ def aten(name: str, schema: str | None = None) -> Callable[..., Any]:
 def _positional(op: Any) -> Callable[..., Any]:
     """Return the op with its arguments by name taken as positional ones, too, as TorchScript's graphs have them."""
     declared = op._schema.arguments  # noqa: SLF001 - torch shows schemas nowhere else
-    positional = sum(not each.kwarg_only for each in declared)
-    names = [each.name for each in declared]
+    positional = sum(not argument.kwarg_only for argument in declared)
+    names = [argument.name for argument in declared]
 
     def call(*args: Any, **kwargs: Any) -> Any:
         further = {names[place]: args[place] for place in range(positional, len(args))}
@@ -94,7 +94,7 @@ class CallStep:
         self._seconds: dict[str, list[float]] = {phase: [] for phase in phases}
         """Seconds of each call since they were last taken."""
         module = workload.module
-        self._parameters = [each for each in module.parameters() if each.requires_grad]
+        self._parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
         _use_device(workload, runtime.device)
         self.input_bytes = _bytes(workload)
 
@@ -148,7 +148,7 @@ class CallStep:
         """Return seconds of one call by phase, the median of the calls since this was asked last."""
         taken, self._seconds = self._seconds, {phase: [] for phase in self._seconds}
         # The median: a mean of a hundred short calls is that of the one that something interrupted.
-        return {phase: statistics.median(each) if each else 0.0 for phase, each in taken.items()}
+        return {phase: statistics.median(times) if times else 0.0 for phase, times in taken.items()}
 
     def _finish(self) -> None:
         self._runtime.after_iteration()
@@ -159,12 +159,12 @@ class CallStep:
         import torch
         from torch.utils import _pytree as pytree
 
-        outputs = [each for each in pytree.tree_leaves(output) if isinstance(each, torch.Tensor) and each.requires_grad]
+        outputs = [leaf for leaf in pytree.tree_leaves(output) if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
         if not outputs:
             raise RuntimeError("no output of it has a gradient: there is no backward; measure --test eval")
-        keys = [(number, each.shape, each.dtype) for number, each in enumerate(outputs)]
+        keys = [(number, tensor.shape, tensor.dtype) for number, tensor in enumerate(outputs)]
         if any(key not in self._ones for key in keys):
-            self._ones |= {key: torch.ones_like(each) for key, each in zip(keys, outputs, strict=True)}
+            self._ones |= {key: torch.ones_like(tensor) for key, tensor in zip(keys, outputs, strict=True)}
             self._finish()
         return outputs, [self._ones[key] for key in keys]
 
@@ -189,16 +189,18 @@ def _bytes(workload: Workload) -> int:
     import torch
     from torch.utils import _pytree as pytree
 
-    given = [each for each in pytree.tree_leaves((workload.args, workload.kwargs)) if isinstance(each, torch.Tensor)]
-    every = [*given, *workload.module.parameters(), *workload.module.buffers()]
-    return sum(int(each.numel() * each.element_size()) for each in every)
+    tensors = [
+        tensor for tensor in pytree.tree_leaves((workload.args, workload.kwargs)) if isinstance(tensor, torch.Tensor)
+    ]
+    every = [*tensors, *workload.module.parameters(), *workload.module.buffers()]
+    return sum(int(tensor.numel() * tensor.element_size()) for tensor in every)
 
 
 def _leaves(inputs: Any) -> list[Any]:
     import torch
     from torch.utils import _pytree as pytree
 
-    return [each for each in pytree.tree_leaves(inputs) if isinstance(each, torch.Tensor) and each.requires_grad]
+    return [leaf for leaf in pytree.tree_leaves(inputs) if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
 
 
 def _use_device(workload: Workload, device: Any) -> None:
@@ -257,8 +259,8 @@ def data_of(generator: str | None, arguments: dict[str, Any], draw: Draw) -> tup
     generate = find_generator(generator or DEFAULT_GENERATOR)
     if generate is None:
         raise UnknownModelError(f"There is no data generator {generator!r} here; see ${registry.VARIABLE}.")
-    made: tuple[Sequence[Any], dict[str, Any]] = generate(msgspec.convert(arguments, Arguments), draw)
-    return made
+    call_inputs: tuple[Sequence[Any], dict[str, Any]] = generate(msgspec.convert(arguments, Arguments), draw)
+    return call_inputs
 
 
 def without_gradients(inputs: Any) -> Any:

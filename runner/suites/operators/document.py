@@ -127,12 +127,12 @@ def _info(name: str, value: Any, place: Location) -> OpInfo:
     try:
         return msgspec.convert(value, OpInfo)
     except msgspec.ValidationError as error:
-        found = of_validation(error)
-        head, _, rest = found.field.partition("]")
+        field_error = of_validation(error)
+        head, _, rest = field_error.field.partition("]")
         if head.startswith("config[") and head.removeprefix("config[").isdigit():
             number = int(head.removeprefix("config["))
-            raise Location(file=place.file, op=name, config=number).error(found.text, rest.lstrip(".")) from None
-        raise Location(file=place.file, op=name).of_field(found, "") from None
+            raise Location(file=place.file, op=name, config=number).error(field_error.text, rest.lstrip(".")) from None
+        raise Location(file=place.file, op=name).of_field(field_error, "") from None
 
 
 _REPEATED = re.compile(r" #(\d+)( discrete)?( cold L2)?$")
@@ -160,5 +160,5 @@ def configuration_text(operator: Operator, name: str) -> str:
 
     A file that asks for the same call again gives it the name `… #2`: so does this one.
     """
-    found = _REPEATED.search(name)
-    return json.dumps(configuration_content([operator] * (int(found[1]) if found else 1)), separators=(",", ":"))
+    repeated = _REPEATED.search(name)
+    return json.dumps(configuration_content([operator] * (int(repeated[1]) if repeated else 1)), separators=(",", ":"))

@@ -1,11 +1,4 @@
-"""What can be wrong with a configuration of operators; each error names its place.
-
-UsageError (store.errors, exit 2)
-└── ConfigError            a configuration cannot be used: file, operator, configuration and field
-
-FieldError                 the same inside of a build or an input; who knows the file makes a `ConfigError` of it
-RegistrationError          a name is taken
-"""
+"""What can be wrong with a configuration of operators; each error names its place."""
 
 from __future__ import annotations
 
@@ -67,5 +60,5 @@ def join(outer: str, inner: str) -> str:
 def of_validation(error: msgspec.ValidationError) -> FieldError:
     """Return what a check of types says, with the field apart."""
     text = str(error)
-    found = _PLACE.search(text)
-    return FieldError(found["place"] if found else "", _PLACE.sub("", text))
+    place = _PLACE.search(text)
+    return FieldError(place["place"] if place else "", _PLACE.sub("", text))

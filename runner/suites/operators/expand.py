@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -33,19 +34,19 @@ Rule = Callable[["Arguments | None", "Arguments"], None]
 _MATRIX, _BATCH = 2, 3
 
 
-def check(rule: str, build: Arguments | None, given: Arguments) -> None:
+def check(rule: str, build: Arguments | None, call: Arguments) -> None:
     """Check the tensors of a call by a rule's name.
 
     Raises:
         FieldError: sizes do not fit together; the field is that of the later tensor.
     """
-    RULES[rule](build, given)
+    RULES[rule](build, call)
 
 
 def _tensors(args: Sequence[Argument], count: int) -> list[Shape] | None:
     """Return the shapes of the first arguments, or None where one of them is given by name or is no tensor."""
-    found = [each.shape for each in args[:count] if isinstance(each, Tensor)]
-    return found if len(found) == count else None
+    shapes = [argument.shape for argument in args[:count] if isinstance(argument, Tensor)]
+    return shapes if len(shapes) == count else None
 
 
 def _fit(left: int, right: int, field: str, of: str) -> None:
@@ -68,22 +69,19 @@ def broadcast_shapes(left: Shape, right: Shape, field: str = "args[1].shape") ->
     return tuple(reversed(sizes))
 
 
-def _broadcast(build: Arguments | None, given: Arguments) -> None:
+def _broadcast(build: Arguments | None, call: Arguments) -> None:
     del build
-    if shapes := _tensors(given.args, 2):
+    if shapes := _tensors(call.args, 2):
         broadcast_shapes(shapes[0], shapes[1])
 
 
-def _mm(build: Arguments | None, given: Arguments) -> None:
-    del build
-    if shapes := _tensors(given.args, 2):
-        _product(shapes, 0, _MATRIX)
+def _multiplied(dimensions: int) -> Rule:
+    def rule(build: Arguments | None, call: Arguments) -> None:
+        del build
+        if shapes := _tensors(call.args, 2):
+            _product(shapes, 0, dimensions)
 
-
-def _bmm(build: Arguments | None, given: Arguments) -> None:
-    del build
-    if shapes := _tensors(given.args, 2):
-        _product(shapes, 0, _BATCH)
+    return rule
 
 
 def _product(shapes: Sequence[Shape], first: int, dimensions: int) -> Shape:
@@ -99,19 +97,19 @@ def _product(shapes: Sequence[Shape], first: int, dimensions: int) -> Shape:
 
 
 def _added(dimensions: int) -> Rule:
-    def rule(build: Arguments | None, given: Arguments) -> None:
+    def rule(build: Arguments | None, call: Arguments) -> None:
         del build
-        if shapes := _tensors(given.args, 3):
-            made = _product(shapes[1:], 1, dimensions)
-            if broadcast_shapes(made, shapes[0], "args[0].shape") != made:
-                raise FieldError("args[0].shape", f"{list(shapes[0])} does not stretch to {list(made)}")
+        if shapes := _tensors(call.args, 3):
+            product = _product(shapes[1:], 1, dimensions)
+            if broadcast_shapes(product, shapes[0], "args[0].shape") != product:
+                raise FieldError("args[0].shape", f"{list(shapes[0])} does not stretch to {list(product)}")
 
     return rule
 
 
-def _matmul(build: Arguments | None, given: Arguments) -> None:
+def _matmul(build: Arguments | None, call: Arguments) -> None:
     del build
-    shapes = _tensors(given.args, 2)
+    shapes = _tensors(call.args, 2)
     if not shapes:
         return
     left, right = shapes
@@ -123,28 +121,20 @@ def _matmul(build: Arguments | None, given: Arguments) -> None:
     broadcast_shapes(left[:-2], right[:-2])
 
 
-def _linear(build: Arguments | None, given: Arguments) -> None:
+def _linear(build: Arguments | None, call: Arguments) -> None:
     """Set the shapes of `linear(input, weight, bias)`: the weight is (out, in), the bias (out)."""
     del build
-    if shapes := _tensors(given.args, 2):
+    if shapes := _tensors(call.args, 2):
         given_shape, weight = shapes
         _dimensions(weight, _MATRIX, "args[1]")
         _fit(given_shape[-1], weight[1], "args[1].shape[1]", f"args[0].shape[{len(given_shape) - 1}]")
-    if shapes := _tensors(given.args, 3):
+    if shapes := _tensors(call.args, 3):
         _fit(shapes[1][0], shapes[2][-1], "args[2].shape[0]", "args[1].shape[0]")
 
 
-def _linear_module(build: Arguments | None, given: Arguments) -> None:
-    _features(build, given, dimension=-1)
-
-
-def _conv2d_module(build: Arguments | None, given: Arguments) -> None:
-    _features(build, given, dimension=-3)
-
-
-def _features(build: Arguments | None, given: Arguments, *, dimension: int) -> None:
+def _features(build: Arguments | None, call: Arguments, *, dimension: int) -> None:
     """Check that a module is given as many features in a dimension as it is built for."""
-    wanted, shapes = build.args[:1] if build else (), _tensors(given.args, 1)
+    wanted, shapes = build.args[:1] if build else (), _tensors(call.args, 1)
     if not wanted or not shapes or not isinstance(wanted[0], Int | Long | Float | Double) or wanted[0].value is None:
         return
     (shape,) = shapes
@@ -159,14 +149,14 @@ def _features(build: Arguments | None, given: Arguments, *, dimension: int) -> N
 
 RULES: Mapping[str, Rule] = {
     "broadcast": _broadcast,
-    "mm": _mm,
-    "bmm": _bmm,
+    "mm": _multiplied(_MATRIX),
+    "bmm": _multiplied(_BATCH),
     "addmm": _added(_MATRIX),
     "baddbmm": _added(_BATCH),
     "matmul": _matmul,
     "linear": _linear,
-    "linear_module": _linear_module,
-    "conv2d_module": _conv2d_module,
+    "linear_module": partial(_features, dimension=-1),
+    "conv2d_module": partial(_features, dimension=-3),
 }
 
 
@@ -209,12 +199,17 @@ def expand(*documents: Document, most: int = MOST_CHOICES, most_s: float = math.
     Raises:
         ConfigError: something cannot be used; the sentence names file, operator, configuration and field.
     """
-    every = (case for each in documents for name, info in each.ops.items() for case in _of_operator(each, name, info))
-    found = list(islice(_in_time(every, most_s), most + 1))
-    if len(found) > most:
-        last = found[-1]
+    every = (
+        case
+        for document in documents
+        for name, info in document.ops.items()
+        for case in _of_operator(document, name, info)
+    )
+    cases = list(islice(_in_time(every, most_s), most + 1))
+    if len(cases) > most:
+        last = cases[-1]
         raise Location(file=last.file, op=last.operator.name).error(f"with it there are more than {most} cases")
-    return _distinct(found)
+    return _distinct(cases)
 
 
 def _in_time(cases: Iterator[Case], most_s: float) -> Iterator[Case]:
@@ -251,14 +246,14 @@ def _of_operator(document: Document, name: str, info: OpInfo) -> Iterator[Case]:
         where = replace(place, config=number)
         if not config.input:
             raise where.error("it is empty: no case comes of it", "input")
-        for build_id, found, given_id, given, used_by in _calls(document, info, config, where, number):
+        for build_id, built, given_id, call, used_by in _calls(document, info, config, where, number):
             # PARAM builds nothing for what is called as it is, whatever the file says.
-            build = None if op is not None and op.kind in ("callable", "method") else found
-            _check_shapes(op, build, given, where, given_id)
+            build = None if op is not None and op.kind in ("callable", "method") else built
+            _check_shapes(op, build, call, where, given_id)
             operator = Operator(
                 name=name,
                 build=None if build is None else build.builtins(),
-                input=given.builtins(),
+                input=call.builtins(),
                 build_data_generator=_other(info.build_data_generator) if build is not None else None,
                 input_data_generator=_other(info.input_data_generator),
             )
@@ -267,7 +262,7 @@ def _of_operator(document: Document, name: str, info: OpInfo) -> Iterator[Case]:
                 name=operator_name(name, {"build": operator.build, "input": operator.input}),
                 param_id=f"{name}|{build_id}|{given_id}",
                 file=document.file,
-                no_backward=_no_backward(op, build, given),
+                no_backward=_no_backward(op, build, call),
                 missing=missing or (op.missing if op else None),
                 used_by=used_by,
             )
@@ -276,7 +271,7 @@ def _of_operator(document: Document, name: str, info: OpInfo) -> Iterator[Case]:
 def _why_unknown(place: Location, name: str) -> str:
     """Return why an operator cannot be had, where a user's module might have registered it; else it is an error."""
     if failed := registry.load_users():
-        return f"{name} is not registered: " + "; ".join(f"{each}: {why}" for each, why in failed.items())
+        return f"{name} is not registered: " + "; ".join(f"{module}: {why}" for module, why in failed.items())
     close = registry.close_names(name)
     hint = f"; close: {', '.join(close)}" if close else f"; register it in a module of ${registry.VARIABLE}"
     raise place.error(f"there is no operator {name!r}{hint}")
@@ -293,10 +288,10 @@ def _calls(
         shown = run_id
         if document.batch is not None:
             shown = document.batch.config_build_id or document.batch.build_id or run_id
-        for given_id, field, given in _iterated(info.input_iterator, "input", config.input, raw, place):
-            own = given.get("id") if document.batch is not None and isinstance(given, dict) else None
+        for given_id, field, raw_input in _iterated(info.input_iterator, "input", config.input, raw, place):
+            own = raw_input.get("id") if document.batch is not None and isinstance(raw_input, dict) else None
             shown_id = str(given_id if own is None else own)
-            yield shown, build, shown_id, _read(given, field, place), _used_by(given, field, place)
+            yield shown, build, shown_id, _read(raw_input, field, place), _used_by(raw_input, field, place)
 
 
 def _builds(info: OpInfo, config: Config, place: Location) -> Iterator[tuple[str, Any, Arguments | None]]:
@@ -318,18 +313,18 @@ def _iterated(
     if iterate is None:
         raise place.error(f"there is no iterator {name!r}", f"{key}_iterator")
     try:
-        for given_id, found in iterate(configs, build or None):
-            yield str(given_id), f"{key}[{str(given_id).partition('_')[0]}]", found
+        for given_id, arguments in iterate(configs, build or None):
+            yield str(given_id), f"{key}[{str(given_id).partition('_')[0]}]", arguments
     except FieldError as error:
         raise place.of_field(error, key) from None
 
 
-def _used_by(given: Any, field: str, place: Location) -> UsedBy | None:
+def _used_by(raw_input: Any, field: str, place: Location) -> UsedBy | None:
     """Return what a recorded input says of its model; PARAM reads over it."""
-    if not isinstance(given, dict) or "used_by" not in given:
+    if not isinstance(raw_input, dict) or "used_by" not in raw_input:
         return None
     try:
-        return msgspec.convert(given["used_by"], UsedBy)
+        return msgspec.convert(raw_input["used_by"], UsedBy)
     except msgspec.ValidationError as error:
         raise place.of_field(of_validation(error), join(field, "used_by")) from None
 
@@ -342,12 +337,12 @@ def _read(value: Any, field: str, place: Location) -> Arguments:
 
 
 def _check_shapes(
-    op: registry.Op | None, build: Arguments | None, given: Arguments, place: Location, given_id: str
+    op: registry.Op | None, build: Arguments | None, call: Arguments, place: Location, given_id: str
 ) -> None:
     if op is None or op.shape is None:
         return
     try:
-        check(op.shape, build, given)
+        check(op.shape, build, call)
     except FieldError as error:
         number, _, expanded = given_id.partition("_")
         which = f"input[{number}]" + (f" ({given_id})" if expanded else "")
@@ -358,12 +353,12 @@ def _other(generator: str | None) -> str | None:
     return None if generator == DEFAULT_GENERATOR else generator
 
 
-def _no_backward(op: registry.Op | None, build: Arguments | None, given: Arguments) -> str | None:
+def _no_backward(op: registry.Op | None, build: Arguments | None, call: Arguments) -> str | None:
     """Say why the call has no backward: no tensor of it needs a gradient, and none is built."""
     if op is not None and op.no_backward:
         return op.no_backward
     built = op is not None and op.kind == "module"
-    if built or any(tensor.differentiable for tensor in given.tensors()):
+    if built or any(tensor.differentiable for tensor in call.tensors()):
         return None
     del build
     return "no input of it requires a gradient: there is no backward"

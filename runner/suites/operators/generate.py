@@ -61,8 +61,8 @@ def find_generator(name: str) -> Callable[..., Any] | None:
 def default(arguments: Arguments, draw: Draw) -> tuple[list[Any], dict[str, Any]]:
     """Return positional arguments and those by name, tensors on the host; as PARAM's generator draws them."""
     return (
-        [materialize(each, draw) for each in arguments.args],
-        {name: materialize(each, draw) for name, each in arguments.kwargs.items()},
+        [materialize(argument, draw) for argument in arguments.args],
+        {name: materialize(argument, draw) for name, argument in arguments.kwargs.items()},
     )
 
 
@@ -74,7 +74,7 @@ def materialize(argument: Argument, draw: Draw) -> Any:
         case Int() | Long() | Float() | Double():
             return _number(argument, draw)
         case GenericList() | Tuple():
-            items = [materialize(each, draw) for each in argument.value]
+            items = [materialize(item, draw) for item in argument.value]
             return tuple(items) if isinstance(argument, Tuple) else items
         case DeviceArgument():
             return _device(argument.value)
@@ -110,17 +110,17 @@ def _tensor(argument: Tensor, draw: Draw) -> Any:
 
     dtype, shape = torch_dtype(argument.dtype), argument.shape
     if not shape and argument.value_range is None:
-        made = torch.tensor(draw.random.uniform(*_SCALAR), dtype=dtype)
+        tensor = torch.tensor(draw.random.uniform(*_SCALAR), dtype=dtype)
     elif argument.dtype in FLOATING:
         low, high = argument.value_range or (0.0, 1.0)
         # Drawn in float32, so that a case has the same values in every precision.
-        made = (low + (high - low) * torch.rand(shape, generator=draw.torch)).to(dtype)
+        tensor = (low + (high - low) * torch.rand(shape, generator=draw.torch)).to(dtype)
     elif argument.dtype == "bool":
-        made = torch.rand(shape, generator=draw.torch) < 0.5  # noqa: PLR2004 - as often true as not
+        tensor = torch.rand(shape, generator=draw.torch) < 0.5  # noqa: PLR2004 - as often true as not
     else:
         low, high = argument.value_range or ((0, _INTEGERS[1]) if argument.dtype == "uint8" else _INTEGERS)
-        made = torch.randint(int(low), int(high) + 1, shape, generator=draw.torch, dtype=dtype)
-    return made.requires_grad_(argument.differentiable)
+        tensor = torch.randint(int(low), int(high) + 1, shape, generator=draw.torch, dtype=dtype)
+    return tensor.requires_grad_(argument.differentiable)
 
 
 @generator("SplitTableBatchedEmbeddingBagsCodegenInputDataGenerator")

@@ -141,7 +141,10 @@ def run(
 
 def collect(results: Sequence[CaseResult]) -> list[dict[str, Any]]:
     """Return one line of PARAM's output per result, times in milliseconds: JSON in memory."""
-    return [param_line(each.case, each.report.metrics, each.test, each.warmup, each.accelerator) for each in results]
+    return [
+        param_line(result.case, result.report.metrics, result.test, result.warmup, result.accelerator)
+        for result in results
+    ]
 
 
 def pair_of(backend: str) -> tuple[str | None, str | None]:
@@ -153,10 +156,10 @@ def pair_of(backend: str) -> tuple[str | None, str | None]:
     from runner.backends import BACKENDS
     from store.identity import backend_name
 
-    found = {backend_name(xla, dynamo): (xla, dynamo) for xla, dynamo in BACKENDS}
-    if backend not in found:
-        raise ValueError(f"there is no backend {backend!r}; choose one of {', '.join(found)}")
-    return found[backend]
+    pairs = {backend_name(xla, dynamo): (xla, dynamo) for xla, dynamo in BACKENDS}
+    if backend not in pairs:
+        raise ValueError(f"there is no backend {backend!r}; choose one of {', '.join(pairs)}")
+    return pairs[backend]
 
 
 def _document(config: Mapping[str, Any] | str | Path) -> document.Document:
@@ -203,7 +206,7 @@ def write_param_output(
     }
     setup = {"run_options": options, "sys_info": system, "start_time": began.isoformat(timespec="seconds")}
     end = {"finish_time": began.now(began.tzinfo).isoformat(timespec="seconds")}
-    stream.writelines(json.dumps(each) + "\n" for each in (setup, *lines, end))
+    stream.writelines(json.dumps(line) + "\n" for line in (setup, *lines, end))
 
 
 def _pass(times: Sequence[float], warmup: int, peak_mib: float) -> dict[str, list[float]]:

@@ -28,7 +28,7 @@ _MOST_VALUES = 1_000_000
 
 def inclusive(bounds: Any, field: str) -> list[int]:
     """Return `[first, last, step]` as its values, the last included; without a step, 1."""
-    if not (isinstance(bounds, list) and len(bounds) in _BOUNDS and all(type(each) is int for each in bounds)):
+    if not (isinstance(bounds, list) and len(bounds) in _BOUNDS and all(type(bound) is int for bound in bounds)):
         raise FieldError(field, f"{bounds!r} is no range; write [first, last, step] in whole numbers")
     first, last, step = (*bounds, 1)[:3]
     if step < 1 or last < first:
@@ -43,15 +43,18 @@ def expanded(config: Any, field: str) -> Iterator[dict[str, Any]]:
         raise FieldError(field, f"{config!r} is no object with args and kwargs")
     args = _of_type(config.get("args") or [], list, f"{field}.args")
     named = _of_type(config.get("kwargs") or {}, dict, f"{field}.kwargs")
-    of_args = (variants(each, f"{field}.args[{number}]") for number, each in enumerate(args))
-    of_named = (variants(each, f"{field}.kwargs.{name}") for name, each in named.items())
+    of_args = (variants(argument, f"{field}.args[{number}]") for number, argument in enumerate(args))
+    of_named = (variants(argument, f"{field}.kwargs.{name}") for name, argument in named.items())
     for chosen in product(*_bounded(chain(of_args, of_named), field)):
         # One argument's dictionary serves many products, and copies change it.
         values = copy.deepcopy(list(chosen))
         positional = values[: len(args)]
         _apply_copies(positional, field)
         by_name = dict(zip(named, values[len(args) :], strict=True))
-        yield {"args": list(map(_plain, positional)), "kwargs": {name: _plain(each) for name, each in by_name.items()}}
+        yield {
+            "args": list(map(_plain, positional)),
+            "kwargs": {name: _plain(argument) for name, argument in by_name.items()},
+        }
 
 
 def variants(argument: Any, field: str) -> list[dict[str, Any]]:
@@ -65,7 +68,7 @@ def variants(argument: Any, field: str) -> list[dict[str, Any]]:
             return _in_range(argument.get("type"), key, value, f"{field}.{key}")
         return _listed(value, f"{field}.{key}") if key in listed else [value]
 
-    every = _every((choices(*each) for each in argument.items()), field)
+    every = _every((choices(*item) for item in argument.items()), field)
     return [dict(zip(argument, values, strict=True)) for values in every]
 
 
@@ -83,14 +86,14 @@ def _names(argument: dict[str, Any], macro: str, field: str) -> list[str]:
 def _in_range(kind: Any, key: str, value: Any, field: str) -> list[Any]:
     """Return what a field named by `__range__` stands for; numbers have bounds, words are listed."""
     if kind == "tensor" and key == "shape" and isinstance(value, list):
-        sizes = (inclusive(each, f"{field}[{n}]") if isinstance(each, list) else [each] for n, each in enumerate(value))
+        sizes = (inclusive(size, f"{field}[{n}]") if isinstance(size, list) else [size] for n, size in enumerate(value))
         return list(map(list, _every(sizes, field)))
     if kind in _WHOLE and key == "value":
         return inclusive(value, field)
     if (kind in _WORDS and key == "value") or (kind == "tensor" and key == "dtype"):
         return _listed(value, field)
     if kind in _MANY and key == "value" and isinstance(value, list):
-        items = (variants(each, f"{field}[{number}]") for number, each in enumerate(value))
+        items = (variants(item, f"{field}[{number}]") for number, item in enumerate(value))
         return list(map(list, _every(items, field)))
     raise FieldError(field, f"{kind!r} has no __range__ of this field; list its values and name it in __list__")
 
@@ -103,21 +106,21 @@ def _of_type(value: Any, kind: type[Any], field: str) -> Any:
 
 def _every(lists: Iterable[list[Any]], field: str) -> Iterator[tuple[Any, ...]]:
     """Return the product of lists, of which all may be kept: it holds a bounded number of values."""
-    found = _bounded(lists, field)
-    values_n = math.prod(map(len, found)) * len(found)
+    choices = _bounded(lists, field)
+    values_n = math.prod(map(len, choices)) * len(choices)
     if values_n > _MOST_VALUES:
         raise FieldError(field, f"all that it stands for has {values_n} values, and at most {_MOST_VALUES} are taken")
-    return product(*found)
+    return product(*choices)
 
 
 def _bounded(lists: Iterable[list[Any]], field: str) -> list[list[Any]]:
     """Return the lists; as soon as their product is too large, no more of them is made."""
-    found, count = [], 1
-    for each in lists:
-        found.append(each)
-        count *= len(each)
+    bounded, count = [], 1
+    for choices in lists:
+        bounded.append(choices)
+        count *= len(choices)
         require(count, field)
-    return found
+    return bounded
 
 
 def require(count: int, field: str) -> None:
@@ -140,7 +143,7 @@ def _plain(argument: Any) -> Any:
     """Return the argument without macros."""
     if isinstance(argument, dict):
         return {key: _plain(value) for key, value in argument.items() if key not in _MACROS}
-    return [_plain(each) for each in argument] if isinstance(argument, list) else argument
+    return [_plain(item) for item in argument] if isinstance(argument, list) else argument
 
 
 def _apply_copies(args: list[dict[str, Any]], field: str) -> None:
@@ -153,9 +156,9 @@ def _apply_copies(args: list[dict[str, Any]], field: str) -> None:
     for target, argument in enumerate(args):
         copies = argument.get(COPY, [])
         place = f"{field}.args[{target}].{COPY}"
-        if not isinstance(copies, list) or not all(isinstance(each, dict) for each in copies):
+        if not isinstance(copies, list) or not all(isinstance(mapping, dict) for mapping in copies):
             raise FieldError(place, 'it is a list of {"shape": [to, [argument, from]]}')
-        for number, (name, mapping) in enumerate(pair for each in copies for pair in each.items()):
+        for number, (name, mapping) in enumerate(pair for fields in copies for pair in fields.items()):
             at, value = _copied(args, target, name, mapping, f"{place}[{number}]")
             old = argument[name][at]
             if old != value and (old > 0 or (target, name, at) in written):
@@ -202,8 +205,8 @@ def default(configs: Sequence[Any], build: dict[str, Any] | None) -> Iterator[tu
 def ranges(configs: Sequence[Any], build: dict[str, Any] | None) -> Iterator[tuple[str, Any]]:  # noqa: ARG001 - the form of all
     """Yield every combination that the macros of each stand for."""
     for number, config in enumerate(configs):
-        for count, found in enumerate(expanded(config, f"[{number}]")):
-            yield f"{number}_{count}", found
+        for count, arguments in enumerate(expanded(config, f"[{number}]")):
+            yield f"{number}_{count}", arguments
 
 
 @iterator("SplitTableBatchedEmbeddingBagsCodegenInputIterator")
@@ -214,11 +217,11 @@ def embedding_bags(configs: Sequence[Any], build: dict[str, Any] | None) -> Iter
         raise FieldError("", "the build has six arguments: tables, rows, dimension, pooling, weighted, precision")
     tables, rows, dimension, _, weighted, precision = built[:6]
     for number, config in enumerate(configs):
-        given = config.get("args") if isinstance(config, dict) else None
-        if not isinstance(given, list) or len(given) < 2:  # noqa: PLR2004 - as the sentence says
+        arguments = config.get("args") if isinstance(config, dict) else None
+        if not isinstance(arguments, list) or len(arguments) < 2:  # noqa: PLR2004 - as the sentence says
             raise FieldError(f"[{number}].args", "needs a batch size and a pooling factor")
-        sizes = variants(given[0], f"[{number}].args[0]")
-        factors = variants(given[1], f"[{number}].args[1]")
+        sizes = variants(arguments[0], f"[{number}].args[0]")
+        factors = variants(arguments[1], f"[{number}].args[1]")
         require(len(sizes) * len(factors), f"[{number}].args")
         for count, (size, factor) in enumerate(product(sizes, factors)):
             yield f"{number}_{count}", {"args": [tables, rows, dimension, size, factor, weighted, precision]}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from runner.suites import get_suite
 from runner.suites.base import BuildRequest, SuiteContext
-from runner.suites.operators.traces import Recording, is_measured
+from runner.suites.operators.traces import VIEW, Recording, is_measured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,6 @@ _PLAIN = frozenset({"layout", "memory_format", "pin_memory", "generator"})
 """Arguments that a configuration does not hold; without them torch takes its default."""
 _NAMES = {"int32": "int", "int64": "long", "float32": "float", "float64": "double"}
 _DTYPES = frozenset({"uint8", "int8", "int16", "int", "long", "float", "double", "float16", "bfloat16", "bool"})
-VIEW = "views: no time of their own"
 NO_TENSOR = "no tensor comes back"
 
 
@@ -46,18 +45,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--seed", type=int, default=1337)
     add("--torchbench-dir", type=Path)
     add("--output", type=Path, required=True)
-    given = parser.parse_args(arguments)
+    parsed = parser.parse_args(arguments)
     request = BuildRequest(
-        model_name=given.model,
-        test=given.test,
+        model_name=parsed.model,
+        test=parsed.test,
         accelerator="cpu",
-        batch_size=given.batch_size,
-        seed=given.seed,
-        context=SuiteContext(torchbench_dir=given.torchbench_dir),
+        batch_size=parsed.batch_size,
+        seed=parsed.seed,
+        context=SuiteContext(torchbench_dir=parsed.torchbench_dir),
     )
-    recording = record(given.suite, request, given.dtype)
-    content = recording.content(f"{given.suite}/{given.model}", given.test)
-    given.output.write_text(json.dumps({"content": content, "left_out": recording.left_out}), encoding="utf-8")
+    recording = record(parsed.suite, request, parsed.dtype)
+    content = recording.content(f"{parsed.suite}/{parsed.model}", parsed.test)
+    parsed.output.write_text(json.dumps({"content": content, "left_out": recording.left_out}), encoding="utf-8")
     return 0
 
 
@@ -125,7 +124,7 @@ def _count(recording: Recording, func: Any, written: Any, result: Any) -> None:
 
 
 def _is_view(schema: Any) -> bool:
-    infos = [each.alias_info for each in schema.returns]
+    infos = [returned.alias_info for returned in schema.returns]
     return bool(infos) and all(info is not None and not info.is_write for info in infos)
 
 
@@ -133,7 +132,7 @@ def _tensors(result: Any) -> list[Any]:
     import torch
     from torch.utils import _pytree as pytree
 
-    return [each for each in pytree.tree_leaves(result) if isinstance(each, torch.Tensor)]
+    return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
 
 
 def argument(value: Any) -> dict[str, Any]:
@@ -153,7 +152,7 @@ def argument(value: Any) -> dict[str, Any]:
     if isinstance(value, torch.device):
         return {"type": "device", "value": value.type}
     if isinstance(value, list | tuple):
-        return {"type": "genericlist", "value": [argument(each) for each in value]}
+        return {"type": "genericlist", "value": [argument(item) for item in value]}
     return _plain(value)
 
 
@@ -176,12 +175,12 @@ def _bounds(value: Any) -> list[int]:
 
 
 def _tensor(value: Any) -> dict[str, Any]:
-    made = {"type": "tensor", "dtype": _dtype(value.dtype), "shape": list(value.shape), "requires_grad": False}
-    if value.numel() and not value.is_floating_point() and made["dtype"] != "bool":
+    described = {"type": "tensor", "dtype": _dtype(value.dtype), "shape": list(value.shape), "requires_grad": False}
+    if value.numel() and not value.is_floating_point() and described["dtype"] != "bool":
         # Integers are indices of something: their bounds matter.
         with contextlib.suppress(RuntimeError):
-            made["value_range"] = _bounds(value)
-    return made
+            described["value_range"] = _bounds(value)
+    return described
 
 
 def _dtype(dtype: Any) -> str:

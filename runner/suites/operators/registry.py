@@ -82,11 +82,11 @@ def operator(name: str, *, build: bool = False, backward: bool = True) -> Callab
             else it is called with those of `input` itself.
         backward: train measures it, too.
     """
-    made = None if backward else f"{name} is registered without a backward"
+    no_backward = None if backward else f"{name} is registered without a backward"
 
     def add(function: Function) -> Function:
         kind: Kind = "module" if build else "callable"
-        _add(REGISTERED.operators, name, Op(name=name, kind=kind, target=function, no_backward=made), "operator")
+        _add(REGISTERED.operators, name, Op(name=name, kind=kind, target=function, no_backward=no_backward), "operator")
         return function
 
     return add
@@ -143,10 +143,10 @@ def load_users() -> dict[str, str]:
 @cache
 def _ours() -> dict[str, Op]:
     tables = data.load("operators/ops.yaml", _Tables)
-    found = [_op(name, entry, "callable") for name, entry in tables.callables.items()]
-    found += [_op(name, entry, "method") for name, entry in tables.methods.items()]
-    found += [_op(name, entry, "module") for name, entry in tables.modules.items()]
-    return {op.name: op for op in found}
+    ops = [_op(name, entry, "callable") for name, entry in tables.callables.items()]
+    ops += [_op(name, entry, "method") for name, entry in tables.methods.items()]
+    ops += [_op(name, entry, "module") for name, entry in tables.modules.items()]
+    return {op.name: op for op in ops}
 
 
 def _op(name: str, entry: _Entry, kind: Kind) -> Op:

@@ -5,36 +5,31 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from runner.suites.base import BuildRequest, ModelInfo, SuiteContext
+from runner.suites.base import BuildRequest, ModelInfo, NeedsNothing, SuiteContext
 from runner.suites.operators import document
 from runner.suites.operators.expand import Case, expand
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from runner.workload import Workload
 
 NAME = "operators"
 
 
-class OperatorSuite:
-    """Its models are the cases of the configurations that `--config` names; without one there are none."""
+class OperatorSuite(NeedsNothing):
+    """Its models are the cases of the configurations that `--config` names; a plan holds the configurations themselves.
+
+    An operator that lacks a package reports that itself.
+    """
 
     name: str = NAME
     preload: Sequence[str] = ("torch",)
-
-    def unavailable(self, context: SuiteContext) -> str | None:  # noqa: ARG002 - part of the protocol
-        """Return None: an operator that lacks a package says so itself."""
-        return None
 
     def models(self, context: SuiteContext) -> Sequence[ModelInfo]:
         """List one model per case, in the order of the files."""
         how = {"discrete": context.discrete, "clear_cache": context.clear_cache}
         return [_info(case.timed(**how)) for case in cases(context.operator_configs)]
-
-    def versions(self, context: SuiteContext) -> Mapping[str, str]:  # noqa: ARG002 - part of the protocol
-        """Return nothing: a plan holds the configurations themselves."""
-        return {}
 
     def build(self, request: BuildRequest) -> Workload:
         """Build one operator and its inputs."""
@@ -52,7 +47,7 @@ def cases(configs: Sequence[str]) -> list[Case]:
     Raises:
         ConfigError: one cannot be used.
     """
-    return _cases(tuple(document.text_of(each) for each in configs))
+    return _cases(tuple(document.text_of(config) for config in configs))
 
 
 @lru_cache(maxsize=4)

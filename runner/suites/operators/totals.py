@@ -52,26 +52,26 @@ def totals(records: Iterable[Record], model: str) -> dict[str, Total]:
         model: `SUITE/NAME`, whose operators were recorded.
     """
     operators: dict[str, dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
-    found: dict[str, Total] = defaultdict(Total)
+    by_backend: dict[str, Total] = defaultdict(Total)
     models: dict[str, list[Record]] = defaultdict(list)
     for record in records:
         experiment = record.experiment
         backend = backend_name(experiment.xla, experiment.dynamo, experiment.torch_xla2)
         if record.used_by is not None and record.used_by.model == model:
-            found[backend].calls[record.model.model_name] = record.used_by.calls
+            by_backend[backend].calls[record.model.model_name] = record.used_by.calls
             operators[backend][record.model.model_name].append(record)
         elif f"{record.model.suite_name}/{record.model.model_name}" == model:
             models[backend].append(record)
-    for backend, total in found.items():
+    for backend, total in by_backend.items():
         _fill(total, operators[backend], models[backend])
-    return dict(found)
+    return dict(by_backend)
 
 
 def _fill(total: Total, operators: Mapping[str, Sequence[Record]], models: Sequence[Record]) -> None:
     """Add up operators, and set the model beside them."""
     ends = []
     for name, records in operators.items():
-        blocks = [each for each in map(steady, records) if each]
+        blocks = [times for times in map(steady, records) if times]
         if not blocks:
             continue
         calls, seconds = total.calls[name], median(map(median, blocks))
@@ -82,7 +82,7 @@ def _fill(total: Total, operators: Mapping[str, Sequence[Record]], models: Seque
             total.near_floor.add(name)
     total.without = len(total.calls) - len(total.operators_s)
     total.quartiles_s = (sum(low for low, _ in ends), sum(high for _, high in ends))
-    blocks = [each for each in map(steady, models) if each]
+    blocks = [times for times in map(steady, models) if times]
     if blocks:
         total.model_s, total.model_quartiles_s = median(map(median, blocks)), _quartiles(blocks)
 
@@ -95,7 +95,7 @@ def steady(record: Record) -> list[float]:
 
 def _quartiles(blocks: Sequence[Sequence[float]]) -> tuple[float, float]:
     """Return the lower and the upper quartile, the median over processes."""
-    low, high = zip(*(_of_one(each) for each in blocks), strict=True)
+    low, high = zip(*(_of_one(times) for times in blocks), strict=True)
     return median(low), median(high)
 
 
@@ -142,17 +142,17 @@ def _ms(seconds: float, ends: tuple[float, float]) -> str:
     return f"{seconds * 1e3:.3g} ms [{ends[0] * 1e3:.3g}, {ends[1] * 1e3:.3g}]"
 
 
-def sentences(found: dict[str, Total], model: str) -> list[str]:
+def sentences(by_backend: dict[str, Total], model: str) -> list[str]:
     """Return what is said at the end of a run: a line per backend, then the operators that take most in eager."""
     lines = [f"Operators of {model}, time of one call x calls (in brackets the quartiles of the blocks):"]
-    lines += [_sentence(backend, total) for backend, total in found.items()]
-    if any(map(_disturbed, found.values())):
+    lines += [_sentence(backend, total) for backend, total in by_backend.items()]
+    if any(map(_disturbed, by_backend.values())):
         lines.append(DISTURBED)
-    base = found.get("eager") or next(iter(found.values()), Total())
+    base = by_backend.get("eager") or next(iter(by_backend.values()), Total())
     for name in sorted(base.operators_s, key=base.operators_s.__getitem__, reverse=True)[:_TOP]:
         cells = [
             f"{backend} {total.operators_s[name] * 1e3:.3g} ms"
-            for backend, total in found.items()
+            for backend, total in by_backend.items()
             if name in total.operators_s
         ]
         lines.append(f"  {base.calls[name]} x {name}: {', '.join(cells)}")

@@ -42,17 +42,17 @@ class Recording:
             model: as `SUITE/NAME`, or the name of a trace; it stands in `used_by` of each input, with the calls.
             test: of the model.
         """
-        found: dict[str, Any] = {}
+        content: dict[str, Any] = {}
         for key, count in self.calls.items():
             schema, args, kwargs = json.loads(key)
             name = schema.partition("(")[0].partition(".")[0]
             info = {"build_data_generator": DEFAULT_GENERATOR, "input_data_generator": DEFAULT_GENERATOR, "config": []}
             used_by = {"model": model, "test": test, "calls": count}
-            given = {"args": args, "kwargs": kwargs, "used_by": used_by}
+            call = {"args": args, "kwargs": kwargs, "used_by": used_by}
             build = [{"args": [{"type": "str", "value": schema}], "kwargs": {}}]
-            configs: Any = found.setdefault(name, info)["config"]
-            configs.append({"build": build, "input": [given]})
-        return found
+            configs: Any = content.setdefault(name, info)["config"]
+            configs.append({"build": build, "input": [call]})
+        return content
 
 
 def is_measured(schema: str) -> bool:
@@ -124,13 +124,15 @@ def _schema(node: Mapping[str, Any]) -> str:
     """Return the schema of a node that is an op, of either form of the file."""
     if "attrs" not in node:
         return str(node.get("op_schema") or "")
-    attributes = [each for each in node["attrs"] if isinstance(each, dict)]
-    return next((str(each.get("value") or "") for each in attributes if each.get("name") == "op_schema"), "")
+    attributes = [attribute for attribute in node["attrs"] if isinstance(attribute, dict)]
+    return next(
+        (str(attribute.get("value") or "") for attribute in attributes if attribute.get("name") == "op_schema"), ""
+    )
 
 
 def _parent(node: Mapping[str, Any]) -> Any:
-    found = node.get("ctrl_deps", node.get("parent"))
-    return found[0] if isinstance(found, list) and found else found
+    parent = node.get("ctrl_deps", node.get("parent"))
+    return parent[0] if isinstance(parent, list) and parent else parent
 
 
 def _inside(node: Mapping[str, Any], nodes: Mapping[Any, Any]) -> bool:
@@ -150,11 +152,11 @@ def _add(recording: Recording, node: Mapping[str, Any], schema: str) -> None:
     ranges = _ranges(node)
     try:
         triples = enumerate(zip(types, values, shapes, strict=True))
-        given = [_argument(kind, value, shape, ranges.get(number)) for number, (kind, value, shape) in triples]
+        arguments = [_argument(kind, value, shape, ranges.get(number)) for number, (kind, value, shape) in triples]
     except (Unreadable, ValueError, TypeError) as error:
         recording.left_out[f"{node.get('name')}: {error}"] += 1
         return
-    recording.add(schema, given, {})
+    recording.add(schema, arguments, {})
 
 
 def _inputs(node: Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
@@ -167,9 +169,9 @@ def _inputs(node: Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[Any], Sequ
 
 def _ranges(node: Mapping[str, Any]) -> dict[int, list[int]]:
     """Return the bounds of integer tensors by the place of the input, where the trace has them."""
-    for each in node.get("attrs", ()):
-        if isinstance(each, dict) and each.get("name") == "tensor_range" and each.get("value"):
-            return {int(place): list(bounds) for place, bounds in json.loads(each["value"]).items()}
+    for attribute in node.get("attrs", ()):
+        if isinstance(attribute, dict) and attribute.get("name") == "tensor_range" and attribute.get("value"):
+            return {int(place): list(bounds) for place, bounds in json.loads(attribute["value"]).items()}
     return {}
 
 
@@ -182,11 +184,11 @@ def _argument(kind: str, value: Any, shape: Any, bounds: list[int] | None) -> di
         return {"type": "device", "value": str(value).partition(":")[0]}
     if kind in _NUMBERS:
         return {"type": _NUMBERS[kind], "value": value}
-    if found := _LIST.match(kind):
-        kinds = _split(found[1])
+    if list_type := _LIST.match(kind):
+        kinds = _split(list_type[1])
         shapes = shape if isinstance(shape, list) and len(shape) == len(kinds) else [[]] * len(kinds)
         items = zip(kinds, value, shapes, strict=True)
-        return {"type": "genericlist", "value": [_argument(*each, None) for each in items]}
+        return {"type": "genericlist", "value": [_argument(*item, None) for item in items]}
     raise Unreadable(f"a configuration has no word for {kind}")
 
 
@@ -194,20 +196,20 @@ def _tensor(kind: str, shape: Any, bounds: list[int] | None) -> dict[str, Any]:
     if kind not in _DTYPES:
         raise Unreadable(f"a configuration has no word for tensors of {kind}")
     dtype = _DTYPES[kind]
-    made = {"type": "tensor", "dtype": dtype, "shape": shape, "requires_grad": False}
+    described = {"type": "tensor", "dtype": dtype, "shape": shape, "requires_grad": False}
     if dtype in ("int", "long", "int16", "int8", "uint8"):
-        made["value_range"] = bounds or [0, 0]
-    return made
+        described["value_range"] = bounds or [0, 0]
+    return described
 
 
 def _split(kinds: str) -> list[str]:
     """Return the element types of a list; a comma inside of brackets is part of one."""
-    found, depth, word = [], 0, ""
+    elements, depth, word = [], 0, ""
     for letter in kinds:
         depth += (letter in "[(") - (letter in "])")
         if letter == "," and depth == 0:
-            found.append(word)
+            elements.append(word)
             word = ""
         else:
             word += letter
-    return [*found, word] if word else found
+    return [*elements, word] if word else elements

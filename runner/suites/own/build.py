@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils import _pytree as pytree
 
-from runner.failure import status_of
 from runner.suites import building
 from runner.suites.building import seed_everything
 from runner.suites.own import forms, inputs, source
@@ -67,35 +66,35 @@ def build(own: OwnModel, request: BuildRequest) -> Workload:
         OwnModelError: what the source makes is no model, or has no inputs.
     """
     seed_everything(request.seed)
-    made = _made(own, request)
-    args, kwargs = inputs.made(own.inputs) if own.inputs else made.given or _own_inputs(made, own, request)
-    inputs.check_uncompiled(made.module, own.title)
-    inputs.check_places(made.module, args, kwargs, own.title)
-    loss, loss_name = _loss(made, inputs.batch_of(args, kwargs), request.loss)
-    step = _method(made.module, source.STEP) or (made.names.get(source.STEP) if _is_instance(made) else None)
+    built = _made(own, request)
+    args, kwargs = inputs.made(own.inputs) if own.inputs else built.given or _own_inputs(built, own, request)
+    inputs.check_uncompiled(built.module, own.title)
+    inputs.check_places(built.module, args, kwargs, own.title)
+    loss, loss_name = _loss(built, inputs.batch_of(args, kwargs), request.loss)
+    step = _method(built.module, source.STEP) or (built.names.get(source.STEP) if _is_instance(built) else None)
     return Workload(
-        module=made.module.train(request.test == "train"),
+        module=built.module.train(request.test == "train"),
         args=args,
         kwargs=kwargs,
         batch_size=inputs.batch_size(args, kwargs),
         loss=loss,
         loss_name=OWN_STEP if step and request.test == "train" else loss_name,
         train_step=_step(step),
-        optimizers=_optimizers(made) if step else [],
+        optimizers=_optimizers(built) if step else [],
     )
 
 
 def _made(own: OwnModel, request: BuildRequest) -> BuiltModule:
     if own.form not in ("file", "module"):
-        module, given, loss, names = forms.FORMS[own.form](own, request)
-        return BuiltModule(module=module, given=given, loss=loss, names=names)
+        module, call_inputs, loss, names = forms.FORMS[own.form](own, request)
+        return BuiltModule(module=module, given=call_inputs, loss=loss, names=names)
     base = own.title.rpartition(":")[0]
-    found = source.load(own.form, own.place, base)
-    if _hash(found.path, own.beside) != own.sha256:
-        raise OwnModelError(f"{found.base} has changed since the run began; measure it in a new run.")
-    candidate = source.choose(found, own.attribute, has_inputs=bool(own.inputs))
+    imported = source.load(own.form, own.place, base)
+    if _hash(imported.path, own.beside) != own.sha256:
+        raise OwnModelError(f"{imported.base} has changed since the run began; measure it in a new run.")
+    candidate = source.choose(imported, own.attribute, has_inputs=bool(own.inputs))
     seed_everything(request.seed)
-    return _called(candidate, found, own, request)
+    return _called(candidate, imported, own, request)
 
 
 def _hash(path: Path, files: tuple[str, ...]) -> str | None:
@@ -106,7 +105,7 @@ def _hash(path: Path, files: tuple[str, ...]) -> str | None:
 
 
 def _called(
-    candidate: source.CandidateModel, found: source.ImportedSource, own: OwnModel, request: BuildRequest
+    candidate: source.CandidateModel, imported: source.ImportedSource, own: OwnModel, request: BuildRequest
 ) -> BuiltModule:
     """Make the module: an instance is there, a class and a function are called."""
     value = candidate.value
@@ -114,20 +113,20 @@ def _called(
         try:
             value = value(**_batch_size_for(value, request))
         except Exception as error:
-            _pass_on_memory(error)
-            raise OwnModelError(f"{own.title} cannot be built: {described(error, found.files)}.") from error
-    given: Any = None
+            source.pass_on_memory(error)
+            raise OwnModelError(f"{own.title} cannot be built: {described(error, imported.files)}.") from error
+    call_inputs: Any = None
     if candidate.kind == "function":
-        value, given = _returned(value, own.title)
+        value, call_inputs = _returned(value, own.title)
     if not isinstance(value, torch.nn.Module):
         raise OwnModelError(
             f"{own.title} returns {type(value).__name__}; wanted: (module, inputs) or (module, args, kwargs), "
             "where the module is an nn.Module."
         )
-    called = None if given is None else given[0] if len(given) == 1 else given
-    if given is not None and len(given) == 1:
-        called = inputs.called_with(value, given[0])
-    return BuiltModule(module=value, given=called, names=found.names, files=found.files)
+    called = None if call_inputs is None else call_inputs[0] if len(call_inputs) == 1 else call_inputs
+    if call_inputs is not None and len(call_inputs) == 1:
+        called = inputs.called_with(value, call_inputs[0])
+    return BuiltModule(module=value, given=called, names=imported.names, files=imported.files)
 
 
 _WITH_KEYWORDS = 3
@@ -152,27 +151,27 @@ def _batch_size_for(value: Any, request: BuildRequest) -> dict[str, int]:
     return {"batch_size": request.batch_size}
 
 
-def _own_inputs(made: BuiltModule, own: OwnModel, request: BuildRequest) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    found = getattr(made.module, source.INPUTS, None) or made.names.get(source.INPUTS)
-    if found is None:
+def _own_inputs(built: BuiltModule, own: OwnModel, request: BuildRequest) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    example = getattr(built.module, source.INPUTS, None) or built.names.get(source.INPUTS)
+    if example is None:
         raise OwnModelError(
             f"{own.title} has no inputs: add a method example_inputs() that returns them, or pass --input, such as "
             "--input 'f32[8,3,224,224]'."
         )
     try:
-        given = found(**_batch_size_for(found, request)) if callable(found) else found
+        call_inputs = example(**_batch_size_for(example, request)) if callable(example) else example
     except Exception as error:
-        _pass_on_memory(error)
-        raise OwnModelError(f"{own.title}: example_inputs() fails: {described(error, made.files)}.") from error
-    return inputs.called_with(made.module, given)
+        source.pass_on_memory(error)
+        raise OwnModelError(f"{own.title}: example_inputs() fails: {described(error, built.files)}.") from error
+    return inputs.called_with(built.module, call_inputs)
 
 
-def _loss(made: BuiltModule, batch: Any, requested: str | None) -> tuple[Callable[[Any], Any], str]:
+def _loss(built: BuiltModule, batch: Any, requested: str | None) -> tuple[Callable[[Any], Any], str]:
     """Return the source's own loss where it has one, else the mean square of what the model returns."""
     offered: dict[str, Callable[[Any], Any]] = {}
-    own = made.names.get(source.LOSS) or _method(made.module, source.LOSS)
-    if made.loss is not None:
-        offered["own"] = made.loss
+    own = built.names.get(source.LOSS) or _method(built.module, source.LOSS)
+    if built.loss is not None:
+        offered["own"] = built.loss
     elif own is not None and callable(own):
         offered["own"] = OwnLoss(own, batch)
     offered |= {"mean_square": building.mean_square_of_all, "sum": building.sum_of_outputs}
@@ -184,21 +183,16 @@ def _method(module: Any, name: str) -> Any:
     return getattr(module, name) if inspect.isroutine(getattr(type(module), name, None)) else None
 
 
-def _is_instance(made: BuiltModule) -> bool:
+def _is_instance(built: BuiltModule) -> bool:
     """Say whether the source holds the module itself, so that a function of it can know it."""
-    return any(value is made.module for value in made.names.values())
+    return any(value is built.module for value in built.names.values())
 
 
 def _step(step: Any) -> Callable[[tuple[Any, ...], dict[str, Any]], Any] | None:
     return None if step is None else lambda args, kwargs: step(inputs.batch_of(args, kwargs))
 
 
-def _optimizers(made: BuiltModule) -> list[Any]:
+def _optimizers(built: BuiltModule) -> list[Any]:
     """Return the optimizers of the source: their parameters move to the device with the module."""
-    held = [*vars(made.module).values(), *made.names.values()]
-    return [each for each in held if isinstance(each, torch.optim.Optimizer)]
-
-
-def _pass_on_memory(error: Exception) -> None:
-    if status_of("load", error) == "oom":
-        raise error
+    held = [*vars(built.module).values(), *built.names.values()]
+    return [value for value in held if isinstance(value, torch.optim.Optimizer)]

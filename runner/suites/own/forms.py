@@ -56,8 +56,8 @@ def _exported(own: OwnModel, request: BuildRequest) -> Form:
         module = Exported(program.module())
     except Exception as error:
         raise OwnModelError(f"{own.title} is no program of torch.export: {described(error)}.") from error
-    given = program.example_inputs
-    return module, (given if given is None else (tuple(given[0]), dict(given[1]))), None, {}
+    call_inputs = program.example_inputs
+    return module, (call_inputs if call_inputs is None else (tuple(call_inputs[0]), dict(call_inputs[1]))), None, {}
 
 
 def _transformers(own: OwnModel, request: BuildRequest) -> Form:
@@ -93,11 +93,11 @@ def _transformers(own: OwnModel, request: BuildRequest) -> Form:
         raise OwnModelError(f"{own.title} cannot be built by transformers: {described(error)}.") from error
     try:
         wanted = kind_of(module)
-        given: Given = ((), make_inputs(wanted, module.config, request.batch_size or 1, _TOKENS))
+        call_inputs: Given = ((), make_inputs(wanted, module.config, request.batch_size or 1, _TOKENS))
         loss = None if wanted in WITHOUT_LOSS else building.own_loss
     except ValueError:
-        given, loss = None, None
-    return module, given, loss, {}
+        call_inputs, loss = None, None
+    return module, call_inputs, loss, {}
 
 
 def _configuration(path: Path, name: str) -> dict[str, Any]:
@@ -113,9 +113,9 @@ def _configuration(path: Path, name: str) -> dict[str, Any]:
 def _class_of(transformers: Any, config: Any) -> Any:
     """Return the architecture that the configuration names, else the plain model of its type."""
     for name in config.architectures or ():
-        found = getattr(transformers, str(name), None)
-        if isinstance(found, type) and issubclass(found, transformers.PreTrainedModel):
-            return found
+        architecture = getattr(transformers, str(name), None)
+        if isinstance(architecture, type) and issubclass(architecture, transformers.PreTrainedModel):
+            return architecture
     return transformers.AutoModel
 
 
@@ -175,8 +175,8 @@ def _pickled(own: OwnModel, request: BuildRequest) -> Form:
 
 def _name_main(module: Any, loss: Any) -> None:
     """Give what was defined in `__main__` there a module of its own here: dynamo looks its globals up by the name."""
-    defined = [member for kind in {type(each) for each in module.modules()} for member in vars(kind).values()]
-    for scope in (getattr(each, "__globals__", {}) for each in (*defined, loss)):
+    defined = [member for kind in {type(submodule) for submodule in module.modules()} for member in vars(kind).values()]
+    for scope in (getattr(function, "__globals__", {}) for function in (*defined, loss)):
         if scope.get("__name__") == "__main__":
             here = sys.modules.setdefault(_MAIN, types.ModuleType(_MAIN))
             vars(here).update(scope)
@@ -195,7 +195,7 @@ def weights_beside(form: OwnForm, place: str, weights: str) -> tuple[str, ...]:
     """Return the files of weights in the folder of a configuration, where they are read."""
     if form != "transformers" or weights != "pretrained":
         return ()
-    return tuple(sorted(each.name for each in Path(place).parent.iterdir() if each.suffix in (".safetensors", ".bin")))
+    return tuple(sorted(file.name for file in Path(place).parent.iterdir() if file.suffix in (".safetensors", ".bin")))
 
 
 def sha256(form: OwnForm, place: str, files: tuple[str, ...]) -> str:

@@ -45,22 +45,22 @@ def typed(text: str) -> TypedInput:
     Raises:
         OwnModelError: it is of another form.
     """
-    found = _TYPED.fullmatch(text)
-    if found is None or found["dtype"] not in _DTYPES:
+    match = _TYPED.fullmatch(text)
+    if match is None or match["dtype"] not in _DTYPES:
         raise OwnModelError(
             f"--input {text}: write an input as 'f32[8,3,224,224]', 'i64[8,128]<30522' (integers below 30522) or "
             f"'mask=bool[8,128]' (by keyword); types are {', '.join(_DTYPES)}."
         )
-    sizes = tuple(int(size) for size in found["sizes"].replace(" ", "").split(",") if size)
-    below = int(found["below"] or _BELOW)
-    return TypedInput(name=found["name"], dtype=_DTYPES[found["dtype"]], sizes=sizes, below=max(below, 1))
+    sizes = tuple(int(size) for size in match["sizes"].replace(" ", "").split(",") if size)
+    below = int(match["below"] or _BELOW)
+    return TypedInput(name=match["name"], dtype=_DTYPES[match["dtype"]], sizes=sizes, below=max(below, 1))
 
 
 def made(texts: tuple[str, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments and keywords that were typed, drawn from the current random stream."""
     wanted = [typed(text) for text in texts]
-    args = tuple(_tensor(each) for each in wanted if each.name is None)
-    return args, {each.name: _tensor(each) for each in wanted if each.name is not None}
+    args = tuple(_tensor(typed_input) for typed_input in wanted if typed_input.name is None)
+    return args, {typed_input.name: _tensor(typed_input) for typed_input in wanted if typed_input.name is not None}
 
 
 def _tensor(wanted: TypedInput) -> Any:
@@ -75,13 +75,13 @@ def _tensor(wanted: TypedInput) -> Any:
     return torch.randint(0, highest, wanted.sizes, dtype=dtype)
 
 
-def called_with(module: Any, given: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def called_with(module: Any, typed_inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return inputs as a call takes them: a tuple is its arguments, a dict its keywords where `forward` names them."""
-    if isinstance(given, dict):
-        return ((), dict(given)) if _binds(module, (), given) else ((given,), {})
-    if isinstance(given, tuple | list) and not hasattr(given, "_fields"):
-        return (tuple(given), {}) if _binds(module, tuple(given), {}) else ((given,), {})
-    return (given,), {}
+    if isinstance(typed_inputs, dict):
+        return ((), dict(typed_inputs)) if _binds(module, (), typed_inputs) else ((typed_inputs,), {})
+    if isinstance(typed_inputs, tuple | list) and not hasattr(typed_inputs, "_fields"):
+        return (tuple(typed_inputs), {}) if _binds(module, tuple(typed_inputs), {}) else ((typed_inputs,), {})
+    return (typed_inputs,), {}
 
 
 def _binds(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -108,8 +108,8 @@ def batch_size(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | None:
     import torch
     from torch.utils import _pytree as pytree
 
-    tensors = [each for each in pytree.tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)]
-    sizes = {int(each.shape[0]) if each.dim() else None for each in tensors}
+    tensors = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+    sizes = {int(tensor.shape[0]) if tensor.dim() else None for tensor in tensors}
     return sizes.pop() if len(sizes) == 1 else None
 
 
@@ -119,7 +119,7 @@ def check_uncompiled(module: Any, name: str) -> None:
     Raises:
         OwnModelError: it is, or holds one.
     """
-    if any(hasattr(each, "_orig_mod") for each in module.modules()):
+    if any(hasattr(submodule, "_orig_mod") for submodule in module.modules()):
         raise OwnModelError(
             f"{name} holds what torch.compile returns; leave the call out, as each backend compiles the model itself."
         )
@@ -135,9 +135,9 @@ def check_places(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], nam
     from torch.utils import _pytree as pytree
 
     weights = [*module.parameters(), *module.buffers()]
-    tensors = [each for each in pytree.tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)]
-    for what, found in (("weights", weights), ("inputs", tensors)):
-        elsewhere = sorted({str(each.device) for each in found if each.device.type != "cpu"})
+    tensors = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+    for what, placed in (("weights", weights), ("inputs", tensors)):
+        elsewhere = sorted({str(tensor.device) for tensor in placed if tensor.device.type != "cpu"})
         if elsewhere:
             raise OwnModelError(
                 f"{name}: its {what} are on {', '.join(elsewhere)}; leave them on the CPU, each backend brings them "

@@ -76,15 +76,15 @@ def build():
             return own_step(batch_of(args, kwargs))
 
         held = [*vars(module).values(), *vars(source).values()]
-        step.optimizers = [each for each in held if isinstance(each, torch.optim.Optimizer)]
+        step.optimizers = [value for value in held if isinstance(value, torch.optim.Optimizer)]
         return module, args, kwargs, step
     own = getattr(source, "loss", None) or getattr(module, "loss", None)
     if LOSS != "own":
         return module, args, kwargs, sum_of_outputs if LOSS == "sum" else mean_square_of_all
 
     def loss(output):
-        device = next(each.device for each in pytree.tree_leaves(output) if isinstance(each, torch.Tensor))
-        batch = pytree.tree_map_only(torch.Tensor, lambda each: each.to(device), batch_of(args, kwargs))
+        device = next(leaf.device for leaf in pytree.tree_leaves(output) if isinstance(leaf, torch.Tensor))
+        batch = pytree.tree_map_only(torch.Tensor, lambda leaf: leaf.to(device), batch_of(args, kwargs))
         return own(output, batch)
 
     return module, args, kwargs, loss
@@ -163,7 +163,7 @@ def source(own: OwnModel, request: BuildRequest, loss: str | None) -> ModelSourc
     Raises:
         OwnModelError: no script of one file can hold it.
     """
-    asked = {
+    values = {
         "title": own.title,
         "place": own.place,
         "attribute": own.attribute,
@@ -174,16 +174,16 @@ def source(own: OwnModel, request: BuildRequest, loss: str | None) -> ModelSourc
         "own_step": OWN_STEP,
     }
     if own.form == "torchvision":
-        return ModelSource(text=_TORCHVISION.format(**asked), packages=("torchvision",))
+        return ModelSource(text=_TORCHVISION.format(**values), packages=("torchvision",))
     path = Path(own.file or own.place)
     if own.form == "transformers":
         config = json.loads(path.read_text(encoding="utf-8"))
-        return ModelSource(text=_TRANSFORMERS.format(config=config, **asked), packages=("transformers",))
+        return ModelSource(text=_TRANSFORMERS.format(config=config, **values), packages=("transformers",))
     files = {name: (path.parent / name).read_bytes() for name in (path.name, *own.beside)}
     if sum(map(len, files.values())) > _MOST_BYTES:
         raise OwnModelError(f"{own.title} and the files beside it have more than 1 MiB, too much for one script.")
     if own.form == "exported":
-        return ModelSource(text=_EXPORTED.format(program=base64.b64encode(files[path.name]).decode(), **asked))
+        return ModelSource(text=_EXPORTED.format(program=base64.b64encode(files[path.name]).decode(), **values))
     module, folder = path.stem, ""
     if own.form == "module":
         module = own.place
@@ -193,7 +193,7 @@ def source(own: OwnModel, request: BuildRequest, loss: str | None) -> ModelSourc
         module = "own_model"
         files[f"{module}.py"] = files.pop(path.name)
     listed = "".join(f"    {folder + name!r}: {_literal(content)},\n" for name, content in files.items())
-    return ModelSource(text=_PYTHON.format(sources=f"{{\n{listed}}}", module=module, **asked))
+    return ModelSource(text=_PYTHON.format(sources=f"{{\n{listed}}}", module=module, **values))
 
 
 def _literal(content: bytes) -> str:
@@ -202,6 +202,6 @@ def _literal(content: bytes) -> str:
         text = content.decode()
     except UnicodeDecodeError:
         return repr(content)
-    if "'''" in text or text.endswith(("'", "\\")) or any(each in text for each in _UNPRINTED) or not text.isascii():
+    if "'''" in text or text.endswith(("'", "\\")) or any(mark in text for mark in _UNPRINTED) or not text.isascii():
         return repr(text)
     return f"r'''{text}'''"

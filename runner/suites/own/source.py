@@ -48,10 +48,10 @@ class Reads:
 
     def beside(self, source: Path, declared: Iterable[str] = ()) -> tuple[str, ...]:
         """Return the files in the folder of a source that it imports or reads, relative to it."""
-        data = {Path(each) for each in self._read - self._written if not each.endswith((".py", ".pyc"))}
-        data |= {source.parent / each for each in declared}
-        found = {path.resolve() for path in data | set(imported(source, self.modules).values()) if path.is_file()}
-        names = (_within(path, source.resolve().parent) for path in found - {source.resolve()})
+        data = {Path(name) for name in self._read - self._written if not name.endswith((".py", ".pyc"))}
+        data |= {source.parent / name for name in declared}
+        paths = {path.resolve() for path in data | set(imported(source, self.modules).values()) if path.is_file()}
+        names = (_within(path, source.resolve().parent) for path in paths - {source.resolve()})
         return tuple(sorted(name for name in names if name))
 
 
@@ -90,12 +90,12 @@ def declared(names: Mapping[str, Any]) -> tuple[str, ...]:
 
 def imported(source: Path, before: frozenset[str]) -> dict[str, Path]:
     """Return the modules from the folder of a source that were imported since, with their files."""
-    found = {}
+    modules = {}
     for name in sorted(set(sys.modules) - before):
         place = getattr(sys.modules[name], "__file__", None)
         if place and place.endswith(".py") and _within(Path(place).resolve(), source.resolve().parent):
-            found[name] = Path(place).resolve()
-    return found
+            modules[name] = Path(place).resolve()
+    return modules
 
 
 def _within(path: Path, root: Path) -> str | None:
@@ -194,7 +194,7 @@ def _of_file(path: Path) -> types.ModuleType:
     except OwnModelError:
         raise
     except Exception as error:
-        _pass_on_memory(error)
+        pass_on_memory(error)
         to_do = "Correct it, or install what it needs."
         if "relative import" in str(error):
             to_do = f"Name it as a module, such as package.{path.stem}:NAME."
@@ -220,14 +220,15 @@ def _of_module(name: str) -> types.ModuleType:
     except SyntaxError as error:
         raise of_syntax(Path(error.filename or name), error) from None
     except Exception as error:
-        _pass_on_memory(error)
+        pass_on_memory(error)
         raise OwnModelError(
             f"{name} cannot be imported: {described(error)}. Check the name, and that its folder is here or on "
             "PYTHONPATH."
         ) from error
 
 
-def _pass_on_memory(error: Exception) -> None:
+def pass_on_memory(error: Exception) -> None:
+    """Raise the error again if the machine has too little memory: then it says nothing about the source."""
     from runner.failure import status_of
 
     if status_of("load", error) == "oom":
@@ -256,24 +257,24 @@ def choose(source: ImportedSource, attribute: str | None, *, has_inputs: bool) -
     """
     if attribute is not None:
         return _named(source, attribute)
-    found = list(_candidates(source))
-    modules = [each for each in found if each.kind != "function"]
-    ready = [each for each in modules if has_inputs or INPUTS in source.names or hasattr(each.value, INPUTS)]
-    for group in (ready, [each for each in found if each.kind == "function"] if not ready else [], modules):
+    models = list(_candidates(source))
+    modules = [model for model in models if model.kind != "function"]
+    ready = [model for model in modules if has_inputs or INPUTS in source.names or hasattr(model.value, INPUTS)]
+    for group in (ready, [model for model in models if model.kind == "function"] if not ready else [], modules):
         if len(group) == 1:
             return group[0]
     wanted = (
         f"an nn.Module class or instance, or a function that returns (module, inputs); name one as {source.base}:NAME"
     )
-    if not found:
+    if not models:
         raise OwnModelError(f"{source.base} holds no model{_others(source)}; wanted: {wanted}.")
-    listed = ", ".join(f"{each.name} ({each.kind})" for each in found)
+    listed = ", ".join(f"{model.name} ({model.kind})" for model in models)
     raise OwnModelError(f"{source.base} holds several models: {listed}; wanted: {wanted}.")
 
 
 def _named(source: ImportedSource, attribute: str) -> CandidateModel:
     if attribute not in source.names:
-        listed = ", ".join(each.name for each in _candidates(source)) or "no model"
+        listed = ", ".join(model.name for model in _candidates(source)) or "no model"
         raise OwnModelError(f"{source.base} has no {attribute}; it holds {listed}.")
     value = source.names[attribute]
     kind = _kind(value)
@@ -303,8 +304,8 @@ def _candidates(source: ImportedSource) -> Iterator[CandidateModel]:
 
 def _others(source: ImportedSource) -> str:
     """Name the classes that cannot be built without arguments."""
-    found = [key for key, value in source.names.items() if _kind(value) == "class" and not _needs_none(value)]
-    own = [key for key in found if source.names[key].__module__ == source.names.get("__name__")]
+    classes = [key for key, value in source.names.items() if _kind(value) == "class" and not _needs_none(value)]
+    own = [key for key in classes if source.names[key].__module__ == source.names.get("__name__")]
     return f" that needs no arguments ({', '.join(own)} {'needs' if len(own) == 1 else 'need'} some)" if own else ""
 
 
@@ -324,4 +325,4 @@ def _needs_none(value: Any) -> bool:
     except (TypeError, ValueError):
         return False
     free = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return all(each.default is not inspect.Parameter.empty or each.kind in free for each in parameters)
+    return all(parameter.default is not inspect.Parameter.empty or parameter.kind in free for parameter in parameters)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.suites.base import BuildRequest, ForcedDtype, ModelInfo, SuiteContext
+from runner.suites.base import BuildRequest, ForcedDtype, ModelInfo, NeedsNothing, SuiteContext
 from runner.suites.own.reference import MEASURED, OwnModelError, from_python
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from runner.suites.base import OwnFound
     from runner.workload import Workload
@@ -16,31 +16,23 @@ if TYPE_CHECKING:
 NAME = "own"
 
 
-class OwnSuite:
-    """Its models are what a command names; a plan, job or record names none."""
+class OwnSuite(NeedsNothing):
+    """Its models are what a command names, named with the hash of their source; no plan, job or record does."""
 
     name: str = NAME
     preload: Sequence[str] = ("torch",)
 
-    def unavailable(self, context: SuiteContext) -> str | None:  # noqa: ARG002 - part of the protocol
-        """Return None: without a model that was named there are none."""
-        return None
-
     def models(self, context: SuiteContext) -> Sequence[ModelInfo]:
         """List the models that were named."""
-        return [_info(found) for found in context.own]
-
-    def versions(self, context: SuiteContext) -> Mapping[str, str]:  # noqa: ARG002 - part of the protocol
-        """Return nothing: the name of a model holds the hash of its source."""
-        return {}
+        return [_info(own_model) for own_model in context.own]
 
     def build(self, request: BuildRequest) -> Workload:
         """Build the model whose source the context holds."""
         from runner.suites.own.build import build
 
-        for found in request.context.own:
-            if found.model.name == request.model_name:
-                return build(found.model, request)
+        for own_model in request.context.own:
+            if own_model.model.name == request.model_name:
+                return build(own_model.model, request)
         raise OwnModelError(no_source(request.model_name))
 
 
@@ -54,16 +46,16 @@ def no_source(name: str) -> str:
     )
 
 
-def _info(found: OwnFound) -> ModelInfo:
+def _info(own_model: OwnFound) -> ModelInfo:
     dtypes: tuple[ForcedDtype, ...] = ()
-    if found.dtype != "float32":
-        reason = f"its weights are {found.dtype}"
-        dtypes = (ForcedDtype(instead_of=("float32",), use=found.dtype, reason=reason),)
+    if own_model.dtype != "float32":
+        reason = f"its weights are {own_model.dtype}"
+        dtypes = (ForcedDtype(instead_of=("float32",), use=own_model.dtype, reason=reason),)
     return ModelInfo(
-        name=found.model.name,
+        name=own_model.model.name,
         dtypes=dtypes,
-        tests=("eval", "train") if found.trains else ("eval",),
-        source=found.source,
+        tests=("eval", "train") if own_model.trains else ("eval",),
+        source=own_model.source,
     )
 
 

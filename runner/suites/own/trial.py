@@ -53,12 +53,12 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def look(
-    asked: Sequence[TrialRequest], *, python: str = sys.executable, variables: Mapping[str, str], timeout_s: float
+    requests: Sequence[TrialRequest], *, python: str = sys.executable, variables: Mapping[str, str], timeout_s: float
 ) -> tuple[OwnFound, ...]:
     """Return the models, each once.
 
     Args:
-        asked: what is to be known of each.
+        requests: what is to be known of each model.
         python: the interpreter that measures them.
         variables: the environment of that interpreter.
         timeout_s: of each.
@@ -67,20 +67,20 @@ def look(
         UsageError: one cannot be used; one sentence says why.
     """
     try:
-        for each in asked:
-            if each.pickled is None:
-                read(each.word)  # what is not there needs no process
+        for request in requests:
+            if request.pickled is None:
+                read(request.word)  # what is not there needs no process
     except OwnModelError as error:
         raise UsageError(str(error)) from None
-    found = [_one(each, python, variables, timeout_s) for each in asked]
-    return tuple({one.model.name: one for one in found}.values())
+    own_models = [_one(request, python, variables, timeout_s) for request in requests]
+    return tuple({one.model.name: one for one in own_models}.values())
 
 
-def _one(asked: TrialRequest, python: str, variables: Mapping[str, str], timeout_s: float) -> OwnFound:
-    name = asked.word or "the module"
+def _one(request: TrialRequest, python: str, variables: Mapping[str, str], timeout_s: float) -> OwnFound:
+    name = request.word or "the module"
     with tempfile.TemporaryDirectory(prefix="xlabench-own-") as folder:
         out, errors = Path(folder) / "told.json", Path(folder) / "errors.txt"
-        command = [python, "-m", "runner.suites.own.trial", msgspec.json.encode(asked).decode(), str(out)]
+        command = [python, "-m", "runner.suites.own.trial", msgspec.json.encode(request).decode(), str(out)]
         with errors.open("wb") as file:
             process = subprocess.Popen(
                 command,
@@ -91,16 +91,16 @@ def _one(asked: TrialRequest, python: str, variables: Mapping[str, str], timeout
                 start_new_session=True,
             )
         code = _ended(process, name, timeout_s)
-        told = msgspec.json.decode(out.read_bytes(), type=Told) if out.exists() else Told()
-        said = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    if told.error is not None:
-        raise UsageError(told.error)
-    if told.own is not None and told.hooks is not None:
-        return found_of(told.own, **msgspec.structs.asdict(told.hooks))
-    if told.own is not None and code == -signal.SIGKILL:
-        return found_of(told.own, too_large="the process that tried it was killed")
+        answer = msgspec.json.decode(out.read_bytes(), type=Told) if out.exists() else Told()
+        lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    if answer.error is not None:
+        raise UsageError(answer.error)
+    if answer.own is not None and answer.hooks is not None:
+        return found_of(answer.own, **msgspec.structs.asdict(answer.hooks))
+    if answer.own is not None and code == -signal.SIGKILL:
+        return found_of(answer.own, too_large="the process that tried it was killed")
     how = f"was killed by signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"ended with exit code {code}"
-    raise UsageError(f"{name} cannot be tried: its process {how}{f'; it said: {said[-1][:300]}' if said else ''}")
+    raise UsageError(f"{name} cannot be tried: its process {how}{f'; it said: {lines[-1][:300]}' if lines else ''}")
 
 
 def _ended(process: subprocess.Popen[bytes], name: str, timeout_s: float) -> int:
@@ -113,8 +113,8 @@ def _ended(process: subprocess.Popen[bytes], name: str, timeout_s: float) -> int
         with contextlib.suppress(subprocess.TimeoutExpired):
             return process.wait(min(_PATIENCE_S, timeout_s))
         if timeout_s > _PATIENCE_S:
-            said = f"{name} is tried once before it is measured; this has taken {_PATIENCE_S:g} s so far."
-            sys.stderr.write(f"{said}\n")
+            sentence = f"{name} is tried once before it is measured; this has taken {_PATIENCE_S:g} s so far."
+            sys.stderr.write(f"{sentence}\n")
             sys.stderr.flush()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 return process.wait(timeout_s - _PATIENCE_S)
@@ -127,28 +127,28 @@ def _ended(process: subprocess.Popen[bytes], name: str, timeout_s: float) -> int
 
 def main(words: list[str]) -> None:
     """Answer the question of the first word in the file of the second."""
-    asked, out = msgspec.json.decode(words[0], type=TrialRequest), Path(words[1])
+    request, out = msgspec.json.decode(words[0], type=TrialRequest), Path(words[1])
     sys.dont_write_bytecode = True
     with source.watched() as reads:
         try:
-            _answer(asked, out, reads)
+            _answer(request, out, reads)
         except OwnModelError as error:
             _tell(out, Told(error=str(error)))
 
 
-def _answer(asked: TrialRequest, out: Path, reads: source.Reads) -> None:
+def _answer(request: TrialRequest, out: Path, reads: source.Reads) -> None:
     """Say which model it is, then whether it runs; what it reads on the way is part of its hash."""
-    if asked.pickled is not None:
-        _tell(out, Told(own=asked.pickled))
-        _tell(out, Told(own=asked.pickled, hooks=_tried(asked.pickled, asked)))
+    if request.pickled is not None:
+        _tell(out, Told(own=request.pickled))
+        _tell(out, Told(own=request.pickled, hooks=_tried(request.pickled, request)))
         return
-    reference = read(asked.word)
-    attribute, found = _found(reference, asked)
-    own = _own(reference, attribute, found, asked, reads)
+    reference = read(request.word)
+    attribute, imported = _found(reference, request)
+    own = _own(reference, attribute, imported, request, reads)
     _tell(out, Told(own=own))
-    hooks = _tried(own, asked)
-    own = _own(reference, attribute, found, asked, reads)
-    tag = tag_of(own.sha256, asked.inputs)
+    hooks = _tried(own, request)
+    own = _own(reference, attribute, imported, request, reads)
+    tag = tag_of(own.sha256, request.inputs)
     if reference.tag not in (None, tag):
         raise OwnModelError(
             f"{own.title} has changed: its hash was {reference.tag} and is {tag} now; leave out @{reference.tag} to "
@@ -157,58 +157,62 @@ def _answer(asked: TrialRequest, out: Path, reads: source.Reads) -> None:
     _tell(out, Told(own=own, hooks=hooks))
 
 
-def _tell(out: Path, told: Told) -> None:
+def _tell(out: Path, answer: Told) -> None:
     part = out.with_suffix(".part")
-    part.write_bytes(msgspec.json.encode(told))
+    part.write_bytes(msgspec.json.encode(answer))
     part.replace(out)
 
 
-def _found(reference: Reference, asked: TrialRequest) -> tuple[str | None, ImportedSource | None]:
+def _found(reference: Reference, request: TrialRequest) -> tuple[str | None, ImportedSource | None]:
     """Import what a reference names, where it is Python; return the name of the model in it, and what it holds."""
     from runner.suites.building import seed_everything
     from runner.suites.own import inputs, source
 
-    for text in asked.inputs:
+    for text in request.inputs:
         inputs.typed(text)
     if reference.form not in ("file", "module"):
         return reference.attribute, None
-    seed_everything(asked.seed)
-    found = source.load(reference.form, reference.place, reference.base)
-    return source.choose(found, reference.attribute, has_inputs=bool(asked.inputs)).name, found
+    seed_everything(request.seed)
+    imported = source.load(reference.form, reference.place, reference.base)
+    return source.choose(imported, reference.attribute, has_inputs=bool(request.inputs)).name, imported
 
 
 def _own(
-    reference: Reference, attribute: str | None, found: ImportedSource | None, asked: TrialRequest, reads: source.Reads
+    reference: Reference,
+    attribute: str | None,
+    imported: ImportedSource | None,
+    request: TrialRequest,
+    reads: source.Reads,
 ) -> OwnModel:
     """Return the model, with the hash of its source and of the files beside it that it has read so far."""
     from runner.suites.own import forms
 
-    if found is not None:
-        files = reads.beside(found.path, source.declared(found.names))
-        sha256 = source.sha256(found.path, files)
+    if imported is not None:
+        files = reads.beside(imported.path, source.declared(imported.names))
+        sha256 = source.sha256(imported.path, files)
     else:
-        files = forms.weights_beside(reference.form, reference.place, asked.weights)
+        files = forms.weights_beside(reference.form, reference.place, request.weights)
         sha256 = forms.sha256(reference.form, reference.place, files)
     named = reference.named(attribute)
-    plain = reference.form == "torchvision" and not asked.inputs
+    plain = reference.form == "torchvision" and not request.inputs
     return OwnModel(
-        name=named if plain else f"{named}@{tag_of(sha256, asked.inputs)}",
+        name=named if plain else f"{named}@{tag_of(sha256, request.inputs)}",
         form=reference.form,
         place=reference.place,
-        file=str(found.path.resolve()) if found is not None and reference.form == "module" else None,
+        file=str(imported.path.resolve()) if imported is not None and reference.form == "module" else None,
         attribute=attribute,
         sha256=sha256,
-        inputs=asked.inputs,
+        inputs=request.inputs,
         beside=files,
     )
 
 
-def _tried(own: OwnModel, asked: TrialRequest) -> Hooks:
+def _tried(own: OwnModel, request: TrialRequest) -> Hooks:
     """Build the model and call it once, in eager mode."""
     from runner.failure import status_of
 
     try:
-        return _run(own, asked)
+        return _run(own, request)
     except OwnModelError:
         raise
     except Exception as error:
@@ -217,7 +221,7 @@ def _tried(own: OwnModel, asked: TrialRequest) -> Hooks:
         return Hooks(too_large=described(error))
 
 
-def _run(own: OwnModel, asked: TrialRequest) -> Hooks:
+def _run(own: OwnModel, trial_request: TrialRequest) -> Hooks:
     import torch
 
     from runner.suites.base import BuildRequest, SuiteContext
@@ -227,9 +231,9 @@ def _run(own: OwnModel, asked: TrialRequest) -> Hooks:
         model_name=own.name,
         test="eval",
         accelerator="cpu",
-        batch_size=asked.batch_size,
-        seed=asked.seed,
-        weights="pretrained" if asked.weights == "pretrained" else "random",
+        batch_size=trial_request.batch_size,
+        seed=trial_request.seed,
+        weights="pretrained" if trial_request.weights == "pretrained" else "random",
         context=SuiteContext(own=(found_of(own),)),
     )
     workload = build(own, request)
@@ -237,16 +241,15 @@ def _run(own: OwnModel, asked: TrialRequest) -> Hooks:
         with torch.no_grad(), contextlib.redirect_stdout(None):
             workload.module.eval()(*workload.args, **workload.kwargs)
     except Exception as error:
-        from runner.failure import status_of
-
-        if status_of("load", error) == "oom":
-            raise
+        source.pass_on_memory(error)
         files = [own.place] if own.form == "file" else []
         raise OwnModelError(
             f"{own.title} does not run with its inputs: {described(error, files)}. Correct the model or its inputs."
         ) from error
     floating = {
-        str(each.dtype).removeprefix("torch.") for each in workload.module.parameters() if each.is_floating_point()
+        str(parameter.dtype).removeprefix("torch.")
+        for parameter in workload.module.parameters()
+        if parameter.is_floating_point()
     }
     return Hooks(
         dtype=floating.pop() if len(floating) == 1 else "float32",
