@@ -34,22 +34,22 @@ class Flag:
 
     help: str
     names: tuple[str, ...] = ()
-    """Further names."""
+    """Other names of the flag."""
     metavar: str | None = None
     word: Word | None = None
-    """Word in place of the type's."""
+    """Replaces the `Word` of the type."""
     choices: Callable[[], tuple[Any, ...]] | tuple[Any, ...] | None = None
-    """Choices in place of the type's."""
+    """Replaces the choices of the type."""
     const: Any = None
-    """Value of the flag where no word follows it; None: one must."""
+    """Value of the flag if no word follows it; with None, a word must follow."""
     off: tuple[str, str] | None = None
-    """The flag that gives False, and its help."""
+    """The flag that sets the field to False, and its help."""
     texts: Mapping[Any, str] | None = None
-    """A flag of its own for each value of the field, with its help."""
+    """Makes one flag of each value of the field, with this help."""
     once: bool = False
-    """It may not be given two values: the last would win in silence."""
+    """Two different values are refused: otherwise the last one would win silently."""
     group: str | None = None
-    """Group of the flag, if it is not that of its struct."""
+    """Group of the flag in the help, if it differs from that of its struct."""
 
 
 def whole(text: str) -> int:
@@ -122,6 +122,6 @@ Number = Annotated[int, Meta(ge=0, le=1_000_000), Word(not_negative, metavar="N"
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1), Word(whole, metavar="N")]
 Seconds = Annotated[float, Meta(gt=0, le=30 * 86_400), Word(above_zero, _number_text, "S")]
 Share = Annotated[float, Meta(gt=0, lt=1), Word(percent, percent_text, "TARGET%")]
-"""Typed in percent."""
+"""The share is typed in percent."""
 Tolerance = Annotated[float, Meta(gt=0), Word(above_zero, _number_text, "X")]
 Bytes = Annotated[int, Meta(ge=1, le=1 << 50), Word(size, metavar="SIZE")]

@@ -43,7 +43,7 @@ class Field:
     """The flag takes no value."""
     word: Word
     known: Callable[[], tuple[Any, ...]] | tuple[Any, ...] | None
-    """Its values, or what returns them; None: no such list."""
+    """The values that it takes, or a function that returns them; None if they cannot be listed."""
 
     @property
     def choices(self) -> tuple[Any, ...] | None:
@@ -125,18 +125,18 @@ _GROUPS: dict[type, str] = {
     Protocol: "measurement",
 }
 _OF_PLAN = ("models_file", "plan", "env", "torchbench_dir")
-"""Fields of `LocalRequest` that say which experiments there are."""
+"""Fields of `LocalRequest` that select experiments."""
 
 
 def add_plan_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that say which experiments there are."""
+    """Add the flags that select and configure experiments."""
     local = [field for field in flagged(LocalRequest) if field.name in _OF_PLAN]
     for kind in (Selection, Configuration):
         _add_all(parser, kind, [field for field in local if (field.flag.group or _GROUPS[Selection]) == _GROUPS[kind]])
 
 
 def add_measure_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that say how a run measures, verifies, and what it leaves behind."""
+    """Add the flags that set how a run measures and verifies, and which files it writes."""
     _add_all(parser, Protocol, [field for field in flagged(LocalRequest) if field.name not in _OF_PLAN])
 
 

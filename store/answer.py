@@ -39,6 +39,8 @@ def answer(store_dir: Path, query: str, form: str) -> str:
     """
     con = connect(newest_snapshot(store_dir))
     try:
+        if not con.extract_statements(query):
+            raise BadQuery("The query is empty. Pass one SQL statement, such as 'SELECT * FROM runs'.")
         columns, rows = _rows(con, query)
     except duckdb.Error as error:
         raise BadQuery(f"The query failed: {str(error).strip()}") from None

@@ -52,6 +52,33 @@ def test_a_mistyped_name_is_refused_with_the_names_close_to_it(capsys, home, wor
     assert "choose from" not in err
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--home", "x", "run"], "There is no verb 'x'. Flags such as --home stand behind the verb."),
+        (["jobs"], "An argument is missing: submit|list|show|log|cancel|retry."),
+        (["calibrate", "extra"], "The argument 'extra' is unexpected. Remove it."),
+        (["run", "--accelerator", "gpu"], "--accelerator gpu is not valid. Choose one of cpu, cuda, tpu, xpu."),
+        (["notices", "list", "--limit", "0"], "--limit: '0' is not a whole number of at least 1."),
+        (["jobs", "show", "x"], "NUMBER: 'x' is not a whole number of at least 1."),
+        (["jobs", "list", "--home", __file__], "is a file. Name a folder with --home or $XLABENCH_HOME."),
+    ],
+)
+def test_bad_input_is_a_whole_sentence_that_says_what_to_do(capsys, words, says):
+    """Exit code 2; no value of a few is suggested that merely looks alike."""
+    try:
+        code = xlabench.main(words)
+    except SystemExit as ended:
+        code = ended.code
+    out, err = capsys.readouterr()
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert says in err
+
+
+def test_help_of_calibrate_names_its_own_number_of_processes(capsys):
+    assert "an even number (default: 6)" in " ".join(helped(capsys, "calibrate", "--help").split())
+
+
 def test_a_name_that_is_close_to_nothing_gets_the_names_that_exist(capsys, home):
     assert xlabench.main(["report", "--backends", "tvm", "--home", str(home)]) == 2
     assert "The store has: " in capsys.readouterr().err

@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+import xlabench
 from store.ingest import ingest
 from tests.store.factory import make_record, write_lines
 from tests.tiers import first_of
@@ -33,3 +34,11 @@ def test_ctrl_c_ends_a_long_query_at_once(tmp_path, _attempt):
     asking.send_signal(signal.SIGINT)
     _, said = asking.communicate(timeout=60)
     assert (asking.returncode, said) == (130, "xlabench: Interrupted.\n")
+
+
+@pytest.mark.parametrize("query", [" ", ";", "-- only a comment"])
+def test_a_query_that_asks_nothing_is_answered_with_a_sentence(tmp_path, capsys, query):
+    write_lines(tmp_path / "a.jsonl", [make_record()])
+    ingest([tmp_path / "a.jsonl"], tmp_path / "store")
+    assert xlabench.main(["sql", query, "--database", str(tmp_path / "store")]) == 2
+    assert capsys.readouterr().err.startswith("xlabench: The query is empty. ")

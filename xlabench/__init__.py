@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MeasureError", "Result", "main", "measure"]
 VERSION = "0.1.0"
-"""The one place of it: `pyproject.toml` reads it from here."""
+"""The version; `pyproject.toml` reads it from here."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return say("Interrupted.", EXIT_INTERRUPTED)
     except BrokenPipeError:
-        # The reader of a pipe has seen enough; Python would complain while it flushes at exit.
+        # The reader closed the pipe; without this, Python would report an error when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_DONE
     except OSError as error:
@@ -68,9 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _speak_utf8() -> None:
-    """Begin anew where the locale has another encoding: DuckDB knows paths in UTF-8 only, and so do children of ours.
+    """Restart Python in UTF-8 mode if the locale has another encoding: DuckDB and our child processes need UTF-8 paths.
 
-    What somebody's choice of an output encoding does not have is written as its number.
+    Characters that the output encoding lacks are printed as escape sequences.
     """
     if sys.getfilesystemencoding() != "utf-8":
         os.environ["PYTHONUTF8"] = "1"
@@ -81,7 +81,7 @@ def _speak_utf8() -> None:
 
 
 def _of_system(error: OSError) -> int:
-    """Say what the system refuses; what nobody can act on stays a traceback."""
+    """Report what the operating system refuses; an error that a user cannot act on stays a traceback."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         where = f" ({error.filename})" if error.filename else ""
         return say(
@@ -89,11 +89,11 @@ def _of_system(error: OSError) -> int:
         )
     if error.filename is None:
         raise error
-    return say(f"{error.filename}: {error.strerror}. Check the path and its permissions.", EXIT_USAGE)
+    return say(f"{error.filename} cannot be used: {error.strerror}. Check the path and its permissions.", EXIT_USAGE)
 
 
 def _is_interrupt(error: RuntimeError) -> bool:
-    """Tell Ctrl-C in the middle of a query: DuckDB makes a plain RuntimeError of it."""
+    """Say whether an error is Ctrl-C in the middle of a query, which DuckDB raises as a plain RuntimeError."""
     return type(error) is RuntimeError and str(error) == "Query interrupted"
 
 

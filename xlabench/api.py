@@ -26,10 +26,9 @@ PICKLED = "own.json"
 RUN = "run"
 """File in the folder of a module that names the run, once it is in the store."""
 _EXIT_USAGE = 2
-_EXIT_INTERRUPTED = 130
 _HEIGHT_PX = 640
 _TERMINAL = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
-"""Variables by which a notebook says that it shows colours: no line is written over another one there."""
+"""Variables by which a notebook declares that it shows colours; it cannot overwrite lines, so they are removed."""
 
 
 class MeasureError(XlabenchError):
@@ -37,7 +36,7 @@ class MeasureError(XlabenchError):
 
 
 class Result:
-    """What a call of `measure` found."""
+    """The result of a call of `measure`."""
 
     def __init__(self, report: Report, rows: list[dict[str, Any]], run_id: str) -> None:
         self._report = report
@@ -207,7 +206,7 @@ def _identity(module: Any, inputs: Any, loss: Any) -> str:
 def _text(kind: Any) -> str:
     try:
         return inspect.getsource(kind)
-    except (OSError, TypeError):  # typed at a prompt that keeps no text
+    except (OSError, TypeError):  # defined at a prompt that stores no source
         return str(getattr(kind, "__qualname__", kind))
 
 

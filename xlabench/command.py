@@ -52,6 +52,10 @@ class Parser(argparse.ArgumentParser):
         self.description = textwrap.fill(self.description or "", _WIDTH)
         self.epilog = f"Examples:\n{lines}\n\n{EPILOG}"
 
+    def describe(self, flag: str, text: str) -> None:
+        """Replace the help of a flag, where this verb has another default than others."""
+        self._option_string_actions[flag].help = text
+
     def format_help(self) -> str:
         """Return the help text: of a long verb, its usual flags only."""
         if not self.usual:
@@ -169,16 +173,16 @@ def add_limit(parser: Parser, things: str) -> None:
 
 
 def say(text: str, code: int) -> int:
-    """Print one sentence where errors go; return the code."""
+    """Print one sentence on stderr; return the code."""
     print(f"xlabench: {text}", file=sys.stderr)
     return code
 
 
 def beside_signals(work: Callable[[], int]) -> int:
-    """Do work that any signal may end, as it leaves nothing behind that a kill would harm; return its exit code.
+    """Run work that a signal may end at any time without harm; return its exit code.
 
-    It is done in a thread: in the main one, DuckDB's queries swallow a signal that comes meanwhile. After Ctrl-C the
-    process ends at once, whatever the thread is at.
+    It runs in a thread, because DuckDB's queries swallow signals in the main thread. After Ctrl-C the process ends at
+    once, whatever the thread is doing.
     """
     with ThreadPoolExecutor(max_workers=1) as thread:
         done = thread.submit(work)

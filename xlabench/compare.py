@@ -1,4 +1,4 @@
-"""`xlabench compare`: judge what two sides have in common, and measure again what is suspected."""
+"""`xlabench compare`: judge the experiments that two sides share, and measure suspected ones again."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _compare(parsed: argparse.Namespace) -> int:
 
 
 def carry_out(request: ConfirmRequest, place: Place) -> int:
-    """Confirm what a job asks for."""
+    """Run the confirmation that a job requests."""
     return _confirm(request, Confirming(place=place), "text", None)
 
 
@@ -103,7 +103,7 @@ def _compared(con: Connection, old: str, new: str, run: str | None) -> Compariso
 
 
 def _confirm(request: ConfirmRequest, how: Confirming, form: str, fail_on: str | None) -> int:
-    """Print what became of the suspicions; what was confirmed before counts as well."""
+    """Print the outcome of the confirmation; experiments that were confirmed before count as well."""
     from store.choose import newest_snapshot
     from store.compare import confirmation_report, to_confirm
     from store.query import connect

@@ -36,7 +36,7 @@ end
 complete -c xlabench -a '(__xlabench)'
 """,
 }
-"""Each passes the words behind `xlabench` up to the cursor; where nothing is known, the shell offers files."""
+"""Each script passes the words after `xlabench` up to the cursor; without completions, the shell offers files."""
 _MODELS = ("only", "filter", "exclude", "ops_of")
 """Flags that take names of models."""
 _BACKENDS = ("backend", "backends", "baseline", "baseline_backend")
@@ -52,7 +52,7 @@ def add(verbs: Verbs, whole: Callable[[], Parser]) -> None:
         'For the current shell: eval "$(xlabench completion bash)".',
     )
     parser.add_argument("shell", choices=_SCRIPTS, help="the shell")
-    # Of the scripts.
+    # The scripts pass this flag.
     parser.add_argument("--words", dest="behind", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     parser.set_defaults(whole=whole)
 

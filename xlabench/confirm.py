@@ -23,30 +23,30 @@ if TYPE_CHECKING:
     from xlabench.measuring import Place
 
 OF_CONFIRM = ("env", "experiment", "processes", "torchbench_dir", "model")
-"""Flags that say how to measure again."""
+"""Flags that configure the confirmation."""
 _FOLDER = """
 SELECT regexp_replace(coalesce(planned.path, run.path), '/run[.]json$', '') AS path
 FROM runs AS run LEFT JOIN latest_run_files AS planned USING (run_id)
 WHERE run_id = $run
 """
-"""The folder of the plan, wherever the records lie: they may have been packed, or copied elsewhere."""
+"""The folder of the plan; the records may have been packed, or copied elsewhere."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Confirming:
-    """Where a confirmation is measured, and what only a command may say of it."""
+    """Where a confirmation is measured, and settings that only a command may have."""
 
     place: Place
     interpreters: Mapping[str, Path | None] = field(default_factory=dict)
     """Environment of the confirming run → its interpreter."""
     torchbench_dir: Path | None = None
     models: tuple[str, ...] = ()
-    """Where models of the user's own lie."""
+    """Sources of the user's own models."""
 
 
 @dataclass(frozen=True)
 class Files:
-    """What both runs of a comparison planned, in which environments."""
+    """The `run.json` of both runs of a comparison."""
 
     old: RunFile
     new: RunFile
@@ -91,7 +91,7 @@ def add_confirm_flags(parser: Parser) -> None:
         action="append",
         default=[],
         metavar="MODEL",
-        help="where a model of your own lies, as `xlabench run` takes it (default: its file in this folder, unchanged)",
+        help="a model of your own, named as for `xlabench run` (default: its unchanged file in this folder)",
     )
     add_no_wait(group)
 
@@ -168,7 +168,7 @@ def confirm(
 
 
 Names = dict[tuple[str, str], tuple[str, str]]
-"""Environments of a pair of sides in their runs, and what they are called in the confirming run."""
+"""Environments of both sides in their runs → their names in the confirming run."""
 
 
 def _names(comparison: Comparison, cells: Sequence[Cell]) -> Names:
@@ -289,7 +289,7 @@ def _measure(
         command=place.command,
     )
     folder = run_folder.open_folder(place.home, None, identity)
-    # What a program reads from standard output is the verdicts alone.
+    # Standard output contains only the verdicts, so that programs can read them.
     headline = f"{plan_view.summary(plan)}; {'resuming' if folder.resumed else 'new run'} in {folder.path}"
     print(headline, file=sys.stderr)
     machines = {interpreter.name: interpreter.machine for interpreter in chosen}

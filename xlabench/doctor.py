@@ -1,4 +1,4 @@
-"""`xlabench doctor`: say whether what is measured here and now would hold."""
+"""`xlabench doctor`: say whether this machine is fit to measure now."""
 
 from __future__ import annotations
 
@@ -59,16 +59,14 @@ def _print(facts: DoctorFacts, doubts: list[Doubt]) -> None:
     from runner.doctor import screen
 
     console = Console(file=sys.stdout, highlight=False)
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")
+    grid, below = (Table.grid(padding=(0, 2, 0, 0)) for _ in range(2))
+    for table in (grid, below):
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
     for name, sentence in screen.lines(facts):
         grid.add_row(Text(name, style="bold"), Text(_printable(sentence)))
     console.print(grid)
     console.print()
-    below = Table.grid(padding=(0, 2, 0, 0))
-    below.add_column(no_wrap=True)
-    below.add_column(overflow="fold")
     for doubt in doubts:
         mark = Text("refused", style="bold red") if doubt.refuses else Text("doubt", style="yellow")
         below.add_row(mark, Text(_printable(doubt.sentence)))
@@ -80,5 +78,5 @@ def _print(facts: DoctorFacts, doubts: list[Doubt]) -> None:
 
 
 def _printable(sentence: str) -> str:
-    """Return a sentence without characters that steer a terminal: names of programs are anybody's."""
+    """Return a sentence without control characters, which names of programs may contain."""
     return "".join(character if character.isprintable() else "?" for character in sentence)

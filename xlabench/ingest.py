@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 LISTED_N = 20
-"""Rejected lines that are printed."""
+"""Maximum number of rejected lines that are printed."""
 
 
 def add(verbs: Verbs) -> None:
@@ -24,7 +24,7 @@ def add(verbs: Verbs) -> None:
     parser = verb(
         verbs,
         "ingest",
-        _ingest,
+        lambda parsed: beside_signals(lambda: _ingest(parsed)),
         "Add run folders and result files to the store.",
         "Sources are JSONL files (also rotated or compressed as .gz or .zst), files of other tools, folders, glob "
         "patterns, and URLs of object stores. Ingesting a file again adds nothing. An unterminated last line is left "
@@ -83,10 +83,6 @@ def _fact(text: str) -> tuple[str, str]:
 
 
 def _ingest(parsed: argparse.Namespace) -> int:
-    return beside_signals(lambda: _ingested(parsed))
-
-
-def _ingested(parsed: argparse.Namespace) -> int:
     from store.ingest import ingest
     from store.ingest.discover import refuse_empty
 
@@ -96,7 +92,7 @@ def _ingested(parsed: argparse.Namespace) -> int:
         refuse_empty(paths)
     _write_facts(parsed, paths)
     report = ingest(paths, store_of(parsed), rebuild=parsed.rebuild)
-    _tell(report)
+    _print_report(report)
     _after(report, parsed)
     return _watch(sources, parsed) if parsed.watch else report.exit_code
 
@@ -117,21 +113,21 @@ def _after(report: IngestReport, parsed: argparse.Namespace) -> None:
 
 
 def _watch(sources: Sequence[Path | str], parsed: argparse.Namespace) -> NoReturn:
-    """Ingest again and again; what is not ingested when it is interrupted, the next ingest finds in the files."""
+    """Keep ingesting; after an interruption, the next ingest finds the rest in the files."""
     from store.ingest.run import Follower
 
     follower = Follower(_here(sources, home_of(parsed)), store_of(parsed))
     while True:
         report = follower.finish()
         if report.changed_files_n or report.rejected:
-            _tell(report)
+            _print_report(report)
             _after(report, parsed)
         follower.wait()
         _bring_new(sources, home_of(parsed))
 
 
 def _bring_new(sources: Sequence[Path | str], home: Path) -> None:
-    """Bring what is new at the URLs; what cannot be reached now is said, and met again."""
+    """Copy what is new at the URLs; one that cannot be reached is reported and tried again later."""
     from store.errors import RemoteFailed
 
     try:
@@ -140,7 +136,7 @@ def _bring_new(sources: Sequence[Path | str], home: Path) -> None:
         say(str(error), error.exit_code)
 
 
-def _tell(report: IngestReport) -> None:
+def _print_report(report: IngestReport) -> None:
     print(_ingest_sentence(report), flush=True)
     for line in report.rejected[:LISTED_N]:
         say(f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", EXIT_PARTIAL)
@@ -149,11 +145,11 @@ def _tell(report: IngestReport) -> None:
 
 
 def _write_facts(parsed: argparse.Namespace, paths: Sequence[Path]) -> None:
-    """Write what is said beside each file named.
+    """Write the facts next to each named file.
 
     Args:
-        parsed: with the facts.
-        paths: of what was named, on this host.
+        parsed: the parsed flags.
+        paths: the named sources on this host.
 
     Raises:
         UsageError: a fact is none, or no file of another tool is named.

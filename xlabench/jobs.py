@@ -1,4 +1,4 @@
-"""`xlabench jobs`: ask for measurements, and see what became of them."""
+"""`xlabench jobs`: submit measurements and see their state."""
 
 from __future__ import annotations
 
@@ -7,19 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from xlabench.command import (
-    EXIT_DONE,
-    EXIT_FINDINGS,
-    EXIT_USAGE,
-    action,
-    add_actions,
-    add_format,
-    add_limit,
-    add_who,
-    home_of,
-    say,
-    verb,
-)
+from xlabench import command
 
 if TYPE_CHECKING:
     import argparse
@@ -36,31 +24,31 @@ def add(verbs: Verbs) -> None:
     """Add the verb, its actions and their flags."""
     from runner import flag
 
-    parser = verb(
+    parser = command.verb(
         verbs,
         "jobs",
         _list,
         "Submit, list, follow, cancel and retry jobs, which a worker runs.",
         "`xlabench worker` and `xlabench serve` run the queued jobs of a home, one per device at a time.",
     )
-    actions = add_actions(parser, "submit|list|show|log|cancel|retry")
-    submitting = action(actions, "submit", _submit, "queue a run; it accepts the flags of `xlabench run`")
+    actions = command.add_actions(parser, "submit|list|show|log|cancel|retry")
+    submitting = command.action(actions, "submit", _submit, "queue a run; it accepts the flags of `xlabench run`")
     _add_submit(submitting)
-    listing = action(actions, "list", _list, "list the newest jobs")
-    add_limit(listing, "jobs")
-    showing = action(actions, "show", _show, "show a job and the actions on it")
-    reading = action(actions, "log", _log, "print the log of a job")
+    listing = command.action(actions, "list", _list, "list the newest jobs")
+    command.add_limit(listing, "jobs")
+    showing = command.action(actions, "show", _show, "show a job and the actions on it")
+    reading = command.action(actions, "log", _log, "print the log of a job")
     reading.add_argument("--follow", action="store_true", help="keep printing until the job has finished")
-    cancelling = action(actions, "cancel", _cancel, "cancel a job; its finished measurements are kept")
-    retrying = action(actions, "retry", _retry, "resume a job that failed, was cancelled or was lost")
+    cancelling = command.action(actions, "cancel", _cancel, "cancel a job; its finished measurements are kept")
+    retrying = command.action(actions, "retry", _retry, "resume a job that failed, was cancelled or was lost")
     for parser in (showing, reading, cancelling, retrying):
         parser.add_argument(
             "job_id", type=flag.positive, metavar="NUMBER", help="number of the job, as printed by `jobs list`"
         )
     for parser in (submitting, listing, showing, cancelling, retrying):
-        add_format(parser, "json")
+        command.add_format(parser, "json")
     for parser in (submitting, cancelling, retrying):
-        add_who(parser)
+        command.add_who(parser)
 
 
 def _add_submit(parser: Parser) -> None:
@@ -100,7 +88,7 @@ def _add_submit(parser: Parser) -> None:
 
 
 def add_job_flags(group: argparse._ActionsContainer) -> None:
-    """Add what every job may be given, also a recurring one's."""
+    """Add the flags of every job, also of a recurring one."""
     from runner import flag
 
     group.add_argument(
@@ -130,11 +118,11 @@ def _submit(parsed: argparse.Namespace) -> int:
     job = job_queue.submit(job_request)
     _print(parsed, job_queue, job)
     warn_without_worker(parsed, confirms=parsed.confirm is not None)
-    return _follow(job_queue, job.job_id) if parsed.follow else EXIT_DONE
+    return _follow(job_queue, job.job_id) if parsed.follow else command.EXIT_DONE
 
 
 def _request(parsed: argparse.Namespace) -> Request:
-    """Return what is asked for.
+    """Return the requested measurement.
 
     Raises:
         UsageError: flags that do not go together, or that a job cannot have.
@@ -184,20 +172,23 @@ def job_queue_of(parsed: argparse.Namespace) -> JobQueue:
     from runner.home.settings_file import Person
     from runner.jobs.queue import JobQueue
 
-    return JobQueue(home_of(parsed), Person(getattr(parsed, "who", None) or getpass.getuser()))
+    return JobQueue(command.home_of(parsed), Person(getattr(parsed, "who", None) or getpass.getuser()))
 
 
 def warn_without_worker(parsed: argparse.Namespace, *, confirms: bool = False) -> None:
-    """Say where nobody would carry a job out."""
+    """Warn if no worker would run a job."""
     from runner.jobs.states import has_worker, lacks_confirmer
 
-    if not has_worker(home_of(parsed)):
-        say(
+    if not has_worker(command.home_of(parsed)):
+        command.say(
             "No worker is running for this home on this machine. Start `xlabench worker` or `xlabench serve`.",
-            EXIT_DONE,
+            command.EXIT_DONE,
         )
-    elif confirms and lacks_confirmer(home_of(parsed)):
-        say("A cluster's worker cannot run confirmations. Start `xlabench worker` on this machine as well.", EXIT_DONE)
+    elif confirms and lacks_confirmer(command.home_of(parsed)):
+        command.say(
+            "A cluster's worker cannot run confirmations. Start `xlabench worker` on this machine as well.",
+            command.EXIT_DONE,
+        )
 
 
 def _list(parsed: argparse.Namespace) -> int:
@@ -207,7 +198,7 @@ def _list(parsed: argparse.Namespace) -> int:
     jobs = job_queue.listed(parsed.limit)
     alone = {job.job_id: job_queue.left_alone(job) for job in jobs}
     sys.stdout.write(table(jobs, job_queue.positions(), parsed.format, alone))
-    return EXIT_DONE
+    return command.EXIT_DONE
 
 
 def _show(parsed: argparse.Namespace) -> int:
@@ -216,11 +207,13 @@ def _show(parsed: argparse.Namespace) -> int:
     if job is None:
         return _none(parsed)
     _print(parsed, job_queue, job, whole=True)
-    return EXIT_DONE
+    return command.EXIT_DONE
 
 
 def _none(parsed: argparse.Namespace) -> int:
-    return say(f"There is no job {parsed.job_id}. Run `xlabench jobs list` to see all jobs.", EXIT_USAGE)
+    return command.say(
+        f"There is no job {parsed.job_id}. Run `xlabench jobs list` to see all jobs.", command.EXIT_USAGE
+    )
 
 
 def _print(parsed: argparse.Namespace, job_queue: JobQueue, job: Job, *, whole: bool = False) -> None:
@@ -236,14 +229,14 @@ def _print(parsed: argparse.Namespace, job_queue: JobQueue, job: Job, *, whole: 
 def _cancel(parsed: argparse.Namespace) -> int:
     job_queue = job_queue_of(parsed)
     _print(parsed, job_queue, job_queue.cancel(parsed.job_id))
-    return EXIT_DONE
+    return command.EXIT_DONE
 
 
 def _retry(parsed: argparse.Namespace) -> int:
     job_queue = job_queue_of(parsed)
     _print(parsed, job_queue, job_queue.retry(parsed.job_id))
     warn_without_worker(parsed)
-    return EXIT_DONE
+    return command.EXIT_DONE
 
 
 def _log(parsed: argparse.Namespace) -> int:
@@ -257,7 +250,7 @@ def _log(parsed: argparse.Namespace) -> int:
         return _follow(job_queue, job.job_id)
     if job.attempts:
         sys.stdout.buffer.write(folder.of(job_queue.home, job.job_id, job.attempts).read_log())
-    return EXIT_DONE
+    return command.EXIT_DONE
 
 
 def _follow(job_queue: JobQueue, job_id: int) -> int:
@@ -279,6 +272,6 @@ def _follow(job_queue: JobQueue, job_id: int) -> int:
             print(shown := now, file=sys.stderr)
         sys.stdout.flush()
         if over:
-            return EXIT_DONE if job.state == "done" else EXIT_FINDINGS
+            return command.EXIT_DONE if job.state == "done" else command.EXIT_FINDINGS
         time.sleep(_LOOK_EVERY_S)
-    return EXIT_USAGE
+    return command.EXIT_USAGE

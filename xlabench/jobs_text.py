@@ -19,8 +19,8 @@ _LONGEST_S = 1e11
 
 
 def line(job: Job, alone: str = "") -> str:
-    """Say in one line how a job stands; `alone`: that nobody follows it."""
-    reason = _said(job, alone)
+    """Return one line about a job; `alone` says that no worker follows it."""
+    reason = _reason(job, alone)
     why = f" ({reason})" if reason else ""
     return plain(f"job {job.job_id}  {job.state}{why}  {job.label}  {job.who}")
 
@@ -30,9 +30,9 @@ def table(jobs: Sequence[Job], places: Mapping[int, int], form: str, alone: Mapp
 
     Args:
         jobs: the jobs to list.
-        places: of those that wait, by number.
+        places: places in the queue, by number of the waiting job.
         form: text or json.
-        alone: what is to say of those that nobody follows, by number.
+        alone: sentences about jobs that no worker follows, by number.
     """
     if form == "json":
         return as_json([_data(job, alone.get(job.job_id, "")) | {"place": places.get(job.job_id)} for job in jobs])
@@ -43,7 +43,7 @@ def table(jobs: Sequence[Job], places: Mapping[int, int], form: str, alone: Mapp
     rows = [
         (
             *(job.job_id, _state(job, places), moment(job.submitted_at), _took(job)),
-            *map(plain, (job.who, job.label, _said(job, alone.get(job.job_id, "")))),
+            *map(plain, (job.who, job.label, _reason(job, alone.get(job.job_id, "")))),
         )
         for job in jobs
     ]
@@ -52,7 +52,7 @@ def table(jobs: Sequence[Job], places: Mapping[int, int], form: str, alone: Mapp
 
 
 def details(job: Job, actions: Sequence[Action], form: str, alone: str = "") -> str:
-    """Return all that is known of a job, and who did what with it."""
+    """Return all facts about a job, and the actions on it."""
     if form == "json":
         return as_json(_data(job, alone) | {"actions": msgspec.to_builtins(actions)})
     facts = {
@@ -75,7 +75,7 @@ def details(job: Job, actions: Sequence[Action], form: str, alone: str = "") -> 
     return "\n".join(lines) + "\n"
 
 
-def _said(job: Job, alone: str) -> str:
+def _reason(job: Job, alone: str) -> str:
     return "; ".join(filter(None, (job.message, alone)))
 
 

@@ -5,16 +5,7 @@ from __future__ import annotations
 import getpass
 from typing import TYPE_CHECKING
 
-from xlabench.command import (
-    EXIT_DONE,
-    action,
-    add_actions,
-    add_database,
-    add_who,
-    state_of,
-    store_of,
-    verb,
-)
+from xlabench import command
 
 if TYPE_CHECKING:
     import argparse
@@ -40,15 +31,15 @@ def add(verbs: Verbs) -> None:
     """Add the verb, its actions and their flags."""
     from runner import flag
 
-    parser = verb(
+    parser = command.verb(
         verbs,
         "mark",
         _list,
         "Mark a break in the history, such as a new driver.",
         "Latencies from before and after a mark are not compared. Marks are stored in state.sqlite in the home.",
     )
-    actions = add_actions(parser, "add|list|remove")
-    adding = action(actions, "add", _add, "mark a break in the history")
+    actions = command.add_actions(parser, "add|list|remove")
+    adding = command.action(actions, "add", _add, "mark a break in the history")
     adding.add_argument("text", metavar="TEXT", help='reason for the break, for example "new driver 550.54"')
     when = adding.add_mutually_exclusive_group()
     when.add_argument("--run", metavar="RUN_ID", help="first run after the break")
@@ -61,14 +52,14 @@ def add(verbs: Verbs) -> None:
         adding.add_argument(
             option, dest=f"of_{name}", metavar="NAME", help="mark only series with this value (default: all series)"
         )
-    add_who(adding)
-    listing = action(actions, "list", _list, "print all marks")
-    removing = action(actions, "remove", _remove, "remove a mark")
+    command.add_who(adding)
+    listing = command.action(actions, "list", _list, "print all marks")
+    removing = command.action(actions, "remove", _remove, "remove a mark")
     removing.add_argument(
         "mark_id", type=flag.positive, metavar="NUMBER", help="number of the mark, as printed by `mark list`"
     )
     for parser in (adding, listing, removing):
-        add_database(parser)
+        command.add_database(parser)
 
 
 def _add(parsed: argparse.Namespace) -> int:
@@ -76,7 +67,7 @@ def _add(parsed: argparse.Namespace) -> int:
 
     created = marks.now()
     written = marks.add(
-        state_of(parsed),
+        command.state_of(parsed),
         marks.Mark(
             marked_at=_moment(parsed) or created,
             run_id=parsed.run,
@@ -93,15 +84,15 @@ def _add(parsed: argparse.Namespace) -> int:
 def _list(parsed: argparse.Namespace) -> int:
     from store.state import marks
 
-    all_marks = marks.listed(state_of(parsed))
+    all_marks = marks.listed(command.state_of(parsed))
     print("\n".join(map(_sentence, all_marks)) or "There are no marks.")
-    return EXIT_DONE
+    return command.EXIT_DONE
 
 
 def _remove(parsed: argparse.Namespace) -> int:
     from store.state import marks
 
-    print(f"Removed: {_sentence(marks.remove(state_of(parsed), parsed.mark_id))}")
+    print(f"Removed: {_sentence(marks.remove(command.state_of(parsed), parsed.mark_id))}")
     return _bring_up(parsed)
 
 
@@ -115,15 +106,15 @@ def _moment(parsed: argparse.Namespace) -> datetime | None:
         return moment(parsed.at)
     if not parsed.run:
         return None
-    with connect(newest_snapshot(store_of(parsed))) as con:
+    with connect(newest_snapshot(command.store_of(parsed))) as con:
         return start_of_run(con, parsed.run)
 
 
 def _bring_up(parsed: argparse.Namespace) -> int:
     from store.changepoints import update
 
-    update(store_of(parsed), state_of(parsed))
-    return EXIT_DONE
+    update(command.store_of(parsed), command.state_of(parsed))
+    return command.EXIT_DONE
 
 
 def _sentence(mark: object) -> str:

@@ -1,4 +1,4 @@
-"""Measure a plan and ingest its records: what `run`, `calibrate` and `compare --confirm` do alike."""
+"""Measure a plan and ingest its records, for `run`, `calibrate` and `compare --confirm`."""
 
 from __future__ import annotations
 
@@ -8,18 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from xlabench import own
-from xlabench.command import (
-    EXIT_DONE,
-    EXIT_FINDINGS,
-    EXIT_INTERRUPTED,
-    EXIT_PARTIAL,
-    EXIT_USAGE,
-    add_database,
-    home_of,
-    say,
-    store_of,
-)
+from xlabench import command, own
 from xlabench.until_verdict import UntilVerdict
 
 if TYPE_CHECKING:
@@ -35,25 +24,25 @@ if TYPE_CHECKING:
     from runner.schedule.run_folder import RunFolder
     from runner.schedule.scheduler import History
     from runner.settings import OwnModel, Settings
-    from runner.suites.base import OwnFound
+    from runner.suites.base import TriedModel
     from xlabench.command import Parser
 
 
 @dataclass(frozen=True, kw_only=True)
 class Planned:
-    """A request with all that was looked up for it, and its plan."""
+    """A request, the interpreters that it needs, and its plan."""
 
     request: LocalRequest
     interpreters: tuple[Interpreter, ...]
     plan: Plan
     code: int
-    """Exit code that the suites which are missing lead to."""
+    """Exit code that follows from missing suites."""
     operators: Extracted | None = None
-    """Those of `--ops-of`, recorded."""
+    """The recorded operators of `--ops-of`."""
 
 
 def planned(request: LocalRequest, home: Path, typed: own.TypedModels) -> Planned:
-    """Plan what a request and the home's `xlabench.toml` ask for; say which suites are missing."""
+    """Plan a request under the home's `xlabench.toml`; report missing suites."""
     from runner.home import settings_file
     from runner.plan import interpreters, operators_of
 
@@ -72,19 +61,19 @@ def planned(request: LocalRequest, home: Path, typed: own.TypedModels) -> Planne
 
 
 def _report_missing(named: tuple[str, ...], plan: Plan) -> int:
-    """Say which suites are not there; nothing left to do is a usage error, one asked for by name makes it partial."""
+    """Report missing suites: an empty plan is a usage error, a missing suite that was named makes the run partial."""
     missing, empty = plan.missing_suites, not plan.entries
     for suite, reason in missing.items():
-        say(reason if suite in named else f"skipped: {reason}", EXIT_PARTIAL)
+        command.say(reason if suite in named else f"skipped: {reason}", command.EXIT_PARTIAL)
     if empty and set(missing) & set(named):
-        return EXIT_USAGE
+        return command.EXIT_USAGE
     if empty:
-        return say("No experiment matches. Relax --suite-name, --filter or --exclude.", EXIT_USAGE)
-    return EXIT_PARTIAL if set(missing) & set(named) else EXIT_DONE
+        return command.say("No experiment matches. Relax --suite-name, --filter or --exclude.", command.EXIT_USAGE)
+    return command.EXIT_PARTIAL if set(missing) & set(named) else command.EXIT_DONE
 
 
 UNASKED_N = 100
-"""Experiments that are measured without asking, though no model is named: an hour or so."""
+"""Maximum number of experiments that are measured without confirmation if no filter is set: about an hour."""
 _NARROWING = frozenset(
     ("suite_name", "config", "ops_of", "filter", "exclude", "only", "models_file", "filter_by_tier", "exclude_by_tier")
 ) | {"smoke", "plan"}
@@ -113,7 +102,7 @@ def add_run_flags(parser: Parser) -> None:
 
     flags.add_plan_flags(parser)
     flags.add_measure_flags(parser)
-    add_database(parser)
+    command.add_database(parser)
     group = parser.add_argument_group("run")
     group.add_argument(
         "--output-dirname", type=Path, metavar="DIR", help="folder of the run; an unfinished run in it is resumed"
@@ -151,10 +140,10 @@ class Place:
     home: Path
     store: Path
     command: str
-    """The command, for readers of the run."""
+    """The command, as the run stores it."""
     ingest: bool = True
     output: Path | None = None
-    """Folder of the run; None: an unfinished one of the home, or a new one."""
+    """Folder of the run; None means an unfinished one of the home, or a new one."""
     label: str | None = None
     resume: bool = True
     retry_failed: bool = False
@@ -162,14 +151,14 @@ class Place:
     wait: bool = True
 
     @classmethod
-    def of(cls, parsed: argparse.Namespace, own: Sequence[OwnFound] = ()) -> Place:
+    def of(cls, parsed: argparse.Namespace, own: Sequence[TriedModel] = ()) -> Place:
         """Return the place that the flags of `run` name; `own` are the models that they name."""
         from runner import flags
         from xlabench.own import without_folders
 
         return cls(
-            home=home_of(parsed),
-            store=store_of(parsed),
+            home=command.home_of(parsed),
+            store=command.store_of(parsed),
             command=flags.command_line(without_folders(parsed, own)),
             ingest=not parsed.no_ingest,
             output=parsed.output_dirname,
@@ -185,10 +174,10 @@ def stops_before(planned: Planned, *, dry_run: bool) -> int | None:
     """Return the exit code of a command that measures nothing; None where it does."""
     if dry_run:
         print_plan(planned)
-    if dry_run or planned.code == EXIT_USAGE:
+    if dry_run or planned.code == command.EXIT_USAGE:
         return planned.code
     if not _wanted(planned.request, sum(entry.runnable for entry in planned.plan.entries)):
-        return say("Cancelled. No experiment was measured.", EXIT_INTERRUPTED)
+        return command.say("Cancelled. No experiment was measured.", command.EXIT_INTERRUPTED)
     return None
 
 
@@ -247,7 +236,7 @@ def measure(planned: Planned, settings: Settings, place: Place, afterwards: Call
     if planned.operators is not None:
         _say_totals(planned.operators, folder)
     if (result.failed or result.wrong) and place.strict:
-        return EXIT_FINDINGS
+        return command.EXIT_FINDINGS
     return max(planned.code, _partial(folder)) if request.own else planned.code
 
 
@@ -256,11 +245,11 @@ def _partial(folder: RunFolder) -> int:
     from store.run_file import read_records
 
     statuses = {record.status for record in read_records(folder.results)}
-    return EXIT_PARTIAL if "oom" in statuses else EXIT_DONE
+    return command.EXIT_PARTIAL if "oom" in statuses else command.EXIT_DONE
 
 
 def _say_what_was_found(place: Place, folder: RunFolder, afterwards: Callable[[str], None] | None) -> None:
-    """Say what the store makes of the run, or where it lies."""
+    """Report the run's results from the store, or where its records are."""
     from store import changepoints
     from store.state import FILE_NAME
 
@@ -275,7 +264,7 @@ def _say_what_was_found(place: Place, folder: RunFolder, afterwards: Callable[[s
 
 
 def _wanted(request: LocalRequest, experiments_n: int) -> bool:
-    """Ask whoever sits at a terminal and has named no model whether all that there are should be measured."""
+    """Ask a user at a terminal who has set no filter whether all experiments should be measured."""
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if not at_terminal or experiments_n <= UNASKED_N or bool(request.given & _NARROWING or request.own):
         return True
@@ -288,7 +277,7 @@ def _wanted(request: LocalRequest, experiments_n: int) -> bool:
 
 
 def _keep(extracted: Extracted, folder: RunFolder) -> None:
-    """Leave the operators' configuration in the folder, and say what they are."""
+    """Store the operators' configuration in the run's folder, and print a summary."""
     from runner.plan.operators_of import FILE
 
     path = folder.path / FILE
@@ -323,14 +312,14 @@ def _say_payoffs(store: Path, run_id: str) -> None:
 def carry_out(
     folder: RunFolder, machines: Mapping[str, Machine], store: Path | None, out: TextIO, **how: Unpack[How]
 ) -> ExecutionResult:
-    """Measure what a run lacks, bring its records into the store on the way, and say on `out` what was done.
+    """Measure the remaining experiments of a run, ingest their records meanwhile, and print a summary on `out`.
 
     Args:
-        folder: of the run.
+        folder: the run's folder.
         machines: what each environment offers, by its name.
-        store: folder of the store; None: it is left alone.
-        out: where to say it.
-        how: what else `execute` takes.
+        store: folder of the store; None adds nothing to it.
+        out: stream of the summary.
+        how: further arguments of `execute`.
     """
     from runner.jobs.folder import say_run
     from runner.schedule import execute
@@ -364,7 +353,7 @@ def _history(store: Path, retries: int, run_id: str) -> History:
     try:
         with connect(snapshot) as con:
             rows = fetch(con, named("passed"), {"run_id": run_id})
-    except StorageError:  # an earlier version's index, which this run's first record brings up
+    except StorageError:  # the index of an earlier version, which this run's first record upgrades
         return History()
     passed = frozenset((row["experiment_id"], row["environment"]) for row in rows)
     return History(passed, retries)

@@ -6,20 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from xlabench.command import (
-    EXIT_DONE,
-    EXIT_FINDINGS,
-    action,
-    add_actions,
-    add_database,
-    add_format,
-    add_limit,
-    home_of,
-    say,
-    state_of,
-    store_of,
-    verb,
-)
+from xlabench import command
 
 if TYPE_CHECKING:
     import argparse
@@ -30,12 +17,12 @@ if TYPE_CHECKING:
     from xlabench.command import Verbs
 
 _MEMORY = "1GB"
-"""Memory for the queries of one check: a measurement may be running."""
+"""Memory limit of the queries of one check, because a measurement may be running."""
 
 
 def add(verbs: Verbs) -> None:
     """Add the verb, its actions and their flags."""
-    parser = verb(
+    parser = command.verb(
         verbs,
         "notices",
         _list,
@@ -43,12 +30,14 @@ def add(verbs: Verbs) -> None:
         "Notices are sent by webhook and mail, as configured in section [notices] of xlabench.toml, and are always "
         "added to a feed. The home's worker checks for them by itself.",
     )
-    actions = add_actions(parser, "list|look|test")
-    listing = action(actions, "list", _list, "list the newest notices and their delivery")
-    add_format(listing, "json")
-    add_limit(listing, "notices")
-    add_database(action(actions, "look", _look, "check for events now, write the feed and send pending notices"))
-    action(actions, "test", _test, "send one test message through each channel")
+    actions = command.add_actions(parser, "list|look|test")
+    listing = command.action(actions, "list", _list, "list the newest notices and their delivery")
+    command.add_format(listing, "json")
+    command.add_limit(listing, "notices")
+    command.add_database(
+        command.action(actions, "look", _look, "check for events now, write the feed and send pending notices")
+    )
+    command.action(actions, "test", _test, "send one test message through each channel")
 
 
 def look_command(home: Path, database: Path | None) -> list[str]:
@@ -63,15 +52,15 @@ def _look(parsed: argparse.Namespace) -> int:
     from runner.notices.scan import NoticeScan
     from runner.notices.watch import LEFT_TO_ANOTHER
 
-    os.nice(19)  # somebody may be measuring
-    home = home_of(parsed)
+    os.nice(19)  # a measurement may be running
+    home = command.home_of(parsed)
     home.mkdir(parents=True, exist_ok=True)
-    store = store_of(parsed)
+    store = command.store_of(parsed)
     look = NoticeScan(home, lambda known, looked: _in_store(store, known, looked), say=_tell)
     if not look.look():
         _tell("Another process is already checking for notices in this home.")
         return LEFT_TO_ANOTHER
-    return EXIT_DONE
+    return command.EXIT_DONE
 
 
 def _in_store(
@@ -99,7 +88,7 @@ def _test(parsed: argparse.Namespace) -> int:
     from runner.notices.scan import channels_of
     from store.state.notices import Notice
 
-    settings = with_secrets(settings_file.read(home_of(parsed)).notices)
+    settings = with_secrets(settings_file.read(command.home_of(parsed)).notices)
     channels = channels_of(settings)
     now = time.time()
     notice = Notice(
@@ -107,7 +96,7 @@ def _test(parsed: argparse.Namespace) -> int:
         kind="recovered",
         subject="test",
         title="A test: nothing happened",
-        text=f"`xlabench notices test` sent this for {home_of(parsed).resolve()}.",
+        text=f"`xlabench notices test` sent this for {command.home_of(parsed).resolve()}.",
         happened_at=now,
         noticed_at=now,
     )
@@ -117,14 +106,14 @@ def _test(parsed: argparse.Namespace) -> int:
             answer = channel.send(Message(notices=(notice,), dashboard=settings.dashboard))
         except RunnerError as error:
             failed += 1
-            say(f"{channel.name}: {error}", EXIT_FINDINGS)
+            command.say(f"{channel.name}: {error}", command.EXIT_FINDINGS)
         else:
             _tell(f"{channel.name}: sent{f' ({answer})' if answer else ''}")
     if not channels:
         _tell(
             "No channel is configured. Add [notices.webhook] or [notices.mail] to xlabench.toml. The feed needs none."
         )
-    return EXIT_FINDINGS if failed else EXIT_DONE
+    return command.EXIT_FINDINGS if failed else command.EXIT_DONE
 
 
 def _list(parsed: argparse.Namespace) -> int:
@@ -132,7 +121,7 @@ def _list(parsed: argparse.Namespace) -> int:
     from store.state.database import opened
     from xlabench.jobs_text import as_json
 
-    state = state_of(parsed)
+    state = command.state_of(parsed)
     newest: list[Notice] = []
     sent: list[Delivery] = []
     if state.is_file():
@@ -144,7 +133,7 @@ def _list(parsed: argparse.Namespace) -> int:
         sys.stdout.write(as_json([_data(notice, by_notice[notice.notice_id]) for notice in newest]))
     else:
         print("\n".join(_line(notice, by_notice[notice.notice_id]) for notice in newest) or "There are no notices.")
-    return EXIT_DONE
+    return command.EXIT_DONE
 
 
 def _line(notice: Notice, sent: Sequence[Delivery]) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from runner.home.settings_file import SettingsFile
     from runner.plan import LocalRequest
     from runner.settings import OwnModel
-    from runner.suites.base import OwnFound
+    from runner.suites.base import TriedModel
     from store.record import ExperimentConfig
     from xlabench.command import Parser
 
@@ -51,7 +51,8 @@ def add_own_flags(parser: Parser) -> None:
     group.add_argument(
         "--quick",
         action="store_true",
-        help="a first look: one process, fewer blocks, disturbed turns count; results are verified after the table",
+        help="take a first look with one process and fewer blocks; disturbed turns count, and results are verified "
+        "after the table is printed",
     )
     group.add_argument(
         "--no-verify", action="store_true", help="measure a model of your own without verifying its results"
@@ -66,7 +67,7 @@ class TypedModels:
     inputs: tuple[tuple[str, ...], ...] = ()
     """Inputs of each word."""
     pickled: Path | None = None
-    """The folder where `xlabench.measure` has left one."""
+    """Folder of the module that `xlabench.measure` wrote."""
 
     def __bool__(self) -> bool:
         return bool(self.words) or self.pickled is not None
@@ -144,7 +145,7 @@ def with_own(request: LocalRequest, typed: TypedModels, named: Mapping[str, Path
         return request
     zoo = [f"timm_models/{word.removeprefix(TIMM)}" for word in typed.words if word.startswith(TIMM)]
     each_typed = zip(typed.words, typed.inputs, strict=True)
-    own = _found(
+    own = _tried(
         request,
         [(word, inputs) for word, inputs in each_typed if not word.startswith(TIMM)],
         typed.pickled,
@@ -155,7 +156,7 @@ def with_own(request: LocalRequest, typed: TypedModels, named: Mapping[str, Path
     return request.changed(suite_name=tuple(suites), only=names, own=own)
 
 
-def without_folders(parsed: argparse.Namespace, own: Sequence[OwnFound] = ()) -> list[str]:
+def without_folders(parsed: argparse.Namespace, own: Sequence[TriedModel] = ()) -> list[str]:
     """Return the command's words as records keep them: they name a model of one's own, and no folder of its source."""
     names = {path: Path(path).name for path in (*getattr(parsed, "own", ()), *getattr(parsed, "model", ()))}
     if getattr(parsed, "pickled", None) is not None:
@@ -185,9 +186,9 @@ def _python(request: LocalRequest, named: Mapping[str, Path]) -> str:
     return interpreter_of(name, python or named.get(name))
 
 
-def _found(
+def _tried(
     request: LocalRequest, typed: Sequence[tuple[str, tuple[str, ...]]], pickled: Path | None, python: str
-) -> tuple[OwnFound, ...]:
+) -> tuple[TriedModel, ...]:
     """Return the models, given by word and inputs."""
     import msgspec
 

@@ -11,17 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xlabench.command import (
-    EXIT_DONE,
-    EXIT_PARTIAL,
-    add_database,
-    beside_signals,
-    home_of,
-    say,
-    state_of,
-    store_of,
-    verb,
-)
+from xlabench import command
 
 if TYPE_CHECKING:
     from store.report.table import Table
@@ -33,15 +23,15 @@ _DAYS = {"d": 1, "w": 7, "y": 365}
 _MOST_DAYS = 36_500
 _MB = 1e6
 _WIDTH = 140
-"""Columns of the list: no id of a run is broken, so that it can be searched for."""
+"""Width of the list in characters, so that no id of a run is wrapped."""
 
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its flags."""
-    parser = verb(
+    parser = command.verb(
         verbs,
         "prune",
-        lambda parsed: beside_signals(lambda: _prune(parsed)),
+        lambda parsed: command.beside_signals(lambda: _prune(parsed)),
         "Remove the samples of old runs from the index, and pack their files.",
         "Without --yes, the command only lists what it would do. Results, verdicts, speedups and findings stay as they "
         "are. The lines of a pruned run stay complete in its folder, compressed as results.jsonl.zst, and pruned.json "
@@ -65,8 +55,10 @@ def add(verbs: Verbs) -> None:
         choices=["benchmark", "calibration", "confirmation", "payoff"],
         help="keep runs with records of this purpose; may be repeated (payoffs are always kept)",
     )
-    parser.add_argument("--yes", action="store_true", help="do it; without this flag, nothing is changed")
-    add_database(parser)
+    parser.add_argument(
+        "--yes", action="store_true", help="prune the listed runs; without this flag, nothing is changed"
+    )
+    command.add_database(parser)
 
 
 def _age(text: str) -> timedelta:
@@ -82,10 +74,10 @@ def _prune(parsed: argparse.Namespace) -> int:
     print(_listing(choice), end="")
     if not choice.leaving:
         print("There is nothing to prune.")
-        return EXIT_DONE
+        return command.EXIT_DONE
     if not parsed.yes:
         print("Nothing was changed. Add --yes to prune these runs.")
-        return EXIT_DONE
+        return command.EXIT_DONE
     return _carried_out(choice.leaving, parsed)
 
 
@@ -96,17 +88,17 @@ def _choice(parsed: argparse.Namespace) -> RetentionChoice:
 
     since = datetime.now(UTC).replace(tzinfo=None) - parsed.keep_within
     rule = RetentionRule(since=since, labels=tuple(parsed.keep_label), purposes=tuple(parsed.keep_purpose))
-    with connect(newest_snapshot(store_of(parsed))) as con:
-        return choose(runs(con), rule, home_of(parsed) / "runs", _busy(parsed))
+    with connect(newest_snapshot(command.store_of(parsed))) as con:
+        return choose(runs(con), rule, command.home_of(parsed) / "runs", _busy(parsed))
 
 
 def _busy(parsed: argparse.Namespace) -> set[Path]:
     """Return the run folders of jobs that are not over."""
     from store.state import database, jobs
 
-    if not state_of(parsed).exists():
+    if not command.state_of(parsed).exists():
         return set()
-    with database.opened(state_of(parsed)) as con:
+    with database.opened(command.state_of(parsed)) as con:
         unfinished = jobs.in_states(con, ("queued", "starting", "running", "lost"))
     return {Path(job.folder).resolve() for job in unfinished if job.folder}
 
@@ -120,7 +112,7 @@ def _carried_out(leaving: list[Leaving], parsed: argparse.Namespace) -> int:
     from store.run_file import Pruned
 
     before, after, done = 0, 0, []
-    index_before = query.current_snapshot(store_of(parsed))
+    index_before = query.current_snapshot(command.store_of(parsed))
     size_before = index_before.stat().st_size if index_before else 0
     for run_to_prune in leaving:
         decision = Pruned(
@@ -133,19 +125,19 @@ def _carried_out(leaving: list[Leaving], parsed: argparse.Namespace) -> int:
         try:
             after += prune_run(run_to_prune.folder, decision)
         except (WriterBusy, PackFailed) as error:
-            say(f"{run_to_prune.run.run_id} stays: {error}", EXIT_PARTIAL)
+            command.say(f"{run_to_prune.run.run_id} stays: {error}", command.EXIT_PARTIAL)
             continue
         before += run_to_prune.bytes_n
         done.append(run_to_prune)
-    if done and ingest([pruned.folder for pruned in done], store_of(parsed)).published:
-        changepoints.update(store_of(parsed), state_of(parsed))
-    index = query.current_snapshot(store_of(parsed))
+    if done and ingest([pruned.folder for pruned in done], command.store_of(parsed)).published:
+        changepoints.update(command.store_of(parsed), command.state_of(parsed))
+    index = query.current_snapshot(command.store_of(parsed))
     size_after = index.stat().st_size if index else 0
     print(
         f"Pruned {counted(len(done), 'run')}: results {_megabytes(before)} → {_megabytes(after)}, "
         f"index {_megabytes(size_before)} → {_megabytes(size_after)}."
     )
-    return EXIT_DONE if len(done) == len(leaving) else EXIT_PARTIAL
+    return command.EXIT_DONE if len(done) == len(leaving) else command.EXIT_PARTIAL
 
 
 def _megabytes(number: int) -> str:
@@ -157,7 +149,7 @@ def _listing(choice: RetentionChoice) -> str:
     from store.report.render import text
     from store.report.table import Report
 
-    return text(Report(title=_headline(choice), tables=(_leaving(choice), _kept(choice))), _WIDTH)
+    return text(Report(title=_headline(choice), tables=(_leaving(choice), _not_pruned(choice))), _WIDTH)
 
 
 def _headline(choice: RetentionChoice) -> str:
@@ -199,7 +191,7 @@ def _leaving(choice: RetentionChoice) -> Table:
     return Table(title="To prune", columns=columns, rows=rows)
 
 
-def _kept(choice: RetentionChoice) -> Table:
+def _not_pruned(choice: RetentionChoice) -> Table:
     from store.report.table import Column, Table
 
     rows = tuple((run.run_id, run.label, f"{run.finished:%Y-%m-%d}", reason) for run, reason in choice.kept)

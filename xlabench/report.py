@@ -44,7 +44,7 @@ def _report(parsed: argparse.Namespace) -> int:
     if sentence := wrong(parsed, files):
         return say(sentence, EXIT_USAGE)
     with _opened(parsed, files) as (con, code):
-        content = _made(parsed, con, files)
+        content = _content(parsed, con, files)
     _write(content, parsed.output)
     return code
 
@@ -71,7 +71,7 @@ def _opened(parsed: argparse.Namespace, files: Sequence[Path]) -> Iterator[tuple
             yield con, ingested.exit_code
 
 
-def _made(parsed: argparse.Namespace, con: Connection, files: Sequence[Path]) -> bytes:
+def _content(parsed: argparse.Namespace, con: Connection, files: Sequence[Path]) -> bytes:
     """Return the report in its format."""
     if parsed.kind == "weekly":
         return _weekly(parsed, con)
@@ -168,9 +168,9 @@ def _weekly(parsed: argparse.Namespace, con: Connection) -> bytes:
 
 KINDS = ("speedup", "latest", "latest-grouped", "histogram", "payoffs", "fallbacks", "weekly")
 OF_OPS = ("payoffs", "fallbacks")
-"""Reports that rank fallback ops: they have a rule of their own."""
+"""Reports that rank fallback ops; they have a rule of their own."""
 OWN_KINDS = ("speedup", *OF_OPS, "weekly")
-"""Those of no rule of the peer's."""
+"""Reports that do not use the peer's rule by default."""
 PICTURES = ("png", "svg")
 POINTS = (None, "oldest", "latest")
 _TESTS = {"inference": "eval", "training": "train"}
@@ -178,7 +178,7 @@ _SUFFIXES = (".jsonl", ".json", ".gz", ".zst", ".csv", ".parquet")
 
 
 def add_flags(parser: Parser) -> None:
-    """Add what the report can be asked for."""
+    """Add the arguments of the report."""
     parser.add_argument(
         "what",
         nargs="*",
@@ -217,14 +217,14 @@ def add_flags(parser: Parser) -> None:
 
 def _add_selection(parser: Parser) -> None:
     parser.add_argument(
-        "--suite-name", action="append", default=[], metavar="SUITE", help="suites to include; may be repeated"
+        "--suite-name", action="append", default=[], metavar="SUITE", help="include this suite; may be repeated"
     )
     parser.add_argument(
         "--test",
         action="append",
         default=[],
         choices=["eval", "train", *_TESTS],
-        help="tests to include; may be repeated",
+        help="include this test; may be repeated",
     )
     parser.add_argument(
         "--accelerator", metavar="NAME", help="device kind; with --rule peer, a regex over the device model"
@@ -271,7 +271,8 @@ def _add_peer(parser: Parser) -> None:
         "--fig-height",
         type=float,
         metavar="INCHES",
-        help="height of the chart (default: 6.75; with the other rules, what its rows need, which is the least)",
+        help="height of the chart (default: 6.75; without --rule peer, the height that its rows need, which is also "
+        "the minimum)",
     )
 
 
@@ -283,7 +284,7 @@ def files_after_backends(parsed: argparse.Namespace) -> None:
 
 
 def words_of(words: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
-    """Return the report asked for, and the files.
+    """Return the requested kind of report, and the files.
 
     Raises:
         UsageError: a word is neither.
@@ -299,7 +300,7 @@ def words_of(words: Sequence[str]) -> tuple[str, tuple[Path, ...]]:
 
 
 def wrong(parsed: argparse.Namespace, files: Sequence[Path]) -> str | None:
-    """Say in one sentence which flags do not go together."""
+    """Return one sentence about flags that exclude each other; None if there are none."""
     peer, weekly = parsed.peer, parsed.kind == "weekly"
     of_peer = parsed.metric != "exec" or parsed.kind not in OWN_KINDS
     of_ops = parsed.kind in OF_OPS
@@ -333,5 +334,5 @@ def wrong(parsed: argparse.Namespace, files: Sequence[Path]) -> str | None:
 
 
 def tests_of(parsed: argparse.Namespace) -> tuple[str, ...]:
-    """Return the tests asked for, by our names."""
+    """Return the requested tests by our names."""
     return tuple(_TESTS.get(test, test) for test in parsed.test)

@@ -1,4 +1,4 @@
-"""`xlabench repro`: for a fault of the store, a script of one file that shows it, and the draft of an issue."""
+"""`xlabench repro`: write a one-file script that shows a fault of the store, and the draft of an issue."""
 
 from __future__ import annotations
 
@@ -8,17 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from xlabench.command import (
-    EXIT_DONE,
-    EXIT_FINDINGS,
-    EXIT_PARTIAL,
-    EXIT_USAGE,
-    add_database,
-    home_of,
-    say,
-    store_of,
-    verb,
-)
+from xlabench import command
 
 if TYPE_CHECKING:
     import argparse
@@ -28,14 +18,14 @@ if TYPE_CHECKING:
     from xlabench.command import Verbs
 
 _LIMIT_S = 300.0
-_CODES = {"shown": EXIT_DONE, "not shown": EXIT_FINDINGS, "could not run": EXIT_PARTIAL}
+_CODES = {"shown": command.EXIT_DONE, "not shown": command.EXIT_FINDINGS, "could not run": command.EXIT_PARTIAL}
 
 
 def add(verbs: Verbs) -> None:
     """Add the verb and its flags."""
     from runner import flag
 
-    parser = verb(
+    parser = command.verb(
         verbs,
         "repro",
         _repro,
@@ -46,15 +36,15 @@ def add(verbs: Verbs) -> None:
     )
     what = parser.add_mutually_exclusive_group()
     what.add_argument("record", nargs="?", metavar="RECORD", help="id of a record: take all faults of its result")
-    what.add_argument("--op", metavar="OP", help="a fallback op, for example aten::nonzero")
-    what.add_argument("--signature", metavar="ID", help="one fault, by its id in the list")
-    what.add_argument("--all", action="store_true", help="all listed faults")
+    what.add_argument("--op", metavar="OP", help="take this fallback op, for example aten::nonzero")
+    what.add_argument("--signature", metavar="ID", help="take this fault, by its id in the list")
+    what.add_argument("--all", action="store_true", help="take all listed faults")
     parser.add_argument(
         "--model",
         metavar="MODEL",
-        help="where a model of your own lies, as `xlabench run` takes it: the script then holds its source",
+        help="a model of your own, named as for `xlabench run`; the script then contains its source",
     )
-    parser.add_argument("--run", metavar="RUN_ID", help="only faults that occurred in this run")
+    parser.add_argument("--run", metavar="RUN_ID", help="take only faults that occurred in this run")
     parser.add_argument(
         "--output", "-o", type=Path, metavar="DIR", help="folder for scripts and drafts (default: `repros` in the home)"
     )
@@ -68,7 +58,7 @@ def add(verbs: Verbs) -> None:
         metavar="SECONDS",
         help="time limit of one script (default: 300)",
     )
-    add_database(parser)
+    command.add_database(parser)
 
 
 def _repro(parsed: argparse.Namespace) -> int:
@@ -78,14 +68,18 @@ def _repro(parsed: argparse.Namespace) -> int:
 
     python = shutil.which(parsed.python)
     if python is None:
-        return say(f"--python {parsed.python}: no such interpreter. Pass its path, for example VENV/bin/python.", 2)
-    with connect(newest_snapshot(store_of(parsed))) as con:
+        return command.say(
+            f"--python {parsed.python}: no such interpreter. Pass its path, for example VENV/bin/python.", 2
+        )
+    with connect(newest_snapshot(command.store_of(parsed))) as con:
         found_faults = faults(con, record=parsed.record, op=parsed.op, fault_id=parsed.signature, run=parsed.run)
     if parsed.record is None and parsed.op is None and parsed.signature is None and not parsed.all:
         return _list(found_faults)
     if not found_faults:
-        return say("No fault found: no fallback op, graph break, failure or wrong answer matches.", EXIT_USAGE)
-    folder = parsed.output or home_of(parsed) / FOLDER_NAME
+        return command.say(
+            "No fault found: no fallback op, graph break, failure or wrong answer matches.", command.EXIT_USAGE
+        )
+    folder = parsed.output or command.home_of(parsed) / FOLDER_NAME
     signal.signal(signal.SIGTERM, _interrupt)
     return max(_one(fault, folder, python, parsed) for fault in found_faults)
 
@@ -102,14 +96,14 @@ def _list(faults: list[Fault]) -> int:
 
     if not faults:
         print("No fault found: no fallback op, graph break, failure or wrong answer.")
-        return EXIT_DONE
+        return command.EXIT_DONE
     columns = ["id", "kind", "results", "models", "first run", "text"]
     sys.stdout.write(as_text(columns, list(lines(faults))))
-    return EXIT_DONE
+    return command.EXIT_DONE
 
 
 def _own(fault: Fault, parsed: argparse.Namespace, python: str) -> OwnModel | None:
-    """Return where the source of a fault's model lies, if the command names it.
+    """Return the source of a fault's model, if the command names it.
 
     Raises:
         UsageError: what it names is not what was measured.
@@ -125,7 +119,7 @@ def _own(fault: Fault, parsed: argparse.Namespace, python: str) -> OwnModel | No
 
 
 def _one(fault: Fault, folder: Path, python: str, parsed: argparse.Namespace) -> int:
-    """Make, run and write the script and the draft of one fault; what cannot be scripted is said."""
+    """Make, run and write the script and the draft of one fault; report a fault that has no script."""
     from runner.repro.candidates import show
     from store.errors import UsageError
     from store.repro import draft
@@ -136,7 +130,7 @@ def _one(fault: Fault, folder: Path, python: str, parsed: argparse.Namespace) ->
         own = _own(fault, parsed, python)
         proof = show(fault, python, parsed.time_limit, lambda line: print(f"  {line}", flush=True), own)
     except UsageError as error:
-        return say(str(error), EXIT_PARTIAL)
+        return command.say(str(error), command.EXIT_PARTIAL)
     place, script = draft.write_draft(folder, fault, proof)
     print(f"  {proof.outcome} after {proof.seconds:.0f} s: {proof.what}")
     print(f"  draft {place}" + (f"\n  script {script}" if script else ""))

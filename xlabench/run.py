@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _QUICK_REPEAT = 10
-"""Steady blocks of a first look: as many as an interval needs."""
+"""Number of steady blocks of a first look: as many as a confidence interval needs."""
 _FIRST_LOOK = "First look, not yet verified"
 
 
@@ -69,7 +69,7 @@ def _run(parsed: argparse.Namespace) -> int:
     if code is not None:
         return code
     place = Place.of(parsed, prepared.request.own)
-    tell = partial(_tell, parsed.pickled, place.store)
+    tell = partial(_print_results, parsed.pickled, place.store)
     return (
         _quick(parsed, prepared, place, tell)
         if parsed.quick
@@ -78,13 +78,13 @@ def _run(parsed: argparse.Namespace) -> int:
 
 
 def carry_out(request: RunRequest, place: Place) -> int:
-    """Measure what a job asks for."""
+    """Measure the run that a job requests."""
     from runner.plan import LocalRequest
 
     prepared = planned(LocalRequest.of_job(request), place.home, own.TypedModels())
     code = stops_before(prepared, dry_run=False)
     return (
-        measure(prepared, settings_of(prepared, place), place, partial(_tell, None, place.store))
+        measure(prepared, settings_of(prepared, place), place, partial(_print_results, None, place.store))
         if code is None
         else code
     )
@@ -102,7 +102,7 @@ def settings_of(prepared: Planned, place: Place) -> Settings:
 
 
 def _quick(parsed: argparse.Namespace, prepared: Planned, place: Place, tell: Callable[[str], None]) -> int:
-    """Print a table as soon as there is one, then compare the results with eager's and say whether they agree."""
+    """Print the first table as soon as possible, then verify the results against eager's and report the outcome."""
     looked: list[str] = []
 
     def look(run_id: str) -> None:
@@ -133,8 +133,8 @@ def _refuse_beside_quick(request: LocalRequest, parsed: argparse.Namespace) -> N
             )
 
 
-def _tell(pickled: Path | None, store: Path, run_id: str) -> None:
-    """Print the answer; tell `xlabench.measure`, where it asked, which run it is."""
+def _print_results(pickled: Path | None, store: Path, run_id: str) -> None:
+    """Print the results; write the id of the run for `xlabench.measure` if it started the command."""
     from xlabench.api import RUN
 
     _print_answer(store, run_id)
@@ -157,7 +157,7 @@ def _print_answer(store: Path, run_id: str) -> None:
 
 
 def _say_checked(store: Path, run_id: str) -> None:
-    """Say which results of a first look agree with eager's."""
+    """Print which results of a first look agree with eager's."""
     from store.choose import newest_snapshot
     from store.query import Filters, connect, fetch, named
     from store.report.findings import wrong_answers
@@ -219,7 +219,7 @@ def _plan(parsed: argparse.Namespace) -> int:
 
 
 _PROCESSES = 6
-"""Three pairs for each experiment: with those of another calibration they outweigh the default floor."""
+"""Default number of processes, three pairs per experiment; those of two calibrations outweigh the default floor."""
 
 
 def add_calibrate(verbs: Verbs) -> None:
@@ -232,6 +232,9 @@ def add_calibrate(verbs: Verbs) -> None:
         "It accepts the flags of `xlabench run`. Its records never appear as results.",
     )
     add_run_flags(parser)
+    parser.describe(
+        "--processes", f"number of benchmark processes per experiment; an even number (default: {_PROCESSES})"
+    )
     parser.show_first(
         USUAL,
         ("calibrate --smoke", "calibrate --suite-name timm_models --filter resnet --backend inductor --processes 8"),
@@ -307,7 +310,7 @@ def _place(parsed: argparse.Namespace, work: JobWork) -> Place:
     return Place(
         home=home_of(parsed),
         store=store_of(parsed),
-        # No flags give exactly these experiments, so the file stands there.
+        # No flags describe exactly these experiments, so the command names the file.
         command=command_line(parsed.words if exact else typed),
         ingest=not parsed.no_ingest,
         output=parsed.output_dirname,

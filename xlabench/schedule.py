@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xlabench.command import EXIT_DONE, EXIT_FINDINGS, action, add_actions, add_format, add_who, verb
 from xlabench.jobs import add_job_flags, job_queue_of, warn_without_worker
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LATE_AFTER_H = 12.0
 _SHOWN_N = 20
-"""Unfinished experiments that are printed."""
+"""Maximum number of unfinished experiments that are printed."""
 
 
 def add(verbs: Verbs) -> None:
@@ -106,7 +106,7 @@ def _list(parsed: argparse.Namespace) -> int:
 
     all_standings = standings(job_queue_of(parsed))
     if parsed.format == "json":
-        sys.stdout.write(as_json(list(map(_data, all_standings))))
+        sys.stdout.write(as_json(all_standings))
     else:
         print("\n".join(map(_lines, all_standings)) or "There are no recurring runs.")
     wrong = [standing for standing in all_standings if standing.word in ("late", "incomplete", "missing")]
@@ -128,10 +128,3 @@ def _lines(standing: RecurringStanding) -> str:
     missing = [f"  not measured: {text}" for text in standing.unfinished[:_SHOWN_N]]
     more = len(standing.unfinished) - _SHOWN_N
     return "\n".join(map(plain, [first, *versions, *missing, *([f"  … and {more} more"] if more > 0 else [])]))
-
-
-def _data(standing: RecurringStanding) -> dict[str, Any]:
-    import msgspec
-
-    fields: dict[str, Any] = msgspec.to_builtins(standing)
-    return fields

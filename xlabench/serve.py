@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _AGAIN_S = 2.0
-"""After a worker has ended, or while another one works."""
+"""Seconds between two attempts to start a worker, after one has ended or while another one runs."""
 _END_S = 10.0
 
 
@@ -72,7 +72,7 @@ def _serve(parsed: argparse.Namespace) -> int:
 
 
 def _beside(parsed: argparse.Namespace) -> AbstractContextManager[object]:
-    """Return what runs beside the dashboard."""
+    """Return the context that runs the worker of the dashboard."""
     if parsed.no_worker:
         return contextlib.nullcontext()
     return DashboardWorker(home_of(parsed).resolve(), parsed.database)
@@ -80,9 +80,9 @@ def _beside(parsed: argparse.Namespace) -> AbstractContextManager[object]:
 
 @dataclass
 class DashboardWorker:
-    """A context in which the home has a worker: one of ours, as long as nobody else's works.
+    """A context in which the home has a worker; ours is started if no other one runs, and again if it dies.
 
-    It ends with the dashboard, its jobs do not; one that dies is started again.
+    The worker ends with the dashboard, its jobs do not.
     """
 
     home: Path
@@ -92,7 +92,7 @@ class DashboardWorker:
     _thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
-        # One thread starts every worker and lives as long as the dashboard: the worker's end hangs on its starter's.
+        # One thread starts every worker and lives as long as the dashboard, because a worker ends with that thread.
         self._thread = threading.Thread(target=self._keep, name="worker", daemon=True)
         self._thread.start()
         return self
@@ -110,7 +110,7 @@ class DashboardWorker:
         while not self._over.is_set():
             if owner(self.home) is None:
                 self._popen = subprocess.Popen(self._command(), stdin=subprocess.DEVNULL)
-                if self._over.is_set():  # it was not there yet when everything was asked to end
+                if self._over.is_set():  # the worker was started while the dashboard was ending
                     self._popen.terminate()
                 self._popen.wait()
             self._over.wait(_AGAIN_S)

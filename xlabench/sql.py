@@ -1,4 +1,4 @@
-"""Verbs that read what there is: `xlabench sql` (one query, read-only), `export`, and `backup` of what people typed."""
+"""Verbs that read the store: `xlabench sql` (one read-only query), `export`, and `backup` of `state.sqlite`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def add(verbs: Verbs) -> None:
         "Run one SQL query on the newest snapshot of the store.",
         "Access is strictly read-only: a query can neither read other files nor change settings.",
     )
-    parser.add_argument("query", nargs="?", help="SQL query (default: read from standard input)")
+    parser.add_argument("query", nargs="?", metavar="QUERY", help="SQL query (default: read from standard input)")
     parser.add_argument(
         "--format", choices=["text", "csv", "json"], default="text", help="output format (default: text)"
     )

@@ -1,4 +1,4 @@
-"""`--until-verdict`: asks the store for verdicts, and has what is ambiguous measured by more processes."""
+"""`--until-verdict`: reads verdicts from the store, and measures ambiguous experiments in more processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class UntilVerdict:
-    """Names what the scheduler is to measure next; it is asked after each of its answers is carried out."""
+    """Names what the scheduler measures next; it is called after each of its answers has been measured."""
 
     folder: RunFolder
     follower: Follower
@@ -28,7 +28,7 @@ class UntilVerdict:
     _records_before: int = 0
 
     def __call__(self) -> Further | None:
-        """Return the next group, or None: everything is settled, out of reach, or the time is spent."""
+        """Return the next group; None if everything is settled or out of reach, or the time is spent."""
         if self._began is None:
             self._began = time.monotonic()
         while self._queue or self._look():
@@ -42,7 +42,7 @@ class UntilVerdict:
         return None
 
     def report(self) -> str:
-        """Say what it has brought, once the run is over and its records are in the store."""
+        """Return a sentence about what the additional processes settled, after the run is over and ingested."""
         from store.compare.settle import SpentProcesses, saved_time_sentence
 
         settings = self.folder.settings
@@ -62,7 +62,7 @@ class UntilVerdict:
         return self.folder.settings.verdict_budget_s - spent
 
     def _look(self) -> bool:
-        """Ask for verdicts and queue what follows from them; the last look is the report's."""
+        """Read the verdicts and queue the experiments to extend; the last look is that of the report."""
         from store.compare.settle import extensions, most_processes, settle_sentence
 
         settings = self.folder.settings

@@ -1,4 +1,4 @@
-"""`xlabench worker`: carry out the jobs of a home on this machine, or on the nodes of a cluster."""
+"""`xlabench worker`: run the jobs of a home on this machine, or on the nodes of a cluster."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def add(verbs: Verbs) -> None:
         "per machine and executor.",
     )
     parser.add_argument("--drain", action="store_true", help="after the signal, wait until running jobs have finished")
-    # Of `xlabench serve`: the worker ends with the process that started it.
+    # `xlabench serve` passes this flag: the worker ends with the process that started it.
     parser.add_argument("--parent", type=int, help=argparse.SUPPRESS)
     add_database(parser)
     _add_cluster(parser)
@@ -82,7 +82,7 @@ def _worker(parsed: argparse.Namespace) -> int:
         if other is not None:
             return say(f"{home} already has a worker: {other}. Only one can run at a time.", EXIT_USAGE)
         worker = Worker(home=home, executor=executor, say=_tell)
-        worker.is_idle()  # a table that cannot be used at all ends the command here
+        worker.is_idle()  # an unusable queue ends the command here
         watch = NoticeWatch(home, store_of(parsed), look_command(home, parsed.database))
         backups = _Backups(state_of(parsed))
 
@@ -98,13 +98,13 @@ def _worker(parsed: argparse.Namespace) -> int:
 
 @dataclass
 class _Backups:
-    """Keeps a copy of what people typed once a day, and says once a day where it is damaged."""
+    """Backs up `state.sqlite` once a day, and reports once a day if that fails."""
 
     state: Path
     _tried: date | None = None
 
     def step(self) -> None:
-        """Do it if it has not been done today."""
+        """Back up if that has not been tried today."""
         from store.errors import StateError
         from store.state.database import keep_backup
 
@@ -119,7 +119,7 @@ class _Backups:
 
 
 def _executor(parsed: argparse.Namespace, home: Path) -> Executor:
-    """Return what carries the jobs out.
+    """Return the executor of the jobs.
 
     Raises:
         UsageError: flags that do not go together, or a package that is not installed.
@@ -164,7 +164,7 @@ def _print_node_flags(home: Path) -> int:
 
 
 def _tell(text: str) -> None:
-    """Print a line; it may hold words of anybody who can write to the table."""
+    """Print a line without control characters, as anybody who can write to the queue may have written it."""
     from runner.jobs.check import plain
 
     print(plain(text), file=sys.stdout, flush=True)
@@ -172,7 +172,7 @@ def _tell(text: str) -> None:
 
 @dataclass
 class Arrivals:
-    """The store of a home whose runs are measured elsewhere: it takes in their records as they arrive."""
+    """Ingests the records of runs that are measured elsewhere as they arrive."""
 
     store: Path
     state: Path
@@ -180,9 +180,9 @@ class Arrivals:
     _followers: dict[Path, Follower] = field(default_factory=dict)
 
     def tell(self, run: Path, *, is_over: bool) -> None:
-        """Ingest what has come of a run: not sooner than it allows while the run goes on, and all of it at its end.
+        """Ingest the new records of a run: at intervals while it runs, and all of them at its end.
 
-        What the store refuses stays in the run's folder, and the next ingest finds it there.
+        If that fails, the records stay in the run's folder, where the next ingest finds them.
         """
         from store.errors import XlabenchError
         from store.ingest.run import Follower

@@ -30,21 +30,21 @@ class JobLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     request_bytes: _Count = 1 << 20
     queue: _Count = 200
-    """Jobs that are not over, of all people."""
+    """Maximum number of unfinished jobs of all users."""
     queue_per_person: _Count = 50
     hours_per_person: _Seconds = 48.0
-    """Running hours of the jobs that one person submitted in the last 24 hours."""
+    """Maximum running hours of the jobs that one person submitted in the last 24 hours."""
     timeout_s: _Seconds = 6 * 3600.0
     """Time limit of one attempt if the job sets none."""
     longest_timeout_s: _Seconds = 48 * 3600.0
     attempts: _Count = 3
-    """Attempts of a job that is lost, because its host or process died."""
+    """Maximum number of attempts of a job whose host or process died."""
     grace_s: _Seconds = 20.0
     """Seconds from SIGTERM to SIGKILL."""
 
 
 OWN_PREFIX = "own/"
-"""Begins the name under which a job asks for one."""
+"""Prefix of the name by which a job asks for a model of `[models]`."""
 
 
 class ServerModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,7 +55,7 @@ class ServerModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     inputs: tuple[str, ...] = ()
     """Inputs as `--input` takes them."""
     launch: tuple[str, ...] = ()
-    """Who may: names as the login gives them, patterns included; `*` is everybody who may launch."""
+    """Names or patterns of the users, as the login gives them, who may launch it; `*` is everybody who may launch."""
 
 
 def allowed_models(person: Person, models: Mapping[str, ServerModel]) -> frozenset[str]:
@@ -71,20 +71,20 @@ def allowed_models(person: Person, models: Mapping[str, ServerModel]) -> frozens
 WEBHOOK_VARIABLE = "XLABENCH_WEBHOOK_URL"
 PASSWORD_VARIABLE = "XLABENCH_SMTP_PASSWORD"  # noqa: S105 - the name of a variable
 SECRETS = frozenset({WEBHOOK_VARIABLE, PASSWORD_VARIABLE})
-"""What no job is given: its models are code of others."""
+"""Variables that no job inherits, because its models may be code of others."""
 _Port = Annotated[int, Meta(ge=1, le=65535)]
 _Text = Annotated[str, Meta(min_length=1)]
 
 
 class Secret(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Settings of which nothing is printed."""
+    """Settings that are never printed."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(…)"
 
 
 class Webhook(Secret, frozen=True, forbid_unknown_fields=True):
-    """An address that takes notices as JSON; who knows it may post there."""
+    """An address that accepts notices as JSON; it is secret, because whoever knows it can post there."""
 
     url: str = ""
 
@@ -102,16 +102,16 @@ class Mail(Secret, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Notices(Secret, frozen=True, forbid_unknown_fields=True):
-    """The section; without channels there is only the feed."""
+    """Section `[notices]`; without channels, notices appear only in the feed."""
 
     dashboard: str = ""
-    """Its address, for links."""
+    """Address of the dashboard, for links in notices."""
     webhook: Webhook | None = None
     mail: Mail | None = None
 
 
 def with_secrets(notices: Notices, environment: Mapping[str, str] = os.environ) -> Notices:
-    """Return the settings with what the environment says of secrets, which has the last word."""
+    """Return the settings with the secrets of the environment, which override those of the file."""
     url, password = environment.get(WEBHOOK_VARIABLE), environment.get(PASSWORD_VARIABLE)
     replace = msgspec.structs.replace
     webhook = Webhook(url=url) if url else notices.webhook
@@ -138,7 +138,7 @@ class Person(msgspec.Struct, frozen=True):
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):
-    """How somebody reaches us."""
+    """How a user reaches the queue."""
 
     loopback: bool
     """The server is bound to an address that only this machine reaches; so is the command line."""
@@ -147,11 +147,11 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
 
 
 LOCAL = Access(loopback=True, login=False)
-"""The command line: whoever can type there can measure without asking us."""
+"""Access of the command line: whoever can type there can also measure without xlabench."""
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """Whether somebody may, and if not, why: one sentence."""
+    """Whether an action is allowed, and if not, why, in one sentence."""
 
     allowed: bool
     reason: str = ""
@@ -198,7 +198,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Dashboard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the pages begin with."""
+    """Settings of the dashboard."""
 
     label: str | None = None
     """Label of the runs that are offered first; a browser may pin another one."""
@@ -215,7 +215,7 @@ class SettingsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     notices: Notices = Notices()
     dashboard: Dashboard = Dashboard()
     models: dict[str, ServerModel] = {}
-    """Sources that jobs may name; what is not listed here no job can have executed."""
+    """Sources that jobs may name; a job cannot execute any other source."""
 
 
 _TYPES: Mapping[str, Callable[[str], int]] = {

@@ -187,7 +187,7 @@ def _check_compiler_settings(xla_flags: tuple[str, ...], overrides: dict[str, st
 def _check_model(models: dict[str, set[str]], suite: str, model: str) -> None:
     context = SuiteContext(torchbench_dir=None)
     if get_suite(suite).unavailable(context):
-        return  # the run says so, and skips it with the reason
+        return  # the run reports this, and skips it with the reason
     if suite not in models:
         models[suite] = {name for listed in get_suite(suite).models(context) for name in (listed.name, *listed.aliases)}
     if model not in models[suite]:

@@ -38,9 +38,9 @@ class JobWork(msgspec.Struct, frozen=True, kw_only=True):
     label: str = ""
     """Name of its run."""
     retry_failed: bool = False
-    """A run that is resumed measures its failures again."""
+    """Whether a resumed run measures its failures again."""
     run: str | None = None
-    """Name of the folder of its run, the same for all attempts; None where the command makes its own."""
+    """Name of the folder of its run, the same for all attempts; None if the command makes its own."""
     timeout_s: float
     grace_s: float
 
@@ -59,12 +59,12 @@ class JobWork(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Waiting:
-    """An attempt cannot begin now."""
+    """An attempt cannot start now."""
 
     reason: str
-    """One sentence; empty where another worker of the home is there to say it."""
+    """Why, in one sentence; empty if another worker of the home reports it."""
     devices: frozenset[str] = frozenset()
-    """What it waits for: jobs behind it leave these alone, so that it is not overtaken for ever."""
+    """Devices that it waits for: later jobs do not take them, so that it is not overtaken for ever."""
 
 
 class Reservation(Protocol):
@@ -79,14 +79,14 @@ class Alive:
     """The attempt goes on."""
 
     waits: str | None = None
-    """It has been given away and measures nothing yet: what it waits for. Its time has not begun."""
+    """What an attempt elsewhere waits for before it measures; its time limit has not started."""
     host: str | None = None
-    """Where it lies, if not on this host."""
+    """Name of the host, if it is not this one."""
     pid: int | None = None
     """Process id of its leading process, if that runs on this host and has reported it."""
     pid_started_at: float | None = None
     ran_s: float | None = None
-    """Seconds for which that process has lived, whatever the clock was set to; None where nobody knows."""
+    """Seconds since that process started, independent of changes of the clock; None if unknown."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Gone:
     """Nothing of the attempt is left, and it has not said how it ended; or it never began."""
 
     reason: str = ""
-    """Where more is known than that: one sentence."""
+    """What else is known, in one sentence."""
 
 
 Seen = Alive | Ended | Gone

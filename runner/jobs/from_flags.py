@@ -48,7 +48,7 @@ def request(parsed: argparse.Namespace) -> RunRequest:
                 f"--env {name}={python}: a job can only use environments of xlabench.toml; pass --env {name}."
             )
     data = local_request.changed(config=tuple(_configurations(local_request.selection.config))).request
-    # Of a job only.
+    # Only jobs have this field.
     data = msgspec.structs.replace(data, accelerator_model=getattr(parsed, "accelerator_model", None))
     try:
         return msgspec.convert(msgspec.to_builtins(data), RunRequest)

@@ -53,17 +53,17 @@ class Local:
     home: Path
     name: str = "local"
     command: tuple[str, ...] = (sys.executable, "-m", "xlabench")
-    """What stands before the words of an attempt."""
+    """Words before the arguments of an attempt."""
     ends: tuple[str, ...] = ()
-    """What every command of this host gets besides."""
+    """Further arguments of every command on this host."""
     runs: Path | None = None
     """Folder of the runs; None: that of the home."""
     bound: bool = False
-    """Attempts end with this process instead of outliving it."""
+    """Whether attempts end with this process instead of outliving it."""
     _watched: dict[Ticket, int] = field(default_factory=dict)
-    """A descriptor of each leading process."""
+    """A descriptor of each leading process, by attempt."""
     _over: set[int] = field(default_factory=set)
-    """Those of them that have been given out as readable."""
+    """Descriptors that were returned as readable."""
     _children: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def reserve(self, ticket: Ticket, needs: Needs, taken: frozenset[str]) -> Locks | Waiting:
@@ -128,7 +128,7 @@ class Local:
     def look(self, ticket: Ticket) -> Seen:
         self._reap()
         place = self._folder(ticket)
-        # In this order: who lets the lock go has written the end before.
+        # The lock is checked first, because a process writes the end before it releases the lock.
         is_held = place.is_held()
         end = place.end()
         if end is not None and not is_held:
@@ -162,7 +162,7 @@ class Local:
         return lines[-1][:500] if lines else ""
 
     def descriptors(self) -> Sequence[int]:
-        """Return those to wait for; one that stays readable is that of a job nobody follows any more."""
+        """Return the descriptors to wait for; one that stays readable belongs to a job that is no longer followed."""
         for ticket, handle in list(self._watched.items()):
             if handle in self._over:
                 self._forget(ticket)

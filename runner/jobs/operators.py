@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 SUITE = "operators"
 MOST_CASES = 2_500
-"""Most cases: in four backends and both tests these are as many experiments as a job's plan may have."""
+"""Maximum number of cases: in four backends and both tests, they make as many experiments as a job may have."""
 _MOST_S = 3.0
-"""Seconds of a core for listing them: a page waits for it."""
+"""Maximum CPU seconds for listing the cases, because a page waits for them."""
 _DEEPEST = 30
 _MOST_BYTES = 1 << 36
-"""Most bytes of the tensors of one call."""
+"""Maximum number of bytes of the tensors of one call."""
 _TEXT = re.compile(r"[\w ,.<>()*=!|?:;\[\]+-]{0,4000}", re.ASCII)
 """Modes, equations and schemas; none has a slash."""
 _NAME = re.compile(r"[A-Za-z][\w.:+-]{0,199}", re.ASCII)
@@ -35,7 +35,7 @@ _SOURCE = re.compile(r"[\w./+-]{1,200}", re.ASCII)
 _OF_FILES = re.compile(r"\b(from_file|save)\b")
 """The ops of aten that take the name of a file."""
 _SIZES = {"double": 8, "long": 8, "float": 4, "int": 4, "float16": 2, "bfloat16": 2, "int16": 2}
-"""Bytes of an element; one of all others."""
+"""Bytes of an element by data type; all other types have one byte."""
 
 
 def check_configurations(texts: Iterable[str]) -> None:

@@ -33,9 +33,9 @@ class Preview:
     missing_suites: dict[str, str]
     """Suites that could not be listed, with reasons."""
     lacking: tuple[str, ...]
-    """Which packages its models need that are not installed, as sentences."""
+    """Sentences about packages that its models need and that are not installed."""
     processes: int
-    """Measuring processes of one experiment."""
+    """Number of measuring processes per experiment."""
 
 
 def preview(request: RunRequest, home: Path) -> Preview:

@@ -7,7 +7,7 @@ import os
 import time
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from runner.errors import RunnerError
 from runner.home import settings_file
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from runner.jobs.request import JobRequest
 
 
+T = TypeVar("T")
 _PIPE = "wake"
 
 
@@ -49,7 +50,7 @@ def listen(home: Path) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         os.mkfifo(path)
-    # Open for writing as well, so that it does not read as closed once the first teller has gone.
+    # Open for writing as well, so that the pipe does not read as closed after the first writer has closed it.
     return os.open(path, os.O_RDWR | os.O_NONBLOCK)
 
 
@@ -126,7 +127,7 @@ class JobQueue:
             if job is not None:
                 self.act(con, job_id, "cancel", "")
         if job is None:
-            raise self.refuse("cancel", job_id, f"{self._what(job_id)}; there is nothing to cancel.")
+            raise self.refuse("cancel", job_id, self._cannot(job_id, "there is nothing to cancel"))
         tell(self.home)
         return job
 
@@ -152,31 +153,23 @@ class JobQueue:
             if job is not None:
                 self.act(con, job_id, "retry", "")
         if job is None:
-            why = full or f"{self._what(job_id)}; submit a new job, or wait until it has finished."
-            raise self.refuse("retry", job_id, why)
+            advice = "submit a new job, or wait until it has finished"
+            raise self.refuse("retry", job_id, full or self._cannot(job_id, advice))
         tell(self.home)
         return job
 
     def job(self, job_id: int) -> Job | None:
-        """Return a job; None where there is none of this number."""
-        if not self.state.is_file():
-            return None
-        with opened(self.state) as con:
-            return jobs.get(con, job_id)
+        """Return a job; None if there is none of this number."""
+        return self._read(lambda con: jobs.get(con, job_id))
 
     def listed(self, limit: int = 200) -> list[Job]:
         """Return the jobs that were submitted last, the newest first."""
-        if not self.state.is_file():
-            return []
-        with opened(self.state) as con:
-            return jobs.newest(con, limit)
+        return self._read(lambda con: jobs.newest(con, limit)) or []
 
     def positions(self) -> dict[int, int]:
         """Return the place of each waiting job in the queue, from 1; a job that waits for a device is overtaken."""
-        if not self.state.is_file():
-            return {}
-        with opened(self.state) as con:
-            return {job.job_id: place for place, job in enumerate(jobs.in_states(con, ("queued",)), 1)}
+        waiting = self._read(lambda con: jobs.in_states(con, ("queued",))) or []
+        return {job.job_id: place for place, job in enumerate(waiting, 1)}
 
     def left_alone(self, job: Job) -> str:
         """Say that nobody follows a job that goes on, and what to do; empty where somebody does."""
@@ -184,10 +177,14 @@ class JobQueue:
 
     def actions(self, job_id: int | None = None) -> list[Action]:
         """Return who did what with a job, or everything, refusals included; the oldest first."""
+        return self._read(lambda con: jobs.actions(con, job_id)) or []
+
+    def _read(self, read: Callable[[sqlite3.Connection], T]) -> T | None:
+        """Return what a query reads from the queue; None if there is no queue yet."""
         if not self.state.is_file():
-            return []
+            return None
         with opened(self.state) as con:
-            return jobs.actions(con, job_id)
+            return read(con)
 
     def may(self, right: Right) -> Decision:
         """Return whether the person may view, note, or launch (submit, cancel, retry), and if not, why.
@@ -253,9 +250,12 @@ class JobQueue:
             submitted_at=self.clock(),
         )
 
-    def _what(self, job_id: int) -> str:
+    def _cannot(self, job_id: int, advice: str) -> str:
+        """Say that a job does not exist, or that its state does not allow an action."""
         job = self.job(job_id)
-        return f"There is no job {job_id}" if job is None else f"Job {job_id} is {job.state}"
+        if job is None:
+            return f"There is no job {job_id}. Run `xlabench jobs list` to see all jobs."
+        return f"Job {job_id} is {job.state}; {advice}."
 
 
 def is_over(job: Job) -> bool:

@@ -51,10 +51,9 @@ def add(job_queue: JobQueue, cron: str, job_request: JobRequest, late_after_s: f
     )
     try:
         job_queue.checked(job_request, file)
-        due_before(cron, job_queue.clock())
-        _check_late(late_after_s)
     except XlabenchError as error:
         raise job_queue.refuse("schedule", None, str(error)) from None
+    _check_times(job_queue, cron, late_after_s)
     with opened(job_queue.state) as con:
         taken = schedule.name in {active.name for active in schedules.active(con)}
         written = None if taken else schedules.add(con, schedule)
@@ -72,11 +71,7 @@ def change(job_queue: JobQueue, name: str, cron: str, late_after_s: float) -> Sc
         Refused: the person may not, the expression cannot be, or there is none of this name.
     """
     job_queue.allowed("schedule", None)
-    try:
-        due_before(cron, job_queue.clock())
-        _check_late(late_after_s)
-    except XlabenchError as error:
-        raise job_queue.refuse("schedule", None, str(error)) from None
+    _check_times(job_queue, cron, late_after_s)
     with opened(job_queue.state) as con:
         before = next((active for active in schedules.active(con) if active.name == name), None)
         if before is not None:
@@ -107,9 +102,15 @@ def remove(job_queue: JobQueue, name: str) -> None:
         )
 
 
-def _check_late(late_after_s: float) -> None:
+def _check_times(job_queue: JobQueue, cron: str, late_after_s: float) -> None:
+    """Refuse an invalid cron expression, or a time after which no run would ever be late."""
+    try:
+        due_before(cron, job_queue.clock())
+    except check.BadRequest as error:
+        raise job_queue.refuse("schedule", None, str(error)) from None
     if not 0 < late_after_s <= _LONGEST_LATE_S:
-        raise check.BadRequest(f"--late-after must be at most {_LONGEST_LATE_S:g} s, not {late_after_s:g}.")
+        most, hours = _LONGEST_LATE_S / 3600, late_after_s / 3600
+        raise job_queue.refuse("schedule", None, f"--late-after must be at most {most:g} hours, not {hours:g}.")
 
 
 def due_before(cron: str, now: float) -> float:
@@ -118,7 +119,7 @@ def due_before(cron: str, now: float) -> float:
     Raises:
         BadRequest: it is no expression, or names no time.
     """
-    # The search goes back from a moment that it leaves out itself.
+    # The search goes back from `start`, which it excludes.
     return _times(cron, now + 1.0, reverse=True)
 
 
@@ -144,7 +145,7 @@ def _times(cron: str, moment: float, *, reverse: bool) -> float:
 
 
 def begun_at(schedule: Schedule, now: float) -> float:
-    """Return from when on a schedule counts; one of the future was made while the clock was ahead."""
+    """Return the time from which a schedule counts; a time in the future means that the clock was ahead."""
     return schedule.created_at if schedule.created_at <= now else 0.0
 
 
@@ -194,10 +195,10 @@ def _submit(
 
 Word = Literal["not due", "running", "complete", "late", "incomplete", "missing"]
 NOTICED_WITHIN_S = 600.0
-"""After it was due, a run that no worker has submitted is missing."""
+"""Seconds after which a due run that no worker has submitted counts as missing."""
 _PACKAGES = ("torch", "torch_xla", "torchvision", "transformers", "timm", "torchax", "jax")
 _KEPT = 32
-"""Runs whose progress is kept: only the newest of each recurring run is looked at."""
+"""Number of runs whose progress is cached; only the newest run of each schedule is read."""
 
 
 class RecurringStanding(msgspec.Struct, frozen=True, kw_only=True):
@@ -205,18 +206,18 @@ class RecurringStanding(msgspec.Struct, frozen=True, kw_only=True):
 
     schedule: Schedule
     word: Word
-    """`late`: not over when it should be; `missing`: due, and nobody submitted it; `incomplete`: over without all."""
+    """`late`: not finished in time; `missing`: due but not submitted; `incomplete`: finished without all results."""
     due_at: float | None = None
-    """Unix seconds; None: it has not been due yet."""
+    """Time in Unix seconds; None if it has not been due yet."""
     next_at: float | None = None
     job: Job | None = None
     planned_n: int | None = None
-    """Experiments that could be measured, where the run has got so far."""
+    """Number of runnable experiments; None if the run has not planned yet."""
     finished_n: int | None = None
     unfinished: tuple[str, ...] = ()
-    """Those without a record, as `suite/model test backend`."""
+    """Experiments without a record, as `suite/model test backend`."""
     versions: tuple[str, ...] = ()
-    """What it measures with, one text for each environment, as `torch 2.9.1, torch_xla 2.9.0`."""
+    """Package versions, one text for each environment, such as `torch 2.9.1, torch_xla 2.9.0`."""
     reason: str = ""
 
 

@@ -43,13 +43,13 @@ class ConfirmRequest(
     old: Side
     new: Side
     run: Side | None = None
-    """Whose environments or backends the sides are."""
+    """The run that contains the environments or backends A and B."""
     cells: Literal["suspected", "all"] = "suspected"
     experiments: Annotated[tuple[Identity, ...], Meta(max_length=2000)] = ()
     """Experiments of the new side to confirm; empty: all of these cells."""
     processes: Annotated[int, Meta(ge=3, le=1000)] | None = None
     accelerator: tuple[Accelerator, ...] = ()
-    """What the sides ran on, so that the job waits for it; none: everything that the machine has."""
+    """Accelerators that the job waits for; empty means all that the machine has."""
 
 
 Request = RunRequest | ConfirmRequest
@@ -59,13 +59,13 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
     """What a job waits for."""
 
     accelerators: tuple[Accelerator, ...] = ()
-    """None named: all that the machine has."""
+    """Empty means all that the machine has."""
     accelerator_model: str | None = None
-    """None: any."""
+    """None means any model."""
     device_index: int | None = None
     environments: tuple[str, ...] = ()
     store: bool = False
-    """It asks the home's store, which lies where the worker is."""
+    """Whether the job reads the home's store, which is on the worker's machine."""
 
 
 def encode(request: Request) -> str:
@@ -110,8 +110,8 @@ class JobRequest:
     """Name of the run."""
     why: str = ""
     key: str = ""
-    """Idempotency key: the same key is the same job, so that a double click makes one; empty: always a new job."""
+    """Idempotency key: a second submission returns the same job, for example on a double click; empty: a new job."""
     priority: int = 0
-    """Higher ones go first; -100 to 100."""
+    """Jobs with a higher priority run first; -100 to 100."""
     timeout_s: float | None = None
     """Time limit of one attempt; None: that of [jobs]."""

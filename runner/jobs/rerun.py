@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 PLANNED = {backend_name(*pair, None): pair for pair in BACKENDS}
-"""Backend → its (xla, dynamo): what is planned where nothing is asked for."""
+"""(xla, dynamo) of the backends that are planned by default, by name."""
 OFFERED = PLANNED | {backend_name(*pair, None): pair for pair in BY_NAME}
-"""Backend → its (xla, dynamo)."""
+"""(xla, dynamo) of all backends that pages offer, by name."""
 TESTS = ("eval", "train")
 INSTRUMENTS: tuple[str, ...] = Instrument.__args__  # type: ignore[attr-defined]
 __all__ = ["INSTRUMENTS", "OFFERED", "PLANNED", "PRESETS", "TESTS"]
@@ -128,7 +128,7 @@ def without(file: RunFile, cells: Iterable[tuple[str, str]], op: str) -> RunRequ
     entries = [side for entry in replaceable for side in (entry, _replaced(entry, op))]
     if not entries:
         return None
-    # One process of each would tell no interval, and sides that are not interleaved no payoff.
+    # A payoff needs an interval, so several processes of each side, and interleaved sides.
     settings = msgspec.to_builtins(earlier_run.confirming(file.settings))
     return exactly(entries, rerun_settings(settings), RunRequest())
 
@@ -143,7 +143,7 @@ _KEPT = (
     *("warmup_min", "warmup_max", "steady_blocks", "timeout_s", "threads", "seed", "start", "device_index"),
     *("raise_priority", "memory_limit_bytes", "verify", "verify_iterations", "tolerance", "cosine"),
 )
-"""Settings of a run that its rerun has, too: how was measured. Dumps and budgets belong to the run that asked."""
+"""Settings that a rerun takes over from the run: how to measure. Dumps and budgets stay with the original run."""
 SAME = (
     "Both sides ran in the same interpreter and differ only in date, so a new measurement cannot separate them. "
     "Measure B again instead, or compare with a run of another environment."

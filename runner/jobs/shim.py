@@ -30,11 +30,11 @@ def main(folder: AttemptFolder) -> None:
     """Lead the attempt of this folder to its end."""
     order = folder.order()
     signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
-    if order.get("parent"):  # its death is a request to end, which leaves the command its grace
+    if order.get("parent"):  # its death asks the command to end, with its grace period
         processes.die_with_parent(order["parent"], signal.SIGTERM)
     processes.become_subreaper()
-    # Before the command, which on a busy machine may be seen at work while this process has not been heard of; who asks
-    # it to end meanwhile is heard once there is a command.
+    # This is written before the command starts, so that nobody sees the command without its leader. A request to end
+    # that arrives meanwhile is handled once the command runs.
     folder.say_started(os.getpid(), processes.start_time(os.getpid()))
     try:
         command = _start(folder, order)
@@ -43,7 +43,7 @@ def main(folder: AttemptFolder) -> None:
         folder.say_end(_EXIT_NOT_STARTED, "ended")
         return
     code, reason = Leader(command, order["timeout_s"], order["grace_s"]).lead()
-    # Whatever the command left behind, in any session and stopped or not, goes with it.
+    # All processes that the command left behind are killed, in any session, also stopped ones.
     processes.kill_tagged(str(folder.path), tag=VARIABLE)
     folder.say_end(code, reason)
 

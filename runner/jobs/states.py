@@ -28,25 +28,25 @@ MOVES: Mapping[State, frozenset[State]] = {
     "cancelled": frozenset({"queued"}),
     "done": frozenset(),
 }
-"""State → the states that may follow. Whoever changes a state names the state that was found."""
+"""State → the states that may follow. A change names the states that it may start from."""
 
 ALIVE: tuple[State, ...] = ("starting", "running")
 OVER: tuple[State, ...] = ("done", "failed", "cancelled", "lost")
 
 _INTERRUPTED = 130
 _DONE = {0: "", 3: "partial: some experiments could not run; see the log"}
-"""Exit codes of a run that measured, and what there is to say."""
+"""Exit codes of a run that measured, each with its message."""
 
 
 class End(msgspec.Struct, frozen=True, kw_only=True):
     """How an attempt ended, as its own process wrote it down."""
 
     code: int | None
-    """Exit code; below 0 the signal that killed it; None where it was ended from outside."""
+    """Exit code; a negative one names the signal that killed it; None if it was ended from outside."""
     reason: str = "ended"
-    """`ended`, `timeout`: its time was over; `stopped`: it was asked to end."""
+    """`ended`; `timeout`: it reached its time limit; `stopped`: it was asked to end."""
     ended_at: float | None = None
-    """Unix seconds."""
+    """Time of the end in Unix seconds."""
 
 
 def outcome(end: End | None, *, cancelled: bool, last_line: str = "") -> tuple[State, str]:
@@ -133,7 +133,7 @@ _WHAT_TO_DO = {
     "abandon it",
 }
 _LONGEST = 60
-"""Characters of a name that anybody may have written."""
+"""Maximum number of characters shown of a name that anybody may have written."""
 
 
 def left_alone(home: Path, job: Job) -> str:

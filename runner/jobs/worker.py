@@ -1,6 +1,6 @@
 """The worker: starts jobs when what they need is free, follows them to their end, and takes up what a crash left.
 
-`Loop` runs it: it sleeps until it is told, a job ends, a signal comes, or a modest time is over.
+`Loop` runs it: it sleeps until the queue wakes it, a job ends, a signal arrives, or a few seconds have passed.
 """
 
 from __future__ import annotations
@@ -66,16 +66,16 @@ def run_name(job: Job) -> str:
 
 
 _MOST_ATTEMPTS = 1_000_000
-"""Nobody retries a job as often; a row may hold any number, and one more than the largest is none."""
+"""Upper bound of attempts: a forged row may hold any number, and the largest one cannot be increased."""
 LATE_S = 5.0
-"""After the grace, a job whose leading process does not end it is killed by the worker."""
+"""Seconds after the grace period at which the worker kills a job that its leading process has not ended."""
 NAME = "worker"
 """The worker's name in the history of actions."""
 
 
 @dataclass
 class Worker:
-    """Carries out the jobs of a home through one executor; `step` does all there is to do at a time."""
+    """Runs the jobs of a home through one executor; `step` does everything that is due."""
 
     home: Path
     executor: Executor
@@ -83,7 +83,7 @@ class Worker:
     say: Callable[[str], None] = print
     host: str = field(default_factory=socket.gethostname)
     draining: bool = False
-    """Start nothing more."""
+    """Whether no further job is started."""
     _checked: dict[int, tuple[str, Request]] = field(default_factory=dict)
     """Requests by job, with the text that they were read from."""
     _problem: str = ""
@@ -92,7 +92,7 @@ class Worker:
     def step(self) -> None:
         """Follow what goes on, queue what was lost or is due, start what can be started."""
         file = self._settings()
-        # A broken file keeps nobody from being followed; but what may be started, only a whole one says.
+        # Jobs are followed even if the settings file is broken, but none is started without its limits.
         grace_s = (file or settings_file.SettingsFile()).jobs.grace_s
         for job in self._mine():
             self._follow(job, grace_s)
@@ -102,7 +102,7 @@ class Worker:
             self._start(file)
 
     def is_idle(self) -> bool:
-        """Say whether nothing goes on that this worker follows."""
+        """Say whether this worker follows no running job."""
         return not self._mine()
 
     def _mine(self) -> list[Job]:
@@ -130,7 +130,7 @@ class Worker:
         self._end_in_time(job, ticket, grace_s, seen.ran_s)
 
     def _write_alive(self, job: Job, ticket: Ticket, seen: Alive) -> None:
-        """Write what is new of an attempt that goes on."""
+        """Store what has changed of a running attempt."""
         if seen.waits is not None:
             self._write_given(job, seen.waits)
             return
@@ -147,14 +147,14 @@ class Worker:
             jobs.change(con, job.job_id, ALIVE, state="running", **fields, **begun)
 
     def _write_given(self, job: Job, waits: str) -> None:
-        """Write what an attempt waits for that has been given away and measures nothing yet."""
+        """Store what an attempt waits for that was submitted to a cluster and does not measure yet."""
         if job.message == waits or job.cancel_wanted_at is not None:
             return
         with opened(self.home / FILE_NAME) as con:
             jobs.change(con, job.job_id, ("starting",), message=waits)
 
     def _end_in_time(self, job: Job, ticket: Ticket, grace_s: float, ran_s: float | None) -> None:
-        """End a job that is cancelled, or whose leading process has let its time pass."""
+        """End a job that is cancelled, or whose leading process has exceeded its time limit."""
         now = self.clock()
         if job.cancel_wanted_at is not None:
             self.executor.stop(ticket)
@@ -168,7 +168,7 @@ class Worker:
             self._finish(job, ticket, self.executor.look(ticket))
 
     def _finish(self, job: Job, ticket: Ticket, seen: Seen) -> None:
-        """Write how an attempt ended, once nothing of it is left that could go on beside another."""
+        """Store how an attempt ended, after every process of it has ended."""
         if isinstance(seen, Alive):
             return
         end = seen.end if isinstance(seen, Ended) else None
@@ -262,7 +262,7 @@ class Worker:
                 jobs.change(con, job.job_id, ("queued",), message=reason)
 
     def _claim(self, job: Job, most_tries: int) -> Job | None:
-        """Make the job ours before anything of it exists; None where it was cancelled meanwhile."""
+        """Claim the job before any process of it exists; None if it was cancelled meanwhile."""
         with opened(self.home / FILE_NAME) as con:
             return jobs.change(
                 con,
@@ -309,7 +309,7 @@ def _as_the_queue_writes(job: Job) -> bool:
 
 
 TICK_S = 3.0
-"""Between two looks where nothing happens: for devices that others gave back, and what nobody told."""
+"""Seconds between two steps if nothing wakes the worker, for example when another process releases a device."""
 
 
 @dataclass
@@ -324,7 +324,7 @@ class Loop:
     _signals: int = 0
 
     def run(self, ready: Callable[[], None]) -> None:
-        """Work until a signal says otherwise; `ready` is called once the worker can be told."""
+        """Work until a signal ends it; `ready` is called as soon as the queue can wake the worker."""
         woken = queue.listen(self.worker.home)
         with self._hearing() as heard:
             ready()
@@ -342,7 +342,7 @@ class Loop:
         return not self.drain or self._signals > 1 or self.worker.is_idle()
 
     def _step(self) -> None:
-        """Do what there is to do; a table that is locked or a full disk is met again at the next step."""
+        """Take one step; a locked table or a full disk is tried again in the next step."""
         try:
             self.worker.step()
             self.beside()

@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 TRIES = 8
 """Tries to deliver a notice by one channel; the last comes two hours after the first."""
 FIRST_WAIT_S = 60.0
-"""After the first try; each later wait is twice as long."""
+"""Seconds to wait after the first try; each later wait is twice as long."""
 MOST_S = 180.0
-"""Seconds that one message may take."""
+"""Time limit of one message in seconds."""
 UNKNOWN_WAIT_S = 600.0
-"""While the settings cannot be read."""
+"""Seconds to wait while the settings cannot be read."""
 ALONE = 5
-"""So many notices that are due together get a message each; more come in one message, as nobody reads a flood."""
+"""Up to so many notices that are due together get a message each; more are combined into one message."""
 CHANNELS = ("webhook", "mail")
 _LOCK = "notices.lock"
 
 
 @contextlib.contextmanager
 def only_one(home: Path) -> Iterator[bool]:
-    """Be the only process that looks for notices of a home, and sends them; gives whether it is."""
+    """Hold the lock for checking and sending the notices of a home; yields whether this process has it."""
     with contextlib.ExitStack() as held:
         try:
             held.enter_context(filelock.FileLock(home / _LOCK, timeout=0, mode=0o600))
@@ -51,7 +51,7 @@ def only_one(home: Path) -> Iterator[bool]:
 
 
 def abandon(home: Path, say: Callable[[str], None]) -> None:
-    """Give up what a process was sending that died; to be called by the only one."""
+    """Give up messages whose sending process died; the caller holds the lock."""
     with opened(home / FILE_NAME) as con:
         deliveries = notices.abandon(con, "the sending process died; the notice may have arrived")
     for delivery in deliveries:
@@ -62,7 +62,7 @@ def abandon(home: Path, say: Callable[[str], None]) -> None:
 
 
 def wait(home: Path, now: float) -> None:
-    """Leave everything that is due for later: nobody knows where it is to go."""
+    """Postpone everything that is due, because its recipients are not known."""
     with opened(home / FILE_NAME) as con:
         notices.postpone(con, CHANNELS, now + UNKNOWN_WAIT_S)
 
@@ -74,7 +74,7 @@ def deliver(
     clock: Callable[[], float],
     say: Callable[[str], None],
 ) -> None:
-    """Send what is due by each channel; one that does not work is left alone until the next time."""
+    """Send what is due through each channel; a channel that fails is tried again the next time."""
     with opened(home / FILE_NAME) as con:
         notices.drop_others(con, [channel.name for channel in channels], "the channel is no longer configured")
     for channel in channels:
@@ -142,7 +142,7 @@ def _in_time(channel: NoticeChannel, message: Message) -> str:
 
 
 def _again(home: Path, channel: str, ids: Sequence[int], why: str, now: float, say: Callable[[str], None]) -> None:
-    """Have notices sent once more, later; those that had all their tries never."""
+    """Schedule another try for notices; those that used all tries have failed."""
     with opened(home / FILE_NAME) as con:
         tries = {
             delivery.notice_id: delivery.tries
@@ -154,7 +154,7 @@ def _again(home: Path, channel: str, ids: Sequence[int], why: str, now: float, s
         for notice_id in ids:
             state: State = "failed" if notice_id in over else "pending"
             notices.settle(con, channel, [notice_id], state, detail=why)
-        # Nor would anything else arrive.
+        # Other messages of this channel would fail as well.
         notices.postpone(con, [channel], now + FIRST_WAIT_S * 2 ** (min(tries.values()) - 1))
     if left:
         say(f"{_names(left)} by {channel}: {why}; will be retried later")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TIMEOUT_S = 30.0
 _TAKEN = 250
 _POLICY = SMTP.clone(max_line_length=900)
-"""Titles stand in one line; a folded one begins with a space for some readers."""
+"""Titles are not folded, because some readers show a space at the fold."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class MailChannel:
     name: str = "mail"
 
     def send(self, message: Message) -> str:
-        """Send a message; only once its text has left can it be unknown whether it arrived."""
+        """Send a message; an error before its text was sent means that it did not arrive."""
         mail = self._mail(message).as_bytes()
         try:
             server = self._signed_in()
@@ -94,7 +94,7 @@ class MailChannel:
     def _text(self, server: smtplib.SMTP, mail: bytes) -> None:
         try:
             code, answer = server.data(mail)
-        except smtplib.SMTPDataError as error:  # before the text: the server does not want it
+        except smtplib.SMTPDataError as error:  # the server refused before the text was sent
             raise NotDelivered(f"{self.settings.host} refuses the text: {_reason(error)}") from None
         except (OSError, smtplib.SMTPException) as error:
             raise Unsure(f"{self.settings.host} did not answer to the text: {_reason(error)}") from None

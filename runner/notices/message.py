@@ -15,11 +15,11 @@ _LONGEST_SUBJECT = 200
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """Notices that go out together."""
+    """Notices that are sent together."""
 
     notices: tuple[Notice, ...]
     dashboard: str
-    """Its address; empty: there are no links."""
+    """Address of the dashboard; empty if there are no links."""
 
     @property
     def subject(self) -> str:
@@ -85,7 +85,7 @@ def urn(key: str) -> str:
 
 
 class NotDelivered(RunnerError):
-    """The message did certainly not arrive: it may be sent again."""
+    """The message certainly did not arrive, so it may be sent again."""
 
 
 class Unsure(RunnerError):

@@ -1,4 +1,4 @@
-"""One look: find what people have not been told of, keep it, write the feed, and send what is due."""
+"""One check: find new events, store their notices, write the feed, and send what is due."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _KINDS: dict[Word, Kind] = {"missing": "run missing", "late": "run late", "incom
 
 
 def recurring(standings: Iterable[RecurringStanding], known: Mapping[str, Notice]) -> Iterator[Notice]:
-    """Yield what people have not been told of the newest time of each recurring run."""
+    """Yield new notices about the newest due time of each recurring run."""
     for standing in standings:
         if standing.due_at is None:
             continue
@@ -53,7 +53,7 @@ def recurring(standings: Iterable[RecurringStanding], known: Mapping[str, Notice
 
 
 def _kind(standing: RecurringStanding) -> Kind | None:
-    """Return what is wrong; a run that is over and has measured nothing did not happen."""
+    """Return what is wrong; a finished run that measured nothing counts as missing."""
     if standing.word == "incomplete" and not standing.finished_n:
         return "run missing"
     return _KINDS.get(standing.word)
@@ -110,7 +110,7 @@ def _lines(standing: RecurringStanding) -> Iterator[str]:
 
 
 NEWEST = 200
-"""Entries of the feed."""
+"""Maximum number of entries of the feed."""
 _NAMESPACE = "http://www.w3.org/2005/Atom"
 
 
@@ -157,14 +157,14 @@ def feed(name: str, notices: Sequence[Notice], dashboard: str) -> bytes:
 
 def _add(parent: ET.Element, name: str, text: str) -> ET.Element:
     child = ET.SubElement(parent, name)
-    # XML 1.0 has no place for control characters, however they are written.
+    # XML 1.0 allows no control characters, not even escaped.
     child.text = "".join(letter if letter.isprintable() or letter == "\n" else "\ufffd" for letter in text)
     return child
 
 
 @dataclass(frozen=True)
 class NoticeScan:
-    """Looks for the notices of a home; `in_store` finds those of the index, given what is known and was looked at."""
+    """Checks a home for notices; `in_store` finds those of the index, given the known notices and the checked runs."""
 
     home: Path
     in_store: InStore
@@ -172,7 +172,7 @@ class NoticeScan:
     say: Callable[[str], None] = print
 
     def look(self) -> bool:
-        """Do all there is to do; False where another process is at it."""
+        """Check, write the feed and send notices; False if another process is doing so."""
         with deliver.only_one(self.home) as alone:
             if alone:
                 self._look()
@@ -200,7 +200,7 @@ class NoticeScan:
             return Notices(), None
 
     def _find(self, channels: Sequence[str]) -> None:
-        """Keep what is new; what cannot be looked at is said, and keeps the rest from nobody."""
+        """Store new notices; a source that cannot be checked is reported and does not hide the other one."""
         with opened(self.home / FILE_NAME) as con:
             known, looked = notices.standing(con), notices.looks(con)
         unseen, seen = list(self._recurring(known)), dict[str, str]()

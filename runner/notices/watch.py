@@ -1,6 +1,6 @@
-"""When to look for notices: after results were published, when a run should have come, when one is to be sent again.
+"""When to check for notices: after results were published, when a run is overdue, and when one must be sent again.
 
-The look is a process of its own: it opens the index, which a worker does without, and nobody waits for a slow server.
+The check is a separate process: it opens the index, which a worker does not, and a slow server delays nothing else.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 _POINTER = "CURRENT"
 """The file of the store's folder that names the newest snapshot."""
 LEFT_TO_ANOTHER = 3
-"""Exit code of a look that did nothing, as another process was at it."""
+"""Exit code of a check that did nothing, because another process was checking."""
 AGAIN_S = 30.0
-"""Between two looks."""
+"""Minimum seconds between two checks."""
 _QUIET_S = 3700.0
-"""A run of which nothing came for an hour is over: it is looked at once more after that."""
+"""Seconds until a run counts as over, because nothing of it arrived for an hour; then it is checked again."""
 
 
 @dataclass
 class NoticeWatch:
-    """Starts a look whenever there may be something to tell; `step` is called every few seconds, and costs little."""
+    """Starts a check whenever there may be a new notice; `step` is called every few seconds and is cheap."""
 
     home: Path
     store: Path
@@ -48,15 +48,15 @@ class NoticeWatch:
     _looked_at: float = 0.0
     _seen: dict[str, object] = field(default_factory=dict)
     _seen_before: dict[str, object] = field(default_factory=dict)
-    """What the look before the last one had seen."""
+    """The state at the check before the last one."""
 
     def step(self) -> None:
-        """Start a look if there is a reason and none goes on."""
+        """Start a check if there is a reason for one and none is running."""
         now = self.clock()
         code = None if self._running is None else self._running.poll()
         if (self._running is not None and code is None) or 0 <= now - self._looked_at < AGAIN_S:
             return
-        if code == LEFT_TO_ANOTHER:  # which may have begun before this came
+        if code == LEFT_TO_ANOTHER:  # the other check may have started before this change
             self._seen = self._seen_before
         with opened(self.home / FILE_NAME) as con:
             state, next_at = self._state(con, now), notices.next_at(con)
@@ -67,9 +67,9 @@ class NoticeWatch:
         self._running = subprocess.Popen(self.command, stdin=subprocess.DEVNULL)
 
     def _state(self, con: sqlite3.Connection, now: float) -> dict[str, object]:
-        """Return what has to change for another look; what there is none of is left out."""
+        """Return the values that must change for another check, without those that are None."""
         over = con.execute("SELECT max(finished_at) FROM jobs").fetchone()[0]
-        # What a run publishes while it measures waits for its end: a look would disturb it.
+        # Results that a run publishes while it measures are checked after its end: a check would disturb it.
         published = self._seen.get("published") if devices.measured_on() else self._published()
         passed = max((moment for moment in self._moments(con, now) if moment <= now), default=None)
         refused = con.execute("SELECT max(due_at) FROM schedule_ticks WHERE job_id IS NULL").fetchone()[0]
@@ -85,7 +85,7 @@ class NoticeWatch:
             return None
 
     def _moments(self, con: sqlite3.Connection, now: float) -> Iterator[float]:
-        """Yield times at which something may have to be told although nothing happens."""
+        """Yield times at which a notice may be due although nothing happens."""
         for schedule in schedules.active(con):
             with contextlib.suppress(check.BadRequest):  # a forged row
                 yield from _of_schedule(schedule, now)
@@ -97,7 +97,7 @@ class NoticeWatch:
 def _of_schedule(schedule: Schedule, now: float) -> Iterator[float]:
     """Yield when a run that was due last is missing, and late."""
     for after_s in (NOTICED_WITHIN_S, schedule.late_after_s):
-        # The time whose turn it is may be an earlier one than the last.
+        # The due time that becomes missing or late now may be earlier than the last one.
         due_at = recurring.due_before(schedule.cron, now - after_s)
         if due_at > schedule.created_at:
             yield due_at + after_s

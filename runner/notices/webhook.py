@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 TIMEOUT_S = 20.0
 _ACCEPTED = range(200, 300)
 _REFUSED = (*range(300, 500), 501, 503, 505)
-"""The receiver has not taken it. Other errors of a server, and of a proxy before it, say nothing of what it did."""
+"""The receiver did not accept the message. After other errors of a server or proxy, it may have done so."""
 
 
 @dataclass(frozen=True)

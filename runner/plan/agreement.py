@@ -1,4 +1,4 @@
-"""Whether the parts of a request agree: what no flag or field can say alone."""
+"""Checks that the parts of a request do not contradict each other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from runner.settings import Settings
 
 WITHOUT_CUDAGRAPHS = {"reduce-overhead": "default", "max-autotune": "max-autotune-no-cudagraphs"}
-"""Modes of `torch.compile` that turn CUDA graphs on, whatever inductor says, and what they are without."""
+"""Modes of `torch.compile` that enable CUDA graphs regardless of inductor's setting → their modes without."""
 
 
 def check(request: LocalRequest) -> None:
@@ -103,10 +103,10 @@ def _check_protocol(request: LocalRequest) -> None:
 
 
 def agreeing(settings: Settings) -> Settings:
-    """Return the settings if they agree with each other: flags and plan file may have brought different ones.
+    """Return the settings if they do not contradict each other, as those of flags and of a plan file may.
 
     Raises:
-        UsageError: something was asked for that would have no effect, or end in a timeout.
+        UsageError: a setting would have no effect, or end in a timeout.
     """
     if settings.until_stable is not None and settings.until_verdict:
         raise UsageError("--until-stable and --until-verdict use --time-budget differently; use one of them.")

@@ -36,7 +36,7 @@ IDENTITY = (
     "torchbench_commit",
     "machine_id",
 )
-"""What makes an environment what it is: equal, or a run is not resumed and a side not measured again."""
+"""Fields that identify an environment: where they differ, no run is resumed and no side is measured again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +44,10 @@ class EarlierEnvironment:
     """An environment of an earlier run."""
 
     name: str
-    """Name in the run that measures it again."""
+    """Name of the environment in the run that measures it again."""
     was: Environment
     run: str
-    """How the earlier run is called."""
+    """The earlier run, as the user named it."""
 
     def described(self) -> str:
         """Name it in a sentence."""
@@ -63,10 +63,10 @@ def find(
         before: what it was.
         typed: interpreters by the name in the new run, from the command line.
         named: interpreters by the name that they had, from `xlabench.toml`.
-        sources: what identifies the sources of the models now; `torchbench_commit` is looked at where it is among them.
+        sources: current versions of the models' sources; `torchbench_commit` is compared if it is among them.
 
     Raises:
-        UsageError: nobody says where it is, or it is another one by now.
+        UsageError: its path is unknown, or it has changed.
     """
     python = _python(before, typed, named)
     here, now = ask(before.name, python)
@@ -78,14 +78,14 @@ def find(
 
 
 def same_interpreter(one: Interpreter, other: Interpreter) -> bool:
-    """Say whether two are one."""
+    """Say whether two interpreters are the same."""
     return same_place(Path(one.machine.python), Path(other.machine.python))
 
 
 def place(was: Environment, named: Mapping[str, Path]) -> Path | None:
-    """Return where an interpreter is: what its run wrote down, else by its name, else our own where it was ours.
+    """Return the path of an interpreter: as its run recorded it, else by its name, else our own if it was the default.
 
-    Nothing is asked of it. None: nobody says where it is.
+    The interpreter is not run. None means that its path is unknown.
     """
     if was.executable and shutil.which(was.executable):
         return Path(was.executable)
@@ -95,14 +95,14 @@ def place(was: Environment, named: Mapping[str, Path]) -> Path | None:
 
 
 def gone(before: EarlierEnvironment) -> str:
-    """Return the sentence's begin for an interpreter that nobody finds."""
+    """Return the beginning of the sentence about an interpreter that cannot be found."""
     was = before.was
     why = f"its interpreter {was.executable} is gone" if was.executable else "its run does not name its interpreter"
     return f"{before.described()}: {why}"
 
 
 def same_place(one: Path, other: Path) -> bool:
-    """Say whether two are one interpreter, under whichever of the names that a folder has for its Python.
+    """Say whether two paths are one interpreter, whichever of its names in its folder they use.
 
     The folder counts, too: the interpreters of all virtual environments are links to the same file.
     """
@@ -110,7 +110,7 @@ def same_place(one: Path, other: Path) -> bool:
 
 
 def _python(before: EarlierEnvironment, typed: Mapping[str, Path], named: Mapping[str, Path]) -> Path:
-    """Choose: the command line, else where it was."""
+    """Return the interpreter of the command line, else the earlier one."""
     python = typed.get(before.name) or place(before.was, named)
     if python is None:
         raise UsageError(f"{gone(before)}; pass --env {before.name}=PYTHON.")
@@ -185,7 +185,7 @@ def confirming(settings: dict[str, Any], processes: int | None = None) -> Settin
         raise UsageError(f"--processes {processes}: a confirmation needs at least {CONFIRMING_PROCESSES}.")
     return msgspec.structs.replace(
         of_run,
-        # The peer's preset counts blocks in another way, and lets nobody take turns.
+        # The peer's preset counts blocks in another way and does not interleave processes.
         preset=usual.preset if of_run.preset == "peer" else of_run.preset,
         repeat=max(usual.repeat, of_run.repeat),
         rounds=max(usual.rounds, of_run.rounds),

@@ -52,7 +52,7 @@ class Way:
         return backend_name(self.xla, self.dynamo, self.torch_xla2)
 
     def knows(self, setting: str, test: Test) -> bool:
-        """Say whether a field of `ExperimentConfig` changes what this way does; else it is planned without it."""
+        """Say whether a field of `ExperimentConfig` affects this way; otherwise it is planned without the field."""
         if setting in _OF_INDUCTOR:
             return self.dynamo == "inductor"
         if setting in _OF_DYNAMO:
@@ -62,7 +62,7 @@ class Way:
         return test == "train" or setting not in _OF_TRAIN
 
     def settings(self, wanted: Mapping[str, Any], test: Test) -> dict[str, Any]:
-        """Return of the asked settings those that belong here, so that a baseline stays one for all of them."""
+        """Return the requested settings that affect this way, so that all settings share one baseline."""
         known = {name: value for name, value in wanted.items() if self.knows(name, test)}
         overrides = {key: value for key, value in wanted.get("overrides", {}).items() if self._knows_override(key)}
         known.pop("overrides", None)
@@ -73,7 +73,7 @@ class Way:
 
 
 def ways(request: LocalRequest, accelerator: Accelerator) -> Iterator[Way]:
-    """Yield what the request asks for on an accelerator; invalid combinations are left out."""
+    """Yield the requested ways on an accelerator; invalid combinations are left out."""
     chosen = request.configuration
     caches_asked: tuple[CacheState, ...] = ("cold", "warm") if chosen.cache == "both" else (chosen.cache,)
     flags_asked, ops_asked = dict.fromkeys(chosen.xla_flags), dict.fromkeys(chosen.without_fallback)
@@ -81,7 +81,7 @@ def ways(request: LocalRequest, accelerator: Accelerator) -> Iterator[Way]:
         # PyTorch/XLA dropped CUDA, and a TPU has no eager device: such pairs are invalid, so they are not planned.
         if (accelerator == "cuda" and xla) or (accelerator == "tpu" and not xla):
             continue
-        # Only PyTorch/XLA has fallback ops; what is measured without one stands beside the same with it.
+        # Only PyTorch/XLA has fallback ops; an experiment without one is compared with the same experiment with it.
         if ops_asked and (xla is None or torch_xla2):
             continue
         uncached = xla is None and dynamo in _NOT_DYNAMO
@@ -100,7 +100,7 @@ def ways(request: LocalRequest, accelerator: Accelerator) -> Iterator[Way]:
 
 
 def _backends(request: LocalRequest) -> list[tuple[str | None, str | None, str | None]]:
-    """Return (xla, dynamo, torch_xla2): each axis that is given narrows the plan."""
+    """Return (xla, dynamo, torch_xla2) of the requested backends; each given axis narrows the plan."""
     triples = list(dict.fromkeys(map(triple_of, request.selection.backend))) or _narrowed(request.selection)
     baseline = ("PJRT", None, None)
     if request.configuration.use_xla_baseline and baseline not in triples:
@@ -116,7 +116,7 @@ def _narrowed(chosen: Selection) -> list[tuple[str | None, str | None, str | Non
     return [
         (xla, dynamo, kind)
         for kind, (xla, dynamo) in product(kinds, pairs)
-        if (kind is None or _lazy(xla, dynamo)) and _asked(xla, dynamo, chosen)
+        if (kind is None or _lazy(xla, dynamo)) and _is_requested(xla, dynamo, chosen)
     ]
 
 
@@ -124,7 +124,7 @@ def _lazy(xla: str | None, dynamo: str | None) -> bool:
     return xla is not None and dynamo is None
 
 
-def _asked(xla: str | None, dynamo: str | None, chosen: Selection) -> bool:
+def _is_requested(xla: str | None, dynamo: str | None, chosen: Selection) -> bool:
     if chosen.xla and xla not in chosen.xla:
         return False
     return not chosen.dynamo or dynamo in chosen.dynamo
@@ -142,7 +142,7 @@ _PROJECTS = {
     "attr": "attrs",
     "google": "protobuf",
 }
-"""What pip calls packages that are imported under another name."""
+"""Names for pip of packages that are imported under another name."""
 _OF_MODELS = frozenset({"dtype", "amp_dtype", "optimizer", "loss"})
 """Settings that a single operator does not have."""
 
@@ -156,7 +156,7 @@ def make_plan(request: LocalRequest, machine: Machine) -> Plan:
     if request.request.plan is not None:
         return Plan(entries=tuple(plan_file.repeat(request.request.plan, request, machine)))
     selection = select(request)
-    # Cut after filtering: sizes differ by at most one, and a group is never torn.
+    # Models are split after filtering: sizes of parts differ by at most one, and no group is split.
     part = selection.choices[request.selection.partition_id :: request.selection.total_partitions]
     entries = [entry for choice in part for entry in _of_model(choice, request, machine)]
     return Plan(entries=tuple(entries), missing_suites=selection.missing_suites)
@@ -215,7 +215,7 @@ def _configuration(
     wanted = protocol.requested(chosen.preset, suite, model.name, test, accelerator) | protocol.fixed(chosen)
     batch_size = chosen.batch_size if chosen.batch_size is not None else choice.batch_size
     if model.operator is not None:
-        # Sizes and data types are those of the call.
+        # The call defines its sizes and data types.
         wanted, batch_size = {name: value for name, value in wanted.items() if name not in _OF_MODELS}, None
         dtype = operator_dtype(msgspec.to_builtins(model.operator))
         wanted |= {"dtype": dtype} if dtype else {}
@@ -240,7 +240,7 @@ def _configuration(
 
 
 def _forced(model: ModelInfo, fields: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Put the dtype that the model can run in, so that all its variants stay comparable, and say so."""
+    """Replace a dtype in which the model cannot run, so that all its variants stay comparable, and note it."""
     notes = []
     dtype = fields.get("dtype", "float32")
     for rule in model.dtypes:
@@ -258,7 +258,7 @@ def _forced(model: ModelInfo, fields: dict[str, Any]) -> tuple[dict[str, Any], t
 
 
 def _table_skip(model: ModelInfo, config: ExperimentConfig, way: Way) -> str | None:
-    """Return what the suite's tables say against it; `--no-skip` measures it all the same."""
+    """Return why the suite's tables skip the experiment; `--no-skip` measures it anyway."""
     return (
         model.skips.get(config.test)
         or model.accelerator_skips.get(config.accelerator)

@@ -78,7 +78,7 @@ def look(request: LocalRequest, named: Mapping[str, Path]) -> tuple[Interpreter,
 
 
 def _check_backends(names: Sequence[str], interpreters: Sequence[Interpreter]) -> None:
-    """Refuse a backend that is unknown in every environment; only a name that is not ours takes asking torch."""
+    """Refuse a backend that is unknown in every environment; torch is asked only about names that are not ours."""
     for name in names:
         if name in NAMES or triple_of(name)[0] is not None:
             continue
@@ -89,7 +89,7 @@ def _check_backends(names: Sequence[str], interpreters: Sequence[Interpreter]) -
 
 
 def make_plan(request: LocalRequest, interpreters: Sequence[Interpreter]) -> Plan:
-    """Plan each environment by what it offers; equal variants of a model stand side by side."""
+    """Plan each environment by what it offers; equal variants of a model follow each other."""
     plans = [_plan_in(interpreter, request) for interpreter in interpreters]
     if len(plans) == 1:
         return plans[0]
@@ -103,7 +103,7 @@ def make_plan(request: LocalRequest, interpreters: Sequence[Interpreter]) -> Pla
 
 
 def _plan_in(interpreter: Interpreter, request: LocalRequest) -> Plan:
-    """Plan one environment; the suites were looked for in xlabench's own, so what they import is looked for here."""
+    """Plan one environment; packages of suites are checked in it, because the suites were listed in xlabench's own."""
     environment_plan = plan.make_plan(
         msgspec.structs.replace(request, environment=interpreter.name), interpreter.machine
     )
@@ -162,7 +162,7 @@ def interpreter_of(name: str, python: Path | None) -> str:
 
 
 def variables(python: str) -> dict[str, str]:
-    """Return what another interpreter needs in its environment to find our own packages, and only those."""
+    """Return the variables by which another interpreter finds our own packages, and only those."""
     if python == sys.executable:
         return {}
     before = os.environ.get("PYTHONPATH")
@@ -171,7 +171,7 @@ def variables(python: str) -> dict[str, str]:
 
 @functools.cache
 def _sources() -> Path:
-    """Return a folder of our packages; of an installed xlabench, links, because its own folder holds torch, too."""
+    """Return a folder of our packages; for an installed xlabench, of links, because site-packages also holds torch."""
     root = Path(__file__).resolve().parents[2]
     if not any(root.glob("*.dist-info")):
         return root
@@ -188,7 +188,7 @@ def _current() -> tuple[Machine, Environment]:
 
 
 def _executable(name: str, python: Path) -> Path:
-    """Return the interpreter's absolute path, links kept: a virtual environment is known by the link's place."""
+    """Return the interpreter's absolute path without resolving links, because the link's folder is the environment."""
     place = python.expanduser()
     if place.is_dir():
         place /= "bin/python"
@@ -212,6 +212,6 @@ def _refuse_unfit(name: str, python: str, report: Mapping[str, Any]) -> None:
 
 
 def _machine(fields: Mapping[str, Any]) -> Machine:
-    """Give what JSON flattened its types back."""
+    """Return the machine that another interpreter described as JSON."""
     types = typing.get_type_hints(Machine, localns={"Mapping": Mapping, "Accelerator": Accelerator})
     return Machine(**{field: msgspec.convert(value, types[field]) for field, value in fields.items()})

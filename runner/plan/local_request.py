@@ -1,4 +1,4 @@
-"""A request of this machine, with what only a command may add to it; and the plan that is made of it."""
+"""A request with what only a command may add to it, and the plan that is made of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from runner.flag import Flag, Word
 from runner.plan import values
 from runner.plan.request import Configuration, RunRequest, Selection
-from runner.suites.base import OwnFound, SuiteContext
+from runner.suites.base import SuiteContext, TriedModel
 from store.identity import digest
 from store.record import Accelerator, Test
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from store.record import PlanEntry
 
 SMOKE = ("timm_models/resnet18", "huggingface/DistilBertForMaskedLM")
-"""The smoke plan: models that everybody knows, with random weights, in eval: it takes minutes on two cores."""
+"""Models of the smoke plan: well known, with random weights, in eval; they take minutes on two cores."""
 
 
 class LocalRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,12 +29,12 @@ class LocalRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     request: RunRequest = RunRequest()
     given: frozenset[str] = frozenset()
-    """Fields of the request that were typed, also those that were given their default."""
+    """Fields of the request that were typed, also with their default value."""
     models_file: Annotated[
         Path | None, Flag("measure the models listed in FILE, one per line, in this order", metavar="FILE")
     ] = None
     plan: Annotated[Path | None, Flag("repeat a plan that `plan --format yaml` printed", metavar="FILE")] = None
-    """Where the plan of the request was read."""
+    """File from which the plan of the request was read."""
     env: Annotated[
         tuple[tuple[str, Path | None], ...],
         Flag(
@@ -44,22 +44,22 @@ class LocalRequest(msgspec.Struct, frozen=True, kw_only=True):
             word=Word(values.environment),
         ),
     ] = ()
-    """Interpreters of the request's environments; None: the name is known."""
+    """Name and interpreter of each environment; None if the name is one of `xlabench.toml`."""
     torchbench_dir: Annotated[
         Path | None,
         Flag("checkout of github.com/pytorch/benchmark ($TORCHBENCH_DIR)", metavar="DIR", group="configuration"),
     ] = None
     print_subprocess: Annotated[bool, Flag("print the output of benchmark processes", group="measurement")] = False
     quick: bool = False
-    """A first look: disturbed turns count, and no proof is taken."""
-    own: tuple[OwnFound, ...] = ()
+    """Whether this is a first look: disturbed turns count, and no timing proof is taken."""
+    own: tuple[TriedModel, ...] = ()
     """Models of the user's own."""
     models: tuple[str, ...] = ()
-    """Exact `suite/model` names that a file or a recording names; where given, nothing else is planned."""
+    """Exact `suite/model` names of a file or recording; if there are any, nothing else is planned."""
     tests_of: Mapping[str, tuple[Test, ...]] = {}
     """Suite → its tests, if they differ from those of the selection."""
     environment: str = "default"
-    """The one that is planned."""
+    """Name of the environment that is planned."""
 
     @classmethod
     def of_job(cls, request: RunRequest) -> LocalRequest:
@@ -104,7 +104,7 @@ class LocalRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def environments(self) -> tuple[tuple[str, Path | None], ...]:
-        """Return name and interpreter of each; None where the name is known."""
+        """Return name and interpreter of each environment; None if the name is one of `xlabench.toml`."""
         return self.env or tuple((name, None) for name in self.request.environments)
 
     @property
@@ -137,7 +137,7 @@ class Plan:
 
     @property
     def plan_id(self) -> str:
-        """Identify what is to be measured where; a run resumes only under the same one."""
+        """Return the hash of the experiments and their environments; a run resumes only with the same one."""
         return digest([(entry.experiment_id, entry.environment, entry.runnable) for entry in self.entries])
 
     @property

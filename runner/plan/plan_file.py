@@ -39,7 +39,7 @@ _BESIDE = frozenset({"total_partitions", "partition_id"})
 """Fields of a selection that may be given beside a plan."""
 _AT_LEAST_ONE = frozenset({"repeat", "processes", "steady_blocks"})
 _ABOVE_ZERO = {"time_budget_s": (math.inf, "a number of seconds above 0")}
-"""Bounds of settings whose type has none, and how they are said."""
+"""Upper bounds of settings whose type has none, and their wording in errors."""
 
 
 def as_yaml(entries: Sequence[PlanEntry], settings: Mapping[str, Any], machines: Mapping[str, Machine]) -> str:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 QUIET = "XLABENCH_QUIET"
-"""Environment variable; `off`: turns are not judged, priorities are left alone, and proofs are taken on request only.
+"""Environment variable; with `off`, turns are not judged, priorities not changed, and proofs taken on request only.
 
-Tests want it so on any machine.
+Tests set it, so that they behave alike on any machine.
 """
 _NAMES = {
     **{name: name for name in Protocol.__struct_fields__ if name in Settings.__struct_fields__},
@@ -38,7 +38,7 @@ _NAMES = {
 }
 """Fields of a protocol → settings."""
 _APART = ("verify", "verify_only", "prove", "instruments", "no_wait_quiet", "own_priority", "subprocess_timeout")
-"""Fields that become another value."""
+"""Fields whose setting has another value."""
 
 
 def settings(request: LocalRequest) -> Settings:
@@ -119,7 +119,7 @@ def protocol_of(settings: Settings) -> Protocol:
         own_priority=not settings.raise_priority,
         verify=settings.verify == "with",
         verify_only=settings.verify == "only",
-        # The IR is saved wherever its form is named.
+        # A named format implies that the IR is saved.
         instruments=tuple(name for name in settings.instruments if name != "save_ir"),  # type: ignore[misc]
     )
 

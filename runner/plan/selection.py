@@ -180,7 +180,7 @@ def _filtered(choices: Sequence[ModelChoice], request: LocalRequest) -> Iterator
 
 
 def _patterns(texts: Sequence[str]) -> list[patterns.Pattern]:
-    # Each is compiled alone: joined by `|`, the flags of one would be those of all.
+    # Each pattern is compiled alone: joined by `|`, the flags of one would apply to all.
     return [patterns.compiled(text) for text in texts]
 
 

@@ -27,9 +27,9 @@ class _Module:
 
     defined: dict[str, str]
     uses: dict[str, frozenset[str]]
-    """Name → the names in its text."""
+    """Name of a definition → the names that its text uses."""
     ours: dict[str, tuple[str, str]]
-    """Imported name → module of ours and its name there."""
+    """Imported name → the module of ours and the name in it."""
     outer: dict[str, str]
     """Imported name → the statement that imports it."""
 
@@ -62,7 +62,7 @@ class _Bundle:
         self._take(_REPORT, "run")
         values = [text for (source, _), text in self._taken.items() if text and source == GIVEN and not _is_block(text)]
         others = [text for (source, _), text in self._taken.items() if text and source != GIVEN and not _is_block(text)]
-        # A decorator or a base runs at once, so what is needed comes before what needs it; the main part ends it.
+        # Decorators and base classes run at once, so definitions precede their uses; the part itself comes last.
         taken = sorted(self._taken.items(), key=lambda item: item[0][0] == module)
         blocks = [text for _, text in taken if _is_block(text)]
         head = ["\n".join(sorted(self._imports, key=_import_order)), self._raw.strip(), "\n".join([*values, *others])]
@@ -83,7 +83,7 @@ class _Bundle:
         for other in same:
             self._taken[module, other] = ""
         self._resolve(source, source.uses[name], module)
-        # Behind what it needs.
+        # It is inserted after everything that it needs.
         del self._taken[module, name]
         self._taken[module, name] = text
 

@@ -29,7 +29,7 @@ _LAST = 300
 
 
 class CaptureRequest(msgspec.Struct, frozen=True):
-    """What the process is told."""
+    """What the process must find."""
 
     config: ExperimentConfig
     batch_size: int | None
@@ -47,7 +47,7 @@ class Call(msgspec.Struct, frozen=True):
     arguments: str
     """Arguments as text, with `values[0]`, … for tensors."""
     tensors: list[str]
-    """Calls of `tensor` that make those."""
+    """Calls of `tensor` that make these values."""
 
     def text(self) -> str:
         """Return the functions `inputs` and `call` of a script."""
@@ -60,7 +60,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class NotFound(Signal):
-    """The op was not seen; the message says why."""
+    """The op was not called; the message says why."""
 
 
 def call_of(subject: FaultyExperiment, op: str, python: str = sys.executable, limit_s: float = 300.0) -> Call:
@@ -96,7 +96,7 @@ def call_of(subject: FaultyExperiment, op: str, python: str = sys.executable, li
 
 
 _FEW = 16
-"""Elements up to which integers are written down one by one."""
+"""Maximum number of elements of an integer tensor whose values are written out."""
 
 
 def call_text(func: Any, args: Any, kwargs: Any) -> Call:
@@ -189,7 +189,7 @@ def _dispatched(request: CaptureRequest) -> Call | None:
             return func(*args, **(kwargs or {}))
 
     step, inputs, runtime = _prepared(request)
-    # The backward pass runs in threads of its own otherwise, which the mode does not reach.
+    # Otherwise the backward pass runs in other threads, which the mode does not reach.
     try:
         with _gradients(request), torch.autograd.set_multithreading_enabled(False), Mode():
             output = step(*inputs)
@@ -197,7 +197,7 @@ def _dispatched(request: CaptureRequest) -> Call | None:
             runtime.after_block()
             del output
     except Exception:
-        # What it raises behind the call does not matter, and a program for dynamo may need it.
+        # An error after the call does not matter, and a model written for dynamo may fail without it.
         if not calls and not request.config.dynamo:
             raise
     return calls[0] if calls else None

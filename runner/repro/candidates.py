@@ -59,9 +59,9 @@ class CandidateScript:
     script: str = ""
     impossible: str = ""
     alone: bool = True
-    """Whether it needs nothing of xlabench."""
+    """Whether it runs without xlabench."""
     at_least_s: float = 0.0
-    """How long it takes to show its fault, as a program that hangs does."""
+    """Seconds until it can show its fault, for a program that hangs."""
 
 
 def candidates(
@@ -197,7 +197,7 @@ def _minified(fault: Fault) -> str:
 
 _END = 12_000
 _SLACK_S = 60.0
-"""What a script needs beyond the time at which its program counts as hanging."""
+"""Seconds that a script needs beyond the time limit at which its program counts as hanging."""
 _VERDICTS: dict[tuple[int, str], Outcome] = {(0, "SHOWN"): "shown", (1, "NOT SHOWN"): "not shown"}
 _VERDICT = re.compile(r"^(SHOWN|NOT SHOWN): ", re.MULTILINE)
 _VERSIONS = re.compile(r"^VERSIONS: (.*)$", re.MULTILINE)

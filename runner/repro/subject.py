@@ -1,4 +1,4 @@
-"""What a record says of its experiment, as far as a script needs it."""
+"""The experiment of a record, as far as a script needs it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _KEY = re.compile(r"(dynamo|inductor)(\.[A-Za-z]\w*)+")
 _WORD = re.compile(r"[\w.+-]{1,100}")
-"""A word that a job may set: a path or a command in somebody else's record would be executed."""
+"""Values that a script may set: a path or command in a foreign record would be executed."""
 _SEED = re.compile(r"--seed[= ](\d+)")
 _TOLERANCE = re.compile(r"--tolerance[= ](\S+)")
 _ASKED = ("model_name", "test", "accelerator", "batch_size", "seed", "loss")
@@ -57,7 +57,7 @@ class FaultyExperiment:
     """The resolved batch size; that of the verification if the verification failed."""
     settings: Settings
     own: OwnModel | None = None
-    """Where the source of the model lies (suite `own`), as given on the command line."""
+    """Source of the model (suite `own`), as given on the command line."""
     resolved_loss: str | None = None
 
     @property
@@ -101,7 +101,7 @@ class FaultyExperiment:
         return ("torch", "torch_xla") if self.config.xla else ("torch",)
 
     def values(self) -> dict[str, Any]:
-        """Return what a script is given of it: names of `parts.given` and their values."""
+        """Return the constants of a script: names of `parts.given` and their values."""
         config = self.config
         compile_ = {"mode": config.compile_mode, "fullgraph": config.fullgraph or None}
         compile_["dynamic"] = True if config.dynamic_shapes and not config.dynamic_batch_only else None
@@ -124,7 +124,7 @@ class FaultyExperiment:
         }
 
     def judging(self) -> dict[str, Any]:
-        """Return by what its results are judged, as the tables say."""
+        """Return the tolerances by which its results are judged."""
         criteria = tables.criteria(self.config, self.settings)
         return {
             "TOLERANCE": criteria.tolerance,

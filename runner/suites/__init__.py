@@ -27,7 +27,7 @@ _OURS = {
     "dummy": "runner.suites.dummy:SUITE",
 }
 _NAMED_ONLY = {"own": "runner.suites.own.suite:SUITE"}
-"""It lists what a command names, so nobody chooses it by its name."""
+"""Suites that list only what a command names, so they cannot be chosen by name."""
 _PACKAGE = f"{__name__}."
 _ATTRIBUTES = ("name", "preload", "unavailable", "models", "versions", "build")
 
@@ -100,11 +100,11 @@ def _load(place: str) -> Suite:
 
 _LISTS = "models"
 _ASKED = frozenset({_LISTS, "unavailable", "versions", "unlisted", "missing_packages"})
-"""What planning asks a suite; what `build` raises in a measuring process becomes a record."""
+"""Methods that planning calls; errors of `build` in a measuring process become records instead."""
 
 
 class UserSuite:
-    """Stands for a suite; what is not asked in planning is the suite's own."""
+    """Wraps a user's suite; methods that planning does not call are passed through."""
 
     def __init__(self, place: str, suite: Suite) -> None:
         self._place, self._suite = place, suite

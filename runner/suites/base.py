@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteContext:
-    """What the command line or the environment tells a suite about this machine."""
+    """What the command line or the environment says about this machine."""
 
     torchbench_dir: Path | None = None
     operator_configs: tuple[str, ...] = ()
@@ -27,38 +27,38 @@ class SuiteContext:
     """Suite `operators` waits for each call."""
     clear_cache: bool = False
     """Suite `operators` clears the L2 cache before each call."""
-    own: tuple[OwnFound, ...] = ()
+    own: tuple[TriedModel, ...] = ()
     """Models of suite `own`."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class OwnFound:
+class TriedModel:
     """A model of the user's own, as the process that tried it has found it."""
 
     model: OwnModel
     source: Source
     dtype: str = "float32"
     trains: bool = False
-    """It has a loss or a training step of its own."""
+    """Whether the model has a loss or training step of its own."""
     too_large: str | None = None
-    """Why it could not be tried: the machine has too little memory."""
+    """Why the model could not be tried, if the machine has too little memory."""
 
 
 def local_context(torchbench_dir: str | None, own: OwnModel | None) -> SuiteContext:
     """Return what a measuring process is told of this machine."""
     directory = Path(torchbench_dir) if torchbench_dir else None
-    return SuiteContext(torchbench_dir=directory, own=() if own is None else (found_of(own),))
+    return SuiteContext(torchbench_dir=directory, own=() if own is None else (tried_model(own),))
 
 
-def found_of(model: OwnModel, **hooks: Any) -> OwnFound:
+def tried_model(model: OwnModel, **hooks: Any) -> TriedModel:
     """Return a model with what is known of it, and what records say of its source."""
     source = Source(name=model.title, sha256=model.sha256, inputs=model.inputs)
-    return OwnFound(model=model, source=source, **hooks)
+    return TriedModel(model=model, source=source, **hooks)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForcedDtype:
-    """A dtype that a model is measured in where another, which it cannot, was asked for."""
+    """A dtype that replaces others in which a model cannot run."""
 
     instead_of: tuple[str, ...]
     use: str
@@ -71,35 +71,35 @@ class ModelInfo:
 
     name: str
     aliases: tuple[str, ...] = ()
-    """Other spellings under which it may be asked for."""
+    """Other names by which it may be selected."""
     skips: Mapping[Test, str] = field(default_factory=dict)
-    """Reasons by the test in which the model does not run; `--no-skip` measures it all the same."""
+    """Test → reason why the model does not run in it; `--no-skip` measures it anyway."""
     accelerator_skips: Mapping[str, str] = field(default_factory=dict)
-    """Reasons by accelerator."""
+    """Accelerator → reason why the model does not run on it."""
     backend_skips: Mapping[str, str] = field(default_factory=dict)
-    """Reasons by backend."""
+    """Backend → reason why the model does not run under it."""
     freezing_skips: Mapping[str, str] = field(default_factory=dict)
-    """Reasons by accelerator why the model is not measured with folded parameters."""
+    """Accelerator → reason why the model is not measured with frozen parameters."""
     missing: str | None = None
     """Why the model cannot be built in this environment at all; `--no-skip` does not help."""
     dtypes: tuple[ForcedDtype, ...] = ()
     no_cudagraphs: str | None = None
-    """Why the model is measured without CUDA graphs, whatever is asked for."""
+    """Why the model is always measured without CUDA graphs."""
     slow: str | None = None
-    """How slow it is; `--fast` leaves it out."""
+    """How slow the model is; `--fast` excludes it."""
     operator: Operator | None = None
     """The operator to build and call (suite `operators`); it becomes part of the experiment's configuration."""
     used_by: UsedBy | None = None
     """The model that an operator was recorded from."""
     tests: tuple[Test, ...] = ()
-    """Those that are measured where none is asked for; none: all."""
+    """Tests that are measured by default; empty means all tests."""
     source: Source | None = None
     """Where the model comes from (suite `own`); it becomes part of the experiment's configuration."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BuildRequest:
-    """What the measuring process asks a suite to build, always on the CPU; the backend moves it."""
+    """What a suite builds in the measuring process, always on the CPU; the backend moves it."""
 
     model_name: str
     test: Test
@@ -116,13 +116,13 @@ class BuildRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSource:
-    """How a model is built, as text that needs no suite: what a script of one file says."""
+    """Source text that builds a model without its suite, for a script of one file."""
 
     text: str
     """A module with a function `build()` that returns module, arguments, keywords and loss. What it imports from
     `runner` by name at its top is copied into the script, so that may import no more than torch."""
     packages: tuple[str, ...] = ()
-    """Names of the packages that it needs beside torch, as pip knows them."""
+    """Packages that it needs besides torch, by their names for pip."""
 
 
 class NeedsNothing:

@@ -27,7 +27,7 @@ BatchSize = int | dict[str, int]
 """One batch size for both tests, or one per test."""
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The C loader is ten times faster, where the installed YAML has it."""
+"""The C loader, if the installed YAML has it, because it is ten times faster."""
 OTHER = "other"
 """The key that stands for every accelerator without a key of its own."""
 
@@ -69,7 +69,7 @@ def batch_size(requested: int | None, values: Mapping[str, BatchSize], accelerat
 
 
 Reasons = dict[str, str]
-"""Model → why."""
+"""Model → reason."""
 
 
 class Skip(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -93,7 +93,7 @@ class Dtype(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Slow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A model that `--fast` leaves out; `seconds` as somebody measured them, else one word."""
+    """A model that `--fast` excludes; `took` is a measured time in seconds or one word."""
 
     took: float | Literal["slow", "very slow"]
     reason: str
@@ -182,23 +182,23 @@ def _here(groups: dict[str, Reasons]) -> dict[str, Reasons]:
 _REGISTERED = re.compile(r"^@register_model\s*\ndef (\w+)\(", re.MULTILINE)
 _CLASS = re.compile(r"^class (\w+)\(", re.MULTILINE)
 _NO_MODEL = ("Config", "Output", "PreTrainedModel", "Layer", "Attention", "Embeddings", "Encoder", "Decoder")
-"""Ends of the names of classes that no configuration alone makes a model of."""
+"""Endings of class names that are not models built from a configuration alone."""
 
 
 @cache
 def timm_models() -> frozenset[str]:
     """Return the architectures that the installed timm registers."""
-    return _found("timm", "models/**/*.py", _REGISTERED)
+    return _names_in("timm", "models/**/*.py", _REGISTERED)
 
 
 @cache
 def transformers_models() -> frozenset[str]:
     """Return the classes of the installed transformers that may be models."""
-    classes = _found("transformers", "models/*/modeling_*.py", _CLASS)
+    classes = _names_in("transformers", "models/*/modeling_*.py", _CLASS)
     return frozenset(name for name in classes if not name.endswith(_NO_MODEL))
 
 
-def _found(package: str, pattern: str, text: re.Pattern[str]) -> frozenset[str]:
+def _names_in(package: str, pattern: str, text: re.Pattern[str]) -> frozenset[str]:
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
         return frozenset()

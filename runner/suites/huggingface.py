@@ -27,14 +27,14 @@ class HuggingFaceModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     model: str
     config: str | None
-    """None: the class's own."""
+    """Configuration class; None means the one that the model class names."""
     inputs: InputKind | None
-    """None: those that the class takes."""
+    """Kind of inputs; None means those that the class takes."""
     batch_size: dict[str, data.BatchSize]
     sequence_length: dict[str, int]
     fields: dict[str, Any] = {}
     attention: str | None = "sdpa"
-    """None: the class's own."""
+    """Attention implementation; None means the default of the class."""
     aliases: tuple[str, ...] = ()
 
 

@@ -178,7 +178,7 @@ def create(name: str, weights: Weights, seed: int) -> Created:
             notes.append(could_not(name, error))
             seed_everything(seed)
     with warnings.catch_warnings():
-        # timm warns of names that it has renamed; the data file knows.
+        # timm warns about renamed models; the data file lists them on purpose.
         warnings.simplefilter("ignore", UserWarning)
         module = timm.create_model(name, pretrained=False)
     fill_zero_head(module)

@@ -175,7 +175,7 @@ def _make(model_class: Any, request: BuildRequest, batch_size: int | None, weigh
     from runner.suites.random_weights import hub_or_cache, local_configurations, weights_asked
 
     seed_everything(request.seed)
-    # A model that uses transformers has imported it by now; for all others the import would be in vain.
+    # A model that uses transformers has imported it by now; other models do not need the import.
     locally = weights == "random" and "transformers" in sys.modules
     configurations: list[str] = []
     with weights_asked(weights) as requested, contextlib.ExitStack() as also:

@@ -54,15 +54,15 @@ def _nothing(folder: Path, *, is_over: bool) -> None:
 
 @dataclass
 class Ray:
-    """Carries attempts out on the nodes of a cluster. What they write comes back through a place that all reach."""
+    """Runs attempts on the nodes of a cluster. Their files come back through a folder that all hosts can access."""
 
     home: Path
     cluster: RayCluster
     shared: SharedFolder
     python: str = "python3"
-    """The interpreter of the nodes that has xlabench."""
+    """The Python interpreter on the nodes that has xlabench installed."""
     arrived: Callable[..., None] = _nothing
-    """Told the folder of a run in the home when records of it have come, and whether it is over."""
+    """Called with the folder of a run in the home when records have arrived, and whether the run is over."""
     say: Callable[[str], None] = print
     name: str = "ray"
     _said: str = ""
@@ -102,7 +102,7 @@ class Ray:
         except (RemoteFailed, Unreachable) as error:
             if self._was_refused(key):
                 raise OSError(str(error)) from error
-            self._tell(str(error))  # whether it has begun, the next look says
+            self._report(str(error))  # the next look finds out whether it has started
         return Alive(waits=f"waits for Ray to start it on {reservation.node.name}")
 
     def look(self, ticket: Ticket) -> Seen:
@@ -111,7 +111,7 @@ class Ray:
             names = {node.node_id: node.name for node in self.cluster.nodes()}
             self._bring(ticket)
         except (Unreachable, RemoteFailed) as error:
-            self._tell(str(error))
+            self._report(str(error))
             return Alive(waits=str(error))
         self._said = ""
         place = folder.of(self.home, ticket.job_id, ticket.attempt)
@@ -128,7 +128,7 @@ class Ray:
             self._place(ticket).write(STOP, b"")
             job = self.cluster.jobs().get(self._key(ticket))
         except (Unreachable, RemoteFailed) as error:
-            self._tell(str(error))
+            self._report(str(error))
             return
         if job is not None and job.state == "PENDING":
             self.cluster.stop(self._key(ticket))
@@ -193,8 +193,8 @@ class Ray:
         except Unreachable:
             return False
 
-    def _tell(self, text: str) -> None:
-        """Say what is wrong, once."""
+    def _report(self, text: str) -> None:
+        """Report a problem once."""
         if text != self._said:
             self.say(text)
             self._said = text
@@ -210,7 +210,7 @@ class Ray:
         return self.shared.under(attempt_name(self._origin, ticket.job_id, ticket.attempt))
 
     def _used(self) -> dict[str, dict[str, float]]:
-        """Return by node what jobs of ours, of all homes, have there or are about to."""
+        """Return by node the resources that jobs of xlabench, of all homes, use or are about to use."""
         used: dict[str, dict[str, float]] = {}
         for job in self.cluster.jobs().values():
             if not job.is_over:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 _BYTES_PER_S = 1e6
-"""A file that goes on growing is sent again no faster than this: objects are written as a whole."""
+"""Maximum rate at which a growing file is sent again, because objects can only be written as a whole."""
 _FIRST = (RUN_FILE, RESULTS)
 
 
@@ -70,18 +70,18 @@ class Mirror:
         every = (path for path in self.folder.rglob("*") if not path.name.startswith("."))
         files = [path for path in every if path.is_file() and not path.is_symlink()]
         for path in sorted(files, key=lambda file: (file.name not in _FIRST, file.name != RUN_FILE, file)):
-            if path.is_file():  # what is written as a whole has had another name meanwhile
+            if path.is_file():  # a file that was replaced meanwhile may have had a temporary name
                 yield path.relative_to(self.folder).as_posix(), path
 
 
 _STARTED_BY = "raylet"
 """Name of the process that starts Ray's own process of a job, and with it ours."""
 LOOK_EVERY_S = 2.0
-"""Between two looks at what was written, and at the place."""
+"""Seconds between two checks of the written files and of the shared folder."""
 PATIENT_S = 900.0
 """Seconds to retry a place that cannot be reached after the attempt has ended; then the attempt counts as lost."""
 _CHOSEN = ("CUDA_VISIBLE_DEVICES", "ZE_AFFINITY_MASK", "ONEAPI_DEVICE_SELECTOR", "TPU_VISIBLE_CHIPS", "LD_PRELOAD")
-"""Variables that Ray sets for this job. Its others are for its own workers: OMP_NUM_THREADS=1 would be measured."""
+"""Variables that Ray sets for this job. Ray's others are for its own workers: OMP_NUM_THREADS=1 would be measured."""
 
 
 def main(url: str) -> None:
@@ -139,7 +139,7 @@ class Lead:
     def lead(self) -> None:
         """Lead it to its end, and say at the place how it ended."""
         signal.signal(signal.SIGTERM, self._hear)
-        for number in range(1, self.order.attempt):  # what a crash of this node left of it
+        for number in range(1, self.order.attempt):  # processes that a crash of this node left behind
             self.executor.kill(Ticket(**{**vars(self.ticket), "attempt": number}))
         reserved = self._reserved()
         if reserved is None:
@@ -159,7 +159,7 @@ class Lead:
         self._ends = True
 
     def _reserved(self) -> Reservation | None:
-        """Wait for the node's devices, which people may measure on, too; None where it is not to begin any more."""
+        """Wait for the node's devices, which users may occupy, too; None if the attempt must not start any more."""
         sent = None
         while True:
             reserved = self.executor.reserve(self.ticket, self.order.needs, frozenset())
@@ -181,7 +181,7 @@ class Lead:
         """Send what is new until the attempt is over; whoever wants it to end says so at the place."""
         stopping = False
         while isinstance(seen := self.executor.look(self.ticket), Alive):
-            with contextlib.suppress(RemoteFailed):  # met again at the next look
+            with contextlib.suppress(RemoteFailed):  # tried again at the next check
                 self._send()
                 if not stopping and self._is_to_end():
                     self.executor.stop(self.ticket)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _BY_RAY = ("cuda", "xpu")
-"""Accelerators that Ray hands out itself, as GPU: it tells the job which ones through the driver's variable."""
+"""Accelerators that Ray assigns itself, as GPU; it names the assigned ones in the driver's variable."""
 GPU = "GPU"
 _DEVICE, _MODEL, _ENVIRONMENT = "xlabench-", "xlabench/", "xlabench/env-"
 _LABEL = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -103,7 +103,7 @@ def takes(needs: Needs, node: Node) -> dict[str, float]:
     """Return the resources that a job has for itself on a node; what names no accelerator takes one of each kind."""
     resources: dict[str, float] = {}
     for name in needs.accelerators or tuple(node.models):
-        if name in _BY_RAY:  # the first ones, so that the one of that number is among them
+        if name in _BY_RAY:  # the first GPUs, so that the one with this index is among them
             resources[GPU] = 1.0 + (needs.device_index or 0)
         else:
             resources[_DEVICE + name] = 1.0
@@ -115,7 +115,7 @@ def _names(node: Node, wants: Iterable[str]) -> set[str]:
 
 
 def _lacking(needs: Needs, node: Node) -> str:
-    """Say what a node has not at all; empty where it has everything."""
+    """Return the first thing that a node lacks; empty if it has everything that the job needs."""
     wants = takes(needs, node)
     if not wants:
         return "devices to measure on"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from runner.jobs.cluster.nodes import Spot
 
 _FRESH_S = 0.5
-"""What was asked is not asked again within this time: a step of the worker asks once."""
+"""Seconds for which an answer of Ray is reused, so that a step of the worker asks once."""
 _NODES_N = 10_000
 _LIMIT_S = 20.0
 _NODE_LABEL = "ray.io/node-id"
@@ -39,10 +39,10 @@ class RayJob:
     """A job as Ray sees it."""
 
     state: str
-    """PENDING, RUNNING, or how it ended."""
+    """PENDING, RUNNING, or Ray's word for how the job ended."""
     message: str
     node_id: str
-    """Where it runs, or is to run."""
+    """Id of the node where it runs or will run."""
     takes: Mapping[str, float]
 
     @property
@@ -138,7 +138,7 @@ class RayCluster:
                 labels=dict(node.labels or {}),
             )
             for node in list_nodes(self.address, limit=_NODES_N, timeout=int(_LIMIT_S))
-            if node.state == "ALIVE"  # its own filter calls those that it leaves out missing, and raises
+            if node.state == "ALIVE"  # Ray's own filter reports excluded nodes as missing, and raises
         ]
 
     def _jobs(self) -> dict[str, RayJob]:
@@ -182,7 +182,7 @@ def _job(ray_job: Any) -> RayJob:
     metadata = ray_job.metadata or {}
     try:
         takes = {str(name): float(number) for name, number in json.loads(metadata.get(_TAKES_KEY, "{}")).items()}
-    except (ValueError, TypeError, AttributeError, RecursionError):  # somebody else's
+    except (ValueError, TypeError, AttributeError, RecursionError):  # a job that is not ours
         takes = {}
     node_id = ray_job.driver_node_id or metadata.get(_NODE_KEY, "")
     return RayJob(state=str(ray_job.status.value), message=ray_job.message or "", node_id=node_id, takes=takes)

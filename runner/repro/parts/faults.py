@@ -91,9 +91,9 @@ def explain(function: Callable[..., Any], *arguments: Any) -> int:
         print("".join(f"another reason: {reason}\n" for reason in counted), end="")
         return not_shown("dynamo gives no such reason")
     print(f"{counted[expected]} times: {expected}")
-    for graph_break in explanation.break_reasons:
-        if graph_break.reason == expected:
-            frames = graph_break.user_stack
+    for split in explanation.break_reasons:
+        if split.reason == expected:
+            frames = split.user_stack
             print("".join(f"  {frame.filename}:{frame.lineno} in {frame.name}\n" for frame in frames), end="")
     return shown("dynamo splits the graph for the expected reason")
 

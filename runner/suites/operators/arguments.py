@@ -25,7 +25,7 @@ class Tensor(_Argument, frozen=True, tag="tensor"):
     requires_grad: bool = True
     """Whether a floating tensor requires a gradient in train; integers never do."""
     value_range: tuple[float, float] | None = None
-    """Ours: bounds of the values, both included, where the generator's own would be no index of the other tensor."""
+    """Our extension: inclusive bounds of the values, for indices that the generator's own range would exceed."""
 
     def __post_init__(self) -> None:
         _check_range(self.value_range)
@@ -36,10 +36,10 @@ class Tensor(_Argument, frozen=True, tag="tensor"):
 
 
 class _Number(_Argument, frozen=True):
-    # PARAM passes on whatever number stands there, 2.5 for an `int` too.
+    # PARAM accepts any number here, even 2.5 for an `int`.
     value: int | float | None = None
     value_range: tuple[float, float] | None = None
-    """Bounds of a value that is drawn once, for all backends."""
+    """Bounds of a value that is drawn once for all backends."""
 
     def __post_init__(self) -> None:
         if (self.value is None) == (self.value_range is None):

@@ -86,7 +86,7 @@ class CallStep:
         clear_cache: bool = False,
     ) -> None:
         self._runtime, self._train = runtime, test == "train"
-        # Alone, a forward is timed by the block: a wait after each call would be part of every time.
+        # A forward alone is timed by the block: synchronizing after each call would add to every time.
         self._apart = self._train or discrete or clear_cache
         self._clear_cache = clear_cache
         self._ones: dict[Any, Any] = {}
@@ -98,7 +98,7 @@ class CallStep:
         _use_device(workload, runtime.device)
         self.input_bytes = _bytes(workload)
 
-        # What the module calls: a call of a few microseconds would pay a tenth more for passing through it.
+        # The target is called directly: passing through the module would cost a short call a tenth more.
         target = module.call
 
         def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -147,7 +147,7 @@ class CallStep:
     def take_seconds(self) -> dict[str, float]:
         """Return seconds of one call by phase, the median of the calls since this was asked last."""
         taken, self._seconds = self._seconds, {phase: [] for phase in self._seconds}
-        # The median: a mean of a hundred short calls is that of the one that something interrupted.
+        # The median: one interrupted call would dominate the mean of a hundred short calls.
         return {phase: statistics.median(times) if times else 0.0 for phase, times in taken.items()}
 
     def _finish(self) -> None:
@@ -214,7 +214,7 @@ def _use_device(workload: Workload, device: Any) -> None:
 
 
 LEAST_BLOCK_S = 0.001
-"""A timed block lasts this long at least: below a millisecond the clock and the loop are part of the number."""
+"""Minimum seconds of a timed block: below a millisecond, clock and loop distort the result."""
 
 
 def build(request: BuildRequest) -> Workload:
@@ -310,7 +310,7 @@ def as_module(call: Callable[..., Any]) -> Any:
     class Call(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
-            # A submodule where it is one.
+            # If it is a module, this registers it as a submodule.
             self.call = call
 
         def forward(self, *args: Any, **kwargs: Any) -> Any:

@@ -45,7 +45,7 @@ class OperatorBatch(msgspec.Struct, frozen=True, kw_only=True):
     op_name: str
     config_build_id: str | None = None
     build_id: str | None = None
-    """The same, as PARAM's own example spells it."""
+    """Another spelling of `config_build_id`, which PARAM's own example uses."""
     op_info: OpInfo
     run_options: dict[str, Any] = {}
 
@@ -57,7 +57,7 @@ class Document:
     file: str
     ops: dict[str, OpInfo]
     batch: OperatorBatch | None = None
-    """Where the file is of the batch form, itself."""
+    """The content of a file in the batch form."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def parse(content: Any, file: str = "<memory>") -> Document:
         raise place.error("it is not a JSON object of operators")
     if "op_name" in content or "op_info" in content:
         if isinstance(name := content.get("op_name"), str) and "op_info" in content:
-            # What is wrong inside of it names the operator, as in a file of several.
+            # Errors inside of it then name the operator, as in a file of several operators.
             _info(name, content["op_info"], place)
         try:
             batch = msgspec.convert(content, OperatorBatch)

@@ -166,14 +166,14 @@ class Case:
 
     operator: Operator
     name: str
-    """Made of operator and arguments; a second case that is just the same gets ` #2`."""
+    """Name made of operator and arguments; a second equal case gets ` #2`."""
     param_id: str
-    """PARAM's own, `operator|config|build|input`: what `--resume-id` and `--stop_id` name."""
+    """PARAM's id, `operator|config|build|input`, which `--resume-id` and `--stop_id` name."""
     file: str
     no_backward: str | None
-    """Why train cannot be measured."""
+    """Reason why train cannot be measured."""
     missing: str | None
-    """What has to be installed first."""
+    """What must be installed first, as a sentence."""
     used_by: UsedBy | None = None
 
     @property
@@ -247,7 +247,7 @@ def _of_operator(document: Document, name: str, info: OpInfo) -> Iterator[Case]:
         if not config.input:
             raise where.error("it is empty: no case comes of it", "input")
         for build_id, built, given_id, call, used_by in _calls(document, info, config, where, number):
-            # PARAM builds nothing for what is called as it is, whatever the file says.
+            # PARAM ignores the build of a plain function or method, whatever the file says.
             build = None if op is not None and op.kind in ("callable", "method") else built
             _check_shapes(op, build, call, where, given_id)
             operator = Operator(

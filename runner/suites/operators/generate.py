@@ -42,7 +42,7 @@ class Draw:
 
     seed: str
     drawn: list[str] = field(default_factory=list)
-    """One sentence per value that the file leaves open."""
+    """One sentence per value that was drawn because the file does not fix it."""
 
     def __post_init__(self) -> None:
         import torch

@@ -21,9 +21,9 @@ _WORDS = frozenset({"str", "bool", "device", "dtype"})
 _MANY = frozenset({"genericlist", "tuple"})
 _BOUNDS = (2, 3)
 MOST_CHOICES = 100_000
-"""Most choices of one macro, argument or input: a typing error in a range would fill the memory."""
+"""Maximum number of choices of one macro, argument or input: a typing error in a range would fill the memory."""
 _MOST_VALUES = 1_000_000
-"""Most values of all choices of one macro or argument together: each choice holds as many as its shape is long."""
+"""Maximum number of values of all choices of one macro or argument together."""
 
 
 def inclusive(bounds: Any, field: str) -> list[int]:
@@ -46,7 +46,7 @@ def expanded(config: Any, field: str) -> Iterator[dict[str, Any]]:
     of_args = (variants(argument, f"{field}.args[{number}]") for number, argument in enumerate(args))
     of_named = (variants(argument, f"{field}.kwargs.{name}") for name, argument in named.items())
     for chosen in product(*_bounded(chain(of_args, of_named), field)):
-        # One argument's dictionary serves many products, and copies change it.
+        # Many products share one argument's dictionary, and `__copy__` changes it.
         values = copy.deepcopy(list(chosen))
         positional = values[: len(args)]
         _apply_copies(positional, field)

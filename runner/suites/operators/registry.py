@@ -48,7 +48,7 @@ class Op:
 
     name: str
     kind: Kind
-    """`callable`: called as it is; `method`: of its first argument; `module`: built first; `schema`: an op of aten."""
+    """`callable`: a function; `method`: of its first argument; `module`: built first; `schema`: an op of aten."""
     target: str | Callable[..., Any]
     """A dotted name, or the registered function itself."""
     shape: str | None = None

@@ -52,7 +52,7 @@ def cases(configs: Sequence[str]) -> list[Case]:
 
 @lru_cache(maxsize=4)
 def _cases(texts: tuple[document.Text, ...]) -> list[Case]:
-    # A plan asks once for each environment.
+    # Planning calls this once per environment.
     return expand(*map(document.of_text, texts))
 
 

@@ -24,15 +24,15 @@ class Total:
     """The totals of one backend; times in seconds per iteration of the model."""
 
     operators_s: dict[str, float] = field(default_factory=dict)
-    """Operator → calls x time of one call."""
+    """Operator → number of calls x time of one call."""
     calls: dict[str, int] = field(default_factory=dict)
     near_floor: set[str] = field(default_factory=set)
-    """Operators whose time says more of cutting and waiting than of them."""
+    """Operators whose time is near the floor, so it consists mostly of launching and synchronizing."""
     quartiles_s: tuple[float, float] = (0.0, 0.0)
-    """The sum of the lower quartiles of their blocks, and of the upper ones: far apart where something interfered."""
+    """Sums of the lower and of the upper quartiles of their blocks; they are far apart if something interfered."""
     model_quartiles_s: tuple[float, float] | None = None
     without: int = 0
-    """Operators that have no time here."""
+    """Number of operators without a time."""
     model_s: float | None = None
 
     @property
@@ -111,7 +111,7 @@ LIMITS = (
     "the model's own Python are in no operator: the sum may lie above the model's time or below, and ratios of "
     "operators say nothing about fused models."
 )
-"""What every reader of a sum has to know."""
+"""Limits of a sum of operators, printed below it."""
 
 
 DISTURBED = (

@@ -28,7 +28,7 @@ class Recording:
     calls: dict[str, int] = field(default_factory=dict)
     """A call as JSON → how often it was made."""
     left_out: Counter[str] = field(default_factory=Counter)
-    """Calls that are no operators to be measured, by the reason."""
+    """Reason → number of calls that are not measured for it."""
 
     def add(self, schema: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Count a call; its arguments stand as a configuration has them."""

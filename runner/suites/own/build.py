@@ -66,7 +66,7 @@ def build(own: OwnModel, request: BuildRequest) -> Workload:
         OwnModelError: what the source makes is no model, or has no inputs.
     """
     seed_everything(request.seed)
-    built = _made(own, request)
+    built = _built(own, request)
     args, kwargs = inputs.made(own.inputs) if own.inputs else built.given or _own_inputs(built, own, request)
     inputs.check_uncompiled(built.module, own.title)
     inputs.check_places(built.module, args, kwargs, own.title)
@@ -84,7 +84,7 @@ def build(own: OwnModel, request: BuildRequest) -> Workload:
     )
 
 
-def _made(own: OwnModel, request: BuildRequest) -> BuiltModule:
+def _built(own: OwnModel, request: BuildRequest) -> BuiltModule:
     if own.form not in ("file", "module"):
         module, call_inputs, loss, names = forms.FORMS[own.form](own, request)
         return BuiltModule(module=module, given=call_inputs, loss=loss, names=names)
@@ -100,7 +100,7 @@ def _made(own: OwnModel, request: BuildRequest) -> BuiltModule:
 def _hash(path: Path, files: tuple[str, ...]) -> str | None:
     try:
         return source.sha256(path, files)
-    except OSError:  # one is gone
+    except OSError:  # a file was removed
         return None
 
 

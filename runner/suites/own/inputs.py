@@ -26,7 +26,7 @@ _DTYPES = {
     "u8": "uint8",
 }
 _BELOW = 100
-"""Integers are drawn below it where nothing is said; indices of most vocabularies are larger."""
+"""Default upper bound of integers; most vocabularies are larger, so they are valid indices."""
 
 
 @dataclass(frozen=True, kw_only=True)

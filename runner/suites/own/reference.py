@@ -50,7 +50,7 @@ CONFIG = "config.json"
 TIMM = "timm:"
 TORCHVISION = "torchvision:"
 MEASURED = "measure:"
-"""Begins the name of a module that `xlabench.measure` was given."""
+"""Prefix of the name of a module that was passed to `xlabench.measure`."""
 WANTED = (
     "Name a file such as mymodel.py or mymodel.py:MyNet, package.module:make, model.pt2, a folder with the config.json "
     "of a transformers model, timm:NAME or torchvision:NAME."
@@ -59,18 +59,18 @@ WANTED = (
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """A model as somebody named it."""
+    """A model as the user named it."""
 
     form: OwnForm
     place: str
     """An absolute path, the name of a module, or the name of a model of torchvision."""
     attribute: str | None = None
     tag: str | None = None
-    """What its name in a record ends with: the source has to be the one of that record."""
+    """Hash at the end of its name in a record; the source must be the one of that record."""
 
     @property
     def base(self) -> str:
-        """Return what records say of the place: no folder of the user's."""
+        """Return the place as records store it, without the user's folders."""
         if self.form == "torchvision":
             return f"{TORCHVISION}{self.place}"
         if self.form == "module":

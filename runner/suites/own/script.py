@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from runner.suites.base import BuildRequest
 
 OWN_STEP = "its own step"
-"""What a record has for a loss where the model has a training step of its own."""
+"""Name of the loss in records of models with their own training step."""
 _MOST_BYTES = 1 << 20
 _UNPRINTED = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
-"""Ends of a line for some readers of a text, and not for Python."""
+"""Characters that some readers of a text take for a line break and Python does not."""
 
 _PYTHON = """
 import importlib

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 DATA_FILES = "data_files"
-"""Name under which a source lists files that Python does not see it read."""
+"""Name of the list in which a source declares files that it reads without Python's `open`."""
 _NOT_THEIRS = ("site-packages", "dist-packages", "__pycache__")
 _OURS = tuple(Path(__file__).parents[3] / name for name in ("runner", "store", "xlabench"))
 _PYTHON = Path(os.__file__).parent
@@ -36,12 +36,12 @@ class Reads:
 
     def __init__(self) -> None:
         self.modules = frozenset(sys.modules)
-        """Imported before."""
+        """Modules that were imported before."""
         self._read: set[str] = set()
         self._written: set[str] = set()
 
     def opened(self, place: Any, mode: Any, flags: Any) -> None:
-        """Take note of an `open`."""
+        """Record an `open`."""
         if isinstance(place, str | bytes | os.PathLike):
             writes = bool(_WRITING & set(mode)) if isinstance(mode, str) else bool((flags or 0) & os.O_ACCMODE)
             (self._written if writes else self._read).add(os.path.abspath(os.fsdecode(place)))  # noqa: PTH100 - follows no link
@@ -65,7 +65,7 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
 
 @contextlib.contextmanager
 def watched() -> Iterator[Reads]:
-    """Take note of what is opened meanwhile; Python keeps the hook until the process ends."""
+    """Record the files that are opened meanwhile; Python keeps the hook until the process ends."""
     sys.addaudithook(_hear)
     _WATCHING.append(Reads())
     try:
@@ -137,12 +137,12 @@ class ImportedSource:
     """An imported source."""
 
     names: Mapping[str, Any]
-    """What its top level defines."""
+    """Names that its top level defines."""
     base: str
-    """Its name in sentences."""
+    """Name of the source in messages."""
     path: Path
     files: tuple[str, ...]
-    """The file, and those of its folder that its import has imported."""
+    """The file, and the files of its folder that it imported."""
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ def pass_on_memory(error: Exception) -> None:
 
 
 def _refuse_twice(path: Path) -> None:
-    """Refuse two classes of one name: the second hides the first, and which one is meant nobody can tell."""
+    """Refuse two classes of one name: the second hides the first, and it is unclear which one is meant."""
     lines: dict[str, list[int]] = {}
     for node in ast.parse(path.read_bytes()).body:
         if isinstance(node, ast.ClassDef):

@@ -10,7 +10,7 @@ from runner.suites.own.reference import MEASURED, OwnModelError, from_python
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from runner.suites.base import OwnFound
+    from runner.suites.base import TriedModel
     from runner.workload import Workload
 
 NAME = "own"
@@ -46,7 +46,7 @@ def no_source(name: str) -> str:
     )
 
 
-def _info(own_model: OwnFound) -> ModelInfo:
+def _info(own_model: TriedModel) -> ModelInfo:
     dtypes: tuple[ForcedDtype, ...] = ()
     if own_model.dtype != "float32":
         reason = f"its weights are {own_model.dtype}"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from runner.settings import OwnModel
-from runner.suites.base import OwnFound, found_of
+from runner.suites.base import TriedModel, tried_model
 from runner.suites.own import source
 from runner.suites.own.reference import Hooks, OwnModelError, Reference, described, read, tag_of
 from store.errors import UsageError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from runner.suites.own.source import ImportedSource
 
 _PATIENCE_S = 20.0
-"""After so long somebody who waits is told what for."""
+"""Seconds after which a message says what the command waits for."""
 
 
 class TrialRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,11 +41,11 @@ class TrialRequest(msgspec.Struct, frozen=True, kw_only=True):
     weights: str = "random"
     seed: int = 1337
     pickled: OwnModel | None = None
-    """What `xlabench.measure` wrote, in place of the word."""
+    """The model that `xlabench.measure` wrote, in place of `word`."""
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known so far."""
+class TrialAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What the trial has found so far."""
 
     error: str | None = None
     own: OwnModel | None = None
@@ -54,7 +54,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
 def look(
     requests: Sequence[TrialRequest], *, python: str = sys.executable, variables: Mapping[str, str], timeout_s: float
-) -> tuple[OwnFound, ...]:
+) -> tuple[TriedModel, ...]:
     """Return the models, each once.
 
     Args:
@@ -69,14 +69,14 @@ def look(
     try:
         for request in requests:
             if request.pickled is None:
-                read(request.word)  # what is not there needs no process
+                read(request.word)  # a missing source is refused without a process
     except OwnModelError as error:
         raise UsageError(str(error)) from None
     own_models = [_one(request, python, variables, timeout_s) for request in requests]
     return tuple({one.model.name: one for one in own_models}.values())
 
 
-def _one(request: TrialRequest, python: str, variables: Mapping[str, str], timeout_s: float) -> OwnFound:
+def _one(request: TrialRequest, python: str, variables: Mapping[str, str], timeout_s: float) -> TriedModel:
     name = request.word or "the module"
     with tempfile.TemporaryDirectory(prefix="xlabench-own-") as folder:
         out, errors = Path(folder) / "told.json", Path(folder) / "errors.txt"
@@ -91,14 +91,14 @@ def _one(request: TrialRequest, python: str, variables: Mapping[str, str], timeo
                 start_new_session=True,
             )
         code = _ended(process, name, timeout_s)
-        answer = msgspec.json.decode(out.read_bytes(), type=Told) if out.exists() else Told()
+        answer = msgspec.json.decode(out.read_bytes(), type=TrialAnswer) if out.exists() else TrialAnswer()
         lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     if answer.error is not None:
         raise UsageError(answer.error)
     if answer.own is not None and answer.hooks is not None:
-        return found_of(answer.own, **msgspec.structs.asdict(answer.hooks))
+        return tried_model(answer.own, **msgspec.structs.asdict(answer.hooks))
     if answer.own is not None and code == -signal.SIGKILL:
-        return found_of(answer.own, too_large="the process that tried it was killed")
+        return tried_model(answer.own, too_large="the process that tried it was killed")
     how = f"was killed by signal {-code} ({signal.strsignal(-code)})" if code < 0 else f"ended with exit code {code}"
     raise UsageError(f"{name} cannot be tried: its process {how}{f'; it said: {lines[-1][:300]}' if lines else ''}")
 
@@ -126,26 +126,26 @@ def _ended(process: subprocess.Popen[bytes], name: str, timeout_s: float) -> int
 
 
 def main(words: list[str]) -> None:
-    """Answer the question of the first word in the file of the second."""
+    """Read the request from the first argument and write the answer to the file of the second."""
     request, out = msgspec.json.decode(words[0], type=TrialRequest), Path(words[1])
     sys.dont_write_bytecode = True
     with source.watched() as reads:
         try:
             _answer(request, out, reads)
         except OwnModelError as error:
-            _tell(out, Told(error=str(error)))
+            _write(out, TrialAnswer(error=str(error)))
 
 
 def _answer(request: TrialRequest, out: Path, reads: source.Reads) -> None:
     """Say which model it is, then whether it runs; what it reads on the way is part of its hash."""
     if request.pickled is not None:
-        _tell(out, Told(own=request.pickled))
-        _tell(out, Told(own=request.pickled, hooks=_tried(request.pickled, request)))
+        _write(out, TrialAnswer(own=request.pickled))
+        _write(out, TrialAnswer(own=request.pickled, hooks=_tried(request.pickled, request)))
         return
     reference = read(request.word)
-    attribute, imported = _found(reference, request)
+    attribute, imported = _imported(reference, request)
     own = _own(reference, attribute, imported, request, reads)
-    _tell(out, Told(own=own))
+    _write(out, TrialAnswer(own=own))
     hooks = _tried(own, request)
     own = _own(reference, attribute, imported, request, reads)
     tag = tag_of(own.sha256, request.inputs)
@@ -154,16 +154,16 @@ def _answer(request: TrialRequest, out: Path, reads: source.Reads) -> None:
             f"{own.title} has changed: its hash was {reference.tag} and is {tag} now; leave out @{reference.tag} to "
             "measure what it is now."
         )
-    _tell(out, Told(own=own, hooks=hooks))
+    _write(out, TrialAnswer(own=own, hooks=hooks))
 
 
-def _tell(out: Path, answer: Told) -> None:
+def _write(out: Path, answer: TrialAnswer) -> None:
     part = out.with_suffix(".part")
     part.write_bytes(msgspec.json.encode(answer))
     part.replace(out)
 
 
-def _found(reference: Reference, request: TrialRequest) -> tuple[str | None, ImportedSource | None]:
+def _imported(reference: Reference, request: TrialRequest) -> tuple[str | None, ImportedSource | None]:
     """Import what a reference names, where it is Python; return the name of the model in it, and what it holds."""
     from runner.suites.building import seed_everything
     from runner.suites.own import inputs, source
@@ -234,7 +234,7 @@ def _run(own: OwnModel, trial_request: TrialRequest) -> Hooks:
         batch_size=trial_request.batch_size,
         seed=trial_request.seed,
         weights="pretrained" if trial_request.weights == "pretrained" else "random",
-        context=SuiteContext(own=(found_of(own),)),
+        context=SuiteContext(own=(tried_model(own),)),
     )
     workload = build(own, request)
     try:
@@ -258,5 +258,5 @@ def _run(own: OwnModel, trial_request: TrialRequest) -> Hooks:
 
 
 if __name__ == "__main__":
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what the user's code prints is no answer
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # output of the user's code is discarded
     main(sys.argv[1:])

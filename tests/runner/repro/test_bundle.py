@@ -116,3 +116,10 @@ def test_a_record_that_no_script_may_follow_is_refused(experiment):
 
     with pytest.raises(UsageError):
         of_record(record(**experiment))
+
+
+def test_a_script_has_no_other_part():
+    """A local variable with the name of a part would bring that part along."""
+    for part in PARTS:
+        others = [other for other in PARTS if other != part and f"def {other}(" in bundle(part, "", PROGRAM)]
+        assert others == [], part
