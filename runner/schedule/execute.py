@@ -18,7 +18,6 @@ from runner.proof import judge
 from runner.schedule import devices, groups, quiet, records
 from runner.schedule.examine import Proofs
 from runner.schedule.groups import continued, extended, remaining
-from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.outcome import RunFacts
 from runner.schedule.pool import Pool
 from runner.schedule.progress import ProgressView, duration, title
@@ -200,7 +199,8 @@ def execute(
             runnable = [entry for entry in entries if entry.runnable]
             with devices.held(_devices(runnable, folder), str(folder.path), wait=wait, say=view.note):
                 scheduler = Scheduler(
-                    environments=_environments(facts, runnable, folder, _quiet(home, view)),
+                    facts=facts,
+                    pools=_pools(facts, runnable, folder, _quiet(home, view)),
                     folder=folder.path,
                     torchbench_dir=torchbench_dir,
                     write=write,
@@ -231,8 +231,8 @@ def _measure(
             scheduler.extend(extended(asked, folder.file.plan, read_records(folder.results)))
     finally:
         scheduler.progress.stop()
-        for environment in scheduler.environments.values():
-            environment.pool.stop()
+        for pool in scheduler.pools.values():
+            pool.stop()
 
 
 def _quiet(home: Path | None, view: ProgressView) -> QuietRun:
@@ -243,16 +243,16 @@ def _devices(entries: Sequence[PlanEntry], folder: RunFolder) -> tuple[str, ...]
     return devices.names({entry.config.accelerator for entry in entries}, folder.settings.device_index)
 
 
-def _environments(
+def _pools(
     facts: Mapping[str, RunFacts], entries: Sequence[PlanEntry], folder: RunFolder, quiet: QuietRun
-) -> dict[str, ScheduledEnvironment]:
+) -> dict[str, Pool]:
     """Give each environment that is still needed its pool of processes."""
     servers: set[int] = set()
     live: set[int] = set()
     return {
-        name: ScheduledEnvironment(facts=facts[name], pool=_pool(each, facts[name], folder, servers, live, quiet))
+        name: _pool(measured, facts[name], folder, servers, live, quiet)
         for name in facts
-        if (each := [entry for entry in entries if entry.environment == name])
+        if (measured := [entry for entry in entries if entry.environment == name])
     }
 
 

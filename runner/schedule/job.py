@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,7 +13,7 @@ from runner.backends import backend_of
 from runner.messages import Load, WarmUp
 from runner.schedule.benchmark_process import BenchmarkProcess
 from runner.schedule.caches import Scratch
-from runner.schedule.conversation import Questions, Timing
+from runner.schedule.script import questions, timing
 from store.record import Artifact
 
 if TYPE_CHECKING:
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
 
     from runner.messages import Instrument, Prove, Verify
     from runner.schedule.caches import Caches
-    from runner.schedule.conversation import Lines
     from runner.schedule.groups import Member
     from runner.schedule.outcome import Outcome, RunFacts
     from runner.schedule.pool import Pool
     from runner.schedule.progress import ProgressView
+    from runner.schedule.script import Script
     from runner.settings import Settings
     from store.record import ExperimentConfig, PlanEntry
 
@@ -45,14 +46,6 @@ def artifacts_folder(run_folder: Path, entry: PlanEntry) -> Path:
     folder = run_folder / ARTIFACTS / f"{name}-{entry.experiment_id[:_HASH_CHARACTERS]}"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScheduledEnvironment:
-    """An environment as the scheduler uses it: what its records share, and where its processes come from."""
-
-    facts: RunFacts
-    pool: Pool
 
 
 @dataclass(kw_only=True, eq=False)
@@ -129,15 +122,17 @@ class ReplicaJob:
         scratch = self._ready()
         if self.config.cache == "warm" and not scratch.filled:
             # No sibling has filled them: a process of the same configuration does.
-            primer = self._process("primer", Questions((self.load(), WarmUp())), lambda: self._variables(scratch)).run()
+            ask = partial(questions, commands=(self.load(), WarmUp()))
+            primer = self._process("primer", ask, lambda: self._variables(scratch)).run()
             if primer.error is not None:
                 self.primed = primer
                 return None
             scratch.filled = True
         results = self.results_file
         load = msgspec.structs.replace(self.load(), results=str(results) if results else None)
-        lines = Timing(load, self.settings.turns(), rewarm, self._waits_alike)
-        self.process = self._process("timed", lines, lambda: self._variables(self._ready()))
+        script = partial(timing, load=load, turns=self.settings.turns(), rewarm=rewarm, key=self._waits_alike)
+        self.process = self._process("timed", script, lambda: self._variables(self._ready()))
+        self.process.accelerator = self.config.accelerator
         return self.process
 
     def keep_caches(self) -> None:
@@ -174,8 +169,8 @@ class ReplicaJob:
         """Lead an extra process, in caches of its own that go with it."""
         scratch = Scratch()
         try:
-            lines = Questions((command,))
-            return self._process(name, lines, lambda: {**self._variables(scratch), **(more or {})}).run()
+            ask = partial(questions, commands=(command,))
+            return self._process(name, ask, lambda: {**self._variables(scratch), **(more or {})}).run()
         finally:
             scratch.remove()
 
@@ -186,11 +181,13 @@ class ReplicaJob:
             Artifact(kind="log", path=str(log.relative_to(self.run_folder)), bytes=log.stat().st_size) for log in found
         ]
 
-    def _process(self, name: str, lines: Lines, variables: Callable[[], Mapping[str, str]]) -> BenchmarkProcess:
+    def _process(
+        self, name: str, script: Callable[[BenchmarkProcess], Script], variables: Callable[[], Mapping[str, str]]
+    ) -> BenchmarkProcess:
         log = self.folder / f"attempt-{self.attempt}-{name}{self._suffix()}.log"
         self.logs.append(log)
         return BenchmarkProcess(
-            pool=self.pool, settings=self.settings, progress=self.progress, lines=lines, log=log, variables=variables
+            pool=self.pool, settings=self.settings, progress=self.progress, script=script, log=log, variables=variables
         )
 
     def _suffix(self) -> str:

@@ -1,7 +1,7 @@
 """Carry out a plan: groups one after the other, a record for each process; only the scheduler writes records.
 
-From a group to a timed block: `Scheduler` → `Attempt` → `ReplicaJob` → `BenchmarkProcess` and its `Conversation` →
-`Pool`, then, in the measuring process, `MeasuringProcess` → `TimedStep`.
+From a group to a timed block: `Scheduler` → `Attempt` → `ReplicaJob` → `BenchmarkProcess` → `Pool`, then, in the
+measuring process, `MeasuringProcess` → `TimedStep`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.schedule.groups import Group, Member, Order
-    from runner.schedule.job import ScheduledEnvironment
+    from runner.schedule.outcome import RunFacts
+    from runner.schedule.pool import Pool
     from runner.schedule.progress import ProgressView
     from runner.settings import Settings
     from store.record import Record
@@ -54,7 +55,10 @@ HEADROOM = 1.25
 class Scheduler:
     """The owner of the order; the only one that writes records."""
 
-    environments: Mapping[str, ScheduledEnvironment]
+    facts: Mapping[str, RunFacts]
+    """What records share, by the environment that they are measured in."""
+    pools: Mapping[str, Pool]
+    """The processes of each environment."""
     folder: Path
     torchbench_dir: Path | None
     write: Callable[[Record], None]
@@ -124,7 +128,7 @@ class Attempt:
     @property
     def _settings(self) -> Settings:
         """Return the protocol settings, which all environments share."""
-        return self._run.environments[self._group.entries[0].environment].facts.settings
+        return self._run.facts[self._group.entries[0].environment].settings
 
     def _alone(self, member: Member, replica: int, order: Order) -> None:
         """Measure a process without a stop."""
@@ -226,8 +230,8 @@ class Attempt:
 
     def _job(self, member: Member, replica: int) -> ReplicaJob:
         run, group = self._run, self._group
-        environment = run.environments[member.entry.environment]
-        usual, extension = environment.facts.settings, group.extension
+        facts = run.facts[member.entry.environment]
+        usual, extension = facts.settings, group.extension
         processes = usual.processes
         if extension is not None:
             processes = extension.had.get(member.key[:2], 0) + len(extension.replicas)
@@ -240,8 +244,8 @@ class Attempt:
             folder=artifacts_folder(run.folder, member.entry).resolve(),
             batch_size=self._batch_size,
             torchbench_dir=run.torchbench_dir,
-            facts=replace(environment.facts, settings=settings),
-            pool=environment.pool,
+            facts=replace(facts, settings=settings),
+            pool=run.pools[member.entry.environment],
             progress=run.progress,
             caches=self._caches,
         )
