@@ -14,15 +14,16 @@ from runner.schedule.pool import ChildGone, Pool, Process, ServerGone, TimedOut,
 from runner.schedule.watch_memory import MemoryExceeded, MemoryWatch, of_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Generator, Mapping
     from pathlib import Path
 
     from runner.messages import Loaded
     from runner.schedule.progress import ProgressView
     from runner.schedule.quiet import Judge
-    from runner.schedule.script import Script
     from runner.settings import Settings
     from store.record import Accelerator, Error, Status
+
+    Script = Generator[None, int, Outcome]
 
 
 _SERVER_TRIES = 2

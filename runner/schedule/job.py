@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.messages import Instrument, Prove, Verify
+    from runner.schedule.benchmark_process import Script
     from runner.schedule.caches import Caches
     from runner.schedule.groups import Member
     from runner.schedule.outcome import Outcome, RunFacts
     from runner.schedule.pool import Pool
     from runner.schedule.progress import ProgressView
-    from runner.schedule.script import Script
     from runner.settings import Settings
     from store.record import ExperimentConfig, PlanEntry
 

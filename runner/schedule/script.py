@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from runner.messages import TurnDone
-    from runner.schedule.benchmark_process import BenchmarkProcess
-
-    Script = Generator[None, int, Outcome]
+    from runner.schedule.benchmark_process import BenchmarkProcess, Script
 
 
 def timing(
