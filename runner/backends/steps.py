@@ -18,21 +18,6 @@ if TYPE_CHECKING:
 
 
 DTYPES = ("float32", "float16", "bfloat16", "amp")
-OPTIMIZERS = (
-    "ASGD",
-    "Adadelta",
-    "Adafactor",
-    "Adagrad",
-    "Adam",
-    "AdamW",
-    "Adamax",
-    "NAdam",
-    "RAdam",
-    "RMSprop",
-    "Rprop",
-    "SGD",
-)
-"""Classes of `torch.optim` that step any dense model without a closure."""
 _LEARNING_RATE = 0.01  # the peer's
 
 

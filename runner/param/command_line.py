@@ -13,11 +13,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runner.param import library
+from runner.param.library import pair_of
 from runner.peer_cli import table
 from runner.plan import plan_view
 from runner.schedule.run_folder import open_folder
-from runner.suites.operators import library, nsight, suite
-from runner.suites.operators.library import pair_of
+from runner.suites.operators import nsight, suite
 from store.errors import UsageError
 from store.run_file import read_records
 
