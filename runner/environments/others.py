@@ -156,12 +156,12 @@ def programs(seconds: float = 0.25, root: int | None = None) -> list[str]:
 
 
 def _cpu_times(own: set[int]) -> dict[int, tuple[str, float]]:
-    found = {}
+    times = {}
     for pid in psutil.pids():
         if pid not in own:
             with contextlib.suppress(OSError):
-                found[pid] = _name(pid), time.clock_gettime((~pid << 3) | 2)
-    return found
+                times[pid] = _name(pid), time.clock_gettime((~pid << 3) | 2)
+    return times
 
 
 def _name(pid: int) -> str:
