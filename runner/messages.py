@@ -15,6 +15,7 @@ from store.record import (
     FallbackOp,
     Graph,
     GraphBreak,
+    Phase,
     Proof,
     Replacement,
     Until,
@@ -99,7 +100,7 @@ class Instrument(msgspec.Struct, tag="instrument", frozen=True, kw_only=True):
 class Progress(msgspec.Struct, tag="progress", frozen=True):
     """A phase has begun; no answer is expected."""
 
-    phase: str
+    phase: Phase
 
 
 class Loaded(msgspec.Struct, tag="loaded", frozen=True, kw_only=True):
