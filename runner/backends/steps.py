@@ -111,7 +111,7 @@ def _shared_parameters(module: Any) -> list[list[tuple[Any, str]]]:
     for owner in module.modules():
         for name, parameter in owner.named_parameters(recurse=False, remove_duplicate=False):
             places.setdefault(id(parameter), []).append((owner, name))
-    return [found for found in places.values() if len(found) > 1]
+    return [owners for owners in places.values() if len(owners) > 1]
 
 
 def fresh_inputs(workload: Workload, count: int) -> list[Any]:

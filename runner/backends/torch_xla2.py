@@ -55,7 +55,9 @@ class JaxRuntime:
 
         copy = torchax.default_env().t2j_copy
         return self._jax.block_until_ready(
-            pytree.tree_map_only(torch.Tensor, lambda each: self._jax.device_put(copy(each), self._platform), inputs)
+            pytree.tree_map_only(
+                torch.Tensor, lambda tensor: self._jax.device_put(copy(tensor), self._platform), inputs
+            )
         )
 
     def to_host(self, output: Any) -> Any:

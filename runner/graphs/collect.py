@@ -34,13 +34,13 @@ def graphs(config: ExperimentConfig, output: Any, module: Any) -> list[Graph]:
 
     Where an iteration reads from the device on its way, what it recorded before has run by then: this is the last.
     """
-    found: list[Graph] = []
+    collected: list[Graph] = []
     if config.dynamo:
-        found += fx.graphs()
+        collected += fx.graphs()
     if config.dynamo == "inductor":
-        found += inductor.graphs()
+        collected += inductor.graphs()
     if lazy.bridged():
-        found += [hlo.graph(text, "hlo") for text in lazy.bridge_texts()]
+        collected += [hlo.graph(text, "hlo") for text in lazy.bridge_texts()]
     elif output is not None:
-        found += [hlo.graph(text, "hlo") for text in lazy.text_of(lazy.roots(output, module))]
-    return found[:MOST]
+        collected += [hlo.graph(text, "hlo") for text in lazy.text_of(lazy.roots(output, module))]
+    return collected[:MOST]

@@ -49,8 +49,8 @@ def describe(sources: Sequence[str]) -> list[Graph]:
 def _graph(source: str) -> Graph:
     code = _COMMENT.sub("", source)
     body = code[code.index(_WRAPPER) :]
-    histogram = Counter(found["name"] for found in _CALL.finditer(body))
-    histogram.update(found[1] or found[2] for found in _EXTERN.finditer(body))
+    histogram = Counter(match["name"] for match in _CALL.finditer(body))
+    histogram.update(match[1] or match[2] for match in _EXTERN.finditer(body))
     return Graph(
         kind="inductor",
         fingerprint=hashlib.blake2b(code.encode(), digest_size=_DIGEST_BYTES).hexdigest(),
