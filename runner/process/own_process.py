@@ -95,13 +95,13 @@ class Waits:
 
     def read(self) -> dict[int, int]:
         """Return nanoseconds waited by thread; empty where the kernel does not tell."""
-        found = {}
+        waited_ns = {}
         with contextlib.suppress(OSError):
             for name in os.listdir(self.tasks):  # noqa: PTH208 - a list of names is what is wanted, and fast
                 waited = self._waited_ns(int(name))
                 if waited is not None:
-                    found[int(name)] = waited
-        return found
+                    waited_ns[int(name)] = waited
+        return waited_ns
 
     def _waited_ns(self, thread: int) -> int | None:
         for _ in range(2):  # a descriptor of an ended thread of the same number is opened once more
@@ -229,12 +229,12 @@ def spread(count: int, cores: Sequence[int]) -> None:
 
 def _cpu_times() -> dict[int, int]:
     """Return nanoseconds on a core by thread; empty where the kernel does not say."""
-    found = {}
+    cpu_ns = {}
     with contextlib.suppress(OSError):
         for thread in _TASKS.iterdir():
             with contextlib.suppress(OSError, ValueError, IndexError):
-                found[int(thread.name)] = int((thread / "schedstat").read_bytes().split()[0])
-    return found
+                cpu_ns[int(thread.name)] = int((thread / "schedstat").read_bytes().split()[0])
+    return cpu_ns
 
 
 # Stops: what is done before one, so that nothing hangs on the process while others are measured.

@@ -77,7 +77,7 @@ def preload(modules: list[str]) -> float:
 
 
 def _remove_torchs_folder() -> None:
-    """Take away the folder in which torch has written a module of its RPC: no exit handler runs in this process."""
+    """Delete the folder in which torch has written a module of its RPC: no exit handler runs in this process."""
     folder = getattr(sys.modules.get("torch.distributed.nn.jit.instantiator"), "_TEMP_DIR", None)
     if folder is not None:
         folder.cleanup()
@@ -85,7 +85,7 @@ def _remove_torchs_folder() -> None:
 
 @contextlib.contextmanager
 def _uncollected() -> Iterator[None]:
-    """Collect no garbage: what is imported stays, and to look for garbage in it takes a sixth of the time."""
+    """Collect no garbage: imported objects stay, and searching them takes a sixth of the time."""
     gc.disable()
     try:
         yield
@@ -94,7 +94,7 @@ def _uncollected() -> Iterator[None]:
 
 
 class Server:
-    """Forks on request and tells of every exit, until its scheduler is gone."""
+    """Forks on request and reports every exit, until its scheduler ends."""
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control
@@ -186,12 +186,12 @@ def measure(channel: int, log: int, variables: dict[str, str]) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     processes.kill_orphans()
-    # Interpreter shutdown after torch_xla can hang or crash, and everything has been told.
+    # Interpreter shutdown after torch_xla can hang or crash, and everything has been reported.
     os._exit(code)
 
 
 def obey_scheduler(channel: Channel) -> None:
-    """Obey messages until `finish` or the end of the conversation; every failure is told before leaving."""
+    """Answer messages until `finish` or until the channel closes; every failure is reported first."""
     measurement: MeasuringProcess | None = None
     phase: Phase = "load"
 
@@ -273,7 +273,7 @@ def _obey(command: Any, measurement: MeasuringProcess, channel: Channel, enter: 
 def _fail(channel: Channel, phase: Phase, error: BaseException, measurement: MeasuringProcess | None) -> None:
     report = None
     if measurement is not None and phase not in ("load", "compile"):
-        # A device that failed may not answer any more; the first error is the one to tell.
+        # A device that failed may not answer any more; the first error is the one to report.
         with contextlib.suppress(Exception):
             report = measurement.report()
     channel.send(Failed(status=failure.status_of(phase, error), error=failure.describe(phase, error), report=report))
