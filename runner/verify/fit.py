@@ -75,9 +75,9 @@ class FitLimits:
 
     def iterations(self, seconds: list[float]) -> int:
         """Return how many of eager's iterations, of such lengths, can be compared."""
-        each = min(seconds)
-        left = self.seconds - (time.perf_counter() - self.began) - each  # the disturbed copy has one
-        fitting = int(left / (_PER_ITERATION * each)) if each > 0 else len(seconds)
+        shortest = min(seconds)
+        left = self.seconds - (time.perf_counter() - self.began) - shortest  # the disturbed copy has one
+        fitting = int(left / (_PER_ITERATION * shortest)) if shortest > 0 else len(seconds)
         return max(0, min(fitting, len(seconds)))
 
     def bytes_left(self) -> int:
