@@ -194,9 +194,9 @@ def look(home: Path, named: Mapping[str, Path], threads: int | None = None) -> D
         named: interpreters of `xlabench.toml` by name.
         threads: as `xlabench run --threads`; None: torch's own number.
     """
-    found, unasked = _ask(named)
-    here = found[0][0]
-    offers = tuple(_offer(machine, environment, home) for machine, environment in found)
+    answers, unasked = _ask(named)
+    here = answers[0][0]
+    offers = tuple(_offer(machine, environment, home) for machine, environment in answers)
     own = next((offer.imports.threads for offer in offers if offer.imports.threads), None)
     usable = len(os.sched_getaffinity(0))
     watch = MachineWatch("cuda" if "cuda" in here.accelerators else None)
@@ -225,15 +225,15 @@ def look(home: Path, named: Mapping[str, Path], threads: int | None = None) -> D
 def _ask(named: Mapping[str, Path]) -> tuple[list[tuple[Machine, Environment]], dict[str, str]]:
     """Return what each interpreter offers, this one's first, and why others could not say."""
     here = detect()
-    found, unasked = [(here, describe(interpreters.DEFAULT, here, {}, None))], {}
+    answers, unasked = [(here, describe(interpreters.DEFAULT, here, {}, None))], {}
     for name, python in named.items():
         try:
             machine, environment = interpreters.ask(name, python)
         except UsageError as error:
             unasked[name] = str(error)
         else:
-            found.append((machine, msgspec.structs.replace(environment, name=name)))
-    return found, unasked
+            answers.append((machine, msgspec.structs.replace(environment, name=name)))
+    return answers, unasked
 
 
 def _offer(machine: Machine, environment: Environment, home: Path) -> Offer:
