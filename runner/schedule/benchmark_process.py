@@ -172,16 +172,16 @@ class BenchmarkProcess:
                 outcome = self._pause(process)
             return None if outcome is None else self._ended(outcome)
         except TimedOut:
-            error = failure.of_timeout(_phase(process), self.settings.timeout_s, tail(process.log))
+            error = failure.of_timeout(process.phase, self.settings.timeout_s, tail(process.log))
             return self._killed(process, "timeout", error)
         except MemoryExceeded as exceeded:
-            return self._killed(process, "oom", of_memory(_phase(process), exceeded, tail(process.log)))
+            return self._killed(process, "oom", of_memory(process.phase, exceeded, tail(process.log)))
         except PrintedTooMuch:
-            return self._killed(process, *failure.of_output(_phase(process), MOST_PRINTED_BYTES, tail(process.log)))
+            return self._killed(process, *failure.of_output(process.phase, MOST_PRINTED_BYTES, tail(process.log)))
         except ChildGone:
             wait_status = self._collect()
             oom_kill = failure.kernel_oom_kills() > self._oom_kills_before
-            status, error = failure.of_exit(_phase(process), wait_status, tail(process.log), oom_kill=oom_kill)
+            status, error = failure.of_exit(process.phase, wait_status, tail(process.log), oom_kill=oom_kill)
             return self._ended(Outcome(status=status, error=error, loaded=self.loaded))
 
     def _continue(self, round_number: int) -> Outcome | None:
@@ -225,10 +225,6 @@ class BenchmarkProcess:
         if self.settings.print_subprocess:
             self._follower.rest()
         return status
-
-
-def _phase(process: Process) -> Any:
-    return process.phase
 
 
 @dataclass

@@ -65,13 +65,13 @@ class ReplicaJob:
     progress: ProgressView
     caches: Caches
     process: BenchmarkProcess | None = None
-    """The one that is timed; missing where not even its caches could be filled."""
+    """The timed process; None if its caches could not be filled."""
     primed: Outcome | None = None
-    """How filling its caches went wrong."""
+    """The outcome of a process that failed to fill its caches."""
     crowded: bool = False
-    """It ran out of memory while others held some: that is no result."""
+    """Whether it ran out of memory while other processes held some: that is no result."""
     logs: list[Path] = field(default_factory=list)
-    """What its processes print, in the order they began."""
+    """Logs of its processes, in the order of their starts."""
     _scratch: Scratch | None = None
     """The caches of the timed process, from its first try to its end."""
 
@@ -136,7 +136,7 @@ class ReplicaJob:
         return self.process
 
     def keep_caches(self) -> None:
-        """Leave the caches to a warm sibling: the process has compiled."""
+        """Keep the caches for a warm sibling, once the process has compiled."""
         if self._scratch is not None:
             self.caches.fill(self.entry, self.replica, self._scratch)
 
@@ -149,7 +149,7 @@ class ReplicaJob:
             self._scratch = None
 
     def _ready(self) -> Scratch:
-        """Return the caches for a try; a cold process that begins anew does not find what it left to its sibling."""
+        """Return the caches for a start; a restarted cold process does not reuse those that it kept for its sibling."""
         if self._scratch is not None and self._scratch.filled and self.config.cache == "cold":
             self.caches.close(self._scratch)
             self._scratch = None
@@ -159,14 +159,14 @@ class ReplicaJob:
 
     @property
     def _waits_alike(self) -> tuple[str | None, ...]:
-        """Return what processes have in common whose threads wait for each other alike."""
+        """Return the key of processes whose threads wait for each other alike."""
         environment = self.facts.environment
         return (*self.member.key[:2], environment.machine_id, environment.torch, environment.torch_xla)
 
     def lead_extra(
         self, name: str, command: Verify | Prove | Instrument, more: Mapping[str, str] | None = None
     ) -> Outcome:
-        """Lead an extra process, in caches of its own that go with it."""
+        """Run an extra process with caches of its own, which are deleted afterwards."""
         scratch = Scratch()
         try:
             ask = partial(questions, commands=(command,))
@@ -176,9 +176,10 @@ class ReplicaJob:
 
     def log_artifacts(self) -> list[Artifact]:
         """Return the logs that have been written."""
-        found = [log for log in self.logs if log.exists()]
         return [
-            Artifact(kind="log", path=str(log.relative_to(self.run_folder)), bytes=log.stat().st_size) for log in found
+            Artifact(kind="log", path=str(log.relative_to(self.run_folder)), bytes=log.stat().st_size)
+            for log in self.logs
+            if log.exists()
         ]
 
     def _process(

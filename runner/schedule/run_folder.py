@@ -128,7 +128,7 @@ def _settings(identity: RunIdentity) -> dict[str, Any]:
 
 def _unfinished(home: Path, identity: RunIdentity, *, retry_failed: bool) -> Path | None:
     """Return the newest unfinished run of the same plan, settings and environment."""
-    found: list[tuple[float, Path]] = []
+    unfinished: list[tuple[float, Path]] = []
     for path in (home / "runs").glob(f"*/{RUN_FILE}"):
         try:
             file = read_run_file(path.parent)
@@ -138,8 +138,8 @@ def _unfinished(home: Path, identity: RunIdentity, *, retry_failed: bool) -> Pat
         except RunFileError:  # a damaged run elsewhere must not keep a new one from starting
             continue
         if not done:
-            found.append((file.timestamp, path.parent))
-    return max(found)[1] if found else None
+            unfinished.append((file.timestamp, path.parent))
+    return max(unfinished)[1] if unfinished else None
 
 
 def _finished(folder: Path, file: RunFile, settings: Settings, *, retry_failed: bool) -> bool:
