@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from runner.graphs import fx, hlo, inductor, lazy
+from runner.graphs import dynamo, hlo, lazy
 
 if TYPE_CHECKING:
     from store.record import ExperimentConfig, Graph
@@ -19,12 +19,12 @@ def watch(config: ExperimentConfig) -> None:
 
     A process may have measured another experiment before: its graphs are forgotten.
     """
-    for compiler in (fx, inductor, lazy):
-        compiler.forget()
+    dynamo.forget()
+    lazy.forget()
     # Another version may have no such place to look from: then there are fewer facts, and the same times.
     with contextlib.suppress(ImportError, AttributeError):
         if config.dynamo:
-            fx.watch()
+            dynamo.watch()
         if config.dynamo and config.xla:
             lazy.watch_bridge()
 
@@ -36,9 +36,9 @@ def graphs(config: ExperimentConfig, output: Any, module: Any) -> list[Graph]:
     """
     collected: list[Graph] = []
     if config.dynamo:
-        collected += fx.graphs()
+        collected += dynamo.captured()
     if config.dynamo == "inductor":
-        collected += inductor.graphs()
+        collected += dynamo.generated()
     if lazy.bridged():
         collected += [hlo.graph(text, "hlo") for text in lazy.bridge_texts()]
     elif output is not None:
