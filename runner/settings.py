@@ -138,7 +138,7 @@ class Settings(TypedSettings, frozen=True, kw_only=True):
     def replicas(self) -> int:
         """Return how often each member of a group is measured: a verdict about the answer needs one process.
 
-        A calibration seats every experiment twice, so half as many are left of its processes.
+        A calibration measures every experiment twice at a time, so it has half as many replicas.
         """
         if self.verify == "only":
             return 1

@@ -94,18 +94,18 @@ for name in sys.argv[1:]:
 
 @dataclass(frozen=True, kw_only=True)
 class Imports:
-    """What came of importing an interpreter's packages."""
+    """The result of importing the packages of an interpreter."""
 
     broken: Mapping[str, str] = field(default_factory=dict)
     """Package → why it cannot be imported."""
     threads: int | None = None
-    """Threads that torch takes where nobody asks for another number."""
+    """Default number of threads of torch."""
 
     def missing(self, preload: Sequence[str]) -> str | None:
         """Say why modules cannot be imported, or None."""
         packages = [module.partition(".")[0] for module in preload]
         wrong = next((package for package in TRIED if package in packages and package in self.broken), None)
-        return None if wrong is None else f"{wrong} cannot be imported: {self.broken[wrong]}; install it anew"
+        return None if wrong is None else f"{wrong} cannot be imported: {self.broken[wrong]}; reinstall it"
 
 
 def try_imports(machine: Machine) -> Imports:
@@ -194,7 +194,7 @@ def look(home: Path, named: Mapping[str, Path], threads: int | None = None) -> D
         named: interpreters of `xlabench.toml` by name.
         threads: as `xlabench run --threads`; None: torch's own number.
     """
-    answers, unasked = _ask(named)
+    answers, unasked = _environments(named)
     here = answers[0][0]
     offers = tuple(_offer(machine, environment, home) for machine, environment in answers)
     own = next((offer.imports.threads for offer in offers if offer.imports.threads), None)
@@ -222,8 +222,8 @@ def look(home: Path, named: Mapping[str, Path], threads: int | None = None) -> D
     )
 
 
-def _ask(named: Mapping[str, Path]) -> tuple[list[tuple[Machine, Environment]], dict[str, str]]:
-    """Return what each interpreter offers, this one's first, and why others could not say."""
+def _environments(named: Mapping[str, Path]) -> tuple[list[tuple[Machine, Environment]], dict[str, str]]:
+    """Return what each interpreter offers, this one's first, and the reason of those that could not report it."""
     here = detect()
     answers, unasked = [(here, describe(interpreters.DEFAULT, here, {}, None))], {}
     for name, python in named.items():

@@ -136,16 +136,16 @@ def main() -> None:
     parser.add_argument("--threads", type=int, required=True)
     threads = parser.parse_args().threads
     begun = Begun(policy=raise_priority(), waits_told=any(Waits().read()))
-    _tell(begun)
+    _send(begun)
     with ThreadPoolExecutor(threads) as pool:
         worker = _Worker(threads, pool)
         # The first turn imports and makes threads; nobody judges it.
         worker.turn()
         for _ in sys.stdin:
-            _tell(worker.turn())
+            _send(worker.turn())
 
 
-def _tell(message: Begun | TurnFacts) -> None:
+def _send(message: Begun | TurnFacts) -> None:
     sys.stdout.buffer.write(msgspec.json.encode(message) + b"\n")
     sys.stdout.buffer.flush()
 

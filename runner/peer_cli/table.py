@@ -222,7 +222,7 @@ def main(program: str, verb: Callable[[], int]) -> int:
     try:
         return verb()
     except KeyboardInterrupt:
-        return _say(program, "Interrupted.", errors.Interrupted.exit_code)
+        return _fail(program, "Interrupted.", errors.Interrupted.exit_code)
     except BrokenPipeError:
         # The reader of a pipe has seen enough; Python would complain while it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -231,11 +231,11 @@ def main(program: str, verb: Callable[[], int]) -> int:
         if error.filename is None:
             raise
         text = f"{error.filename}: {error.strerror}. Check the path and its permissions."
-        return _say(program, text, UsageError.exit_code)
+        return _fail(program, text, UsageError.exit_code)
     except XlabenchError as error:
-        return _say(program, str(error), error.exit_code)
+        return _fail(program, str(error), error.exit_code)
 
 
-def _say(program: str, text: str, code: int) -> int:
+def _fail(program: str, text: str, code: int) -> int:
     sys.stderr.write(f"{program}: {text}\n")
     return code

@@ -109,7 +109,7 @@ class Server:
         signal.signal(signal.SIGTERM, lambda *_: self._end())
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
-        self._tell(hello)
+        self._send(hello)
         selector = selectors.DefaultSelector()
         selector.register(self._control, selectors.EVENT_READ)
         selector.register(self._wake_read, selectors.EVENT_READ)
@@ -121,7 +121,7 @@ class Server:
                     os.read(self._wake_read, CONTROL_BYTES)
             self._reap()
 
-    def _tell(self, message: Hello | Forked | Exited) -> None:
+    def _send(self, message: Hello | Forked | Exited) -> None:
         try:
             self._control.send(msgspec.msgpack.encode(message))
         except OSError:
@@ -140,7 +140,7 @@ class Server:
         os.close(channel)
         os.close(log)
         self._children[pid] = request.child
-        self._tell(Forked(request.child, pid))
+        self._send(Forked(request.child, pid))
 
     def _become_child(self, parent: int, channel: int, log: int, variables: dict[str, str]) -> None:
         os.setsid()
@@ -161,7 +161,7 @@ class Server:
             number = self._children.pop(pid, None)
             if number is not None:
                 processes.kill_orphans(self._children)
-                self._tell(Exited(number, status))
+                self._send(Exited(number, status))
 
     def _end(self) -> None:
         """Kill every process below this one and leave."""

@@ -183,7 +183,7 @@ def execute(
         if swept:
             number = "1 process" if len(swept) == 1 else f"{len(swept)} processes"
             view.note(f"stopped {number} that an earlier call of this run had left running")
-        _say_what_was_done(view, todo)
+        _note_earlier_work(view, todo)
         before, tally = _tallies(folder, todo)
 
         def write(record: Record) -> None:
@@ -339,7 +339,7 @@ def _groups(folder: RunFolder, left: Remaining) -> tuple[Group, ...]:
     )
 
 
-def _say_what_was_done(view: ProgressView, todo: Remaining) -> None:
+def _note_earlier_work(view: ProgressView, todo: Remaining) -> None:
     """Name what is finished; of a group that was begun, say whether it goes on or is measured again."""
     for entry in todo.finished:
         view.note(f"finished before: {title(entry)}")

@@ -336,8 +336,8 @@ _OURS = tuple(f"{Path(__file__).resolve().parents[2] / name}/" for name in ("run
 SOURCE = "<source>"
 """Stands for lines of a source; the texts by which a script knows a fault end and begin again there."""
 _FOLDER = "./own/"
-_SAYING = ("error", "metrics", "verification", "graph_breaks", "fallback_ops", "warnings", "findings", "proof")
-"""Fields of a record that hold what programs say."""
+_TEXT_FIELDS = ("error", "metrics", "verification", "graph_breaks", "fallback_ops", "warnings", "findings", "proof")
+"""Fields of a record that hold the output of programs."""
 
 
 def without_source(record: Record, own: OwnModel) -> Record:
@@ -345,15 +345,15 @@ def without_source(record: Record, own: OwnModel) -> Record:
     path = Path(own.file or own.place)
     folders = {str(path.parent), str(path.resolve().parent)} - {"/", "."} if path.is_absolute() else set()
     fields = msgspec.to_builtins(record)
-    texts = _walked({name: fields[name] for name in _SAYING}, sorted(folders, key=len, reverse=True))
+    texts = _without_lines({name: fields[name] for name in _TEXT_FIELDS}, sorted(folders, key=len, reverse=True))
     return msgspec.convert(fields | texts, Record)
 
 
-def _walked(value: Any, folders: Iterable[str]) -> Any:
+def _without_lines(value: Any, folders: Iterable[str]) -> Any:
     if isinstance(value, dict):
-        return {key: _walked(field, folders) for key, field in value.items()}
+        return {key: _without_lines(field, folders) for key, field in value.items()}
     if isinstance(value, list):
-        return [_walked(item, folders) for item in value]
+        return [_without_lines(item, folders) for item in value]
     return _text(value, folders) if isinstance(value, str) else value
 
 

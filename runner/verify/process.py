@@ -72,7 +72,7 @@ def verify(load: Load, timed_results: str | None = None) -> Verification:
             copies = _run(lambda: _open(load, criteria), "EXCEPTION_RAISED")
             _at_the_largest_size(copies, verification, fit.FitLimits.of(load.settings, began), timed_results)
         except Stopped as stopped:
-            _tell(verification, stopped)
+            _record_stop(verification, stopped)
     verification.seconds = time.perf_counter() - began
     return verification
 
@@ -97,8 +97,8 @@ def _at_the_largest_size(
             return
 
 
-def _tell(verification: Verification, stopped: Stopped) -> None:
-    """Say what stopped a verification; out of memory has a name of its own."""
+def _record_stop(verification: Verification, stopped: Stopped) -> None:
+    """Write what stopped a verification; out of memory has a name of its own."""
     cause = stopped.error.__cause__ if isinstance(stopped.error, NotBuilt) else None
     verification.code = stopped.code
     verification.error = failure.describe("load", cause) if cause else failure.describe("verify", stopped.error)
@@ -119,13 +119,12 @@ def _open(load: Load, criteria: Criteria) -> Copies:
 
 @dataclass(kw_only=True)
 class _Check:
-    """One verification on its way; what it learns goes into `verification`."""
+    """One running verification; its results go into `verification`."""
 
     copies: Copies
     verification: Verification
     limits: fit.FitLimits
     timed_results: str | None
-    _told: list[str] = field(default_factory=list)
 
     def carry_out(self) -> None:
         """Run the copies in order and give the verdict."""
