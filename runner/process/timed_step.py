@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import statistics
 import time
 from typing import TYPE_CHECKING, Any
@@ -276,12 +275,9 @@ class TimedStep:
         return statistics.median(times)
 
     def seed_host(self) -> None:
-        import numpy as np
-        import torch
+        from runner.suites.building import seed_everything
 
-        random.seed(self._settings.seed)
-        np.random.seed(self._settings.seed)  # noqa: NPY002 - models draw from the global stream
-        torch.manual_seed(self._settings.seed)
+        seed_everything(self._settings.seed)
 
     def _xla_seconds(self) -> tuple[float, float]:
         metric = getattr(self.runtime, "metric", None)

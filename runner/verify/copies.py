@@ -191,8 +191,10 @@ class Copies:
         return workload
 
     def _build_with(self, batch_size: int | None) -> Workload:
+        from runner.suites.building import seed_everything
+
         config, directory = self.load.config, self.load.torchbench_dir
-        determinism.seed_host(self.load.settings.seed)
+        seed_everything(self.load.settings.seed)
         request = BuildRequest(
             model_name=config.model_name,
             test=config.test,
@@ -212,7 +214,9 @@ class Copies:
 
 def _iterate(step: Any, part: Any, runtime: Runtime, seed: int) -> tuple[Any, bool]:
     """Run one iteration; return its result on the host, and whether it drew random numbers."""
-    determinism.seed_host(seed)
+    from runner.suites.building import seed_everything
+
+    seed_everything(seed)
     runtime.seed(seed)
     before = determinism.random_state(runtime.device)
     output = step(*part)
