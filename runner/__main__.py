@@ -88,7 +88,7 @@ _REPLACED: Mapping[str, Callable[[Sequence[str]], str]] = {
     "commsTraceReplay": _fixed("not here: communication is not measured; `xlabench run --ops-of TRACE` takes the rest"),
     "dlrm_s_pytorch": _fixed("`xlabench run --suite-name torchbench --only dlrm` here, on one device"),
 }
-"""What stands in for a program that is not here, given its words."""
+"""The replacement of a program that does not run here, given its words."""
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ def age_s(started_at: float) -> float:
 
 
 def tree(pid: int) -> list[psutil.Process]:
-    """List a process, its descendants, and whoever shares its session."""
+    """List a process, its descendants, and the processes of its session."""
     members: dict[int, psutil.Process] = {}
     with contextlib.suppress(psutil.Error):
         root = psutil.Process(pid)

@@ -56,7 +56,7 @@ class OpenXlaDynamo(OpenXlaLazyTensor):
 class TorchXlaTrivial(OpenXlaDynamo):
     """Capture with dynamo, trace every time.
 
-    Dynamo returns the captured graph as it is, so each call records it anew. Against `openxla+lazytensor` it shows how
+    Dynamo returns the captured graph as it is, so each call records it again. Against `openxla+lazytensor` it shows how
     much of Python's work dynamo's capture saves; against today's `openxla` what tracing once saves. Tracing every time
     is its design and no recompilation: a steady iteration compiles nothing, because the trace's program is known.
     """

@@ -57,7 +57,7 @@ class Traced:
         return self._rebuild(self._graph(*tensors))
 
     def _trace(self, leaves: list[Any], structure: Any, tensors: tuple[Any, ...]) -> None:
-        """Trace for these inputs; what the function writes to, and random streams, are then as if nobody had traced."""
+        """Trace for these inputs; buffers that the function writes to, and random streams, are restored."""
         import torch
 
         written = [tensor for tensor in (*tensors, *self._module.buffers()) if not tensor.requires_grad]

@@ -45,7 +45,7 @@ class Replaced:
             self._replace(op)
 
     def replacements(self) -> list[Replacement]:
-        """Return what stands in for each op, and how often it was called."""
+        """Return the replacement of each op, and how often it was called."""
         return [
             Replacement(op=op, way="opt_in", source=f"{lowerings.VARIABLE}={op}")
             if lowerings.is_opt_in(op)

@@ -1,4 +1,4 @@
-"""What the machine and its interpreters are like at this moment, as data."""
+"""The present state of the machine and its interpreters, as data."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class Disk:
 
 @dataclass(frozen=True, kw_only=True)
 class DoctorFacts:
-    """All that the doctor has seen."""
+    """All facts that the doctor has collected."""
 
     cpus: int
     """CPUs of the machine."""
@@ -274,7 +274,7 @@ def _disks(home: Path) -> tuple[Disk, ...]:
 
 
 def _measured_on(machine: Machine) -> tuple[str, ...]:
-    """Say of each device that somebody measures on who does."""
+    """Return a sentence for each device in use that names its holder."""
     names = [name for kind in machine.accelerators for name in _names(kind, len(machine.devices.get(kind, ())))]
     return tuple(holder.sentence(name) for name in names if (holder := devices.owner(name)))
 

@@ -1,4 +1,4 @@
-"""What the harness leaves behind: a line per model, the CSV, and the graph breaks beside it."""
+"""Output in the harness's form: a line per model, the CSV, and the CSV of graph breaks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Kind = Literal["performance", "accuracy", "xla"]
 
 @dataclass(frozen=True, kw_only=True)
 class Csv:
-    """Where a command's rows go, and what is told about them."""
+    """Where a command writes its rows, and what it prints."""
 
     path: Path | None
     append: bool

@@ -63,7 +63,7 @@ class Others:
     def look(self) -> Taken:
         """Read the counters; return what others took since the reading that is at least `WINDOW_S` old.
 
-        The first look tells nothing, nor does one that follows it within a tenth of a second.
+        The first look reports nothing, nor does one that follows it within a tenth of a second.
         """
         now = self._read()
         while len(self._readings) > 1 and now.at - self._readings[1].at >= WINDOW_S:

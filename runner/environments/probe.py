@@ -1,4 +1,4 @@
-"""What an interpreter offers, told as one line of JSON: `PYTHON -m runner.probe`, run by `runner.environments`.
+"""What an interpreter offers, as one line of JSON: `PYTHON -m runner.environments.probe`, run by `runner.plan`.
 
 Only the standard library is imported before it is known that the rest is there; older Pythons get that far, too.
 """
@@ -11,7 +11,7 @@ import platform
 import sys
 
 NEEDED = {"msgspec": "msgspec", "numpy": "numpy", "psutil": "psutil", "yaml": "pyyaml"}
-"""What a measuring process imports beside torch: modules and the packages that bring them."""
+"""Modules that a measuring process imports in addition to torch, and their packages."""
 OLDEST = (3, 11)
 
 

@@ -35,8 +35,8 @@ class _Counters:
 class MachineWatch:
     """Watches the machine from its making to `end`; each takes a few milliseconds at most.
 
-    A vendor's tool that is asked who else uses the accelerator works beside the run and is done before a model has
-    been loaded.
+    A vendor's tool lists the other users of the accelerator; it runs in parallel and is done before a model has been
+    loaded.
     """
 
     def __init__(

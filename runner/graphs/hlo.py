@@ -135,7 +135,7 @@ class Instruction:
     rest: str
     """Operands and attributes, from the opening parenthesis on."""
     entry: bool
-    """Whether it stands in the module's entry computation."""
+    """Whether it is in the module's entry computation."""
 
 
 def instructions(text: str) -> Iterator[Instruction]:

@@ -120,7 +120,7 @@ def artifacts(folder: Path, written: Iterable[Path], cut: Sequence[Path]) -> lis
 
 
 def salvaged(limit: Limit) -> list[Artifact]:
-    """List what a process left that died or was killed; nobody has kept the limit after it."""
+    """List the files of a process that died or was killed, after enforcing the limit."""
     limit.enforce()
     return artifacts(limit.folder, limit.written(), limit.cut)
 

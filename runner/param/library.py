@@ -126,9 +126,9 @@ def param_line(
     Args:
         case: what was called.
         metrics: as a record has them, one entry per block, seconds.
-        test: `train` has a backward beside its forward.
+        test: `train` has a backward in addition to its forward.
         warmup: blocks before those that count.
-        accelerator: that of the run; PARAM tells the memory of devices only, 0 on the CPU.
+        accelerator: that of the run; PARAM reports the memory of devices only, 0 on the CPU.
     """
     memory = metrics.get("peak_memory_bytes") if accelerator != "cpu" else None
     peak = memory[0] / _MIB if memory else 0

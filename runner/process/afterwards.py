@@ -60,7 +60,7 @@ def look(config: ExperimentConfig, module: Any, iterate: Callable[[], Any], fall
     compiled = bool(config.dynamo)
     try:
         lazy = bool(config.xla) and not config.torch_xla2 and not lazy_graphs.bridged()
-        # Compiled code must not run under the finder: it would be compiled anew.
+        # Compiled code must not run under the finder: it would be compiled again.
         output = _under_finder(iterate, () if compiled else fallbacks, findings) if lazy else None
         findings.graphs = collect.graphs(config, output, module)
         unknown = set(fallbacks) - findings.call_sites.keys()

@@ -211,7 +211,7 @@ def obey_scheduler(channel: Channel) -> None:
                 measurement = MeasuringProcess(command)
                 channel.send(measurement.load())
             elif measurement is None:
-                raise RuntimeError("the first message must be `load`")  # noqa: TRY301 - told to the scheduler below
+                raise RuntimeError("the first message must be `load`")  # noqa: TRY301 - reported to the scheduler below
             elif _obey(command, measurement, channel, enter):
                 return
     except Closed:

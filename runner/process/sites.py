@@ -1,4 +1,4 @@
-"""Where the model's own program asks for an op: found in one iteration that nobody times."""
+"""Where the model's own program asks for an op: found in one iteration that is not timed."""
 
 from __future__ import annotations
 

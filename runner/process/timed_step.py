@@ -30,7 +30,7 @@ class NoBatchDimension(ValueError):
 
 
 class Inputs:
-    """Makes inputs anew for each iteration: copies, or new values where the experiment asks for them.
+    """Makes new inputs for each iteration: copies, or new values where the experiment asks for them.
 
     Made while the workload still lies on the host; where an iteration brings its inputs to the device itself, or draws
     new ones, the host's own are kept.
@@ -218,7 +218,7 @@ class TimedStep:
         )
 
     def take(self, inputs: list[Any]) -> tuple[float, Any]:
-        """Time iterations as a block's are; return seconds and the last output, which nobody has touched since."""
+        """Time iterations as a block's are; return seconds and the last output, not yet read."""
         self.seed_host()
         self.runtime.seed(self._settings.seed)
         outputs: list[Any] = []
@@ -252,7 +252,7 @@ class TimedStep:
         return (total if timer is None else timer.seconds()), trace
 
     def once(self) -> Any:
-        """Run one iteration that nobody times; it is not synchronised."""
+        """Run one iteration without timing it; it is not synchronised."""
         import torch
 
         inputs = steps.fresh_inputs(self.workload, 1)

@@ -3,8 +3,8 @@
 None of it is compile time of a model, and forked processes inherit it: the vector-ISA probe (seconds in every new
 process, also with warm caches), the hash of torch's own sources, and modules that the first compilation would import.
 Precompiled headers are shared by all processes of a user and ignore inductor's cache folder, so a tiny compilation in
-a throwaway process makes them once per machine; it also tells which modules a compilation imports. What was found out
-is remembered beside those headers, so that the next server starts at once.
+a throwaway process makes them once per machine; it also lists the modules that a compilation imports. The results are
+stored with those headers, so that the next server starts at once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PACKAGES = ("torch.", "sympy.")
 
 @dataclass
 class Remembered:
-    """What an earlier process found out about this torch, compiler and CPU."""
+    """Results of an earlier process with this torch, compiler and CPU."""
 
     modules: list[str]
     """What a compilation imports."""
@@ -90,7 +90,7 @@ def _hash_sources() -> None:
 
 
 def _place() -> Path:
-    """Return the file that remembers, beside the precompiled headers: one per torch, compiler and CPU."""
+    """Return the file of the results, in the folder of the precompiled headers: one per torch, compiler and CPU."""
     from torch._inductor import codecache
     from torch.version import git_version
 

@@ -69,7 +69,7 @@ def judge(shortest: int, repetitions: Sequence[Repetition], wrong: str | None, *
         shortest: iterations of the shortest pass.
         repetitions: what was timed.
         wrong: the first output that was not eager's when its clock had stopped, or None.
-        sees: whether that comparison tells outputs of other inputs apart.
+        sees: whether that comparison distinguishes outputs of different inputs.
     """
     counts = [shortest * step for step in STEPS]
     lines = [line(counts, repetition.seconds) for repetition in repetitions]
@@ -132,7 +132,7 @@ def _of(shares: Sequence[float]) -> Verdict:
 
 
 def _skipped(proof: Proof, shares: Sequence[float]) -> Verdict:
-    """Judge by how much further iterations are shorter than reported; what may be overlap fails nobody."""
+    """Judge by how much further iterations are shorter than reported; possible overlap is no failure."""
     verdict = _of(shares)
     small = (proof.reported_s or 0.0) - (proof.slope_s or 0.0) <= OVERLAP_S
     return "unknown" if verdict == "failed" and small else verdict

@@ -129,7 +129,7 @@ class _Timed:
 
 
 def _of_proof(load: Load) -> Load:
-    """Return the same backend with the proof's model, and nothing of the experiment beside."""
+    """Return the same backend with the proof's model, without the experiment's other settings."""
     config = load.config
     proved = ExperimentConfig(
         suite_name=SUITE,

@@ -1,8 +1,8 @@
 """One measurement per device: a lock for each device of this host, which runs and the worker of jobs take.
 
-The lock is a file outside of every home, held by whoever has it open: it is free when its last holder is gone, however
-that ended. A job inherits it from the worker, so it stays held when the worker dies. The package filelock has no lock
-that a process can hand on to its child.
+The lock is a file outside of every home, held by the processes that have it open: it is free once the last of them has
+ended, in any way. A job inherits it from the worker, so it stays held when the worker dies. The package filelock has no
+lock that a process can hand on to its child.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _WORKER = "worker-"
 
 
 def of_worker(name: str) -> str:
-    """Return the lock of a home's worker, given what tells the home from others."""
+    """Return the lock of a home's worker, given a name that identifies the home."""
     return f"{_WORKER}{name}"
 
 
@@ -91,12 +91,12 @@ def held(devices: Iterable[str], what: str, *, wait: bool, say: Callable[[str], 
 
     Args:
         devices: their names, in the order of `names`.
-        what: is measured, for whoever waits meanwhile.
+        what: is measured; shown to processes that wait.
         wait: for those that others hold, instead of refusing.
-        say: told whom it waits for.
+        say: called with a sentence that names the holder.
 
     Raises:
-        DeviceBusy: somebody else holds one, and `wait` is off.
+        DeviceBusy: another process holds one, and `wait` is off.
     """
     with contextlib.ExitStack() as stack:
         have = inherited()
@@ -160,7 +160,7 @@ def _is(handle: int, name: str) -> bool:
 
 
 def note(handle: int, pid: int, what: str) -> None:
-    """Write beside the lock who holds it."""
+    """Write the holder of a lock into its file."""
     holder = {"pid": pid, "started_at": start_time(pid), "what": what[:500], "since": time.time()}
     text = json.dumps(holder).encode()
     os.ftruncate(handle, 0)
@@ -168,7 +168,7 @@ def note(handle: int, pid: int, what: str) -> None:
 
 
 def owner(name: str) -> Owner | None:
-    """Return who wrote that it holds a device and still lives; None where nobody did."""
+    """Return the living process that has written itself as the holder; None if there is none."""
     handle = _open(name)
     try:
         holder = json.loads(os.pread(handle, _NOTE_BYTES, 0))
@@ -184,7 +184,7 @@ def owner(name: str) -> Owner | None:
 def measured_on() -> bool:
     """Say whether another process of this host measures on a device; it asks the notes, and takes no lock for it."""
     devices = (path.stem for path in folder().glob("*.lock") if not path.name.startswith(_WORKER))
-    # What a worker has reserved and not handed on has its own note, and nobody measures.
+    # A device that this worker has reserved and not handed on names the worker: nothing measures on it.
     return any(holder is not None and holder.pid != os.getpid() for holder in map(owner, devices))
 
 

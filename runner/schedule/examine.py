@@ -104,7 +104,7 @@ def _proof_taken_now(job: ReplicaJob) -> Proof:
         return _unknown_proof(f"the proof failed to finish: {what}")
     proof = outcome.answer.proof
     if taken > BUSY_CPUS and proof.outputs_equal is not False:
-        # Times beside others prove nothing either way; an output that is not there does.
+        # Times taken while other programs ran prove nothing; a missing output does.
         reason = f"other programs used {taken:.1f} CPUs meanwhile"
         return msgspec.structs.replace(proof, verdict="unknown", reason=reason)
     return proof

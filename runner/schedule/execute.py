@@ -163,7 +163,7 @@ def execute(
         home: keeps timing proofs and what threads wait on an idle machine; None: they last as long as this call.
 
     Raises:
-        DeviceBusy: somebody else measures on a device that the run needs, and `wait` is off.
+        DeviceBusy: another process measures on a device that the run needs, and `wait` is off.
         WriterBusy: another process measures into the folder.
         Interrupted: SIGINT or SIGTERM; finished experiments are kept, the current one is measured again later.
     """
@@ -285,7 +285,7 @@ def _pool(
 
 
 def _refuse_unnamed(todo: Remaining, own: Mapping[str, OwnModel]) -> None:
-    """Refuse a model of somebody's own that this command does not name: no plan says where a source lies."""
+    """Refuse a user's own model that this command does not name: no plan holds the path of a source."""
     for name in (entry.config.model_name for group in todo.groups for entry in group.entries if entry.config.source):
         if name not in own:
             raise UsageError(no_source(name))
@@ -329,7 +329,7 @@ def _tallies(folder: RunFolder, todo: Remaining) -> tuple[ExperimentTally, Exper
 
 
 def _groups(folder: RunFolder, left: Remaining) -> tuple[Group, ...]:
-    """Return the groups to measure with their twins; one that an earlier call has begun goes on where it stopped."""
+    """Return the groups to measure with their twins; one that an earlier call has begun continues where it stopped."""
     paired = groups.with_twins(left.groups, folder.file.plan, folder.settings)
     if folder.settings.purpose == "calibration":  # there a twin is a replica
         return paired
@@ -340,7 +340,7 @@ def _groups(folder: RunFolder, left: Remaining) -> tuple[Group, ...]:
 
 
 def _note_earlier_work(view: ProgressView, todo: Remaining) -> None:
-    """Name what is finished; of a group that was begun, say whether it goes on or is measured again."""
+    """Name what is finished, and whether a begun group continues or is measured again."""
     for entry in todo.finished:
         view.note(f"finished before: {title(entry)}")
     for group in todo.groups:

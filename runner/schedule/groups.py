@@ -127,7 +127,7 @@ def _entry_key(entry: PlanEntry) -> tuple[str, str]:
     return entry.experiment_id, entry.environment
 
 
-# Further processes of some members, beside those that the run has measured already.
+# Further processes of some members, in addition to those that the run has measured.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +139,7 @@ class Further:
 
 
 def extended(asked: Further, plan: Iterable[PlanEntry], records: Iterable[Record]) -> Group:
-    """Return the members as a group that goes on where the newest attempt at theirs has ended.
+    """Return the members as a group that continues the newest attempt at theirs.
 
     The new replicas are numbered behind all that any member of the group has: what took turns has one number, and no
     number is given twice. Twins are left as they are, they state the rate of the pairs that they have.
@@ -225,7 +225,7 @@ Order = Literal["interleaved", "rounds", "sequence"]
 def order_of(members: Sequence[Member], settings: Settings) -> Order:
     """Choose how a group is measured: as the settings say, as far as it makes sense and its device allows."""
     exactly_so = settings.preset == "peer" or settings.verify == "only"
-    if settings.interleave == "off" or exactly_so or len(members) < 2:  # noqa: PLR2004 - nobody to take turns with
+    if settings.interleave == "off" or exactly_so or len(members) < 2:  # noqa: PLR2004 - a single member takes no turns
         return "sequence"
     shared = all(not ACCELERATORS[member.entry.config.accelerator].single_owner for member in members)
     return "interleaved" if settings.interleave == "processes" and shared else "rounds"
@@ -263,7 +263,7 @@ def sibling_key(entry: PlanEntry) -> Key:
 # Which experiments are measured against themselves, so that a run can state its own false-alarm rate.
 
 GROUPS_PER_TWIN = 10
-"""A twin costs one process more; beside a group of four backends this is 2.5 % of a run's time."""
+"""A twin costs one more process: with groups of four backends, 2.5 % of a run's time."""
 MIN_GROUPS = 3
 """Smaller runs answer one question; their twin would be a large part of them."""
 

@@ -58,7 +58,7 @@ class Process:
     """The fork server that it comes from, else."""
     phase: Phase = "load"
     born: float | None = None
-    """Its start as the kernel tells it: a process of the same pid with another start is not it."""
+    """Its start as the kernel reports it: with another start, the same pid is another process."""
 
 
 @dataclass
@@ -200,7 +200,7 @@ class Pool:
         on_phase: Callable[[str], None],
         watch: Callable[[], None] | None = None,
     ) -> Any:
-        """Send a command and wait for its answer; phases are told as they begin, `watch` is called meanwhile.
+        """Send a command and wait for its answer; `on_phase` is called as a phase begins, `watch` while it waits.
 
         Raises:
             ChildGone: the process ended.
@@ -222,7 +222,7 @@ class Pool:
             raise ChildGone from error
 
     def end(self, process: Process) -> int | None:
-        """Collect the process and kill whatever it left; return its wait status, None where nobody knows."""
+        """Collect the process and kill whatever it left; return its wait status, None if it is unknown."""
         process.channel.close()
         status = self._wait(process)
         processes.kill_tree(process.pid)

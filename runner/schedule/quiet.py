@@ -77,8 +77,8 @@ class WaitShares(msgspec.Struct):
 class OwnWaits:
     """Wait shares of idle turns by experiment, machine and policy.
 
-    A run beside a program that never rests has no idle turn of its own; what an earlier run has learned on the same
-    machine tells it how much of the waiting is the experiment's own.
+    A run has no idle turn of its own while another program never rests; turns of earlier runs on the same machine
+    show how much of the waiting is the experiment's own.
     """
 
     folder: Path | None = None
@@ -193,7 +193,7 @@ class Judge:
             self.gpu.look()
 
     def judge(self, round_number: int, facts: TurnFacts | None) -> bool:
-        """Judge a turn, and those before it anew; return whether it is quiet."""
+        """Judge a turn, and earlier ones again; return whether it is quiet."""
         if facts is None or not self.settings.quiet:
             self._unjudged_n += 1
             return True
@@ -219,7 +219,7 @@ class Judge:
         return quiet
 
     def _learn(self) -> None:
-        """Keep the last turn's waiting as the process's own where nobody else used the CPUs.
+        """Count the last turn's waiting as the process's own if no other program used the CPUs.
 
         Beside others nothing is learned: threads of one process wait for each other there as they do not alone.
         """
@@ -343,7 +343,7 @@ def latency_bounds(report: ProcessReport, reasons: Iterable[str | None], iterati
     """
     if not set(reasons) <= {None, WAITS}:
         return None
-    if len(report.waits_all) < len(report.kinds):  # the kernel tells no waits
+    if len(report.waits_all) < len(report.kinds):  # the kernel reports no waits
         return None
     loops = report.inner_loops or [1] * len(report.kinds)
     blocks = [

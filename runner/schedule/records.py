@@ -97,7 +97,7 @@ def make_record(
 ) -> Record:
     """Build the record; metrics hold numeric lists only, and `error` on failure, as the peer's readers expect.
 
-    A twin is the same experiment once more, beside the record of the same replica and attempt. In a calibration both
+    A twin is the same experiment measured a second time in the same replica and attempt. In a calibration both
     are its subject: of two neighbouring replicas it is the second.
     """
     if facts.settings.purpose == "calibration":
@@ -241,7 +241,7 @@ def _measurement(entry: PlanEntry, settings: Settings, outcome: Outcome, how: Ar
     )
 
 
-# The command that measures one experiment again: what a record says to whoever doubts it.
+# The command that repeats one experiment, for readers who doubt its record.
 
 _ENVIRONMENT = "default"
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from store.record import Phase
 
 LEAST_AVAILABLE = 0.03
-"""Share of the machine's memory that has to stay available; below it the kernel would choose whom to kill."""
+"""Share of the machine's memory that has to stay available; below it the kernel would choose a process to kill."""
 LEAST_HELD = LEAST_AVAILABLE
 """Share of it that a process tree has to hold to be ended for that: a smaller one is not what fills the machine."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")

@@ -278,7 +278,7 @@ _NO_ROUNDING = 100.0
 """Times eager's own error: what is further off is not explained by another order of additions."""
 
 
-# What a reader has to know about a comparison beside its figures.
+# Notes about a comparison that its figures do not show.
 
 
 def notes_of(finding: TensorFinding) -> list[str]:

@@ -60,7 +60,7 @@ class Results:
 
     @property
     def stateless(self) -> bool:
-        """Say whether all iterations gave the same, so that one of another copy stands for all."""
+        """Return whether all iterations gave the same results, so that one iteration of another copy suffices."""
         first = self.leaves[0]
         return all(leaf is first.get(name) for later in self.leaves[1:] for name, leaf in later.items())
 

@@ -37,7 +37,7 @@ _SAME = 1e-5
 
 
 class TooLarge(Signal):
-    """Eager or float64 cannot be had at this batch size; `error` says how it failed, where it was tried."""
+    """Eager or float64 cannot run at this batch size; `error` is its failure, if it was tried."""
 
     def __init__(self, message: str, batch_size: int | None, error: Exception | None = None) -> None:
         super().__init__(message)
@@ -47,7 +47,7 @@ class TooLarge(Signal):
 
 @dataclass(frozen=True)
 class SpentMemory:
-    """What eager's first run needed beside what the process held before; 0 where that is not the host's memory."""
+    """Additional memory of eager's first run; 0 if it is not the host's memory."""
 
     memory_bytes: int
 

@@ -80,7 +80,7 @@ def verify(load: Load, timed_results: str | None = None) -> Verification:
 def _at_the_largest_size(
     copies: Copies, verification: Verification, limits: fit.FitLimits, timed_results: str | None
 ) -> None:
-    """Check at the timed batch; at a smaller one only where eager or float64 cannot be had at it."""
+    """Check at the timed batch size; at a smaller one only if eager or float64 cannot run at it."""
     if copies.load.settings.preset == "peer":
         copies.size = replace(copies.size, most=copies.criteria.most_samples)
     while True:
