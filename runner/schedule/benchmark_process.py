@@ -67,7 +67,7 @@ class BenchmarkProcess:
     """Seconds left of its time limit; they pass while the process runs, not while it is stopped."""
     _deadline: float = field(default=0.0, init=False)
     """CLOCK_MONOTONIC; set whenever the process continues."""
-    _follower: LogFollower = field(init=False)
+    _follower: LogFollower = field(init=False, repr=False)
     _machine: MachineWatch | None = field(default=None, init=False)
     _oom_kills_before: int = field(default=0, init=False)
     _starts: int = field(default=0, init=False)
