@@ -105,7 +105,7 @@ class Imports:
         """Say why modules cannot be imported, or None."""
         packages = [module.partition(".")[0] for module in preload]
         wrong = next((package for package in TRIED if package in packages and package in self.broken), None)
-        return None if wrong is None else f"{wrong} cannot be imported: {self.broken[wrong]}; reinstall it"
+        return None if wrong is None else f"{wrong} cannot be imported: {self.broken[wrong]}; install it again"
 
 
 def try_imports(machine: Machine) -> Imports:
