@@ -1,10 +1,95 @@
-"""`python -m runner`: PyTorch/XLA's `experiment_runner.py` by its own command line, or the program that is named."""
+"""The programs of other harnesses by the names under which their documents call them.
+
+A published command line runs here with `python -m runner` in place of `python`, `bash` or `./`:
+`python xla/benchmarks/experiment_runner.py --xla=PJRT …` as `python -m runner xla/benchmarks/experiment_runner.py …`.
+A program that is not here is answered with the command that replaces it.
+"""
 
 from __future__ import annotations
 
+import shlex
 import sys
+from pathlib import PurePath
+from typing import TYPE_CHECKING
 
-from runner.programs import main
+from runner.peer_cli import experiment_runner, table
+from store.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_HARNESS = ("torchbench", "huggingface", "timm_models", "runner", "inductor_xpu_test")
+_PARAM = ("run_benchmark", "pytorch_benchmark")
+_OPERATORS = (
+    "a configuration of torch.mm, torch.nn.EmbeddingBag or torch.nn.Linear: "
+    "`python -m runner.suites.operators -c FILE`, see docs/operators.md"
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program that the first word names; without one, PyTorch/XLA's runner."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    given = given[1:] if given[:1] == ["-m"] else given
+    if not given or given[0].startswith("-"):
+        return experiment_runner.main(given)
+    name, words = _name(given[0]), given[1:]
+    if name in _HARNESS:
+        from runner.dynamo import cli
+
+        return cli.main([name, *words])
+    if name in _PARAM:
+        from runner.param import command_line as operators
+
+        return operators.main(words)
+    if name == "experiment_runner":
+        return experiment_runner.main(words)
+    return table.main(experiment_runner.PROGRAM, lambda: _refuse(name, words))
+
+
+def _name(word: str) -> str:
+    """Return a program's name without its folder or package, and without its suffix."""
+    path = PurePath(word)
+    return path.stem if path.suffix in (".py", ".sh", ".par") else path.name.rpartition(".")[2]
+
+
+def _refuse(name: str, words: Sequence[str]) -> int:
+    if name in _REPLACED:
+        raise UsageError(f"{name} is {_REPLACED[name](words)}")
+    known = ", ".join(("experiment_runner", *_HARNESS, *_PARAM))
+    raise UsageError(f"{name!r} is not a program that runs here; known are {known}")
+
+
+def _report(words: Sequence[str]) -> str:
+    """Return the `xlabench report` of a command line of aggregate.py."""
+    kind = next((word.partition("=")[2] for word in words if word.startswith("--report=")), "latest")
+    rest = [word for word in words if not word.startswith("--report=")]
+    return f"`{shlex.join(['xlabench', 'report', kind, '--rule', 'peer', *rest])}` here"
+
+
+def _analysis(words: Sequence[str]) -> str:
+    """Return the report that has the numbers of result_analyzer.py."""
+    folder = next((word.partition("=")[2] for word in words if word.startswith("--output-dirname=")), "output")
+    target = f"{folder}/metric_report.csv"
+    return f"`{shlex.join(['xlabench', 'report', folder, '--format', 'csv', '--output', target])}` here"
+
+
+def _fixed(text: str) -> Callable[[Sequence[str]], str]:
+    return lambda _: text
+
+
+_REPLACED: Mapping[str, Callable[[Sequence[str]], str]] = {
+    "aggregate": _report,
+    "result_analyzer": _analysis,
+    "driver": _fixed(_OPERATORS),
+    "pytorch_gemm": _fixed(_OPERATORS),
+    "pytorch_emb": _fixed(_OPERATORS),
+    "pytorch_linear": _fixed(_OPERATORS),
+    "et_replay": _fixed("`xlabench run --ops-of TRACE` here: the operators of an execution trace, each measured alone"),
+    "commsTraceReplay": _fixed("not here: communication is not measured; `xlabench run --ops-of TRACE` takes the rest"),
+    "dlrm_s_pytorch": _fixed("`xlabench run --suite-name torchbench --only dlrm` here, on one device"),
+}
+"""The replacement of a program that does not run here, given its words."""
+
 
 if __name__ == "__main__":
     sys.exit(main())

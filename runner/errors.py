@@ -3,7 +3,7 @@
 UsageError             `store.errors`: bad flags or folder (exit 2)
 └── PlanMismatch       the folder holds a run that cannot be resumed by this command (exit 2)
 RunnerError            base (exit 3)
-├── DeviceBusy         somebody else measures on the device (exit 2)
+├── DeviceBusy         another process measures on the device (exit 2)
 ├── ServerFailed       the fork server did not start (exit 3)
 └── Interrupted        Ctrl-C or SIGTERM; finished experiments are kept (exit 130)
 """
@@ -24,7 +24,7 @@ class PlanMismatch(UsageError):
 
 
 class DeviceBusy(RunnerError):
-    """Somebody else measures on the device."""
+    """Another process measures on the device."""
 
     exit_code = 2
 

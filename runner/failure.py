@@ -45,7 +45,7 @@ def of_exit(phase: Phase, wait_status: int | None, log_tail: str, *, oom_kill: b
 
     Args:
         phase: how far it had come.
-        wait_status: as `os.waitpid` gives it; None where nobody could collect it.
+        wait_status: as `os.waitpid` gives it; None if it could not be collected.
         log_tail: the last lines of what it printed.
         oom_kill: the kernel killed a process for memory meanwhile.
     """

@@ -106,8 +106,8 @@ def percent_text(share: float) -> str:
 
 def size(text: str) -> int:
     """Read a number of bytes: `800M`, `2G`, `1.5GiB`."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
-    value = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    value = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 800M or 2G")
     return value

@@ -29,7 +29,7 @@ def is_opt_in(op: str) -> bool:
 
 
 def variables(ops: Iterable[str]) -> dict[str, str]:
-    """Return the variable that switches on the lowerings of those ops that have one, beside what the user has on."""
+    """Return the variable that switches on the lowerings of these ops, in addition to the user's own."""
     wanted = [_base(op) for op in ops if is_opt_in(op)]
     present = os.environ.get(VARIABLE, "").split(":")
     return {VARIABLE: ":".join(dict.fromkeys(filter(None, [*present, *wanted])))} if wanted else {}

@@ -73,23 +73,23 @@ def age_s(started_at: float) -> float:
 
 
 def tree(pid: int) -> list[psutil.Process]:
-    """List a process, its descendants, and whoever shares its session."""
-    found: dict[int, psutil.Process] = {}
+    """List a process, its descendants, and the processes of its session."""
+    members: dict[int, psutil.Process] = {}
     with contextlib.suppress(psutil.Error):
         root = psutil.Process(pid)
-        found[pid] = root
+        members[pid] = root
         for child in root.children(recursive=True):
-            found[child.pid] = child
+            members[child.pid] = child
     for process in psutil.process_iter():
         with contextlib.suppress(OSError, psutil.Error):
             if os.getsid(process.pid) == pid:
-                found[process.pid] = process
-    return [process for process in found.values() if process.pid != os.getpid()]
+                members[process.pid] = process
+    return [process for process in members.values() if process.pid != os.getpid()]
 
 
 def tagged(value: str, tag: str = TAG) -> list[psutil.Process]:
     """List the living processes whose environment holds the tag with this value, except this one."""
-    found = []
+    members = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             if (
@@ -97,8 +97,8 @@ def tagged(value: str, tag: str = TAG) -> list[psutil.Process]:
                 and process.status() != psutil.STATUS_ZOMBIE
                 and process.environ().get(tag) == value
             ):
-                found.append(process)
-    return found
+                members.append(process)
+    return members
 
 
 def _signal(processes: Iterable[psutil.Process], number: int) -> None:

@@ -10,7 +10,7 @@ from runner.flag import Count, Flag, Number, Seed, Share, Tolerance
 from store.record import Purpose
 
 VerifyMode = Literal["off", "with", "only"]
-"""No verification, beside the timing, or in place of it."""
+"""No verification, one in addition to the timing, or one in place of it."""
 ProveMode = Literal["off", "once", "again"]
 """No timing proof, one where none is kept, or one in any case."""
 Interleave = Literal["processes", "rounds", "off"]
@@ -64,7 +64,7 @@ class TypedSettings(msgspec.Struct, frozen=True, kw_only=True):
             "false-alarm rate (default: one per ten groups, at least one for three)"
         ),
     ] = None
-    """Experiments that are measured against themselves beside the others; None: as many as the run's size bears."""
+    """Experiments that are also measured against themselves; None: a number by the size of the run."""
     warmup_min: Annotated[Count, Flag("take at least this many warm-up blocks (default: 5)")] = 5
     warmup_max: Annotated[
         Count, Flag("give up after this many warm-up blocks and record `never_steady` (default: 50)")
@@ -138,7 +138,7 @@ class Settings(TypedSettings, frozen=True, kw_only=True):
     def replicas(self) -> int:
         """Return how often each member of a group is measured: a verdict about the answer needs one process.
 
-        A calibration seats every experiment twice, so half as many are left of its processes.
+        A calibration measures every experiment twice at a time, so it has half as many replicas.
         """
         if self.verify == "only":
             return 1

@@ -62,7 +62,7 @@ class Runtime(Protocol):
         """Read calls per op that ran outside the compiler; names without `aten::`."""
 
     def replacements(self) -> list[Replacement]:
-        """Return what stands in for ops that would run outside the compiler, and how often it was called."""
+        """Return the replacements of ops that would run outside the compiler, and how often each was called."""
 
     def compiler_time_s(self) -> float | None:
         """Return the compile time that the runtime's compiler reports so far, seconds."""
@@ -74,7 +74,7 @@ class Runtime(Protocol):
         """Set the device's high-water mark to its present use."""
 
     def memory_peak_bytes(self) -> int | None:
-        """Return the device's high-water mark; None where the host's memory is the device's or none can be had."""
+        """Return the device's high-water mark; None if the device uses the host's memory or reports none."""
 
 
 class OwnStep(Protocol):
@@ -115,7 +115,7 @@ class Workload:
     loss: Callable[[Any], Any]
     loss_name: str
     weights: Weights = "random"
-    """What it was built with: `random` also where pretrained ones could not be had."""
+    """What it was built with: `random` also where pretrained ones were unavailable."""
     notes: list[str] = field(default_factory=list)
     """What a reader of the record should know of the build; they become its warnings."""
     own_step: Callable[[Workload, Test, Runtime, Callable[[Callable[..., Any]], Any]], OwnStep] | None = None

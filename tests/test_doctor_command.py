@@ -320,7 +320,7 @@ def test_the_exit_code_says_whether_a_measurement_would_be_refused(tmp_path, mon
 
 
 def test_an_environment_that_is_no_interpreter_is_named(tmp_path):
-    found, unasked = facts._ask({"nightly": tmp_path / "gone"})
+    found, unasked = facts._environments({"nightly": tmp_path / "gone"})
     assert [environment.name for _, environment in found] == ["default"]
     assert "is not an interpreter" in unasked["nightly"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from runner import programs
+from runner import __main__ as programs
 from runner.peer_cli import table
 from runner.schedule.execute import Counts, ExecutionResult
 from tests.runner.runner_makers import machine

@@ -22,7 +22,7 @@ _INDEXED = ("cuda", "xpu")
 
 OUT_OF_MEMORY = re.compile(
     "|".join(
-        ["out of memory", "OutOfMemory", *(word for each in ACCELERATORS.values() for word in each.out_of_memory)]
+        ["out of memory", "OutOfMemory", *(word for adapter in ACCELERATORS.values() for word in adapter.out_of_memory)]
     ),
     re.IGNORECASE,
 )

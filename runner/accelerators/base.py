@@ -54,7 +54,7 @@ class Device(Protocol):
         """Set the high-water mark to the present use."""
 
     def memory_peak_bytes(self) -> int | None:
-        """Return the high-water mark; None where the host's memory is the device's or none can be had."""
+        """Return the high-water mark; None if the device uses the host's memory or reports none."""
 
     def timer(self) -> Timer | None:
         """Return a timer of the device's own; None where it has no events."""
@@ -84,7 +84,7 @@ class Adapter(Protocol):
         """Say what was looked for, as the end of `this machine has no … device: `."""
 
     def driver(self) -> str | None:
-        """Return the version of the driver, where it tells."""
+        """Return the version of the driver, if it is known."""
 
     def open(self, index: int | None) -> Device:
         """Start the device in a measuring process; None is the first."""

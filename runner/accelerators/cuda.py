@@ -23,13 +23,13 @@ def _visible(named: list[tuple[str, str]]) -> list[str]:
     wanted = os.environ.get("CUDA_VISIBLE_DEVICES")
     if wanted is None:
         return [name for _, name in named]
-    found = []
+    models = []
     for word in wanted.replace(" ", "").split(","):
         match = [name for at, (uuid, name) in enumerate(named) if word == str(at) or (word and uuid.startswith(word))]
         if not match:
             break  # as the driver does: what follows a device that is not there is hidden too
-        found.append(match[0])
-    return found
+        models.append(match[0])
+    return models
 
 
 class Cuda:

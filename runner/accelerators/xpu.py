@@ -21,12 +21,12 @@ _DEVICE_NAME = "2"
 
 def _render_nodes() -> tuple[str, ...]:
     """Name Intel's render nodes by their PCI device numbers."""
-    found = []
+    models = []
     for node in sorted(_NODES.glob("renderD*")):
         vendor, device = node / "device/vendor", node / "device/device"
         if vendor.exists() and vendor.read_text().strip() == _VENDOR:
-            found.append(f"Intel GPU {device.read_text().strip()}" if device.exists() else "Intel GPU")
-    return tuple(found)
+            models.append(f"Intel GPU {device.read_text().strip()}" if device.exists() else "Intel GPU")
+    return tuple(models)
 
 
 class Xpu:

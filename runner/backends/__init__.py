@@ -1,18 +1,14 @@
-"""The backends by their (xla, dynamo) pair; a new one is a file and a line here."""
+"""The backends by their (xla, dynamo) pair; a new one is a class and a line here."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from runner.backends.eager import Eager
-from runner.backends.host_dynamo import HostDynamo
-from runner.backends.inductor import Inductor
-from runner.backends.openxla_dynamo import OpenXlaDynamo
-from runner.backends.openxla_lazytensor import OpenXlaLazyTensor
+from runner.backends.host_dynamo import HostDynamo, Inductor
+from runner.backends.openxla import OpenXlaDynamo, OpenXlaEval, OpenXlaLazyTensor, TorchXlaTraceOnce, TorchXlaTrivial
 from runner.backends.torch_xla2 import TorchXla2
 from runner.backends.torchscript import DynamoTorchScript, TorchScript
-from runner.backends.torchxla_trace_once import OpenXlaEval, TorchXlaTraceOnce
-from runner.backends.torchxla_trivial import TorchXlaTrivial
 from store.identity import backend_name
 
 if TYPE_CHECKING:

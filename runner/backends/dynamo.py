@@ -59,7 +59,7 @@ def _utils() -> Any:
 
 
 def forget() -> None:
-    """Count anew from here: a process that measures one experiment after the other keeps theirs apart.
+    """Reset the counters, so that a process that measures several experiments keeps theirs apart.
 
     Dynamo's own reset, before each compilation, does this for its times, not for its counters.
     """

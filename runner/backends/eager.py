@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class Eager:
-    """Run the step as it is written."""
+    """Run the step as it is written; the base of the compilers of PyTorch's own devices."""
 
-    name = "eager"
+    name: str = "eager"
     preload: Sequence[str] = ("torch",)
 
     def unavailable(self, accelerator: Accelerator, machine: Machine) -> str | None:

@@ -24,7 +24,7 @@ def unavailable(accelerator: Accelerator, machine: Machine) -> str | None:
 
 
 class HostRuntime:
-    """A PyTorch device that executes as it is told."""
+    """A PyTorch device, which executes operations as they are launched."""
 
     is_xla = False
 

@@ -18,21 +18,6 @@ if TYPE_CHECKING:
 
 
 DTYPES = ("float32", "float16", "bfloat16", "amp")
-OPTIMIZERS = (
-    "ASGD",
-    "Adadelta",
-    "Adafactor",
-    "Adagrad",
-    "Adam",
-    "AdamW",
-    "Adamax",
-    "NAdam",
-    "RAdam",
-    "RMSprop",
-    "Rprop",
-    "SGD",
-)
-"""Classes of `torch.optim` that step any dense model without a closure."""
 _LEARNING_RATE = 0.01  # the peer's
 
 
@@ -126,7 +111,7 @@ def _shared_parameters(module: Any) -> list[list[tuple[Any, str]]]:
     for owner in module.modules():
         for name, parameter in owner.named_parameters(recurse=False, remove_duplicate=False):
             places.setdefault(id(parameter), []).append((owner, name))
-    return [found for found in places.values() if len(found) > 1]
+    return [owners for owners in places.values() if len(owners) > 1]
 
 
 def fresh_inputs(workload: Workload, count: int) -> list[Any]:

@@ -38,14 +38,14 @@ class JaxRuntime:
         self._accelerator = ACCELERATORS[config.accelerator]
         self._compiles, self._compile_s, self._executions = 0, 0.0, 0
         self._last: Any = None
-        jax.monitoring.register_event_duration_secs_listener(self._heard)
+        jax.monitoring.register_event_duration_secs_listener(self._on_event)
 
     def place(self, workload: Workload) -> None:
         """Replace the module by its function in JAX, and the inputs by JAX arrays."""
         make = _from_export if self._mode == "torch_export" else _extracted
         weights, function = make(workload)
         weights = self._jax.device_put(weights, self._platform)
-        workload.module = JittedModule(self._jax, weights, function, self._ran)
+        workload.module = JittedModule(self._jax, weights, function, self._on_result)
         workload.args, workload.kwargs = self.to_device((workload.args, workload.kwargs))
 
     def to_device(self, inputs: Any) -> Any:
@@ -55,7 +55,9 @@ class JaxRuntime:
 
         copy = torchax.default_env().t2j_copy
         return self._jax.block_until_ready(
-            pytree.tree_map_only(torch.Tensor, lambda each: self._jax.device_put(copy(each), self._platform), inputs)
+            pytree.tree_map_only(
+                torch.Tensor, lambda tensor: self._jax.device_put(copy(tensor), self._platform), inputs
+            )
         )
 
     def to_host(self, output: Any) -> Any:
@@ -104,12 +106,12 @@ class JaxRuntime:
         statistics = None if self._accelerator.name == "cpu" else self._platform.memory_stats()
         return int(statistics["peak_bytes_in_use"]) if statistics else None
 
-    def _heard(self, event: str, seconds: float, **_: Any) -> None:
+    def _on_event(self, event: str, seconds: float, **_: Any) -> None:
         if event == _COMPILED:
             self._compiles += 1
             self._compile_s += seconds
 
-    def _ran(self, output: Any) -> None:
+    def _on_result(self, output: Any) -> None:
         self._executions += 1
         self._last = output
 
@@ -117,8 +119,8 @@ class JaxRuntime:
 class JittedModule:
     """A module's function in JAX, called as the module is; inputs that are no tensors are part of the program."""
 
-    def __init__(self, jax: Any, weights: Any, function: Callable[..., Any], ran: Callable[[Any], None]) -> None:
-        self._jax, self._weights, self._function, self._ran = jax, weights, function, ran
+    def __init__(self, jax: Any, weights: Any, function: Callable[..., Any], on_result: Callable[[Any], None]) -> None:
+        self._jax, self._weights, self._function, self._on_result = jax, weights, function, on_result
         self._programs: dict[str, tuple[Any, list[Any]]] = {}
 
     def eval(self) -> JittedModule:
@@ -132,7 +134,7 @@ class JittedModule:
         rest = [None if isinstance(leaf, self._jax.Array) else leaf for leaf in leaves]
         program, shape_of_output = self._program(structure, rest)
         flat = program(self._weights, arrays)
-        self._ran(flat)
+        self._on_result(flat)
         return pytree.tree_unflatten(flat, shape_of_output[0])
 
     def _program(self, structure: Any, rest: list[Any]) -> tuple[Any, list[Any]]:

@@ -9,47 +9,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runner.accelerators import ACCELERATORS
 from runner.backends import dynamo, host
+from runner.backends.eager import Eager
 from runner.backends.host_dynamo import HostDynamo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable
 
     from runner.environments.machine import Machine
-    from runner.workload import Runtime
     from store.record import Accelerator, ExperimentConfig
 
 
-class TorchScript:
+class TorchScript(Eager):
     """Trace the module at the first call; later ones run TorchScript's graph."""
 
     name = "torchscript"
-    preload: Sequence[str] = ("torch",)
-
-    def unavailable(self, accelerator: Accelerator, machine: Machine) -> str | None:
-        return host.unavailable(accelerator, machine)
 
     def refuses(self, config: ExperimentConfig) -> str | None:
         if config.operator is not None:
             return "torchscript traces modules only; use --dynamo ts for operators"
         return None
 
-    def variables(self, config: ExperimentConfig, scratch: Path) -> Mapping[str, str]:
-        return ACCELERATORS[config.accelerator].variables
-
-    def open(self, config: ExperimentConfig, device_index: int | None = None) -> Runtime:
-        return host.HostRuntime(config.accelerator, device_index)
-
     def compile(self, step: Callable[..., Any], config: ExperimentConfig) -> Callable[..., Any]:
         module = step.module  # type: ignore[attr-defined]  # `make_step` names the module that a step calls
         own = module.forward
         module.forward = Traced(own, module)
         return step
-
-    def invalid(self) -> str | None:
-        return None
 
 
 class Traced:
@@ -59,7 +44,7 @@ class Traced:
         self._function = function
         self._module = module
         self._graph: Any = None
-        self._rebuild: Callable[[Any], Any] = lambda found: found
+        self._rebuild: Callable[[Any], Any] = lambda results: results
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         import torch
@@ -72,11 +57,11 @@ class Traced:
         return self._rebuild(self._graph(*tensors))
 
     def _trace(self, leaves: list[Any], structure: Any, tensors: tuple[Any, ...]) -> None:
-        """Trace for these inputs; what the function writes to, and random streams, are then as if nobody had traced."""
+        """Trace for these inputs; buffers that the function writes to, and random streams, are restored."""
         import torch
 
-        written = [each for each in (*tensors, *self._module.buffers()) if not each.requires_grad]
-        before = [each.detach().clone() for each in written]
+        written = [tensor for tensor in (*tensors, *self._module.buffers()) if not tensor.requires_grad]
+        before = [tensor.detach().clone() for tensor in written]
         cached = torch.is_autocast_cache_enabled()
         # A weight that autocast has cast before would be a constant of the graph, without a gradient.
         torch.set_autocast_cache_enabled(False)
@@ -88,8 +73,8 @@ class Traced:
             torch.set_autocast_cache_enabled(cached)
         self._rebuild = flat.rebuild
         with torch.no_grad():
-            for each, value in zip(written, before, strict=True):
-                each.copy_(value)
+            for tensor, value in zip(written, before, strict=True):
+                tensor.copy_(value)
 
 
 def flattened(function: Callable[..., Any], module: Any, leaves: list[Any], structure: Any) -> Any:
@@ -106,17 +91,20 @@ def flattened(function: Callable[..., Any], module: Any, leaves: list[Any], stru
             given = iter(tensors)
             filled = [next(given) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
             args, kwargs = pytree.tree_unflatten(filled, structure)
-            found, shape = pytree.tree_flatten(function(*args, **kwargs))
-            places = [isinstance(leaf, torch.Tensor) for leaf in found]
-            constants = [None if place else leaf for leaf, place in zip(found, places, strict=True)]
+            outputs, shape = pytree.tree_flatten(function(*args, **kwargs))
+            are_tensors = [isinstance(leaf, torch.Tensor) for leaf in outputs]
+            constants = [None if is_tensor else leaf for leaf, is_tensor in zip(outputs, are_tensors, strict=True)]
 
             def rebuild(results: Any) -> Any:
-                taken = iter(results)
-                every = [next(taken) if place else const for const, place in zip(constants, places, strict=True)]
+                remaining = iter(results)
+                every = [
+                    next(remaining) if is_tensor else constant
+                    for constant, is_tensor in zip(constants, are_tensors, strict=True)
+                ]
                 return pytree.tree_unflatten(every, shape)
 
             Flat.rebuild = staticmethod(rebuild)
-            return tuple(leaf for leaf, place in zip(found, places, strict=True) if place)
+            return tuple(leaf for leaf, is_tensor in zip(outputs, are_tensors, strict=True) if is_tensor)
 
     return Flat()
 

@@ -44,8 +44,8 @@ class Replaced:
         for op in wanted:
             self._replace(op)
 
-    def found(self) -> list[Replacement]:
-        """Return what stands in for each op, and how often it was called."""
+    def replacements(self) -> list[Replacement]:
+        """Return the replacement of each op, and how often it was called."""
         return [
             Replacement(op=op, way="opt_in", source=f"{lowerings.VARIABLE}={op}")
             if lowerings.is_opt_in(op)
@@ -187,7 +187,7 @@ class XlaRuntime:
         return {name.removeprefix(_FALLBACK_PREFIX): int(self._metrics.counter_value(name) or 0) for name in names}
 
     def replacements(self) -> list[Replacement]:
-        return self._replaced.found()
+        return self._replaced.replacements()
 
     def compiler_time_s(self) -> float | None:
         data = self._metrics.metric_data("CompileTime")
@@ -199,16 +199,16 @@ class XlaRuntime:
         return (int(data[0]), data[1] * 1e-9) if data else (0, 0.0)
 
     def transfers(self) -> dict[str, float]:
-        found: dict[str, float] = {}
+        transferred: dict[str, float] = {}
         for name, (time_metric, bytes_metric) in _TRANSFERS.items():
             number, seconds = self.metric(time_metric)
             data = self._metrics.metric_data(bytes_metric)
-            found |= {
+            transferred |= {
                 f"{name}_time_s": seconds,
                 f"{name}_number": float(number),
                 f"{name}_bytes": float(data[1]) if data else 0.0,
             }
-        return found
+        return transferred
 
     def memory_reset(self) -> None:
         self._opened.memory_reset()

@@ -1,4 +1,4 @@
-"""What the machine and its interpreters are like at this moment, as data."""
+"""The present state of the machine and its interpreters, as data."""
 
 from __future__ import annotations
 
@@ -94,18 +94,18 @@ for name in sys.argv[1:]:
 
 @dataclass(frozen=True, kw_only=True)
 class Imports:
-    """What came of importing an interpreter's packages."""
+    """The result of importing the packages of an interpreter."""
 
     broken: Mapping[str, str] = field(default_factory=dict)
     """Package → why it cannot be imported."""
     threads: int | None = None
-    """Threads that torch takes where nobody asks for another number."""
+    """Default number of threads of torch."""
 
     def missing(self, preload: Sequence[str]) -> str | None:
         """Say why modules cannot be imported, or None."""
         packages = [module.partition(".")[0] for module in preload]
         wrong = next((package for package in TRIED if package in packages and package in self.broken), None)
-        return None if wrong is None else f"{wrong} cannot be imported: {self.broken[wrong]}; install it anew"
+        return None if wrong is None else f"{wrong} cannot be imported: {self.broken[wrong]}; install it again"
 
 
 def try_imports(machine: Machine) -> Imports:
@@ -161,7 +161,7 @@ class Disk:
 
 @dataclass(frozen=True, kw_only=True)
 class DoctorFacts:
-    """All that the doctor has seen."""
+    """All facts that the doctor has collected."""
 
     cpus: int
     """CPUs of the machine."""
@@ -194,9 +194,9 @@ def look(home: Path, named: Mapping[str, Path], threads: int | None = None) -> D
         named: interpreters of `xlabench.toml` by name.
         threads: as `xlabench run --threads`; None: torch's own number.
     """
-    found, unasked = _ask(named)
-    here = found[0][0]
-    offers = tuple(_offer(machine, environment, home) for machine, environment in found)
+    answers, unasked = _environments(named)
+    here = answers[0][0]
+    offers = tuple(_offer(machine, environment, home) for machine, environment in answers)
     own = next((offer.imports.threads for offer in offers if offer.imports.threads), None)
     usable = len(os.sched_getaffinity(0))
     watch = MachineWatch("cuda" if "cuda" in here.accelerators else None)
@@ -222,18 +222,18 @@ def look(home: Path, named: Mapping[str, Path], threads: int | None = None) -> D
     )
 
 
-def _ask(named: Mapping[str, Path]) -> tuple[list[tuple[Machine, Environment]], dict[str, str]]:
-    """Return what each interpreter offers, this one's first, and why others could not say."""
+def _environments(named: Mapping[str, Path]) -> tuple[list[tuple[Machine, Environment]], dict[str, str]]:
+    """Return what each interpreter offers, this one's first, and the reason of those that could not report it."""
     here = detect()
-    found, unasked = [(here, describe(interpreters.DEFAULT, here, {}, None))], {}
+    answers, unasked = [(here, describe(interpreters.DEFAULT, here, {}, None))], {}
     for name, python in named.items():
         try:
             machine, environment = interpreters.ask(name, python)
         except UsageError as error:
             unasked[name] = str(error)
         else:
-            found.append((machine, msgspec.structs.replace(environment, name=name)))
-    return found, unasked
+            answers.append((machine, msgspec.structs.replace(environment, name=name)))
+    return answers, unasked
 
 
 def _offer(machine: Machine, environment: Environment, home: Path) -> Offer:
@@ -274,7 +274,7 @@ def _disks(home: Path) -> tuple[Disk, ...]:
 
 
 def _measured_on(machine: Machine) -> tuple[str, ...]:
-    """Say of each device that somebody measures on who does."""
+    """Return a sentence for each device in use that names its holder."""
     names = [name for kind in machine.accelerators for name in _names(kind, len(machine.devices.get(kind, ())))]
     return tuple(holder.sentence(name) for name in names if (holder := devices.owner(name)))
 

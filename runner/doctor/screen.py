@@ -72,8 +72,8 @@ def _offer(offer: Offer, *, named: bool) -> Iterator[tuple[str, str]]:
 def _proofs(offer: Offer) -> str:
     """Return the verdicts of timing proofs, each with its backends, accelerators and tests."""
     proved: dict[str, list[str]] = {}
-    for kept in offer.proofs:
-        proved.setdefault(kept.proof.verdict, []).append(f"{kept.backend} {kept.accelerator} {kept.test}")
+    for stored in offer.proofs:
+        proved.setdefault(stored.proof.verdict, []).append(f"{stored.backend} {stored.accelerator} {stored.test}")
     return "; ".join(f"{verdict}: {', '.join(sorted(what))}" for verdict, what in sorted(proved.items()))
 
 
@@ -111,7 +111,7 @@ class Doubt:
 def of_facts(facts: DoctorFacts) -> list[Doubt]:
     """Return every doubt, those that have measuring refused first."""
     doubts = [*_of_interpreters(facts), *_of_turns(facts), *_of_threads(facts), *_of_kernel(facts)]
-    doubts += [Doubt(text=found.text, next_step=found.next_step) for found in _machine_findings(facts)]
+    doubts += [Doubt(text=finding.text, next_step=finding.next_step) for finding in _machine_findings(facts)]
     doubts += [doubt for disk in facts.disks for doubt in _of_disk(disk)]
     doubts += [
         Doubt(text=sentence, next_step="a run on that device waits until the other one is finished")
@@ -125,11 +125,11 @@ def _of_interpreters(facts: DoctorFacts) -> Iterator[Doubt]:
         yield Doubt(
             text="no backend can run in any environment", next_step="see the reasons at `backends`", refuses=True
         )
-    failed = (kept for offer in facts.offers for kept in offer.proofs if kept.proof.verdict == "failed")
-    for kept in failed:
+    failed = (stored for offer in facts.offers for stored in offer.proofs if stored.proof.verdict == "failed")
+    for stored in failed:
         yield Doubt(
-            text=f"results of {kept.backend} on {kept.accelerator} in {kept.test} are refused, as its timing proof "
-            f"failed: {kept.proof.reason}",
+            text=f"results of {stored.backend} on {stored.accelerator} in {stored.test} are refused, as its timing "
+            f"proof failed: {stored.proof.reason}",
             next_step="`xlabench run --prove` repeats the proof",
             refuses=True,
         )
@@ -183,7 +183,7 @@ def _of_kernel(facts: DoctorFacts) -> Iterator[Doubt]:
 
 def _machine_findings(facts: DoctorFacts) -> list[Finding]:
     """Return what a record of now would find; the other programs have a sentence of their own."""
-    return [found for found in of_machine(facts.state) if found.code != _NAMED_OTHERWISE]
+    return [finding for finding in of_machine(facts.state) if finding.code != _NAMED_OTHERWISE]
 
 
 def _of_disk(disk: Disk) -> Iterator[Doubt]:

@@ -1,7 +1,7 @@
 """A trial: threads that work on the cores as a step does, in turns that the rule of measuring processes judges.
 
 `python -m runner.doctor.trial --threads N` is the process that works: it takes a turn for each line that it reads,
-and tells what the turn met as a line of JSON.
+and reports the facts of the turn as a line of JSON.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _MODULE = "runner.doctor.trial"
 
 
 class Begun(msgspec.Struct, frozen=True):
-    """What the working process tells before its first turn."""
+    """The first message of the working process, before its first turn."""
 
     policy: str
     """How its threads wait and at which priority, as in a record."""
     waits_told: bool
-    """Whether the kernel tells how long each thread waited for a core."""
+    """Whether the kernel reports how long each thread waited for a core."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ def take(threads: int, others: Others) -> Trial:
 
     Args:
         threads: threads that work at the same time.
-        others: what tells who else uses the CPUs; it has looked at least half a second before.
+        others: measures other programs; its last look is at least half a second ago.
     """
     run = QuietRun(others=others)
     if threads <= len(os.sched_getaffinity(0)):
@@ -136,16 +136,16 @@ def main() -> None:
     parser.add_argument("--threads", type=int, required=True)
     threads = parser.parse_args().threads
     begun = Begun(policy=raise_priority(), waits_told=any(Waits().read()))
-    _tell(begun)
+    _send(begun)
     with ThreadPoolExecutor(threads) as pool:
         worker = _Worker(threads, pool)
-        # The first turn imports and makes threads; nobody judges it.
+        # The first turn imports modules and starts threads, so it is not judged.
         worker.turn()
         for _ in sys.stdin:
-            _tell(worker.turn())
+            _send(worker.turn())
 
 
-def _tell(message: Begun | TurnFacts) -> None:
+def _send(message: Begun | TurnFacts) -> None:
     sys.stdout.buffer.write(msgspec.json.encode(message) + b"\n")
     sys.stdout.buffer.flush()
 

@@ -164,8 +164,8 @@ def parse(words: Sequence[str]) -> dict[str, str]:
         names = " ".join(argument.name for argument in arguments())
         raise UsageError(f"the script takes at most {len(arguments())} words: {names}")
     given = {}
-    for place, argument in enumerate(arguments()):
-        value = (words[place] if place < len(words) else "") or argument.default
+    for index, argument in enumerate(arguments()):
+        value = (words[index] if index < len(words) else "") or argument.default
         if argument.choices and value not in argument.choices:
             raise UsageError(f"{argument.name} {value!r} is not one of {', '.join(argument.choices)}")
         given[argument.name] = value
@@ -227,9 +227,9 @@ def _split(given: list[str]) -> tuple[str, list[str]]:
     """Return the program's or suite's name, without folder and suffix, and the words that are its own."""
     if given and not given[0].startswith("-"):
         return PurePath(given[0]).name.removesuffix(".py").removesuffix(".sh"), given[1:]
-    for place, word in enumerate(given):
+    for index, word in enumerate(given):
         if word.startswith("--suite="):
-            return word.partition("=")[2], given[:place] + given[place + 1 :]
-        if word == "--suite" and place + 1 < len(given):
-            return given[place + 1], given[:place] + given[place + 2 :]
+            return word.partition("=")[2], given[:index] + given[index + 1 :]
+        if word == "--suite" and index + 1 < len(given):
+            return given[index + 1], given[:index] + given[index + 2 :]
     raise UsageError("the first word must be a suite, such as torchbench; or pass --suite NAME")

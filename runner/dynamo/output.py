@@ -1,4 +1,4 @@
-"""What the harness leaves behind: a line per model, the CSV, and the graph breaks beside it."""
+"""Output in the harness's form: a line per model, the CSV, and the CSV of graph breaks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Kind = Literal["performance", "accuracy", "xla"]
 
 @dataclass(frozen=True, kw_only=True)
 class Csv:
-    """Where a command's rows go, and what is told about them."""
+    """Where a command writes its rows, and what it prints."""
 
     path: Path | None
     append: bool
@@ -77,15 +77,17 @@ class Csv:
         return f"{head} {times}, {float(row['speedup']):.3f}x"
 
     def _own(self, records: Iterable[Record]) -> list[Record]:
-        return [each for each in records if (each.experiment.xla, each.experiment.dynamo) == self.options.backend]
+        return [
+            record for record in records if (record.experiment.xla, record.experiment.dynamo) == self.options.backend
+        ]
 
     def _explain(self, records: Iterable[Record]) -> None:
         for record in self._own(records):
-            found = harness_csv.counters(record)
-            breaks = f"{found['graph_breaks']} graph breaks ({found['unique_graph_breaks']} unique)"
+            counters = harness_csv.counters(record)
+            breaks = f"{counters['graph_breaks']} graph breaks ({counters['unique_graph_breaks']} unique)"
             say(
-                f"{record.model.model_name}: Dynamo produced {found['unique_graphs']} graphs "
-                f"covering {found['calls_captured']} ops with {breaks}"
+                f"{record.model.model_name}: Dynamo produced {counters['unique_graphs']} graphs "
+                f"covering {counters['calls_captured']} ops with {breaks}"
             )
 
 
@@ -100,6 +102,6 @@ def _graph_breaks(records: Iterable[Record]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["model", "reason", "user_stack"])
     for record in records:
-        for each in record.graph_breaks:
-            writer.writerows([[record.model.model_name, each.reason, ""]] * each.count)
+        for graph_break in record.graph_breaks:
+            writer.writerows([[record.model.model_name, graph_break.reason, ""]] * graph_break.count)
     return out.getvalue()

@@ -1,4 +1,4 @@
-"""What other processes take of an NVIDIA GPU, and whether its clocks are held down, as NVML tells."""
+"""The use of an NVIDIA GPU by other processes, and whether its clocks are held down, from NVML."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def number(index: int | None) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class GpuUse:
-    """What happened on the GPU since the look before; None where NVML does not tell."""
+    """What happened on the GPU since the look before; None where NVML reports nothing."""
 
     others_share: float | None
     """Largest share of one of NVML's sampling periods in which kernels of a process outside this run were at work."""
@@ -45,7 +45,7 @@ class Gpu:
     root: int = field(default_factory=os.getpid)
     """This process and all below it are the run."""
     nvml: Any = None
-    """Module `pynvml`; None where it, the driver or the device is missing: nothing is told then."""
+    """Module `pynvml`; None if it, the driver or the device is missing: then nothing is known."""
     machine: proc.KernelFiles = field(default_factory=proc.KernelFiles)
     _device: Any = None
     _seen_us: int = 0
@@ -58,7 +58,7 @@ class Gpu:
             self._device = by(int(self.number) if self.number.isdigit() else self.number)
 
     def look(self) -> GpuUse:
-        """Return what has happened since the look before; the first one tells of the driver's last second."""
+        """Return what has happened since the look before; the first one covers the driver's last second."""
         if self._device is None:
             return GpuUse(others_share=None, slowed=None)
         return GpuUse(others_share=self._others_share(), slowed=self._slowed())
@@ -67,11 +67,11 @@ class Gpu:
         try:
             samples = self.nvml.nvmlDeviceGetProcessUtilization(self._device, self._seen_us)
         except self.nvml.NVMLError as error:
-            # No sample since then means that nobody has used it; other errors are of devices that do not count.
+            # No sample since then: no process has used it. Other errors come from devices without this counter.
             return 0.0 if getattr(error, "value", None) == self.nvml.NVML_ERROR_NOT_FOUND else None
         self._seen_us = max((sample.timeStamp for sample in samples), default=self._seen_us)
         own = set(self.machine.tree(self.root) or ())
-        # Outside a container the same process has another number, which is of nobody here: that tells nothing.
+        # Outside a container the same process has another number, which is unknown here: then nothing is known.
         known = [sample for sample in samples if Path(f"/proc/{sample.pid}").exists()]
         if samples and not known:
             return None

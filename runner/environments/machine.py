@@ -16,7 +16,7 @@ import sys
 import sysconfig
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
@@ -112,11 +112,7 @@ def _torch_builds() -> frozenset[str] | None:
 @functools.cache
 def dynamo_backends(python: str) -> tuple[str, ...]:
     """Ask an interpreter once which backends its dynamo knows; none where it cannot say."""
-    try:
-        out = subprocess.run([python, "-c", _LIST], capture_output=True, text=True, timeout=_LIST_TIMEOUT_S, check=True)
-        return tuple(json.loads(out.stdout.splitlines()[-1]))
-    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
-        return ()
+    return tuple(_answer(python, _LIST) or ())
 
 
 @functools.cache
@@ -125,11 +121,16 @@ def aten_ops(python: str) -> dict[str, bool]:
 
     Empty where it cannot say.
     """
+    return dict(_answer(python, _OPS) or {})
+
+
+def _answer(python: str, code: str) -> Any:
+    """Return the JSON that an interpreter prints last when it runs this code; None where it fails."""
     try:
-        out = subprocess.run([python, "-c", _OPS], capture_output=True, text=True, timeout=_LIST_TIMEOUT_S, check=True)
-        return dict(json.loads(out.stdout.splitlines()[-1]))
+        out = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=_LIST_TIMEOUT_S, check=True)
+        return json.loads(out.stdout.splitlines()[-1])
     except (OSError, subprocess.SubprocessError, ValueError, IndexError):
-        return {}
+        return None
 
 
 def _version(package: str) -> str | None:
@@ -168,8 +169,8 @@ def _version_file(package: str) -> str | None:
 def _revision(package: str, variable: str) -> str | None:
     """Read a git revision out of a package's `version.py` without importing the package."""
     text = _version_file(package) or ""
-    found = re.search(rf"^{variable}\s*(?::[^=]+)?=\s*'([0-9a-f]+)'", text, re.MULTILINE)
-    return found.group(1) if found else None
+    match = re.search(rf"^{variable}\s*(?::[^=]+)?=\s*'([0-9a-f]+)'", text, re.MULTILINE)
+    return match.group(1) if match else None
 
 
 def describe(name: str, machine: Machine, sources: Mapping[str, str], threads: int | None) -> Environment:
@@ -178,7 +179,7 @@ def describe(name: str, machine: Machine, sources: Mapping[str, str], threads: i
     cores = psutil.cpu_count(logical=True) or 1
     # RAM is rounded: kernels of one machine report slightly different totals.
     gibibytes = round(memory / 2**30)
-    kind = next((each for each in machine.accelerators if each != "cpu"), None)
+    kind = next((device for device in machine.accelerators if device != "cpu"), None)
     accelerator = machine.accelerators[kind] if kind else None
     return Environment(
         name=name,

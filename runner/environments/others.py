@@ -63,7 +63,7 @@ class Others:
     def look(self) -> Taken:
         """Read the counters; return what others took since the reading that is at least `WINDOW_S` old.
 
-        The first look tells nothing, nor does one that follows it within a tenth of a second.
+        The first look reports nothing, nor does one that follows it within a tenth of a second.
         """
         now = self._read()
         while len(self._readings) > 1 and now.at - self._readings[1].at >= WINDOW_S:
@@ -156,12 +156,12 @@ def programs(seconds: float = 0.25, root: int | None = None) -> list[str]:
 
 
 def _cpu_times(own: set[int]) -> dict[int, tuple[str, float]]:
-    found = {}
+    times = {}
     for pid in psutil.pids():
         if pid not in own:
             with contextlib.suppress(OSError):
-                found[pid] = _name(pid), time.clock_gettime((~pid << 3) | 2)
-    return found
+                times[pid] = _name(pid), time.clock_gettime((~pid << 3) | 2)
+    return times
 
 
 def _name(pid: int) -> str:

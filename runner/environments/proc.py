@@ -52,15 +52,15 @@ class KernelFiles:
         """Return a process and its descendants; None where the kernel lists no children."""
         if not self._children_known(root):
             return None
-        found, waiting = [], [root]
+        pids, waiting = [], [root]
         while waiting:
             pid = waiting.pop()
-            found.append(pid)
+            pids.append(pid)
             # The process may end while it is looked at.
             with suppress(OSError):
                 for thread in (self.proc / str(pid) / "task").iterdir():
                     waiting += [int(word) for word in text(thread / "children").split()]
-        return found
+        return pids
 
     def _children_known(self, root: int) -> bool:
         return (self.proc / str(root) / "task" / str(root) / "children").exists()
@@ -74,6 +74,11 @@ class KernelFiles:
             words = (self.proc / str(pid) / "stat").read_bytes().rpartition(_STAT_NAME_END)[2].split()
             return sum(int(word) for word in words[_UTIME : _UTIME + 4])
         return 0
+
+    def memory_bytes(self) -> tuple[int, int]:
+        """Return the available and the total memory of the machine."""
+        facts = _facts(self.proc / "meminfo")
+        return facts["MemAvailable"] * 1024, facts["MemTotal"] * 1024
 
     def swap_used_bytes(self) -> int | None:
         """Return what lies in swap."""
@@ -93,8 +98,8 @@ class KernelFiles:
 
     def governor(self, cpus: list[int]) -> str | None:
         """Return the frequency governors of these CPUs, as `performance`."""
-        found = {text(self._path(f"cpu{cpu}/cpufreq/scaling_governor")).strip() for cpu in cpus} - {""}
-        return ", ".join(sorted(found)) or None
+        governors = {text(self._path(f"cpu{cpu}/cpufreq/scaling_governor")).strip() for cpu in cpus} - {""}
+        return ", ".join(sorted(governors)) or None
 
     def frequency_hz(self, cpus: list[int], which: str) -> float | None:
         """Return the mean frequency of these CPUs; `which` is `cur`, `min` or `max`."""
@@ -110,8 +115,8 @@ class KernelFiles:
         return self.sys / "devices/system/cpu" / name
 
     def _cpu_file(self, name: str) -> int | None:
-        found = text(self._path(name)).strip()
-        return int(found) if found.isdigit() else None
+        content = text(self._path(name)).strip()
+        return int(content) if content.isdigit() else None
 
 
 def usable_cpus() -> list[int]:

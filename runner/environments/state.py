@@ -35,8 +35,8 @@ class _Counters:
 class MachineWatch:
     """Watches the machine from its making to `end`; each takes a few milliseconds at most.
 
-    A vendor's tool that is asked who else uses the accelerator works beside the run and is done before a model has
-    been loaded.
+    A vendor's tool lists the other users of the accelerator; it runs in parallel and is done before a model has been
+    loaded.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class MachineWatch:
         self._cpus = proc.usable_cpus()
         self._load = self._machine.load()
         self._own_pids = set(self._machine.tree(self._root) or ())
-        self._asked = _ask(device_index) if accelerator == "cuda" else None
+        self._smi = _query(device_index) if accelerator == "cuda" else None
         self._begin = self._count()
 
     def end(self) -> MachineState:
@@ -74,7 +74,7 @@ class MachineWatch:
             throttle_events=_grown(before.throttle_events, now.throttle_events),
             swap_used_bytes=machine.swap_used_bytes(),
             swap_traffic_bytes=_grown(before.swap_traffic_bytes, now.swap_traffic_bytes),
-            accelerator_processes=None if self._asked is None else _strangers(self._asked, self._own_pids),
+            accelerator_processes=None if self._smi is None else _other_processes(self._smi, self._own_pids),
         )
 
     def _count(self) -> _Counters:
@@ -107,8 +107,8 @@ def _grown(before: int | None, now: int | None) -> int | None:
     return None if before is None or now is None else max(0, now - before)
 
 
-def _ask(device_index: int | None) -> subprocess.Popen[str] | None:
-    """Begin to ask who uses the device; None where there is no tool to ask."""
+def _query(device_index: int | None) -> subprocess.Popen[str] | None:
+    """Start the tool that lists the users of the device; None where it is missing."""
     try:
         return subprocess.Popen(
             [*_SMI, "-i", gpu.number(device_index)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -117,15 +117,15 @@ def _ask(device_index: int | None) -> subprocess.Popen[str] | None:
         return None
 
 
-def _strangers(asked: subprocess.Popen[str], own: set[int]) -> int | None:
+def _other_processes(smi: subprocess.Popen[str], own: set[int]) -> int | None:
     """Count the processes on the device that are not this run's."""
     try:
-        out, _ = asked.communicate(timeout=_SMI_PATIENCE_S)
+        out, _ = smi.communicate(timeout=_SMI_PATIENCE_S)
     except subprocess.TimeoutExpired:
-        asked.kill()
-        asked.communicate()
+        smi.kill()
+        smi.communicate()
         return None
     words = out.split()
-    if asked.returncode != 0 or not all(word.isdigit() for word in words):
+    if smi.returncode != 0 or not all(word.isdigit() for word in words):
         return None
     return len({int(word) for word in words} - own)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from runner.graphs import fx, hlo, inductor, lazy
+from runner.graphs import dynamo, hlo, lazy
 
 if TYPE_CHECKING:
     from store.record import ExperimentConfig, Graph
@@ -19,12 +19,12 @@ def watch(config: ExperimentConfig) -> None:
 
     A process may have measured another experiment before: its graphs are forgotten.
     """
-    for compiler in (fx, inductor, lazy):
-        compiler.forget()
+    dynamo.forget()
+    lazy.forget()
     # Another version may have no such place to look from: then there are fewer facts, and the same times.
     with contextlib.suppress(ImportError, AttributeError):
         if config.dynamo:
-            fx.watch()
+            dynamo.watch()
         if config.dynamo and config.xla:
             lazy.watch_bridge()
 
@@ -34,13 +34,13 @@ def graphs(config: ExperimentConfig, output: Any, module: Any) -> list[Graph]:
 
     Where an iteration reads from the device on its way, what it recorded before has run by then: this is the last.
     """
-    found: list[Graph] = []
+    collected: list[Graph] = []
     if config.dynamo:
-        found += fx.graphs()
+        collected += dynamo.captured()
     if config.dynamo == "inductor":
-        found += inductor.graphs()
+        collected += dynamo.generated()
     if lazy.bridged():
-        found += [hlo.graph(text, "hlo") for text in lazy.bridge_texts()]
+        collected += [hlo.graph(text, "hlo") for text in lazy.bridge_texts()]
     elif output is not None:
-        found += [hlo.graph(text, "hlo") for text in lazy.text_of(lazy.roots(output, module))]
-    return found[:MOST]
+        collected += [hlo.graph(text, "hlo") for text in lazy.text_of(lazy.roots(output, module))]
+    return collected[:MOST]

@@ -44,8 +44,8 @@ def _flops(line: Instruction, shapes: dict[str, str]) -> int:
     left, right = (_dimensions(shapes[name]) for name in _operands(line)[:2])
     result = math.prod(_dimensions(line.shape))
     if line.opcode == "dot":
-        found = _CONTRACTING.search(line.rest)
-        axes = [int(axis) for axis in found[1].split(",") if axis] if found else []
+        match = _CONTRACTING.search(line.rest)
+        axes = [int(axis) for axis in match[1].split(",") if axis] if match else []
         return 2 * result * math.prod(left[axis] for axis in axes)
     return 2 * _products(line, left, right)
 
@@ -59,16 +59,16 @@ def _products(line: Instruction, left: list[int], right: list[int]) -> int:
     result = _dimensions(line.shape)
     window = dict(part.split("=") for part in _window(line).split() if "=" in part)
     groups = math.prod(int(count) for count in _GROUPS.findall(line.rest))
-    found = left[of_input.index("b")] * left[of_input.index("f")] * right[of_kernel.index("o")] // groups
+    products = left[of_input.index("b")] * left[of_input.index("f")] * right[of_kernel.index("o")] // groups
     for axis in range(len(left) - 2):
         sizes = (left[of_input.index(str(axis))], right[of_kernel.index(str(axis))], result[of_output.index(str(axis))])
-        found *= _valid_positions(sizes, {key: value.split("x")[axis] for key, value in window.items()})
-    return found
+        products *= _valid_positions(sizes, {key: value.split("x")[axis] for key, value in window.items()})
+    return products
 
 
 def _window(line: Instruction) -> str:
-    found = _WINDOW.search(line.rest)
-    return found[1] if found else ""
+    match = _WINDOW.search(line.rest)
+    return match[1] if match else ""
 
 
 def _valid_positions(sizes: tuple[int, int, int], window: dict[str, str]) -> int:
@@ -77,7 +77,7 @@ def _valid_positions(sizes: tuple[int, int, int], window: dict[str, str]) -> int
     stride, low = int(window.get("stride", 1)), int(window.get("pad", "0_0").split("_")[0])
     base, spread = int(window.get("lhs_dilate", 1)), int(window.get("rhs_dilate", 1))
     reached = (at * stride - low + tap * spread for at in range(result) for tap in range(kernel))
-    return sum(place % base == 0 and 0 <= place < (given - 1) * base + 1 for place in reached)
+    return sum(position % base == 0 and 0 <= position < (given - 1) * base + 1 for position in reached)
 
 
 def bytes_accessed(lines: Sequence[Instruction]) -> float | None:
@@ -98,13 +98,13 @@ def size_bytes(shape: str) -> int:
 def _element_bits(name: str) -> int:
     if name == "pred":
         return 8
-    found = _BITS.search(name)
-    return max(8, int(found[0])) if found else 0
+    match = _BITS.search(name)
+    return max(8, int(match[0])) if match else 0
 
 
 def _dimensions(shape: str) -> list[int]:
-    found = _SHAPE.search(shape)
-    return _numbers(found[2]) if found else []
+    match = _SHAPE.search(shape)
+    return _numbers(match[2]) if match else []
 
 
 def _numbers(text: str) -> list[int]:
@@ -114,10 +114,10 @@ def _numbers(text: str) -> list[int]:
 def _operands(line: Instruction) -> list[str]:
     """Return the names in the parentheses after the opcode."""
     depth = 0
-    for place, character in enumerate(line.rest):
+    for index, character in enumerate(line.rest):
         depth += (character == "(") - (character == ")")
         if depth == 0:
-            return _NAME.findall(line.rest[:place])
+            return _NAME.findall(line.rest[:index])
     return _NAME.findall(line.rest)
 
 
@@ -135,7 +135,7 @@ class Instruction:
     rest: str
     """Operands and attributes, from the opening parenthesis on."""
     entry: bool
-    """Whether it stands in the module's entry computation."""
+    """Whether it is in the module's entry computation."""
 
 
 def instructions(text: str) -> Iterator[Instruction]:
@@ -144,13 +144,13 @@ def instructions(text: str) -> Iterator[Instruction]:
     for line in text.splitlines():
         if line.startswith(("ENTRY", "%", "}")):
             entry = line.startswith("ENTRY")
-        found = _INSTRUCTION.match(line)
-        if found is None:
+        match = _INSTRUCTION.match(line)
+        if match is None:
             continue
-        shape, call = _split_shape(found[3])
+        shape, call = _split_shape(match[3])
         opcode, bracket, rest = call.partition("(")
         if bracket:
-            yield Instruction(found[2], shape, opcode, bracket + rest, entry)
+            yield Instruction(match[2], shape, opcode, bracket + rest, entry)
 
 
 def _split_shape(text: str) -> tuple[str, str]:
@@ -159,10 +159,10 @@ def _split_shape(text: str) -> tuple[str, str]:
         shape, _, call = text.partition(" ")
         return shape, call
     depth = 0
-    for place, character in enumerate(text):
+    for index, character in enumerate(text):
         depth += (character == "(") - (character == ")")
         if depth == 0:
-            return text[: place + 1], text[place + 2 :]
+            return text[: index + 1], text[index + 2 :]
     return text, ""
 
 
@@ -180,15 +180,15 @@ def fingerprint(text: str) -> str:
     """Return a hash of the program: names are numbered in their order, the module's name and metadata left out."""
     numbers: dict[str, str] = {}
 
-    def numbered(found: re.Match[str]) -> str:
-        return numbers.setdefault(found[0], f"%{len(numbers)}")
+    def numbered(match: re.Match[str]) -> str:
+        return numbers.setdefault(match[0], f"%{len(numbers)}")
 
     digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
     for line in text.splitlines():
-        kept = _MODULE.sub("HloModule", _METADATA.sub("", line))
+        text_of_line = _MODULE.sub("HloModule", _METADATA.sub("", line))
         if line.startswith(("ENTRY", "%")):
-            kept = _ARGUMENT.sub("", kept)
-        digest.update(_NAME.sub(numbered, kept).encode() + b"\n")
+            text_of_line = _ARGUMENT.sub("", text_of_line)
+        digest.update(_NAME.sub(numbered, text_of_line).encode() + b"\n")
     return digest.hexdigest()
 
 

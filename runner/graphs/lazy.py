@@ -47,9 +47,9 @@ def _note_left_out(partitioned: Any) -> None:
     for node in partitioned.graph.nodes:
         if node.op != "call_function" or not hasattr(node.target, "overloadpacket"):
             continue
-        place = sites.of_trace(node.meta.get("stack_trace") or "")
-        if place is not None:
-            _left_out.setdefault(sites.op_name(node.target), place)
+        site = sites.of_trace(node.meta.get("stack_trace") or "")
+        if site is not None:
+            _left_out.setdefault(sites.op_name(node.target), site)
 
 
 def bridge_call_sites() -> dict[str, str]:

@@ -60,7 +60,7 @@ class Tool:
         """Set switches before the model is built."""
 
     def before_first(self) -> None:
-        """Act once the model stands on its device, before anything is compiled."""
+        """Act once the model is on its device, before anything is compiled."""
 
     def begin(self, repeat: int) -> None:
         """Start looking: inputs and random streams are ready, the block's first iteration comes next."""

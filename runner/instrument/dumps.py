@@ -23,8 +23,8 @@ class DynamoCounters(Tool):
     names = ("dump_dynamo_counters",)
 
     def end(self, repeat: int) -> None:
-        place = self.bench.of_repeat(repeat) / "dynamo-counters.json"
-        place.write_text(json.dumps(dynamo.counters(), indent=1) + "\n")
+        file = self.bench.of_repeat(repeat) / "dynamo-counters.json"
+        file.write_text(json.dumps(dynamo.counters(), indent=1) + "\n")
 
 
 class XlaMetrics(Tool):

@@ -115,12 +115,12 @@ _KINDS = {
 
 def artifacts(folder: Path, written: Iterable[Path], cut: Sequence[Path]) -> list[Artifact]:
     """List files with their size, then those that were cut: the first 20 of them, the warning says how many."""
-    found = [_artifact(folder, path, path.stat().st_size, None) for path in sorted(written)]
-    return found + [_artifact(folder, path, 0, CUT) for path in cut[:_MOST_CUT]]
+    listed = [_artifact(folder, path, path.stat().st_size, None) for path in sorted(written)]
+    return listed + [_artifact(folder, path, 0, CUT) for path in cut[:_MOST_CUT]]
 
 
 def salvaged(limit: Limit) -> list[Artifact]:
-    """List what a process left that died or was killed; nobody has kept the limit after it."""
+    """List the files of a process that died or was killed, after enforcing the limit."""
     limit.enforce()
     return artifacts(limit.folder, limit.written(), limit.cut)
 

@@ -63,7 +63,7 @@ def passes(config: ExperimentConfig, settings: Settings, *, failed: bool = False
     return tuple(
         Pass(name=name, instruments=chosen, save_ir_format=settings.save_ir_format)
         for name, members in _FAMILIES.items()
-        if (chosen := tuple(each for each in members if each in wanted))
+        if (chosen := tuple(member for member in members if member in wanted))
     )
 
 

@@ -93,7 +93,7 @@ class Session(MeasuringProcess):
 
 
 class _Watched:
-    """A runtime that tells when a block is over."""
+    """A runtime that reports the end of a block."""
 
     def __init__(self, runtime: Runtime, on_end: Any) -> None:
         self._runtime = runtime

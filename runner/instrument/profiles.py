@@ -70,8 +70,8 @@ class TorchProfile(Tool):
         averages = {event.key: event for event in self._profile.key_averages()}
         if self.bench.config.xla:
             keys = {_PREFIX + _base(op) for op in _fallback_ops()}
-            found = {key: numbers(event) for key, event in averages.items() if key in keys}
-            return {"xla_unlowered_ops": found} if keys else {}
+            unlowered = {key: numbers(event) for key, event in averages.items() if key in keys}
+            return {"xla_unlowered_ops": unlowered} if keys else {}
         return {"inductor_ops": {key: numbers(event) for key, event in averages.items() if key.startswith(_PREFIX)}}
 
     def _add(self, values: dict[str, Any]) -> None:

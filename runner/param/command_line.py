@@ -13,11 +13,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runner.param import library
+from runner.param.library import pair_of
 from runner.peer_cli import table
 from runner.plan import plan_view
 from runner.schedule.run_folder import open_folder
-from runner.suites.operators import library, nsight, suite
-from runner.suites.operators.library import pair_of
+from runner.suites.operators import nsight, suite
 from store.errors import UsageError
 from store.run_file import read_records
 
@@ -152,7 +153,7 @@ def device_of(text: str) -> tuple[str, int | None]:
 def _planned(asked: TranslatedCommand, cases: Sequence[Case], backends: Sequence[Any], *, backward: bool) -> Plan:
     """Return the plan's entries of these cases and backends, each case in the one test that is asked for."""
     tests = {case.name: "train" if backward and not case.no_backward else "eval" for case in cases}
-    entries = [each for each in asked.plan.entries if _pair(each) in backends and _test_of(each, tests)]
+    entries = [entry for entry in asked.plan.entries if _pair(entry) in backends and _test_of(entry, tests)]
     reasons = dict.fromkeys(entry.skip_reason for entry in entries if entry.skip_reason)
     if not any(entry.runnable for entry in entries):
         raise UsageError(f"Nothing can be measured: {'; '.join(map(str, reasons))}.")
@@ -173,7 +174,9 @@ def _write(parsed: argparse.Namespace, folder: RunFolder, cases: Sequence[Case],
     """Write a file per backend."""
     records = list(read_records(folder.results))
     for name in _backends(parsed):
-        lines = list(_lines([each for each in records if each.variant.split(" ")[0] == name], cases, parsed.warmup))
+        lines = list(
+            _lines([record for record in records if record.variant.split(" ")[0] == name], cases, parsed.warmup)
+        )
         path = _path(parsed, name, began)
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a" if parsed.append else "w", encoding="utf-8") as stream:

@@ -94,13 +94,13 @@ def exactly(parsed: argparse.Namespace) -> tuple[Choices, str, int | None]:
 
 def choice_words(given: Choices) -> list[str]:
     """Return the flags of `xlabench run` for these values."""
-    found = []
+    words = []
     for key in ("accelerator", "xla", "dynamo", "test"):
-        found += [f"--{key}={value}" for value in given[key]]
+        words += [f"--{key}={value}" for value in given[key]]
     if given["xla_flags"] != [None]:
-        found += [f"--xla-flags={value}" for value in given["xla_flags"]]
-    found += [f"--torch-xla2={value}" for value in given["torch_xla2"] if value is not None]
-    return found + (["--enable-functionalization"] if given["enable_functionalization"] == [True] else [])
+        words += [f"--xla-flags={value}" for value in given["xla_flags"]]
+    words += [f"--torch-xla2={value}" for value in given["torch_xla2"] if value is not None]
+    return words + (["--enable-functionalization"] if given["enable_functionalization"] == [True] else [])
 
 
 def _unique(texts: list[str] | None) -> list[str | None]:
@@ -109,15 +109,15 @@ def _unique(texts: list[str] | None) -> list[str | None]:
 
 def _object(flag: str, text: str, keys: tuple[str, ...]) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except json.JSONDecodeError as error:
         raise UsageError(f"{flag} is not valid JSON: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise UsageError(f"{flag} is not a JSON object")
-    missing = [key for key in keys if key not in found]
+    missing = [key for key in keys if key not in parsed]
     if missing:
         raise UsageError(f"{flag} lacks {', '.join(missing)}")
-    return found
+    return parsed
 
 
 def open_growing(
@@ -236,24 +236,24 @@ def _run(parsed: argparse.Namespace, command: str) -> int:
 def _models(asked: TranslatedCommand, here: Machine, parsed: argparse.Namespace, model: str | None) -> list[str]:
     """Return the selected models, also where no experiment of theirs can run."""
     plain = asked.request.changed(accelerator=("cpu",), xla=(None,), dynamo=(None,), test=("eval",), torch_xla2=())
-    found = [entry.config.model_name for entry in plan.make_plan(plain, here).entries]
+    names = [entry.config.model_name for entry in plan.make_plan(plain, here).entries]
     extra = _ONLY_BY_NAME.get(parsed.suite_name, ()) if model is None else ()
     hidden = {name for name in extra if not _named(name, parsed.filter or (), parsed.suite_name)}
-    return [name for name in dict.fromkeys(found) if name not in hidden]
+    return [name for name in dict.fromkeys(names) if name not in hidden]
 
 
 def _named(name: str, filters: Sequence[str], usual: str) -> bool:
     """Say whether a filter means this model and not the one that every filter of its suite finds."""
     wanted = [patterns.compiled(text) for text in filters]
-    return any(each.search(name) and not each.search(usual) for each in wanted)
+    return any(pattern.search(name) and not pattern.search(usual) for pattern in wanted)
 
 
-def _announce(models: list[str], found: list[dict[str, Any]]) -> None:
+def _announce(models: list[str], configs: list[dict[str, Any]]) -> None:
     """Write their lines."""
-    _log.info("Number of selected experiment configs: %d", len(found))
+    _log.info("Number of selected experiment configs: %d", len(configs))
     _log.info("Number of selected model configs: %d", len(models))
     for model in models:
-        for config in found:
+        for config in configs:
             _log.info(
                 "Run with --model-config=%s --experiment-config=%s",
                 json.dumps({"model_name": model}),

@@ -94,17 +94,17 @@ class PeerFlags(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     def words(self, parsed: argparse.Namespace) -> list[str]:
         """Return our flags for all of theirs that have some."""
-        found: list[str] = []
+        words: list[str] = []
         for flag in self.flags:
             if flag.gives is None:
                 continue
             value = getattr(parsed, flag.dest)
             if flag.takes is None:
-                found += flag.gives.split() if value else []
+                words += flag.gives.split() if value else []
             else:
                 values = value if flag.many or flag.several else [value]
-                found += [flag.gives.format(each) for each in values or () if each is not None]
-        return found
+                words += [flag.gives.format(word) for word in values or () if word is not None]
+        return words
 
     def markdown(self) -> str:
         """Return the table `theirs → ours` of docs/runner.md."""
@@ -171,7 +171,7 @@ class TranslatedCommand:
         """Return what a run of this work is, as `run.json` says it."""
         return run_folder.RunIdentity(
             plan=self.plan,
-            environments=tuple(each.description for each in self.interpreters),
+            environments=tuple(interpreter.description for interpreter in self.interpreters),
             settings=self.settings,
             label=plan.label(self.plan),
             command=command,
@@ -189,20 +189,20 @@ def work(words: Sequence[str], *, program: str) -> TranslatedCommand:
     flags.add_measure_flags(parser)
     parsed = parser.parse_args(list(words))
     request = settings_file.with_limits(flags.read(parsed), home(), settings_file.read(home()))
-    found = interpreters.look(request, {})
-    made = interpreters.make_plan(request, found)
+    described = interpreters.look(request, {})
+    made = interpreters.make_plan(request, described)
     for reason in made.missing_suites.values():
         raise UsageError(reason)
     # Readers of these command lines' files expect each experiment once.
     settings = msgspec.structs.replace(protocol.settings(request), twins=0)
-    return TranslatedCommand(request=request, settings=settings, plan=made, interpreters=found)
+    return TranslatedCommand(request=request, settings=settings, plan=made, interpreters=described)
 
 
 def measure(work: TranslatedCommand, folder: RunFolder) -> ExecutionResult:
     """Measure what the folder's run still lacks, missing packages named first."""
     for sentence in plan.missing_packages(work.plan, work.request):
         sys.stderr.write(f"{sentence}\n")
-    machines = {each.name: each.machine for each in work.interpreters}
+    machines = {interpreter.name: interpreter.machine for interpreter in work.interpreters}
     return execute.execute(folder, machines, torchbench_dir=work.request.context.torchbench_dir)
 
 
@@ -213,7 +213,7 @@ def home() -> Path:
 
 def only(made: Plan, keep: Callable[[str, str | None, str | None], bool]) -> Plan:
     """Return the plan's entries whose (model, xla, dynamo) are kept."""
-    entries = [each for each in made.entries if keep(each.config.model_name, each.config.xla, each.config.dynamo)]
+    entries = [entry for entry in made.entries if keep(entry.config.model_name, entry.config.xla, entry.config.dynamo)]
     return replace(made, entries=tuple(entries))
 
 
@@ -222,7 +222,7 @@ def main(program: str, verb: Callable[[], int]) -> int:
     try:
         return verb()
     except KeyboardInterrupt:
-        return _say(program, "Interrupted.", errors.Interrupted.exit_code)
+        return _fail(program, "Interrupted.", errors.Interrupted.exit_code)
     except BrokenPipeError:
         # The reader of a pipe has seen enough; Python would complain while it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -231,11 +231,11 @@ def main(program: str, verb: Callable[[], int]) -> int:
         if error.filename is None:
             raise
         text = f"{error.filename}: {error.strerror}. Check the path and its permissions."
-        return _say(program, text, UsageError.exit_code)
+        return _fail(program, text, UsageError.exit_code)
     except XlabenchError as error:
-        return _say(program, str(error), error.exit_code)
+        return _fail(program, str(error), error.exit_code)
 
 
-def _say(program: str, text: str, code: int) -> int:
+def _fail(program: str, text: str, code: int) -> int:
     sys.stderr.write(f"{program}: {text}\n")
     return code

@@ -42,9 +42,9 @@ def keep_results(path: str, output: Any, config: ExperimentConfig) -> None:
     from runner.verify.leaves import leaves
 
     kind = "output" if config.test == "eval" else "result" if config.collect_full_output else "loss"
-    found = {name: leaf for name, leaf in leaves(output, kind).items() if isinstance(leaf, torch.Tensor)}
-    if sum(leaf.nbytes for leaf in found.values()) <= RESULTS_LIMIT_BYTES:
-        torch.save(found, path)
+    tensors = {name: leaf for name, leaf in leaves(output, kind).items() if isinstance(leaf, torch.Tensor)}
+    if sum(leaf.nbytes for leaf in tensors.values()) <= RESULTS_LIMIT_BYTES:
+        torch.save(tensors, path)
 
 
 def look(config: ExperimentConfig, module: Any, iterate: Callable[[], Any], fallbacks: Collection[str]) -> Findings:
@@ -56,39 +56,39 @@ def look(config: ExperimentConfig, module: Any, iterate: Callable[[], Any], fall
         iterate: runs one iteration and returns its result, not synchronised.
         fallbacks: ops that ran outside the compiler.
     """
-    found = Findings()
+    findings = Findings()
     compiled = bool(config.dynamo)
     try:
         lazy = bool(config.xla) and not config.torch_xla2 and not lazy_graphs.bridged()
-        # Compiled code must not run under the finder: it would be compiled anew.
-        output = _under_finder(iterate, () if compiled else fallbacks, found) if lazy else None
-        found.graphs = collect.graphs(config, output, module)
-        unknown = set(fallbacks) - found.call_sites.keys()
+        # Compiled code must not run under the finder: it would be compiled again.
+        output = _under_finder(iterate, () if compiled else fallbacks, findings) if lazy else None
+        findings.graphs = collect.graphs(config, output, module)
+        unknown = set(fallbacks) - findings.call_sites.keys()
         if unknown and compiled:
-            found.call_sites = lazy_graphs.bridge_call_sites()
+            findings.call_sites = lazy_graphs.bridge_call_sites()
             # Last: what it leaves pending must not be executed.
-            _uncompiled(iterate, unknown - found.call_sites.keys(), found)
+            _uncompiled(iterate, unknown - findings.call_sites.keys(), findings)
     except Exception as error:  # noqa: BLE001 - the measurement stands without it
-        found.warnings.append(f"graphs and call sites are not complete: {type(error).__name__}: {error}"[:300])
-    return found
+        findings.warnings.append(f"graphs and call sites are not complete: {type(error).__name__}: {error}"[:300])
+    return findings
 
 
-def _under_finder(iterate: Callable[[], Any], fallbacks: Collection[str], found: Findings) -> Any:
+def _under_finder(iterate: Callable[[], Any], fallbacks: Collection[str], findings: Findings) -> Any:
     finder = sites.finder(fallbacks) if fallbacks else None
     with finder or contextlib.nullcontext():
         output = iterate()
-    found.call_sites |= finder.found if finder else {}
+    findings.call_sites |= finder.call_sites if finder else {}
     return output
 
 
-def _uncompiled(iterate: Callable[[], Any], fallbacks: Collection[str], found: Findings) -> None:
+def _uncompiled(iterate: Callable[[], Any], fallbacks: Collection[str], findings: Findings) -> None:
     """Run the step as it is written: compiled code has no places in the program."""
     if not fallbacks:
         return
     import torch
 
     with torch.compiler.set_stance("force_eager"):
-        _under_finder(iterate, fallbacks, found)
+        _under_finder(iterate, fallbacks, findings)
 
 
 # Ops that XLA did not lower: how often per iteration, and of which class.

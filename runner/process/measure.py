@@ -99,7 +99,7 @@ class MeasuringProcess:
 
     @property
     def first_phase(self) -> Phase:
-        """Say what the first block is: compilation, or under eager the begin of the warm-up."""
+        """Return the phase of the first block: compilation, or under eager the begin of the warm-up."""
         return "compile" if self._config.xla or self._config.dynamo else "warmup"
 
     def first(self) -> None:
@@ -180,7 +180,7 @@ class MeasuringProcess:
             self._turns.blocks = self._samples.label(self._turn_blocks, disturbed)
 
     def _facts(self, probes: list[Probed]) -> TurnFacts:
-        """Tell what the last turn met."""
+        """Return the facts by which the last turn is judged."""
         blocks = [self._samples.blocks[index] for index in self._turn_blocks[-1]]
         known = [block.wait_s for block in blocks if block.wait_s is not None]
         return TurnFacts(
@@ -212,7 +212,7 @@ class MeasuringProcess:
         return changes
 
     def pause(self) -> None:
-        """Get ready to be stopped for as long as it may take; say what might keep others waiting meanwhile."""
+        """Prepare to be stopped for any time; warn about file locks that would keep other processes waiting."""
         self.timed.runtime.after_block()
         held = own_process.settle()
         if held:
@@ -240,18 +240,18 @@ class MeasuringProcess:
             metrics[INPUT_BYTES] = [float(self.timed.own_step.input_bytes)]
         if finished and self._results_file is not None:
             self._keep_results(self._results_file)
-        found = self._look([each.op for each in fallback_ops]) if finished else afterwards.Findings()
+        findings = self._look([op.op for op in fallback_ops]) if finished else afterwards.Findings()
         return ProcessReport(
             metrics=metrics,
             kinds=samples.kinds,
             compiles=samples.compiles,
             executions=[block.executions for block in samples.blocks],
             rounds=samples.rounds,
-            fallback_ops=afterwards.with_call_sites(fallback_ops, found.call_sites),
+            fallback_ops=afterwards.with_call_sites(fallback_ops, findings.call_sites),
             graph_breaks=dynamo.graph_breaks() if self._config.dynamo else [],
-            warnings=[*self._warnings, *found.warnings, *steps.warnings(self._config)],
+            warnings=[*self._warnings, *findings.warnings, *steps.warnings(self._config)],
             invalid=self._invalid(),
-            graphs=found.graphs,
+            graphs=findings.graphs,
             rewarm_times=self._rewarm_times,
             until=self._turns.reached(self._steady_times()),
             waits=[block.wait_s for block in samples.blocks],
@@ -264,7 +264,7 @@ class MeasuringProcess:
         return afterwards.look(self._config, self.timed.workload.module, self.timed.once, ops)
 
     def _keep_results(self, path: str) -> None:
-        """Leave the results of one more iteration to the verification."""
+        """Save the results of one more iteration for the verification."""
         try:
             output = self.timed.once()
             self.timed.runtime.after_iteration()

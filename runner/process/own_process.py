@@ -69,7 +69,7 @@ def _raise_session(nice: int) -> bool:
     return True
 
 
-# Waits: how long its threads waited for a core, as the kernel tells without any right.
+# Waits: how long its threads waited for a core, as the kernel reports it to any user.
 
 _TASKS = Path("/proc/self/task")
 _LINE_BYTES = 96
@@ -95,13 +95,13 @@ class Waits:
 
     def read(self) -> dict[int, int]:
         """Return nanoseconds waited by thread; empty where the kernel does not tell."""
-        found = {}
+        waited_ns = {}
         with contextlib.suppress(OSError):
             for name in os.listdir(self.tasks):  # noqa: PTH208 - a list of names is what is wanted, and fast
                 waited = self._waited_ns(int(name))
                 if waited is not None:
-                    found[int(name)] = waited
-        return found
+                    waited_ns[int(name)] = waited
+        return waited_ns
 
     def _waited_ns(self, thread: int) -> int | None:
         for _ in range(2):  # a descriptor of an ended thread of the same number is opened once more
@@ -123,8 +123,8 @@ class Waits:
     def between(self, before: dict[int, int], after: dict[int, int]) -> Waited | None:
         """Return what was waited between two readings.
 
-        A thread that was born meanwhile counts from zero. One that ended makes it unknown, as nobody can tell any more
-        how long it had waited: None, as where the kernel tells nothing.
+        A thread that was born meanwhile counts from zero. One that ended makes the sum unknown (None), because
+        its waiting can no longer be read; so does a kernel that reports nothing.
         """
         gone = before.keys() - after.keys()
         for thread in gone:
@@ -162,7 +162,7 @@ class Probe:
     def take(self) -> Probed:
         """Return seconds of the work on each core that the process may use, and how much it had to wait for one.
 
-        While the process's other threads rest, whoever keeps this thread from a core is another program.
+        While the process's other threads rest, only another program can keep this thread from a core.
         """
         bound = os.sched_getaffinity(0)
         seconds, shares = [], []
@@ -229,12 +229,12 @@ def spread(count: int, cores: Sequence[int]) -> None:
 
 def _cpu_times() -> dict[int, int]:
     """Return nanoseconds on a core by thread; empty where the kernel does not say."""
-    found = {}
+    cpu_ns = {}
     with contextlib.suppress(OSError):
         for thread in _TASKS.iterdir():
             with contextlib.suppress(OSError, ValueError, IndexError):
-                found[int(thread.name)] = int((thread / "schedstat").read_bytes().split()[0])
-    return found
+                cpu_ns[int(thread.name)] = int((thread / "schedstat").read_bytes().split()[0])
+    return cpu_ns
 
 
 # Stops: what is done before one, so that nothing hangs on the process while others are measured.
@@ -267,7 +267,7 @@ def locks_held(pid: int | None = None) -> int:
 
 
 def _end_compile_workers() -> None:
-    """End inductor's processes, which a new compilation would start again; import nothing that nobody has used."""
+    """End inductor's processes, which a new compilation would start again; import nothing that is not in use."""
     compiling = sys.modules.get("torch._inductor.async_compile")
     if compiling is not None:
         compiling.shutdown_compile_workers()

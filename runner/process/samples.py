@@ -39,7 +39,7 @@ class Block:
     transfers: dict[str, float] = field(default_factory=dict)
     """End of a metric's name, such as `TransferToDevice_bytes` → its value."""
     phases: dict[str, float] = field(default_factory=dict)
-    """Seconds of the parts of a step that tells them apart."""
+    """Seconds of the parts of a step, if it times them."""
     inner_loops: int = 1
     wait_s: float | None = None
     """What the thread that waited most waited for a core meanwhile, over all repetitions; None where unknown."""
@@ -220,7 +220,7 @@ def steady_start(times: Sequence[float], compiles: Sequence[int | None], window:
 
 LOOK_AGAIN = 1.05
 """Times as many blocks as at the last look: an interval shrinks with their root, so before that it is much the same;
-and tens of thousands of short blocks are not sorted anew for every two more."""
+and tens of thousands of short blocks are not sorted again for every two more."""
 
 
 @dataclass

@@ -77,7 +77,7 @@ def preload(modules: list[str]) -> float:
 
 
 def _remove_torchs_folder() -> None:
-    """Take away the folder in which torch has written a module of its RPC: no exit handler runs in this process."""
+    """Delete the folder in which torch has written a module of its RPC: no exit handler runs in this process."""
     folder = getattr(sys.modules.get("torch.distributed.nn.jit.instantiator"), "_TEMP_DIR", None)
     if folder is not None:
         folder.cleanup()
@@ -85,7 +85,7 @@ def _remove_torchs_folder() -> None:
 
 @contextlib.contextmanager
 def _uncollected() -> Iterator[None]:
-    """Collect no garbage: what is imported stays, and to look for garbage in it takes a sixth of the time."""
+    """Collect no garbage: imported objects stay, and searching them takes a sixth of the time."""
     gc.disable()
     try:
         yield
@@ -94,7 +94,7 @@ def _uncollected() -> Iterator[None]:
 
 
 class Server:
-    """Forks on request and tells of every exit, until its scheduler is gone."""
+    """Forks on request and reports every exit, until its scheduler ends."""
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control
@@ -109,7 +109,7 @@ class Server:
         signal.signal(signal.SIGTERM, lambda *_: self._end())
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
-        self._tell(hello)
+        self._send(hello)
         selector = selectors.DefaultSelector()
         selector.register(self._control, selectors.EVENT_READ)
         selector.register(self._wake_read, selectors.EVENT_READ)
@@ -121,7 +121,7 @@ class Server:
                     os.read(self._wake_read, CONTROL_BYTES)
             self._reap()
 
-    def _tell(self, message: Hello | Forked | Exited) -> None:
+    def _send(self, message: Hello | Forked | Exited) -> None:
         try:
             self._control.send(msgspec.msgpack.encode(message))
         except OSError:
@@ -140,7 +140,7 @@ class Server:
         os.close(channel)
         os.close(log)
         self._children[pid] = request.child
-        self._tell(Forked(request.child, pid))
+        self._send(Forked(request.child, pid))
 
     def _become_child(self, parent: int, channel: int, log: int, variables: dict[str, str]) -> None:
         os.setsid()
@@ -161,7 +161,7 @@ class Server:
             number = self._children.pop(pid, None)
             if number is not None:
                 processes.kill_orphans(self._children)
-                self._tell(Exited(number, status))
+                self._send(Exited(number, status))
 
     def _end(self) -> None:
         """Kill every process below this one and leave."""
@@ -186,12 +186,12 @@ def measure(channel: int, log: int, variables: dict[str, str]) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     processes.kill_orphans()
-    # Interpreter shutdown after torch_xla can hang or crash, and everything has been told.
+    # Interpreter shutdown after torch_xla can hang or crash, and everything has been reported.
     os._exit(code)
 
 
 def obey_scheduler(channel: Channel) -> None:
-    """Obey messages until `finish` or the end of the conversation; every failure is told before leaving."""
+    """Answer messages until `finish` or until the channel closes; every failure is reported first."""
     measurement: MeasuringProcess | None = None
     phase: Phase = "load"
 
@@ -211,7 +211,7 @@ def obey_scheduler(channel: Channel) -> None:
                 measurement = MeasuringProcess(command)
                 channel.send(measurement.load())
             elif measurement is None:
-                raise RuntimeError("the first message must be `load`")  # noqa: TRY301 - told to the scheduler below
+                raise RuntimeError("the first message must be `load`")  # noqa: TRY301 - reported to the scheduler below
             elif _obey(command, measurement, channel, enter):
                 return
     except Closed:
@@ -273,7 +273,7 @@ def _obey(command: Any, measurement: MeasuringProcess, channel: Channel, enter: 
 def _fail(channel: Channel, phase: Phase, error: BaseException, measurement: MeasuringProcess | None) -> None:
     report = None
     if measurement is not None and phase not in ("load", "compile"):
-        # A device that failed may not answer any more; the first error is the one to tell.
+        # A device that failed may not answer any more; the first error is the one to report.
         with contextlib.suppress(Exception):
             report = measurement.report()
     channel.send(Failed(status=failure.status_of(phase, error), error=failure.describe(phase, error), report=report))

@@ -1,4 +1,4 @@
-"""Where the model's own program asks for an op: found in one iteration that nobody times."""
+"""Where the model's own program asks for an op: found in one iteration that is not timed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
 
 def finder(ops: Iterable[str]) -> Any:
-    """Return a context manager that notes who calls these ops (named without `aten::`); `found` holds the places."""
+    """Return a context manager whose `call_sites` say who calls these ops, which are named without `aten::`."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
     wanted = frozenset(ops)
@@ -32,14 +32,14 @@ def finder(ops: Iterable[str]) -> Any:
 
         def __init__(self) -> None:
             super().__init__()
-            self.found: dict[str, str] = {}
+            self.call_sites: dict[str, str] = {}
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             name = op_name(func)
-            if name in wanted and name not in self.found:
-                place = caller(sys._getframe())  # noqa: SLF001 - the stack is what is asked for
-                if place is not None:
-                    self.found[name] = place
+            if name in wanted and name not in self.call_sites:
+                site = caller(sys._getframe())  # noqa: SLF001 - the stack is what is asked for
+                if site is not None:
+                    self.call_sites[name] = site
             return func(*args, **(kwargs or {}))
 
     return Finder()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import statistics
 import time
 from typing import TYPE_CHECKING, Any
@@ -31,7 +30,7 @@ class NoBatchDimension(ValueError):
 
 
 class Inputs:
-    """Makes inputs anew for each iteration: copies, or new values where the experiment asks for them.
+    """Makes new inputs for each iteration: copies, or new values where the experiment asks for them.
 
     Made while the workload still lies on the host; where an iteration brings its inputs to the device itself, or draws
     new ones, the host's own are kept.
@@ -57,7 +56,7 @@ class Inputs:
         else:
             made = [self._made(self._host) for _ in range(count)]
             if not self._config.include_transfers:
-                made = [runtime.to_device(each) for each in made]
+                made = [runtime.to_device(inputs) for inputs in made]
         if self._batch_size is not None:
             self._mark(made)
         return made
@@ -66,14 +65,14 @@ class Inputs:
         import torch
         from torch.utils import _pytree as pytree
 
-        return pytree.tree_map_only(torch.Tensor, self._drawn if self._config.randomize_input else _copy, inputs)
+        return pytree.tree_map_only(torch.Tensor, self._drawn if self._config.randomize_input else steps.copied, inputs)
 
     def _drawn(self, tensor: Any) -> Any:
         """Draw normal values for a floating tensor, as the peers do; integers are indices and stay."""
         import torch
 
         if not tensor.is_floating_point():
-            return _copy(tensor)
+            return steps.copied(tensor)
         made = torch.randn(tensor.shape, generator=self._random, dtype=torch.float32).to(tensor.dtype)
         return made.requires_grad_(tensor.requires_grad)
 
@@ -93,18 +92,14 @@ class Inputs:
         import torch
         from torch.utils import _pytree as pytree
 
-        found = [
+        tensors = [
             leaf
             for leaf in pytree.tree_leaves(inputs)
             if isinstance(leaf, torch.Tensor) and leaf.dim() and leaf.shape[0] == self._batch_size
         ]
-        for tensor in found:
+        for tensor in tensors:
             torch._dynamo.maybe_mark_dynamic(tensor, 0)  # noqa: SLF001 - the way that torch documents
-        return len(found)
-
-
-def _copy(tensor: Any) -> Any:
-    return steps.copied(tensor)
+        return len(tensors)
 
 
 FLOOR_BLOCKS = 21
@@ -223,14 +218,14 @@ class TimedStep:
         )
 
     def take(self, inputs: list[Any]) -> tuple[float, Any]:
-        """Time iterations as a block's are; return seconds and the last output, which nobody has touched since."""
+        """Time iterations as a block's are; return seconds and the last output, not yet read."""
         self.seed_host()
         self.runtime.seed(self._settings.seed)
-        kept: list[Any] = []
-        seconds, _ = self._time(inputs, kept)
-        return seconds, kept[0]
+        outputs: list[Any] = []
+        seconds, _ = self._time(inputs, outputs)
+        return seconds, outputs[0]
 
-    def _time(self, inputs: list[Any], kept: list[Any] | None = None) -> tuple[float, float]:
+    def _time(self, inputs: list[Any], outputs: list[Any] | None = None) -> tuple[float, float]:
         """Return seconds of all iterations together, and of their steps until they returned; keep the last output."""
         import torch
 
@@ -251,13 +246,13 @@ class TimedStep:
                     runtime.after_iteration()
             runtime.after_block()
             total = time.perf_counter() - began
-        if kept is not None:
-            kept.append(output)
+        if outputs is not None:
+            outputs.append(output)
         del output
         return (total if timer is None else timer.seconds()), trace
 
     def once(self) -> Any:
-        """Run one iteration that nobody times; it is not synchronised."""
+        """Run one iteration without timing it; it is not synchronised."""
         import torch
 
         inputs = steps.fresh_inputs(self.workload, 1)
@@ -280,12 +275,9 @@ class TimedStep:
         return statistics.median(times)
 
     def seed_host(self) -> None:
-        import numpy as np
-        import torch
+        from runner.suites.building import seed_everything
 
-        random.seed(self._settings.seed)
-        np.random.seed(self._settings.seed)  # noqa: NPY002 - models draw from the global stream
-        torch.manual_seed(self._settings.seed)
+        seed_everything(self._settings.seed)
 
     def _xla_seconds(self) -> tuple[float, float]:
         metric = getattr(self.runtime, "metric", None)

@@ -3,8 +3,8 @@
 None of it is compile time of a model, and forked processes inherit it: the vector-ISA probe (seconds in every new
 process, also with warm caches), the hash of torch's own sources, and modules that the first compilation would import.
 Precompiled headers are shared by all processes of a user and ignore inductor's cache folder, so a tiny compilation in
-a throwaway process makes them once per machine; it also tells which modules a compilation imports. What was found out
-is remembered beside those headers, so that the next server starts at once.
+a throwaway process makes them once per machine; it also lists the modules that a compilation imports. The results are
+stored with those headers, so that the next server starts at once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PACKAGES = ("torch.", "sympy.")
 
 @dataclass
 class Remembered:
-    """What an earlier process found out about this torch, compiler and CPU."""
+    """Results of an earlier process with this torch, compiler and CPU."""
 
     modules: list[str]
     """What a compilation imports."""
@@ -39,14 +39,14 @@ class Remembered:
 def prepare() -> float:
     """Do what this process lacks; return seconds. No thread and no child is left behind."""
     began = time.perf_counter()
-    place = _place()
-    if not place.exists():
+    file = _place()
+    if not file.exists():
         works = _probe_instruction_sets()
         modules = _modules_of_a_compilation()
         if modules is not None:
-            _remember(place, Remembered(modules, works))
-    if place.exists():
-        _apply(Remembered(**json.loads(place.read_text())))
+            _remember(file, Remembered(modules, works))
+    if file.exists():
+        _apply(Remembered(**json.loads(file.read_text())))
     _hash_sources()
     return time.perf_counter() - began
 
@@ -90,7 +90,7 @@ def _hash_sources() -> None:
 
 
 def _place() -> Path:
-    """Return the file that remembers, beside the precompiled headers: one per torch, compiler and CPU."""
+    """Return the file of the results, in the folder of the precompiled headers: one per torch, compiler and CPU."""
     from torch._inductor import codecache
     from torch.version import git_version
 
@@ -103,10 +103,10 @@ def _place() -> Path:
     return folder / f"xlabench-{hashlib.blake2b(facts.encode(), digest_size=8).hexdigest()}.json"
 
 
-def _remember(place: Path, found: Remembered) -> None:
-    whole = place.with_suffix(f".{os.getpid()}")
-    whole.write_text(json.dumps(found.__dict__))
-    whole.replace(place)
+def _remember(file: Path, remembered: Remembered) -> None:
+    whole = file.with_suffix(f".{os.getpid()}")
+    whole.write_text(json.dumps(remembered.__dict__))
+    whole.replace(file)
 
 
 def _modules_of_a_compilation() -> list[str] | None:
@@ -124,9 +124,9 @@ def _modules_of_a_compilation() -> list[str] | None:
             os._exit(0)
     os.close(write)
     with os.fdopen(read) as pipe:
-        told = pipe.read()
+        modules = pipe.read()
     os.waitpid(pid, 0)
-    return list(json.loads(told)) if told else None
+    return list(json.loads(modules)) if modules else None
 
 
 def _compile_something() -> None:

@@ -69,57 +69,57 @@ def judge(shortest: int, repetitions: Sequence[Repetition], wrong: str | None, *
         shortest: iterations of the shortest pass.
         repetitions: what was timed.
         wrong: the first output that was not eager's when its clock had stopped, or None.
-        sees: whether that comparison tells outputs of other inputs apart.
+        sees: whether that comparison distinguishes outputs of different inputs.
     """
     counts = [shortest * step for step in STEPS]
-    lines = [line(counts, each.seconds) for each in repetitions]
-    reported = statistics.median(each.reported_s for each in repetitions)
-    found = Proof(
+    lines = [line(counts, repetition.seconds) for repetition in repetitions]
+    reported = statistics.median(repetition.reported_s for repetition in repetitions)
+    proof = Proof(
         verdict="passed",
         rule=RULE,
         taken_at=time.time(),
         iterations=shortest,
         reported_s=reported,
-        slope_s=statistics.median(each.slope_s for each in lines),
-        fixed_s=statistics.median(each.fixed_s for each in lines),
-        unfinished_s=statistics.median(statistics.median(each.unfinished_s) for each in repetitions),
+        slope_s=statistics.median(fit.slope_s for fit in lines),
+        fixed_s=statistics.median(fit.fixed_s for fit in lines),
+        unfinished_s=statistics.median(statistics.median(repetition.unfinished_s) for repetition in repetitions),
         outputs_equal=wrong is None,
     )
     if wrong is not None:
-        found.verdict = "failed"
-        found.reason = (
+        proof.verdict = "failed"
+        proof.reason = (
             f"when the clock stops, {wrong} of the last iteration is not eager's: its work is not done, or is wrong"
         )
-        return found
+        return proof
     if not sees:
-        found.verdict, found.reason = "unknown", "the outputs of different inputs are alike, so nothing can be told"
-        return found
-    verdicts = _of_times(found, repetitions, lines)
+        proof.verdict, proof.reason = "unknown", "the outputs of different inputs are alike, so nothing can be told"
+        return proof
+    verdicts = _of_times(proof, repetitions, lines)
     for verdict in ("failed", "unknown"):
-        reason = next((reason for each, reason in verdicts if each == verdict), None)
+        reason = next((reason for other, reason in verdicts if other == verdict), None)
         if reason is not None:
-            found.verdict, found.reason = verdict, reason
+            proof.verdict, proof.reason = verdict, reason
             break
-    return found
+    return proof
 
 
 def _of_times(
-    found: Proof, repetitions: Sequence[Repetition], lines: Sequence[FittedLine]
+    proof: Proof, repetitions: Sequence[Repetition], lines: Sequence[FittedLine]
 ) -> list[tuple[Verdict, str]]:
     """Return each verdict about the times with what is to be said where they do not pass."""
-    shortest, reported = found.iterations or 1, found.reported_s or 0.0
+    shortest, reported = proof.iterations or 1, proof.reported_s or 0.0
     counts = [shortest * step for step in STEPS]
-    off = [each.slope_s / reported - 1 for each in lines]
-    bends = [each.bend_s / (counts[1] * reported) for each in lines]
-    unfinished = [statistics.median(each.unfinished_s) / reported for each in repetitions]
-    slopes = f"a further iteration takes {_ms(found.slope_s)}, and {_ms(reported)} are reported"
-    late = f"when the clock has stopped, the last output is not there for another {_ms(found.unfinished_s)}"
+    off = [fit.slope_s / reported - 1 for fit in lines]
+    bends = [fit.bend_s / (counts[1] * reported) for fit in lines]
+    unfinished = [statistics.median(repetition.unfinished_s) / reported for repetition in repetitions]
+    slopes = f"a further iteration takes {_ms(proof.slope_s)}, and {_ms(reported)} are reported"
+    late = f"when the clock has stopped, the last output is not there for another {_ms(proof.unfinished_s)}"
     bent = f"the times of {counts[0]}, {counts[1]} and {counts[2]} iterations do not lie on a line"
     return [
         (_of(off), f"{slopes}: work is left out"),
-        (_skipped(found, [-each for each in off]), f"{slopes}: iterations are skipped, or they overlap"),
+        (_skipped(proof, [-share for share in off]), f"{slopes}: iterations are skipped, or they overlap"),
         (_of(bends), bent),
-        (_of([-each for each in bends]), bent),
+        (_of([-share for share in bends]), bent),
         (_of(unfinished), f"{late}; {_ms(reported)} are reported for an iteration"),
     ]
 
@@ -131,10 +131,10 @@ def _of(shares: Sequence[float]) -> Verdict:
     return "passed" if statistics.median(shares) <= LIMIT else "unknown"
 
 
-def _skipped(found: Proof, shares: Sequence[float]) -> Verdict:
-    """Judge by how much further iterations are shorter than reported; what may be overlap fails nobody."""
+def _skipped(proof: Proof, shares: Sequence[float]) -> Verdict:
+    """Judge by how much further iterations are shorter than reported; possible overlap is no failure."""
     verdict = _of(shares)
-    small = (found.reported_s or 0.0) - (found.slope_s or 0.0) <= OVERLAP_S
+    small = (proof.reported_s or 0.0) - (proof.slope_s or 0.0) <= OVERLAP_S
     return "unknown" if verdict == "failed" and small else verdict
 
 
@@ -185,30 +185,30 @@ def proof_key(entry: PlanEntry, environment: Environment) -> str:
 def read_proof(folder: Path, key: str) -> Proof | None:
     """Return the proof that is kept; None where there is none that counts today."""
     try:
-        kept = msgspec.json.decode((folder / f"{key}.json").read_bytes(), type=StoredProof)
+        stored = msgspec.json.decode((folder / f"{key}.json").read_bytes(), type=StoredProof)
     except (OSError, msgspec.DecodeError):
         return None
-    return kept.proof if kept.proof.rule == RULE else None
+    return stored.proof if stored.proof.rule == RULE else None
 
 
 def read_proofs(folder: Path) -> list[StoredProof]:
     """Return every proof that is kept in a folder and can be read, in the order of names."""
-    found = []
+    proofs = []
     for path in sorted(folder.glob("*.json")):
         try:
-            found.append(msgspec.json.decode(path.read_bytes(), type=StoredProof))
+            proofs.append(msgspec.json.decode(path.read_bytes(), type=StoredProof))
         except (OSError, msgspec.DecodeError):
             continue
-    return found
+    return proofs
 
 
-def proof_holds(kept: StoredProof, environment: Environment) -> bool:
+def proof_holds(stored: StoredProof, environment: Environment) -> bool:
     """Say whether a proof that is kept counts today, for these versions on this machine."""
     versions = {name: getattr(environment, name) for name in _VERSIONS}
-    return (kept.proof.rule, kept.machine_id, kept.environment) == (RULE, environment.machine_id, versions)
+    return (stored.proof.rule, stored.machine_id, stored.environment) == (RULE, environment.machine_id, versions)
 
 
-def write_proof(folder: Path, key: str, kept: StoredProof) -> None:
+def write_proof(folder: Path, key: str, stored: StoredProof) -> None:
     """Keep a proof."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / f"{key}.json", msgspec.json.format(msgspec.json.encode(kept)))
+    write_whole(folder / f"{key}.json", msgspec.json.format(msgspec.json.encode(stored)))

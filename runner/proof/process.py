@@ -44,18 +44,18 @@ def prove(load: Load) -> Proof:
         return _unknown("the proof's model reached no steady state")
     shortest = min(max(1, round(SHORTEST_S / timed.iteration_s)), LONGEST)
     repetitions = [timed.repeat(shortest, number) for number in range(REPETITIONS)]
-    if not all(each.reported_s > 0 for each in repetitions):
+    if not all(repetition.reported_s > 0 for repetition in repetitions):
         return _unknown("the proof's model was compiled again while it was timed")
     eager = _Timed(MeasuringProcess(_eager(load)))
-    wanted, others = (eager.read(eager.measurement.timed.take([each])[1]) for each in (eager.changed, eager.usual))
-    wrong = next((name for found in timed.outputs if (name := first_difference(wanted, found)) is not None), None)
+    wanted, others = (eager.read(eager.measurement.timed.take([inputs])[1]) for inputs in (eager.changed, eager.usual))
+    wrong = next((name for output in timed.outputs if (name := first_difference(wanted, output)) is not None), None)
     return judge(shortest, repetitions, wrong, sees=first_difference(wanted, others) is not None)
 
 
-def first_difference(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> str | None:
+def first_difference(wanted: Mapping[str, Any], outputs: Mapping[str, Any]) -> str | None:
     """Return the first tensor in which two results differ by more than compilers round, or None."""
-    for name in dict.fromkeys([*wanted, *found]):
-        old, new = wanted.get(name), found.get(name)
+    for name in dict.fromkeys([*wanted, *outputs]):
+        old, new = wanted.get(name), outputs.get(name)
         if old is None or new is None or old.shape != new.shape:
             return name
         distance = (old.double() - new.double()).abs()
@@ -94,8 +94,10 @@ class _Timed:
         report = self.measurement.report()
         times = [
             seconds
-            for seconds, kind, each in zip(report.metrics["per_iter_time"], report.kinds, report.rounds, strict=True)
-            if kind == "steady" and each == number
+            for seconds, kind, round_number in zip(
+                report.metrics["per_iter_time"], report.kinds, report.rounds, strict=True
+            )
+            if kind == "steady" and round_number == number
         ]
         passes = [self._pass(shortest * step) for step in STEPS]
         return Repetition(
@@ -109,25 +111,25 @@ class _Timed:
         inputs = [*self.measurement.timed.inputs(count - 1), self.changed]
         seconds, output = self.measurement.timed.take(inputs)
         began = time.perf_counter()
-        found = self.read(output)
+        values = self.read(output)
         first_s, began = time.perf_counter() - began, time.perf_counter()
         # The same once more: what reading itself costs.
         self.read(output)
-        self.outputs.append(found)
+        self.outputs.append(values)
         return seconds, first_s - (time.perf_counter() - began)
 
     def read(self, output: Any) -> dict[str, Any]:
         """Copy the output of the last iteration to the host, in train its gradients, too."""
         timed = self.measurement.timed
-        found = leaves(timed.runtime.to_host(output), "the output")
+        values = leaves(timed.runtime.to_host(output), "the output")
         if timed.trains:
             for name, parameter in timed.workload.module.named_parameters():
-                found |= leaves(parameter.grad, f"the gradient of {name}")
-        return found
+                values |= leaves(parameter.grad, f"the gradient of {name}")
+        return values
 
 
 def _of_proof(load: Load) -> Load:
-    """Return the same backend with the proof's model, and nothing of the experiment beside."""
+    """Return the same backend with the proof's model, without the experiment's other settings."""
     config = load.config
     proved = ExperimentConfig(
         suite_name=SUITE,

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any
 from runner import failure
 from runner.environments.state import MachineWatch
 from runner.messages import Failed, Pause
-from runner.schedule.conversation import Conversation, LogFollower, Timing
 from runner.schedule.outcome import Outcome
 from runner.schedule.pool import ChildGone, Pool, Process, ServerGone, TimedOut, tail
 from runner.schedule.watch_memory import MemoryExceeded, MemoryWatch, of_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Generator, Mapping
     from pathlib import Path
 
     from runner.messages import Loaded
-    from runner.schedule.conversation import Lines
     from runner.schedule.progress import ProgressView
+    from runner.schedule.quiet import Judge
     from runner.settings import Settings
+    from store.record import Accelerator, Error, Status
+
+    Script = Generator[None, int, Outcome]
 
 
 _SERVER_TRIES = 2
@@ -35,31 +37,40 @@ class PrintedTooMuch(Exception):
 
 @dataclass(kw_only=True)
 class BenchmarkProcess:
-    """A process of one environment and its lines; `outcome` is there once it has ended."""
+    """A process of one environment, led by its script; `outcome` is set once it has ended."""
 
     pool: Pool
     settings: Settings
     progress: ProgressView
-    lines: Lines
+    script: Callable[[BenchmarkProcess], Script]
+    """Returns the messages to the process, in order; called at each start."""
     log: Path
     variables: Callable[[], Mapping[str, str]]
-    """Asked before each try: what the process's environment holds, its caches made ready."""
+    """Called before each start: returns the variables of the process's environment, and empties its caches."""
+    accelerator: Accelerator | None = None
+    """The accelerator that a timed process uses: the machine is watched while it lives. None: it is not timed."""
     outcome: Outcome | None = None
     running_s: float = 0.0
-    """How long it ran, all tries together."""
-    _talk: Conversation | None = field(default=None, init=False)
-    _tries: int = field(default=0, init=False)
-
-    @property
-    def loaded(self) -> Loaded | None:
-        """Return what its model said when it stood on its device."""
-        told = self.outcome or self._talk
-        return told.loaded if told else None
-
-    @property
-    def wants_turn(self) -> bool:
-        """Say whether it goes on with a turn, and not with its report."""
-        return self._talk is not None and self._talk.wants_turn
+    """How long it ran, all starts together."""
+    requested_at: float = field(default=0.0, init=False)
+    """CLOCK_MONOTONIC when the process was asked for."""
+    loaded: Loaded | None = field(default=None, init=False)
+    """The answer of its model once it is on its device."""
+    wants_turn: bool = field(default=True, init=False)
+    """Whether the script continues with a turn, and not with the report."""
+    judge: Judge | None = field(default=None, init=False)
+    """Decides which turns of a timed process were disturbed."""
+    _process: Process | None = field(default=None, init=False)
+    _messages: Script | None = field(default=None, init=False)
+    """The script that has begun; None before its first message."""
+    _left_s: float = field(default=0.0, init=False)
+    """Seconds left of its time limit; they pass while the process runs, not while it is stopped."""
+    _deadline: float = field(default=0.0, init=False)
+    """CLOCK_MONOTONIC; set whenever the process continues."""
+    _follower: LogFollower = field(init=False, repr=False)
+    _machine: MachineWatch | None = field(default=None, init=False)
+    _oom_kills_before: int = field(default=0, init=False)
+    _starts: int = field(default=0, init=False)
 
     def run(self) -> Outcome:
         """Lead it to its end without a stop."""
@@ -70,41 +81,57 @@ class BenchmarkProcess:
     def advance(self, round_number: int = 0, *, stop: bool = True) -> None:
         """Let it run until it may be stopped, and stop it; the first time that is after its warm-up.
 
-        A death of the fork server is not the experiment's fault, so it is started again once, from its begin.
+        A death of the fork server is not the experiment's fault, so the process is started again once.
         """
         while self.outcome is None:
             try:
                 self.outcome = self._turn(round_number, stop=stop)
             except ServerGone:
-                if self._tries < _SERVER_TRIES:
+                if self._starts < _SERVER_TRIES:
                     continue
                 message = f"the fork server died {_SERVER_TRIES} times during this experiment"
                 self.outcome = Outcome(status="crashed", error=failure.describe("load", RuntimeError(message)))
             return
 
+    def ask(self, command: Any) -> Any:
+        """Send a command and return its answer."""
+        assert self._process is not None  # noqa: S101 - a script begins after the start
+        return self.pool.ask(self._process, command, self._deadline, self.progress.phase, self._watch)
+
+    def failed(self, answer: Failed) -> Outcome:
+        """Return the outcome of a process that could not continue."""
+        return Outcome(
+            status=answer.status,  # type: ignore[arg-type]  # the child uses the record's words
+            error=answer.error,
+            loaded=self.loaded,
+            report=answer.report,
+            quiet=self.judge.report() if self.judge else None,
+        )
+
     def held_bytes(self) -> int:
         """Return the memory that its process and all below it hold; 0 once it has ended."""
-        return self.pool.held_bytes(self._talk.process) if self._talk else 0
+        return self.pool.held_bytes(self._process) if self._process else 0
 
     def drop(self) -> None:
         """End it, stopped or not, whatever it was doing."""
-        if self._talk is not None:
-            self.pool.kill(self._talk.process)
+        if self._process is not None:
+            self.pool.kill(self._process)
             self._collect()
 
     def _turn(self, round_number: int, *, stop: bool) -> Outcome | None:
         """Run to the next pause or to the end; return how it ended."""
         began = None
         try:
-            talk = self._talk = self._talk or self._started()
+            process = self._process or self._start()
             began = time.monotonic()
-            if talk.script is not None and stop:
-                self.pool.resume(talk.process)
-            return self._speak(talk, round_number, stop=stop)
+            if self._messages is not None and stop:
+                self.pool.resume(process)
+            return self._speak(process, round_number, stop=stop)
         except ServerGone:
-            process = self._talk.process if self._talk else None
+            lost = self._process
             self.drop()
-            self.pool.lost(process)
+            self.loaded = None
+            self.pool.lost(lost)
             raise
         except BaseException:
             self.drop()
@@ -113,93 +140,121 @@ class BenchmarkProcess:
             # What its server took to start is not its own time.
             seconds = time.monotonic() - began if began is not None else 0.0
             self.running_s += seconds
-            if self._talk is not None:
-                self._talk.left_s -= seconds
+            self._left_s -= seconds
 
-    def _started(self) -> Conversation:
-        self._tries += 1
+    def _start(self) -> Process:
+        self._starts += 1
         variables = self.variables()
         self.pool.prepare(self.settings.start)
-        machine = None
-        if isinstance(self.lines, Timing):
-            machine = MachineWatch(self.lines.load.config.accelerator, self.settings.device_index)
-        follower = LogFollower(self.log, self.progress.note)
-        requested_at = time.monotonic()
-        process = self.pool.spawn(variables, self.log, self.settings.start)
-        return Conversation(
-            pool=self.pool,
-            process=process,
-            requested_at=requested_at,
-            left_s=self.settings.timeout_s,
-            on_phase=self.progress.phase,
-            watch=self._watcher(process, follower),
-            follower=follower,
-            machine=machine,
-        )
+        self._machine = MachineWatch(self.accelerator, self.settings.device_index) if self.accelerator else None
+        self._follower = LogFollower(self.log, self.progress.note)
+        self._left_s, self.wants_turn, self.judge = self.settings.timeout_s, True, None
+        self.requested_at = time.monotonic()
+        self._process = self.pool.spawn(variables, self.log, self.settings.start)
+        self._oom_kills_before = failure.kernel_oom_kills()
+        return self._process
 
-    def _watcher(self, process: Process, follower: LogFollower) -> Callable[[], None]:
-        memory = MemoryWatch(self.settings.memory_limit_bytes)
+    def _watch(self) -> None:
+        """Check the limits of the process while an answer is due, and show what it prints."""
+        assert self._process is not None  # noqa: S101 - it was asked
+        MemoryWatch(self.settings.memory_limit_bytes).check(self._process.pid)
+        if self._process.log.stat().st_size > MOST_PRINTED_BYTES:
+            raise PrintedTooMuch
+        if self.settings.print_subprocess:
+            self._follower.new()
 
-        def look() -> None:
-            memory.check(process.pid)
-            if process.log.stat().st_size > MOST_PRINTED_BYTES:
-                raise PrintedTooMuch
-            if self.settings.print_subprocess:
-                follower.new()
-
-        return look
-
-    def _speak(self, talk: Conversation, round_number: int, *, stop: bool) -> Outcome | None:
-        """Say the next lines; every way in which they can end is an outcome."""
-        process = talk.process
-        talk.deadline = time.monotonic() + talk.left_s
+    def _speak(self, process: Process, round_number: int, *, stop: bool) -> Outcome | None:
+        """Send the next messages; every way in which they can end is an outcome."""
+        self._deadline = time.monotonic() + self._left_s
         try:
-            ended = talk.go_on(self.lines, self.settings, round_number)
-            if ended is None and stop:
-                ended = self._pause(talk)
-            return None if ended is None else self._ended(ended, talk)
+            outcome = self._continue(round_number)
+            if outcome is None and stop:
+                outcome = self._pause(process)
+            return None if outcome is None else self._ended(outcome)
         except TimedOut:
-            self.pool.kill(process)
-            error = failure.of_timeout(_phase(process), self.settings.timeout_s, tail(process.log))
-            return self._ended(Outcome(status="timeout", error=error, loaded=talk.loaded), talk)
+            error = failure.of_timeout(process.phase, self.settings.timeout_s, tail(process.log))
+            return self._killed(process, "timeout", error)
         except MemoryExceeded as exceeded:
-            self.pool.kill(process)
-            error = of_memory(_phase(process), exceeded, tail(process.log))
-            return self._ended(Outcome(status="oom", error=error, loaded=talk.loaded), talk)
+            return self._killed(process, "oom", of_memory(process.phase, exceeded, tail(process.log)))
         except PrintedTooMuch:
-            self.pool.kill(process)
-            status, error = failure.of_output(_phase(process), MOST_PRINTED_BYTES, tail(process.log))
-            return self._ended(Outcome(status=status, error=error, loaded=talk.loaded), talk)
+            return self._killed(process, *failure.of_output(process.phase, MOST_PRINTED_BYTES, tail(process.log)))
         except ChildGone:
             wait_status = self._collect()
-            oom_kill = failure.kernel_oom_kills() > talk.oom_kills_before
-            status, error = failure.of_exit(_phase(process), wait_status, tail(process.log), oom_kill=oom_kill)
-            return self._ended(Outcome(status=status, error=error, loaded=talk.loaded), talk)
+            oom_kill = failure.kernel_oom_kills() > self._oom_kills_before
+            status, error = failure.of_exit(process.phase, wait_status, tail(process.log), oom_kill=oom_kill)
+            return self._ended(Outcome(status=status, error=error, loaded=self.loaded))
 
-    def _pause(self, talk: Conversation) -> Outcome | None:
-        answer = talk.ask(Pause())
-        if isinstance(answer, Failed):
-            return talk.failed(answer)
-        self.pool.pause(talk.process)
+    def _continue(self, round_number: int) -> Outcome | None:
+        """Send messages up to the next place where a stop is possible (None), or to the end."""
+        try:
+            if self._messages is None:
+                self._messages = self.script(self)
+                next(self._messages)
+            else:
+                self._messages.send(round_number)
+        except StopIteration as end:
+            outcome: Outcome = end.value
+            return outcome
         return None
 
-    def _ended(self, outcome: Outcome, talk: Conversation) -> Outcome:
+    def _pause(self, process: Process) -> Outcome | None:
+        answer = self.ask(Pause())
+        if isinstance(answer, Failed):
+            return self.failed(answer)
+        self.pool.pause(process)
+        return None
+
+    def _killed(self, process: Process, status: Status, error: Error) -> Outcome:
+        """Kill a process that exceeds a limit."""
+        self.pool.kill(process)
+        return self._ended(Outcome(status=status, error=error, loaded=self.loaded))
+
+    def _ended(self, outcome: Outcome) -> Outcome:
         """Collect the process and add what the machine did meanwhile."""
         self._collect()
-        if talk.machine is not None:
-            outcome.machine = talk.machine.end()
+        if self._machine is not None:
+            outcome.machine = self._machine.end()
         return outcome
 
     def _collect(self) -> int | None:
-        """Have the process leave and learn its wait status; nothing of it stays."""
-        talk, self._talk = self._talk, None
-        if talk is None:
+        """Wait for the process to exit and return its wait status; nothing of it stays."""
+        process, self._process, self._messages = self._process, None, None
+        if process is None:
             return None
-        status = self.pool.end(talk.process)
+        status = self.pool.end(process)
         if self.settings.print_subprocess:
-            talk.follower.rest()
+            self._follower.rest()
         return status
 
 
-def _phase(process: Process) -> Any:
-    return process.phase
+@dataclass
+class LogFollower:
+    """Passes on the lines of a growing log, each once and whole."""
+
+    log: Path
+    show: Callable[[str], None]
+    _read: int = 0
+    _part: bytes = b""
+
+    def __post_init__(self) -> None:
+        self._read = self.log.stat().st_size if self.log.exists() else 0
+
+    def new(self) -> None:
+        """Show the lines that were finished since the last call."""
+        with self.log.open("rb") as log:
+            log.seek(self._read)
+            printed = log.read()
+        self._read += len(printed)
+        *lines, self._part = (self._part + printed).split(b"\n")
+        for line in lines:
+            self._show(line)
+
+    def rest(self) -> None:
+        """Show the rest once the process has ended."""
+        self.new()
+        if self._part:
+            self._show(self._part)
+            self._part = b""
+
+    def _show(self, line: bytes) -> None:
+        self.show(f"  | {line.decode(errors='replace').rstrip()}")

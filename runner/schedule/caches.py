@@ -28,20 +28,20 @@ _NAME = re.compile(rf"{_PREFIX}(?P<pid>[0-9]{{1,9}})-(?P<start>[0-9]{{1,12}})-.+
 
 
 def _folder() -> Path:
-    """Make a folder whose name says whose it is; first take away those of runs that were killed."""
+    """Make a folder with its owner in its name, after deleting those of runs that were killed."""
     sweep()
     return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-{_start(os.getpid())}-"))
 
 
 def _start(pid: int) -> int | None:
     """Return the start of a process in hundredths of a second; None where it is gone."""
-    found = processes.start_time(pid)
-    return None if found is None else round(found * 100)
+    started_s = processes.start_time(pid)
+    return None if started_s is None else round(started_s * 100)
 
 
 @cache
 def sweep() -> None:
-    """Take away the folders of processes that are no more: nobody else does, and they are large."""
+    """Delete the folders of processes that have ended: nothing else deletes them, and they are large."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         of = _NAME.fullmatch(folder.name)
         if of and _start(int(of["pid"])) != int(of["start"]):
@@ -58,18 +58,18 @@ class Scratch:
     users: int = 0
 
     def ready(self) -> None:
-        """Empty it, unless it was filled on purpose: a try that broke off must not warm the next one."""
+        """Empty it, unless it was filled on purpose: an interrupted start must not warm the next one."""
         if not self.filled:
             self.remove()
         self.path.mkdir(exist_ok=True)
 
     def remove(self) -> None:
-        """Take the folder away."""
+        """Delete the folder."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 
 class Caches:
-    """The scratch folders of a group while it is measured; replicas share none."""
+    """The cache folders of a group while it is measured; replicas share none."""
 
     def __init__(self, members: Sequence[Member]) -> None:
         self._wanted = {sibling_key(member.entry) for member in members if member.entry.config.cache == "warm"}
@@ -77,8 +77,8 @@ class Caches:
 
     def open(self, entry: PlanEntry, replica: int) -> Scratch:
         """Return the folder to measure with; for a warm experiment the filled one, where there is one."""
-        kept = self._kept.pop((sibling_key(entry), replica), None) if entry.config.cache == "warm" else None
-        scratch = kept or Scratch()
+        filled = self._kept.pop((sibling_key(entry), replica), None) if entry.config.cache == "warm" else None
+        scratch = filled or Scratch()
         scratch.users += 1
         return scratch
 
@@ -90,13 +90,13 @@ class Caches:
             self._kept[key] = scratch
 
     def close(self, scratch: Scratch) -> None:
-        """Take the folder away when nobody uses it and nobody is to come for it."""
+        """Delete the folder once no process uses it and it is kept for no warm sibling."""
         scratch.users -= 1
         if not scratch.users and scratch not in self._kept.values():
             scratch.remove()
 
     def discard(self) -> None:
-        """Take away what nobody came for."""
+        """Delete the folders that no warm sibling has used."""
         for scratch in self._kept.values():
             scratch.remove()
 

@@ -1,8 +1,8 @@
-"""One measurement a device: a lock per device of this host, which runs and the jobs' worker take alike.
+"""One measurement per device: a lock for each device of this host, which runs and the worker of jobs take.
 
-The lock is a file outside of every home, held by whoever has it open: it is free when its last holder is gone, however
-that ended. A job inherits it from the worker, so it stays held when the worker dies. The package filelock has no lock
-that a process can hand on to its child.
+The lock is a file outside of every home, held by the processes that have it open: it is free once the last of them has
+ended, in any way. A job inherits it from the worker, so it stays held when the worker dies. The package filelock has no
+lock that a process can hand on to its child.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _WORKER = "worker-"
 
 
 def of_worker(name: str) -> str:
-    """Return the lock of a home's worker, given what tells the home from others."""
+    """Return the lock of a home's worker, given a name that identifies the home."""
     return f"{_WORKER}{name}"
 
 
@@ -52,14 +52,14 @@ class Owner:
     """Unix seconds."""
 
     def sentence(self, device: str) -> str:
-        """Say who holds the device."""
+        """Return a sentence that names the holder of the device."""
         since = time.strftime("%H:%M:%S", time.localtime(self.since))
         return f"{device} is in use by benchmark process {self.pid} since {since} ({self.what})"
 
 
 def names(accelerators: Iterable[str], index: int | None = None) -> tuple[str, ...]:
     """Return the devices that a measurement on these accelerators uses, as `cpu` and `cuda:0`, in one order for all."""
-    return tuple(sorted({f"{each}:{_number(each, index or 0)}" if each in _INDEXED else each for each in accelerators}))
+    return tuple(sorted({f"{name}:{_number(name, index or 0)}" if name in _INDEXED else name for name in accelerators}))
 
 
 def _number(accelerator: str, index: int) -> str:
@@ -74,15 +74,15 @@ def folder() -> Path:
     Raises:
         UsageError: what lies there is no folder.
     """
-    place = Path(os.environ.get(FOLDER_VARIABLE) or _FOLDER)
+    path = Path(os.environ.get(FOLDER_VARIABLE) or _FOLDER)
     with contextlib.suppress(FileExistsError):
-        place.mkdir(parents=True)
-        place.chmod(0o1777)
-    if place.is_symlink() or not place.is_dir():
+        path.mkdir(parents=True)
+        path.chmod(0o1777)
+    if path.is_symlink() or not path.is_dir():
         raise UsageError(
-            f"{place} must be a folder for device locks, but is not a folder; remove it, or set {FOLDER_VARIABLE}."
+            f"{path} must be a folder for device locks, but is not a folder; remove it, or set {FOLDER_VARIABLE}."
         )
-    return place
+    return path
 
 
 @contextlib.contextmanager
@@ -91,12 +91,12 @@ def held(devices: Iterable[str], what: str, *, wait: bool, say: Callable[[str], 
 
     Args:
         devices: their names, in the order of `names`.
-        what: is measured, for whoever waits meanwhile.
+        what: is measured; shown to processes that wait.
         wait: for those that others hold, instead of refusing.
-        say: told whom it waits for.
+        say: called with a sentence that names the holder.
 
     Raises:
-        DeviceBusy: somebody else holds one, and `wait` is off.
+        DeviceBusy: another process holds one, and `wait` is off.
     """
     with contextlib.ExitStack() as stack:
         have = inherited()
@@ -135,17 +135,17 @@ def take(devices: Iterable[str], what: str) -> dict[str, int] | str:
 
 
 def release(handles: Mapping[str, int]) -> None:
-    """Close these descriptors; who inherited them goes on holding the devices."""
+    """Close these descriptors; processes that inherited them still hold the devices."""
     for handle in handles.values():
         os.close(handle)
 
 
 def inherited() -> frozenset[str]:
     """Return the devices that this process holds by descriptors it was started with."""
-    told = os.environ.get(HELD_VARIABLE)
-    if not told:
+    variable = os.environ.get(HELD_VARIABLE)
+    if not variable:
         return frozenset()
-    return frozenset(name for name, handle in json.loads(told).items() if _is(handle, name))
+    return frozenset(name for name, handle in json.loads(variable).items() if _is(handle, name))
 
 
 def _is(handle: int, name: str) -> bool:
@@ -160,32 +160,32 @@ def _is(handle: int, name: str) -> bool:
 
 
 def note(handle: int, pid: int, what: str) -> None:
-    """Write beside the lock who holds it."""
-    told = {"pid": pid, "started_at": start_time(pid), "what": what[:500], "since": time.time()}
-    text = json.dumps(told).encode()
+    """Write the holder of a lock into its file."""
+    holder = {"pid": pid, "started_at": start_time(pid), "what": what[:500], "since": time.time()}
+    text = json.dumps(holder).encode()
     os.ftruncate(handle, 0)
     os.pwrite(handle, text, 0)
 
 
 def owner(name: str) -> Owner | None:
-    """Return who wrote that it holds a device and still lives; None where nobody did."""
+    """Return the living process that has written itself as the holder; None if there is none."""
     handle = _open(name)
     try:
-        told = json.loads(os.pread(handle, _NOTE_BYTES, 0))
-        found = Owner(pid=int(told["pid"]), what=str(told["what"]), since=float(told["since"]))
-        started_at = told["started_at"]
+        holder = json.loads(os.pread(handle, _NOTE_BYTES, 0))
+        process = Owner(pid=int(holder["pid"]), what=str(holder["what"]), since=float(holder["since"]))
+        started_at = holder["started_at"]
     except (ValueError, KeyError, TypeError):
         return None
     finally:
         os.close(handle)
-    return found if is_process(found.pid, started_at) else None
+    return process if is_process(process.pid, started_at) else None
 
 
 def measured_on() -> bool:
     """Say whether another process of this host measures on a device; it asks the notes, and takes no lock for it."""
     devices = (path.stem for path in folder().glob("*.lock") if not path.name.startswith(_WORKER))
-    # What a worker has reserved and not handed on has its own note, and nobody measures.
-    return any(found is not None and found.pid != os.getpid() for found in map(owner, devices))
+    # A device that this worker has reserved and not handed on names the worker: nothing measures on it.
+    return any(holder is not None and holder.pid != os.getpid() for holder in map(owner, devices))
 
 
 def _try(handle: int) -> bool:

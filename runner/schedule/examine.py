@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class Extras:
-    """Empty where nothing extra was asked for."""
+    """Results of the extra processes; empty if none was requested."""
 
     verification: Verification | None = None
     proof: Proof | None = None
@@ -39,15 +39,16 @@ class Extras:
 
     def all_warnings(self) -> list[str]:
         """Return the scheduler's warnings and those of the processes."""
-        return [*self.warnings, *(text for each in self.instrumented for text in each.warnings)]
+        return [*self.warnings, *(text for answer in self.instrumented for text in answer.warnings)]
 
     def findings(self) -> list[Finding]:
-        """Return what makes the verification's answer doubtful."""
+        """Return the warnings about the verification itself."""
         return [advice.finding("vacuous_check")] if verification.is_vacuous(self.verification) else []
 
     def outputs_file(self) -> str | None:
         """Return where the outputs of the last iteration lie, if they are whole."""
-        return next((each.path for each in self.artifacts if each.kind == "output" and not each.note), None)
+        outputs = (file.path for file in self.artifacts if file.kind == "output" and not file.note)
+        return next(outputs, None)
 
 
 NOT_PROVED = "TimingProof"
@@ -59,7 +60,7 @@ NOT_PROVED = "TimingProof"
 
 @dataclass(kw_only=True)
 class Proofs:
-    """What the run knows of its backends' clocks."""
+    """The timing proofs that the run has taken or read."""
 
     folder: Path | None = None
     """Where proofs are kept; None: they last as long as the run."""
@@ -71,13 +72,13 @@ class Proofs:
             return None
         key = judge.proof_key(job.entry, job.facts.environment)
         if key not in self._known:
-            found = None
+            proof = None
             if self.folder is not None and job.settings.prove == "once":
-                found = judge.read_proof(self.folder, key)
-            if found is None and job.settings.prove == "once" and (taken := _others_cpus(job)) > BUSY_CPUS:
+                proof = judge.read_proof(self.folder, key)
+            if proof is None and job.settings.prove == "once" and (taken := _others_cpus(job)) > BUSY_CPUS:
                 # The next result asks again.
                 return _unknown_proof(f"other programs used {taken:.1f} CPUs, so no timing proof was taken")
-            self._known[key] = found or self._take(job, key)
+            self._known[key] = proof or self._take(job, key)
         return self._known[key]
 
     def _take(self, job: ReplicaJob, key: str) -> Proof:
@@ -103,14 +104,14 @@ def _proof_taken_now(job: ReplicaJob) -> Proof:
         return _unknown_proof(f"the proof failed to finish: {what}")
     proof = outcome.answer.proof
     if taken > BUSY_CPUS and proof.outputs_equal is not False:
-        # Times beside others prove nothing either way; an output that is not there does.
+        # Times taken while other programs ran prove nothing; a missing output does.
         reason = f"other programs used {taken:.1f} CPUs meanwhile"
         return msgspec.structs.replace(proof, verdict="unknown", reason=reason)
     return proof
 
 
 def _others_cpus(job: ReplicaJob) -> float:
-    """Return the CPUs that others have used since this was asked last; 0 where that is not known or no matter."""
+    """Return the CPUs that other programs have used since the last call; 0 if unknown or irrelevant."""
     return (job.pool.quiet.others.look().cpus or 0.0) if job.settings.quiet else 0.0
 
 
@@ -127,7 +128,7 @@ def refuse_unproved(result: Outcome, proof: Proof | None) -> Outcome:
 
 
 def examine(job: ReplicaJob, result: Outcome) -> Extras:
-    """Verify and instrument, each in processes of their own; what failed to load is not tried again.
+    """Verify and instrument, each in its own process; a model that failed to load is not loaded again.
 
     The first replica is examined for all; a twin is there for its times only.
     """
@@ -143,35 +144,35 @@ def examine(job: ReplicaJob, result: Outcome) -> Extras:
 def _verify(job: ReplicaJob, extras: Extras) -> None:
     results = job.results_file
     command = Verify(load=job.load(), timed_results=str(results) if results and results.exists() else None)
-    found = job.lead_extra("verify", command)
+    outcome = job.lead_extra("verify", command)
     if results is not None:
         results.unlink(missing_ok=True)
-    if isinstance(found.answer, Verified):
-        extras.verification, extras.verify_metrics = found.answer.verification, found.answer.metrics
+    if isinstance(outcome.answer, Verified):
+        extras.verification, extras.verify_metrics = outcome.answer.verification, outcome.answer.metrics
     else:
-        extras.verification = Verification(code="VERIFIER_DIDNT_RUN", decided_by=found.status, error=found.error)
+        extras.verification = Verification(code="VERIFIER_DIDNT_RUN", decided_by=outcome.status, error=outcome.error)
 
 
 def _instrument(job: ReplicaJob, extras: Extras, *, failed: bool) -> None:
     config = job.config
     left = job.settings.artifact_limit_bytes
     extras.warnings += instrument.notes(config, job.settings)
-    for each in instrument.passes(config, job.settings, failed=failed):
+    for extra_pass in instrument.passes(config, job.settings, failed=failed):
         folder = job.folder / f"attempt-{job.attempt}"
         folder.mkdir(exist_ok=True)
-        command = Instrument(load=job.load(), instruments=each.instruments, folder=str(folder), limit_bytes=left)
+        command = Instrument(load=job.load(), instruments=extra_pass.instruments, folder=str(folder), limit_bytes=left)
         limit = instrument.Limit(folder, left)
-        found = job.lead_extra(each.name, command, each.variables(config, folder, {}))
-        if found.status == "crashed":
-            # Profilers are less stable than what they look at.
-            extras.warnings.append(f"the extra process `{each.name}` died and was tried once more")
-            found = job.lead_extra(f"{each.name}-second", command, each.variables(config, folder, {}))
-        if isinstance(found.answer, Instrumented):
-            extras.instrumented.append(found.answer)
-            extras.artifacts += [_from_run(job, folder, artifact) for artifact in found.answer.artifacts]
-            left -= sum(artifact.bytes or 0 for artifact in found.answer.artifacts)
-        elif found.error is not None:
-            extras.warnings.append(f"the extra process `{each.name}` did not end well: {found.error.message}")
+        outcome = job.lead_extra(extra_pass.name, command, extra_pass.variables(config, folder, {}))
+        if outcome.status == "crashed":
+            # Profilers crash more often than the programs that they profile.
+            extras.warnings.append(f"the extra process `{extra_pass.name}` died and was tried once more")
+            outcome = job.lead_extra(f"{extra_pass.name}-second", command, extra_pass.variables(config, folder, {}))
+        if isinstance(outcome.answer, Instrumented):
+            extras.instrumented.append(outcome.answer)
+            extras.artifacts += [_from_run(job, folder, artifact) for artifact in outcome.answer.artifacts]
+            left -= sum(artifact.bytes or 0 for artifact in outcome.answer.artifacts)
+        elif outcome.error is not None:
+            extras.warnings.append(f"the extra process `{extra_pass.name}` did not end well: {outcome.error.message}")
             extras.artifacts += [_from_run(job, folder, artifact) for artifact in instrument.salvaged(limit)]
 
 

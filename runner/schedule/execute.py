@@ -18,7 +18,6 @@ from runner.proof import judge
 from runner.schedule import devices, groups, quiet, records
 from runner.schedule.examine import Proofs
 from runner.schedule.groups import continued, extended, remaining
-from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.outcome import RunFacts
 from runner.schedule.pool import Pool
 from runner.schedule.progress import ProgressView, duration, title
@@ -164,7 +163,7 @@ def execute(
         home: keeps timing proofs and what threads wait on an idle machine; None: they last as long as this call.
 
     Raises:
-        DeviceBusy: somebody else measures on a device that the run needs, and `wait` is off.
+        DeviceBusy: another process measures on a device that the run needs, and `wait` is off.
         WriterBusy: another process measures into the folder.
         Interrupted: SIGINT or SIGTERM; finished experiments are kept, the current one is measured again later.
     """
@@ -184,7 +183,7 @@ def execute(
         if swept:
             number = "1 process" if len(swept) == 1 else f"{len(swept)} processes"
             view.note(f"stopped {number} that an earlier call of this run had left running")
-        _say_what_was_done(view, todo)
+        _note_earlier_work(view, todo)
         before, tally = _tallies(folder, todo)
 
         def write(record: Record) -> None:
@@ -200,7 +199,8 @@ def execute(
             runnable = [entry for entry in entries if entry.runnable]
             with devices.held(_devices(runnable, folder), str(folder.path), wait=wait, say=view.note):
                 scheduler = Scheduler(
-                    environments=_environments(facts, runnable, folder, _quiet(home, view)),
+                    facts=facts,
+                    pools=_pools(facts, runnable, folder, _quiet(home, view)),
                     folder=folder.path,
                     torchbench_dir=torchbench_dir,
                     write=write,
@@ -231,8 +231,8 @@ def _measure(
             scheduler.extend(extended(asked, folder.file.plan, read_records(folder.results)))
     finally:
         scheduler.progress.stop()
-        for environment in scheduler.environments.values():
-            environment.pool.stop()
+        for pool in scheduler.pools.values():
+            pool.stop()
 
 
 def _quiet(home: Path | None, view: ProgressView) -> QuietRun:
@@ -243,16 +243,16 @@ def _devices(entries: Sequence[PlanEntry], folder: RunFolder) -> tuple[str, ...]
     return devices.names({entry.config.accelerator for entry in entries}, folder.settings.device_index)
 
 
-def _environments(
+def _pools(
     facts: Mapping[str, RunFacts], entries: Sequence[PlanEntry], folder: RunFolder, quiet: QuietRun
-) -> dict[str, ScheduledEnvironment]:
+) -> dict[str, Pool]:
     """Give each environment that is still needed its pool of processes."""
     servers: set[int] = set()
     live: set[int] = set()
     return {
-        name: ScheduledEnvironment(facts=facts[name], pool=_pool(each, facts[name], folder, servers, live, quiet))
+        name: _pool(measured, facts[name], folder, servers, live, quiet)
         for name in facts
-        if (each := [entry for entry in entries if entry.environment == name])
+        if (measured := [entry for entry in entries if entry.environment == name])
     }
 
 
@@ -285,7 +285,7 @@ def _pool(
 
 
 def _refuse_unnamed(todo: Remaining, own: Mapping[str, OwnModel]) -> None:
-    """Refuse a model of somebody's own that this command does not name: no plan says where a source lies."""
+    """Refuse a user's own model that this command does not name: no plan holds the path of a source."""
     for name in (entry.config.model_name for group in todo.groups for entry in group.entries if entry.config.source):
         if name not in own:
             raise UsageError(no_source(name))
@@ -329,7 +329,7 @@ def _tallies(folder: RunFolder, todo: Remaining) -> tuple[ExperimentTally, Exper
 
 
 def _groups(folder: RunFolder, left: Remaining) -> tuple[Group, ...]:
-    """Return the groups to measure with their twins; one that an earlier call has begun goes on where it stopped."""
+    """Return the groups to measure with their twins; one that an earlier call has begun continues where it stopped."""
     paired = groups.with_twins(left.groups, folder.file.plan, folder.settings)
     if folder.settings.purpose == "calibration":  # there a twin is a replica
         return paired
@@ -339,8 +339,8 @@ def _groups(folder: RunFolder, left: Remaining) -> tuple[Group, ...]:
     )
 
 
-def _say_what_was_done(view: ProgressView, todo: Remaining) -> None:
-    """Name what is finished; of a group that was begun, say whether it goes on or is measured again."""
+def _note_earlier_work(view: ProgressView, todo: Remaining) -> None:
+    """Name what is finished, and whether a begun group continues or is measured again."""
     for entry in todo.finished:
         view.note(f"finished before: {title(entry)}")
     for group in todo.groups:

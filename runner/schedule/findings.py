@@ -33,9 +33,9 @@ STEADY_GOVERNOR = "performance"
 def of_experiment(outcome: Outcome) -> list[Finding]:
     """Return all findings of one measuring process."""
     report, machine = outcome.report, outcome.machine
-    found = [*(of_report(report) if report else ()), *(of_machine(machine) if machine else ()), *of_turns(outcome)]
+    findings = [*(of_report(report) if report else ()), *(of_machine(machine) if machine else ()), *of_turns(outcome)]
     # Where turns were judged, it is known which of them others disturbed: their mere presence is no doubt any more.
-    return [each for each in found if each.code != "busy_machine" or outcome.quiet is None]
+    return [doubt for doubt in findings if doubt.code != "busy_machine" or outcome.quiet is None]
 
 
 def of_turns(outcome: Outcome) -> list[Finding]:
@@ -49,7 +49,7 @@ def of_turns(outcome: Outcome) -> list[Finding]:
 
 def of_report(report: ProcessReport) -> list[Finding]:
     """Find what pyperf warns of (few samples, a wide spread, blocks too short), and ops that fell back all the same."""
-    still = sorted({each.op for each in report.replacements} & {each.op for each in report.fallback_ops})
+    still = sorted({op.op for op in report.replacements} & {op.op for op in report.fallback_ops})
     replaced = [finding("still_falls_back", ops=", ".join(still))] if still else []
     return replaced + _of_blocks(report)
 
@@ -66,19 +66,19 @@ def _of_blocks(report: ProcessReport) -> list[Finding]:
     if not times:
         return []
     count, middle = len(times), times[len(times) // 2]
-    found = []
+    findings = []
     if count < FEW_BLOCKS:
-        found.append(finding("few_blocks", n=count, wanted=FEW_BLOCKS))
-    found += of_until(report.until, count)
+        findings.append(finding("few_blocks", n=count, wanted=FEW_BLOCKS))
+    findings += of_until(report.until, count)
     low, high = times[count // 4], times[math.ceil(3 * count / 4) - 1]
     if high - low >= WIDE_SPREAD * middle:
-        found.append(finding("wide_spread", spread=(high - low) / middle))
+        findings.append(finding("wide_spread", spread=(high - low) / middle))
     if far := sum(abs(time - middle) >= FAR_OFF * middle for time in times):
-        found.append(finding("far_off", far=far, n=count, off=FAR_OFF))
+        findings.append(finding("far_off", far=far, n=count, off=FAR_OFF))
     spent = sorted(whole for _, whole in steady)[count // 2]
     if spent < SHORT_BLOCK_S:
-        found.append(finding("short_block", ms=spent * 1e3))
-    return found + of_floor(report.metrics.get(FLOOR), middle)
+        findings.append(finding("short_block", ms=spent * 1e3))
+    return findings + of_floor(report.metrics.get(FLOOR), middle)
 
 
 def of_floor(floor: list[float] | None, middle: float) -> list[Finding]:
@@ -98,17 +98,17 @@ def of_until(until: Until | None, count: int) -> list[Finding]:
 
 def of_machine(machine: MachineState) -> list[Finding]:
     """Find what on the machine may have moved the numbers; what it does not tell is no finding."""
-    found = []
+    findings = []
     if (machine.others_share or 0) >= OTHERS_SHARE:
-        found.append(finding("busy_machine", share=machine.others_share or 0))
+        findings.append(finding("busy_machine", share=machine.others_share or 0))
     if (machine.steal_share or 0) >= STEAL_SHARE:
-        found.append(finding("steal", share=machine.steal_share or 0))
+        findings.append(finding("steal", share=machine.steal_share or 0))
     if machine.throttle_events:
-        found.append(finding("throttled", events=machine.throttle_events))
+        findings.append(finding("throttled", events=machine.throttle_events))
     if (machine.swap_traffic_bytes or 0) >= SWAP_BYTES:
-        found.append(finding("swap", mib=(machine.swap_traffic_bytes or 0) / 2**20))
+        findings.append(finding("swap", mib=(machine.swap_traffic_bytes or 0) / 2**20))
     if machine.governor not in (None, STEADY_GOVERNOR):
-        found.append(finding("governor", governor=machine.governor or ""))
+        findings.append(finding("governor", governor=machine.governor or ""))
     if machine.accelerator_processes:
-        found.append(finding("shared_accelerator", n=machine.accelerator_processes))
-    return found
+        findings.append(finding("shared_accelerator", n=machine.accelerator_processes))
+    return findings

@@ -36,7 +36,7 @@ class Member:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupExtension:
-    """How a group goes on that has been measured: as it was measured, by further processes."""
+    """How a measured group continues: with further processes, in the way of the first ones."""
 
     replicas: range
     batch_size: int | None
@@ -107,10 +107,10 @@ def remaining(
     groups, finished = [], []
     for name, entries in members.items():
         seen = [attempts.get(_entry_key(entry), {}) for entry in entries]
-        last = max((max(each) for each in seen if each), default=0)
-        statuses = [each.get(last, {}) for each in seen]
-        complete = all(is_complete(each, replicas) for each in statuses)
-        failed = any(status in FAILED | REFUSED for each in statuses for status in each.values())
+        last = max((max(replicas_by_attempt) for replicas_by_attempt in seen if replicas_by_attempt), default=0)
+        statuses = [replicas_by_attempt.get(last, {}) for replicas_by_attempt in seen]
+        complete = all(is_complete(by_replica, replicas) for by_replica in statuses)
+        failed = any(status in FAILED | REFUSED for by_replica in statuses for status in by_replica.values())
         if complete and not (retry_failed and failed):
             finished += entries
         else:
@@ -127,19 +127,19 @@ def _entry_key(entry: PlanEntry) -> tuple[str, str]:
     return entry.experiment_id, entry.environment
 
 
-# Further processes of some members, beside those that the run has measured already.
+# Further processes of some members, in addition to those that the run has measured.
 
 
 @dataclass(frozen=True, kw_only=True)
 class Further:
-    """What is asked for: so many more processes of each of these members of one group."""
+    """A request for further processes of some members of one group."""
 
     entries: tuple[PlanEntry, ...]
     processes: int
 
 
 def extended(asked: Further, plan: Iterable[PlanEntry], records: Iterable[Record]) -> Group:
-    """Return the members as a group that goes on where the newest attempt at theirs has ended.
+    """Return the members as a group that continues the newest attempt at theirs.
 
     The new replicas are numbered behind all that any member of the group has: what took turns has one number, and no
     number is given twice. Twins are left as they are, they state the rate of the pairs that they have.
@@ -151,11 +151,11 @@ def extended(asked: Further, plan: Iterable[PlanEntry], records: Iterable[Record
     """
     name = asked.entries[0].group
     members = {(entry.experiment_id, entry.environment) for entry in plan if entry.group == name}
-    own = [each for each in records if each.twin_of is None and _record_key(each) in members]
-    attempt = max(each.attempt for each in own)
-    newest = [each for each in own if each.attempt == attempt]
-    first = 1 + max(each.replica for each in newest)
-    sizes = [each.experiment.batch_size for each in newest if each.status not in FAILED]
+    own = [record for record in records if record.twin_of is None and _record_key(record) in members]
+    attempt = max(record.attempt for record in own)
+    newest = [record for record in own if record.attempt == attempt]
+    first = 1 + max(record.replica for record in newest)
+    sizes = [record.experiment.batch_size for record in newest if record.status not in FAILED]
     return Group(
         name=name,
         entries=asked.entries,
@@ -182,14 +182,14 @@ def continued(group: Group, records: Iterable[Record], replicas: int) -> Group:
         replicas: processes of each member.
     """
     keys = [member.key for member in group.members]
-    own = [each for each in records if each.attempt == group.attempt - 1 and _record_member(each) in keys]
+    own = [record for record in records if record.attempt == group.attempt - 1 and _record_member(record) in keys]
     had = Counter(map(_record_member, own))
-    given_up = frozenset(_record_member(each) for each in own if each.replica == 0 and each.status in FAILED)
+    given_up = frozenset(_record_member(record) for record in own if record.replica == 0 and record.status in FAILED)
     counts = {had[key] for key in keys if key not in given_up}
     whole = min(counts, default=0)
     if len(counts) != 1 or not 0 < whole < replicas:
         return group
-    sizes = [each.experiment.batch_size for each in own if each.status not in FAILED]
+    sizes = [record.experiment.batch_size for record in own if record.status not in FAILED]
     return replace(
         group,
         attempt=group.attempt - 1,
@@ -197,7 +197,7 @@ def continued(group: Group, records: Iterable[Record], replicas: int) -> Group:
             replicas=range(whole, replicas),
             batch_size=sizes[0] if sizes else None,
             start=own[0].measurement.start,
-            had=Counter(_record_key(each) for each in own if each.twin_of is None),
+            had=Counter(_record_key(record) for record in own if record.twin_of is None),
             resumes=True,
             given_up=given_up,
         ),
@@ -225,7 +225,7 @@ Order = Literal["interleaved", "rounds", "sequence"]
 def order_of(members: Sequence[Member], settings: Settings) -> Order:
     """Choose how a group is measured: as the settings say, as far as it makes sense and its device allows."""
     exactly_so = settings.preset == "peer" or settings.verify == "only"
-    if settings.interleave == "off" or exactly_so or len(members) < 2:  # noqa: PLR2004 - nobody to take turns with
+    if settings.interleave == "off" or exactly_so or len(members) < 2:  # noqa: PLR2004 - a single member takes no turns
         return "sequence"
     shared = all(not ACCELERATORS[member.entry.config.accelerator].single_owner for member in members)
     return "interleaved" if settings.interleave == "processes" and shared else "rounds"
@@ -263,7 +263,7 @@ def sibling_key(entry: PlanEntry) -> Key:
 # Which experiments are measured against themselves, so that a run can state its own false-alarm rate.
 
 GROUPS_PER_TWIN = 10
-"""A twin costs one process more; beside a group of four backends this is 2.5 % of a run's time."""
+"""A twin costs one more process: with groups of four backends, 2.5 % of a run's time."""
 MIN_GROUPS = 3
 """Smaller runs answer one question; their twin would be a large part of them."""
 
@@ -301,7 +301,7 @@ def choose_twins(plan: Iterable[PlanEntry], count: int | None, seed: int) -> dic
         for _, entries in sorted(members.items(), key=lambda item: _twin_rank(seed, item[0]))
     ]
     # First one member of each group, then a second of each: twins are spread over the plan.
-    spread = [entry for each in zip_longest(*ranked) for entry in each if entry is not None]
+    spread = [entry for entries_of_rank in zip_longest(*ranked) for entry in entries_of_rank if entry is not None]
     chosen: dict[str, tuple[PlanEntry, ...]] = {}
     for entry in spread[: usual_twins(len(members)) if count is None else max(0, count)]:
         chosen[entry.group] = (*chosen.get(entry.group, ()), entry)
@@ -309,7 +309,7 @@ def choose_twins(plan: Iterable[PlanEntry], count: int | None, seed: int) -> dic
 
 
 def usual_twins(groups: int) -> int:
-    """Return how many twins a run of so many groups carries where nobody says."""
+    """Return the default number of twins in a run of so many groups."""
     return max(groups // GROUPS_PER_TWIN, int(groups >= MIN_GROUPS))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,7 +13,7 @@ from runner.backends import backend_of
 from runner.messages import Load, WarmUp
 from runner.schedule.benchmark_process import BenchmarkProcess
 from runner.schedule.caches import Scratch
-from runner.schedule.conversation import Questions, Timing
+from runner.schedule.script import questions, timing
 from store.record import Artifact
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.messages import Instrument, Prove, Verify
+    from runner.schedule.benchmark_process import Script
     from runner.schedule.caches import Caches
-    from runner.schedule.conversation import Lines
     from runner.schedule.groups import Member
     from runner.schedule.outcome import Outcome, RunFacts
     from runner.schedule.pool import Pool
@@ -47,14 +48,6 @@ def artifacts_folder(run_folder: Path, entry: PlanEntry) -> Path:
     return folder
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScheduledEnvironment:
-    """An environment as the scheduler uses it: what its records share, and where its processes come from."""
-
-    facts: RunFacts
-    pool: Pool
-
-
 @dataclass(kw_only=True, eq=False)
 class ReplicaJob:
     """A member of a group in one of its replicas: its folder, its caches, the process that is timed, and the others."""
@@ -72,13 +65,13 @@ class ReplicaJob:
     progress: ProgressView
     caches: Caches
     process: BenchmarkProcess | None = None
-    """The one that is timed; missing where not even its caches could be filled."""
+    """The timed process; None if its caches could not be filled."""
     primed: Outcome | None = None
-    """How filling its caches went wrong."""
+    """The outcome of a process that failed to fill its caches."""
     crowded: bool = False
-    """It ran out of memory while others held some: that is no result."""
+    """Whether it ran out of memory while other processes held some: that is no result."""
     logs: list[Path] = field(default_factory=list)
-    """What its processes print, in the order they began."""
+    """Logs of its processes, in the order of their starts."""
     _scratch: Scratch | None = None
     """The caches of the timed process, from its first try to its end."""
 
@@ -129,19 +122,21 @@ class ReplicaJob:
         scratch = self._ready()
         if self.config.cache == "warm" and not scratch.filled:
             # No sibling has filled them: a process of the same configuration does.
-            primer = self._process("primer", Questions((self.load(), WarmUp())), lambda: self._variables(scratch)).run()
+            ask = partial(questions, commands=(self.load(), WarmUp()))
+            primer = self._process("primer", ask, lambda: self._variables(scratch)).run()
             if primer.error is not None:
                 self.primed = primer
                 return None
             scratch.filled = True
         results = self.results_file
         load = msgspec.structs.replace(self.load(), results=str(results) if results else None)
-        lines = Timing(load, self.settings.turns(), rewarm, self._waits_alike)
-        self.process = self._process("timed", lines, lambda: self._variables(self._ready()))
+        script = partial(timing, load=load, turns=self.settings.turns(), rewarm=rewarm, key=self._waits_alike)
+        self.process = self._process("timed", script, lambda: self._variables(self._ready()))
+        self.process.accelerator = self.config.accelerator
         return self.process
 
     def keep_caches(self) -> None:
-        """Leave the caches to a warm sibling: the process has compiled."""
+        """Keep the caches for a warm sibling, once the process has compiled."""
         if self._scratch is not None:
             self.caches.fill(self.entry, self.replica, self._scratch)
 
@@ -154,7 +149,7 @@ class ReplicaJob:
             self._scratch = None
 
     def _ready(self) -> Scratch:
-        """Return the caches for a try; a cold process that begins anew does not find what it left to its sibling."""
+        """Return the caches for a start; a restarted cold process does not reuse those that it kept for its sibling."""
         if self._scratch is not None and self._scratch.filled and self.config.cache == "cold":
             self.caches.close(self._scratch)
             self._scratch = None
@@ -164,33 +159,36 @@ class ReplicaJob:
 
     @property
     def _waits_alike(self) -> tuple[str | None, ...]:
-        """Return what processes have in common whose threads wait for each other alike."""
+        """Return the key of processes whose threads wait for each other alike."""
         environment = self.facts.environment
         return (*self.member.key[:2], environment.machine_id, environment.torch, environment.torch_xla)
 
     def lead_extra(
         self, name: str, command: Verify | Prove | Instrument, more: Mapping[str, str] | None = None
     ) -> Outcome:
-        """Lead an extra process, in caches of its own that go with it."""
+        """Run an extra process with caches of its own, which are deleted afterwards."""
         scratch = Scratch()
         try:
-            lines = Questions((command,))
-            return self._process(name, lines, lambda: {**self._variables(scratch), **(more or {})}).run()
+            ask = partial(questions, commands=(command,))
+            return self._process(name, ask, lambda: {**self._variables(scratch), **(more or {})}).run()
         finally:
             scratch.remove()
 
     def log_artifacts(self) -> list[Artifact]:
         """Return the logs that have been written."""
-        found = [log for log in self.logs if log.exists()]
         return [
-            Artifact(kind="log", path=str(log.relative_to(self.run_folder)), bytes=log.stat().st_size) for log in found
+            Artifact(kind="log", path=str(log.relative_to(self.run_folder)), bytes=log.stat().st_size)
+            for log in self.logs
+            if log.exists()
         ]
 
-    def _process(self, name: str, lines: Lines, variables: Callable[[], Mapping[str, str]]) -> BenchmarkProcess:
+    def _process(
+        self, name: str, script: Callable[[BenchmarkProcess], Script], variables: Callable[[], Mapping[str, str]]
+    ) -> BenchmarkProcess:
         log = self.folder / f"attempt-{self.attempt}-{name}{self._suffix()}.log"
         self.logs.append(log)
         return BenchmarkProcess(
-            pool=self.pool, settings=self.settings, progress=self.progress, lines=lines, log=log, variables=variables
+            pool=self.pool, settings=self.settings, progress=self.progress, script=script, log=log, variables=variables
         )
 
     def _suffix(self) -> str:

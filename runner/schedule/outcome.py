@@ -1,4 +1,4 @@
-"""How a process ended, how it stood in its group, and what records of a run share."""
+"""How a process ended, how it was arranged in its group, and what records of a run share."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class Outcome:
-    """How one measuring process ended, and what it told before."""
+    """How one measuring process ended, and what it had reported."""
 
     status: Status
     error: Error | None = None
@@ -44,7 +44,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """How a process stood among those of its group."""
+    """How a process was arranged with the others of its group."""
 
     order: Order = "sequence"
     block: int = 1

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from store.record import Phase
+
 _SERVER_START_S = 600.0
 _EXIT_S = 10.0
 _WATCH_EVERY_S = 0.2
@@ -54,9 +56,9 @@ class Process:
     """Where it is an interpreter of its own."""
     server: subprocess.Popen[bytes] | None = None
     """The fork server that it comes from, else."""
-    phase: str = "load"
+    phase: Phase = "load"
     born: float | None = None
-    """Its start as the kernel tells it: a process of the same pid with another start is not it."""
+    """Its start as the kernel reports it: with another start, the same pid is another process."""
 
 
 @dataclass
@@ -198,7 +200,7 @@ class Pool:
         on_phase: Callable[[str], None],
         watch: Callable[[], None] | None = None,
     ) -> Any:
-        """Send a command and wait for its answer; phases are told as they begin, `watch` is called meanwhile.
+        """Send a command and wait for its answer; `on_phase` is called as a phase begins, `watch` while it waits.
 
         Raises:
             ChildGone: the process ended.
@@ -220,7 +222,7 @@ class Pool:
             raise ChildGone from error
 
     def end(self, process: Process) -> int | None:
-        """Collect the process and kill whatever it left; return its wait status, None where nobody knows."""
+        """Collect the process and kill whatever it left; return its wait status, None if it is unknown."""
         process.channel.close()
         status = self._wait(process)
         processes.kill_tree(process.pid)
@@ -265,7 +267,7 @@ class Pool:
                 code = process.popen.wait(_EXIT_S)
                 return -code if code < 0 else code << 8
             return None
-        # Of a server that is gone nobody will hear.
+        # A server that has ended reports no exits.
         while process.number not in self._exited and process.server is self._server:
             try:
                 self._server_answer(deadline)

@@ -1,4 +1,4 @@
-"""Tell how a run goes: a live line on a terminal, and everywhere one line for each process that has finished."""
+"""Show the progress of a run: a live line on a terminal, and one line for each process that has finished."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ProgressView:
         self._console.print(Text(text))
 
     def expect_retry(self, members: Sequence[Member]) -> None:
-        """Say that the members of a group are measured once more."""
+        """Announce that the members of a group are measured again."""
         self._expect(members)
         self.note(
             f"new failure: repeating the {len(members)} experiments of its group, which passed in the previous run"
@@ -105,16 +105,16 @@ class ProgressView:
         self._show(f"interleaved, round {number + 1} of its group{', until stable' if further else ''}")
 
     def end(self, member: Member, replica: int, record: Record, seconds: float | None = None) -> None:
-        """Tell how a process ended; `seconds` it ran, where that is not the time since its begin."""
+        """Print how a process ended; `seconds` is its running time, if not the time since its begin."""
         self.stop()
         self._durations[member.entry.backend].append(time.monotonic() - self._began if seconds is None else seconds)
         self._done += 1
         self._take(member)
-        said = f"{verdict(record)}{self._fastest(member, record)}"
-        self.note(f"[{self._done}/{self._total}] {self._title(member, replica)}: {said}")
+        sentence = f"{verdict(record)}{self._fastest(member, record)}"
+        self.note(f"[{self._done}/{self._total}] {self._title(member, replica)}: {sentence}")
 
     def _fastest(self, member: Member, record: Record) -> str:
-        """Return who is fastest of a group once two have a number, and whenever that changes; else nothing."""
+        """Return the fastest variant of a group once two have a number, and whenever it changes; else nothing."""
         seconds = median_s(record)
         if seconds is None or record.verification_code == "FAIL" or member.twin:
             return ""
@@ -127,19 +127,19 @@ class ProgressView:
         return f"; fastest so far: {first}, {times[first] * 1e3:.3g} ms" if changed else ""
 
     def leave_out(self, member: Member, count: int) -> None:
-        """Expect so many processes fewer: what failed in its first one is not tried in others."""
+        """Expect fewer processes: a member that failed in its first one gets no others."""
         self._total -= count
         for _ in range(count):
             self._take(member)
 
     def stop(self) -> None:
-        """Take the live line away."""
+        """Remove the live line."""
         if self._live is not None:
             self._live.stop()
             self._live = None
 
     def _take(self, member: Member) -> None:
-        index = next((index for index, each in enumerate(self._left) if each.key == member.key), None)
+        index = next((index for index, expected in enumerate(self._left) if expected.key == member.key), None)
         if index is not None:
             del self._left[index]
 
@@ -149,7 +149,7 @@ class ProgressView:
         return f"{title(member.entry)}{twin}{process}"
 
     def _show(self, text: str) -> None:
-        """Show on a terminal what goes on; a log would fill with it."""
+        """Show the current phase on a terminal only; a log would fill with it."""
         if self._live is not None:
             self._live.update(Text(self._line(text)), refresh=True)
 
@@ -160,7 +160,7 @@ class ProgressView:
 
     def time_left(self) -> float | None:
         """Estimate the seconds left: per backend the mean so far, else the mean of all; None before the first."""
-        known = [seconds for each in self._durations.values() for seconds in each]
+        known = [seconds for durations in self._durations.values() for seconds in durations]
         if not known:
             return None
         overall = sum(known) / len(known)
@@ -190,7 +190,7 @@ def verdict(record: Record) -> str:
     if record.status in FAILED and record.error is not None:
         first_line = record.error.message.strip().partition("\n")[0][:160]
         return f"{record.status} in {record.error.phase}: {first_line}"
-    refused = next((found.text for found in record.findings if found.code == record.status), None)
+    refused = next((finding.text for finding in record.findings if finding.code == record.status), None)
     if refused is not None:
         return f"{record.status}: {refused.removeprefix('refused: ')}"
     times = record.metrics.get("per_iter_time", [])
@@ -202,7 +202,7 @@ def verdict(record: Record) -> str:
     median = statistics.median(steady)
     first = times[0]
     verified = f"; {_answer(record)}" if record.verification else ""
-    doubts = "".join(f"; {mark}" for found in record.findings if (mark := mark_of(found.code)))
+    doubts = "".join(f"; {mark}" for finding in record.findings if (mark := mark_of(finding.code)))
     until = record.measurement.until
     known = f" ± {until.half_width:.1%}" if until and until.half_width is not None else ""
     return (
@@ -212,6 +212,6 @@ def verdict(record: Record) -> str:
 
 def _answer(record: Record) -> str:
     """Say the verdict about the answer, and the tensor that failed."""
-    found = record.verification
-    where = f" at {found.first_failed}" if found and found.first_failed else ""
+    verification = record.verification
+    where = f" at {verification.first_failed}" if verification and verification.first_failed else ""
     return f"{record.verification_code}{where}"

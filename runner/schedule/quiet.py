@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 RULE = 2
-"""Version of what follows; it stands in each record."""
+"""Version of these rules, which each record names."""
 WAIT_SHARE = 0.05
 """A thread that waits for a twentieth of a turn makes it so much longer at most: half of what a result may be off."""
 OTHERS_CPUS = 0.05
@@ -53,11 +53,11 @@ FURTHER_TURNS = 6.0
 FURTHER_S = 15.0
 """Seconds that disturbed turns of a process may take together."""
 WAIT_S = 10.0
-"""A group waits so long at most."""
+"""Longest wait of a group for a quiet machine."""
 WAIT_OF_RUN = 0.1
-"""Share of the run's time that all groups together may wait."""
+"""Largest share of the run's time that all groups together wait."""
 BUSY_CPUS, FREE_CPUS = 0.25, 0.10
-"""A group waits where others take more than the first, until they take less than the second."""
+"""A group waits if other programs use more CPUs than the first, until they use fewer than the second."""
 _LOOK_EVERY_S = 0.25
 OWN_WAITS_FOLDER = "waits"
 """Under the home."""
@@ -77,8 +77,8 @@ class WaitShares(msgspec.Struct):
 class OwnWaits:
     """Wait shares of idle turns by experiment, machine and policy.
 
-    A run beside a program that never rests has no idle turn of its own; what an earlier run has learned on the same
-    machine tells it how much of the waiting is the experiment's own.
+    A run has no idle turn of its own while another program never rests; turns of earlier runs on the same machine
+    show how much of the waiting is the experiment's own.
     """
 
     folder: Path | None = None
@@ -118,7 +118,7 @@ class OwnWaits:
 
 @dataclass(kw_only=True)
 class QuietRun:
-    """What all processes of a run share: who else is there, how fast the cores are, how long the run has waited."""
+    """State that all processes of a run share: other programs, the usual speed of the cores, the time waited."""
 
     others: Others = field(default_factory=others.Others)
     say: Callable[[str], None] = print
@@ -144,7 +144,7 @@ class QuietRun:
         return slowest / usual if usual else None
 
     def wait(self) -> None:
-        """Wait until others leave the CPUs, or a bound is reached; say once who is waited for."""
+        """Wait until other programs leave the CPUs or the bound is reached, and name them once."""
         self.group_waited_s = 0.0
         began = time.monotonic()
         bound = min(WAIT_S, WAIT_OF_RUN * (began - self.began) - self.waited_s)
@@ -186,14 +186,14 @@ class Judge:
     """Turns that were taken while nothing is judged."""
 
     def begin(self) -> None:
-        """Forget the turns so far: the process has warmed up, the first time or once more."""
+        """Start judging after a warm-up, the first or a repeated one: earlier turns no longer count."""
         self.turns, self._seconds, self._unjudged_n = Turns(), [], 0
         self.run.others.look()
         if self.gpu:
             self.gpu.look()
 
     def judge(self, round_number: int, facts: TurnFacts | None) -> bool:
-        """Judge a turn, and those before it anew; return whether it is quiet."""
+        """Judge a turn, and earlier ones again; return whether it is quiet."""
         if facts is None or not self.settings.quiet:
             self._unjudged_n += 1
             return True
@@ -219,7 +219,7 @@ class Judge:
         return quiet
 
     def _learn(self) -> None:
-        """Keep the last turn's waiting as the process's own where nobody else used the CPUs.
+        """Count the last turn's waiting as the process's own if no other program used the CPUs.
 
         Beside others nothing is learned: threads of one process wait for each other there as they do not alone.
         """
@@ -228,7 +228,7 @@ class Judge:
             self.run.own_waits.add((*self.key, self.policy), share)
 
     def _judge_waits(self) -> None:
-        """Say of all turns whether their waiting was more than the process's own, as far as it is known by now."""
+        """Mark the turns whose threads waited longer than they do on an idle machine, as far as that is known."""
         turns, own = self.turns, self.own_share
         for turn, reason in enumerate(turns.reason):
             if reason in (None, WAITS):
@@ -239,14 +239,14 @@ class Judge:
 
     @property
     def own_share(self) -> float | None:
-        """Return what processes of this experiment wait on their own: threads that sleep and wake wait for each other.
+        """Return the share of time that threads of this experiment wait on an idle machine, for each other.
 
         The median of this run's turns and earlier ones; None of too few.
         """
         return self.run.own_waits.median((*self.key, self.policy))
 
     def save(self) -> None:
-        """Keep for later runs what was learned."""
+        """Save the wait shares for later runs."""
         self.run.own_waits.save((*self.key, self.policy))
 
     @property
@@ -265,7 +265,7 @@ class Judge:
         return len(self.disturbed) < FURTHER_TURNS * self.planned and lost_s < FURTHER_S
 
     def refusal(self) -> str | None:
-        """Say why what the quiet turns brought is too little for a result; None where it is enough."""
+        """Return why the quiet turns are too few for a result; None if they are enough."""
         reasons = [reason for reason in self.turns.reason if reason is not None]
         quiet = sum(blocks for blocks, reason in zip(self.turns.blocks, self.turns.reason, strict=True) if not reason)
         wanted = self.settings.repeat
@@ -276,7 +276,7 @@ class Judge:
         return f"{len(reasons)} of {len(self.turns.reason)} turns were disturbed by {_WORDS[why]}{by}; {_HELP[why]}"
 
     def report(self) -> Quiet | None:
-        """Return what stands in the record; None where nothing was judged."""
+        """Return the judgement for the record; None if no turn was judged."""
         if not self.settings.quiet:
             return None
         return Quiet(
@@ -343,7 +343,7 @@ def latency_bounds(report: ProcessReport, reasons: Iterable[str | None], iterati
     """
     if not set(reasons) <= {None, WAITS}:
         return None
-    if len(report.waits_all) < len(report.kinds):  # the kernel tells no waits
+    if len(report.waits_all) < len(report.kinds):  # the kernel reports no waits
         return None
     loops = report.inner_loops or [1] * len(report.kinds)
     blocks = [

@@ -97,15 +97,15 @@ def make_record(
 ) -> Record:
     """Build the record; metrics hold numeric lists only, and `error` on failure, as the peer's readers expect.
 
-    A twin is the same experiment once more, beside the record of the same replica and attempt. In a calibration both
+    A twin is the same experiment measured a second time in the same replica and attempt. In a calibration both
     are its subject: of two neighbouring replicas it is the second.
     """
     if facts.settings.purpose == "calibration":
         replica, twin = 2 * replica + int(twin), False
     report, extras, how = outcome.report, extras or Extras(), how or Arrangement()
     metrics: dict[str, Any] = dict(report.metrics if report else extras.verify_metrics)
-    for each in extras.instrumented:
-        metrics |= each.metrics
+    for answer in extras.instrumented:
+        metrics |= answer.metrics
     if outcome.error is not None:
         metrics["error"] = f"{outcome.error.type}: {outcome.error.message}"
     warnings = [
@@ -120,7 +120,7 @@ def make_record(
         return record_id(facts.run.run_id, entry.experiment_id, entry.environment, purpose, replica, attempt)
 
     original = identify(facts.settings.purpose)
-    found = findings.of_experiment(outcome) + extras.findings()
+    record_findings = findings.of_experiment(outcome) + extras.findings()
     experiment = experiment_of(entry, facts, outcome)
     experiment.outputs_file = extras.outputs_file()
     record = Record(
@@ -149,11 +149,11 @@ def make_record(
         instead_of=_instead_of(entry),
         replacements=report.replacements if report else [],
         graph_breaks=report.graph_breaks if report else [],
-        graphs=[*(report.graphs if report else ()), *(graph for each in extras.instrumented for graph in each.graphs)],
+        graphs=(report.graphs if report else []) + [graph for answer in extras.instrumented for graph in answer.graphs],
         artifacts=extras.artifacts,
         outputs_file=experiment.outputs_file,
-        warnings=warnings + [advice.sentence(each) for each in found] + extras.all_warnings(),
-        findings=found,
+        warnings=warnings + [advice.sentence(finding) for finding in record_findings] + extras.all_warnings(),
+        findings=record_findings,
         machine=outcome.machine,
         used_by=entry.used_by,
         finished_at=time.time(),
@@ -178,11 +178,11 @@ def _verification_code(outcome: Outcome, extras: Extras) -> str:
 def _fallback_ops(report: ProcessReport | None, extras: Extras) -> list[FallbackOp]:
     """Join what the timed process counted with what the instrumented one found out about each op."""
     times = {
-        op: {"time_s": seconds, "profiled_iteration_s": each.profiled_iteration_s}
-        for each in extras.instrumented
-        for op, seconds in each.fallback_times.items()
+        op: {"time_s": seconds, "profiled_iteration_s": answer.profiled_iteration_s}
+        for answer in extras.instrumented
+        for op, seconds in answer.fallback_times.items()
     }
-    sites = {op: site for each in extras.instrumented for op, site in each.call_sites.items()}
+    sites = {op: site for answer in extras.instrumented for op, site in answer.call_sites.items()}
     return [
         msgspec.structs.replace(op, **times.get(op.op, {}), call_site=sites.get(op.op, op.call_site))
         for op in (report.fallback_ops if report else ())
@@ -241,7 +241,7 @@ def _measurement(entry: PlanEntry, settings: Settings, outcome: Outcome, how: Ar
     )
 
 
-# The command that measures one experiment again: what a record says to whoever doubts it.
+# The command that repeats one experiment, for readers who doubt its record.
 
 _ENVIRONMENT = "default"
 
@@ -336,24 +336,24 @@ _OURS = tuple(f"{Path(__file__).resolve().parents[2] / name}/" for name in ("run
 SOURCE = "<source>"
 """Stands for lines of a source; the texts by which a script knows a fault end and begin again there."""
 _FOLDER = "./own/"
-_SAYING = ("error", "metrics", "verification", "graph_breaks", "fallback_ops", "warnings", "findings", "proof")
-"""Fields of a record that hold what programs say."""
+_TEXT_FIELDS = ("error", "metrics", "verification", "graph_breaks", "fallback_ops", "warnings", "findings", "proof")
+"""Fields of a record that hold the output of programs."""
 
 
 def without_source(record: Record, own: OwnModel) -> Record:
     """Return a record with base names in place of paths of the source, and without its lines."""
-    place = Path(own.file or own.place)
-    folders = {str(place.parent), str(place.resolve().parent)} - {"/", "."} if place.is_absolute() else set()
-    found = msgspec.to_builtins(record)
-    said = _walked({name: found[name] for name in _SAYING}, sorted(folders, key=len, reverse=True))
-    return msgspec.convert(found | said, Record)
+    path = Path(own.file or own.place)
+    folders = {str(path.parent), str(path.resolve().parent)} - {"/", "."} if path.is_absolute() else set()
+    fields = msgspec.to_builtins(record)
+    texts = _without_lines({name: fields[name] for name in _TEXT_FIELDS}, sorted(folders, key=len, reverse=True))
+    return msgspec.convert(fields | texts, Record)
 
 
-def _walked(value: Any, folders: Iterable[str]) -> Any:
+def _without_lines(value: Any, folders: Iterable[str]) -> Any:
     if isinstance(value, dict):
-        return {key: _walked(each, folders) for key, each in value.items()}
+        return {key: _without_lines(field, folders) for key, field in value.items()}
     if isinstance(value, list):
-        return [_walked(each, folders) for each in value]
+        return [_without_lines(item, folders) for item in value]
     return _text(value, folders) if isinstance(value, str) else value
 
 
@@ -364,8 +364,8 @@ def _text(text: str, folders: Iterable[str]) -> str:
     return text
 
 
-def _frame(found: re.Match[str]) -> str:
-    path = found["path"]
+def _frame(match: re.Match[str]) -> str:
+    path = match["path"]
     if _NOT_THEIRS.search(path) or path.startswith(_OURS):
-        return found[0]
-    return f"{found['head']}{_FOLDER}{Path(path).name}{found['tail']}\n    {SOURCE}"
+        return match[0]
+    return f"{match['head']}{_FOLDER}{Path(path).name}{match['tail']}\n    {SOURCE}"

@@ -99,7 +99,7 @@ def _difference(file: RunFile, identity: RunIdentity) -> str | None:
     if file.plan_id != identity.plan.plan_id:
         return "another plan"
     now = _settings(identity)
-    # What `until_verdict` may spend says how far it comes, and no number: whoever has more time goes on.
+    # The time budget of `until_verdict` limits how far a run comes and changes no number, so it may be raised.
     free = _FREE_SETTINGS | ({"time_budget_s"} if now["until_verdict"] else set())
     keys = [key for key in {**file.settings, **now} if key not in free]
     changed = [key for key in keys if file.settings.get(key) != now.get(key)]
@@ -128,7 +128,7 @@ def _settings(identity: RunIdentity) -> dict[str, Any]:
 
 def _unfinished(home: Path, identity: RunIdentity, *, retry_failed: bool) -> Path | None:
     """Return the newest unfinished run of the same plan, settings and environment."""
-    found: list[tuple[float, Path]] = []
+    unfinished: list[tuple[float, Path]] = []
     for path in (home / "runs").glob(f"*/{RUN_FILE}"):
         try:
             file = read_run_file(path.parent)
@@ -138,8 +138,8 @@ def _unfinished(home: Path, identity: RunIdentity, *, retry_failed: bool) -> Pat
         except RunFileError:  # a damaged run elsewhere must not keep a new one from starting
             continue
         if not done:
-            found.append((file.timestamp, path.parent))
-    return max(found)[1] if found else None
+            unfinished.append((file.timestamp, path.parent))
+    return max(unfinished)[1] if unfinished else None
 
 
 def _finished(folder: Path, file: RunFile, settings: Settings, *, retry_failed: bool) -> bool:
@@ -161,7 +161,7 @@ def _new(identity: RunIdentity) -> RunFile:
 
 
 def _put_aside(directory: Path) -> None:
-    """Keep an old run beside the new one; what was measured is never deleted, and a run in progress not moved."""
+    """Rename an old run; results are never deleted, and a run in progress is not moved."""
     with ResultsWriter(directory / RESULTS):
         directory.rename(directory.with_name(f"{directory.name}.old-{_stamp()}"))
 

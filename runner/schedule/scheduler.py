@@ -1,7 +1,7 @@
 """Carry out a plan: groups one after the other, a record for each process; only the scheduler writes records.
 
-From a group to a timed block: `Scheduler` → `Attempt` → `ReplicaJob` → `BenchmarkProcess` and its `Conversation` →
-`Pool`, then, in the measuring process, `MeasuringProcess` → `TimedStep`.
+From a group to a timed block: `Scheduler` → `Attempt` → `ReplicaJob` → `BenchmarkProcess` → `Pool`, then, in the
+measuring process, `MeasuringProcess` → `TimedStep`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.schedule.groups import Group, Member, Order
-    from runner.schedule.job import ScheduledEnvironment
+    from runner.schedule.outcome import RunFacts
+    from runner.schedule.pool import Pool
     from runner.schedule.progress import ProgressView
     from runner.settings import Settings
     from store.record import Record
@@ -52,9 +53,12 @@ HEADROOM = 1.25
 
 @dataclass(kw_only=True)
 class Scheduler:
-    """The owner of the order; the only one that writes records."""
+    """Decides the order of processes, and alone writes records."""
 
-    environments: Mapping[str, ScheduledEnvironment]
+    facts: Mapping[str, RunFacts]
+    """What records share, by the environment that they are measured in."""
+    pools: Mapping[str, Pool]
+    """The processes of each environment."""
     folder: Path
     torchbench_dir: Path | None
     write: Callable[[Record], None]
@@ -63,7 +67,7 @@ class Scheduler:
     proofs: Proofs = field(default_factory=Proofs)
 
     def measure(self, group: Group) -> None:
-        """Measure a group; where something fails that passed last time, the whole group once more.
+        """Measure a group; repeat the whole group if an experiment fails that passed last time.
 
         The new attempt starts an interpreter for each process, all members alike, so that they stay comparable.
         """
@@ -76,7 +80,7 @@ class Scheduler:
             made = Attempt(self, group, "interpreter").carry_out()
 
     def extend(self, group: Group) -> None:
-        """Measure further processes of a group; one that fails is a result, and no reason to measure all again."""
+        """Measure further processes of a group; a failure among them is a result and causes no retry."""
         extension = group.extension
         assert extension is not None  # noqa: S101 - the caller has made it so
         self.progress.expect_further(group.members, extension.replicas)
@@ -84,7 +88,7 @@ class Scheduler:
 
 
 class Attempt:
-    """Measures a group once; what failed in its first process is tried in no further one.
+    """Measures a group once; an experiment that fails in its first process gets no further ones.
 
     Members take turns where they can: each process compiles alone while the others are stopped, then all take their
     rounds. Where memory does not hold all of them at once, they are measured in parts.
@@ -124,7 +128,7 @@ class Attempt:
     @property
     def _settings(self) -> Settings:
         """Return the protocol settings, which all environments share."""
-        return self._run.environments[self._group.entries[0].environment].facts.settings
+        return self._run.facts[self._group.entries[0].environment].settings
 
     def _alone(self, member: Member, replica: int, order: Order) -> None:
         """Measure a process without a stop."""
@@ -170,7 +174,7 @@ class Attempt:
             self._record_part([job for job in jobs if not job.crowded], total, available)
 
     def _open(self, queue: deque[Member], replica: int, jobs: list[ReplicaJob]) -> int:
-        """Have as many processes compile and warm up as fit; return the memory that was left where not all do."""
+        """Let as many processes compile and warm up as fit; return the available memory if some do not fit, else 0."""
         while queue:
             alive = [job for job in jobs if job.alive]
             available = self._lacking(alive)
@@ -190,20 +194,20 @@ class Attempt:
         return 0
 
     def _lacking(self, alive: Sequence[ReplicaJob]) -> int:
-        """Return the available memory where one process more would be too many; 0 where it fits, or is the first."""
+        """Return the available memory if another process would not fit; 0 if it fits or is the first."""
         available, total = machine_memory()
         full = self._room is not None and len(alive) >= self._room
         fits = available - LEAST_AVAILABLE * total >= HEADROOM * self._largest
         return available if alive and (full or not fits) else 0
 
     def _take_turns(self, jobs: Sequence[ReplicaJob], replica: int) -> None:
-        """Round after round, until each has reported; who fails leaves, the others go on."""
+        """Give the processes their turns, round after round, until each has reported or failed."""
         number = 0
         while any(job.alive for job in jobs):
             for index in turn_order(len(jobs), number, jobs[0].settings.seed, replica):
                 job = jobs[index]
                 if job.process is not None and job.alive:
-                    others = [each for each in jobs if each.alive and each is not job]
+                    others = [other for other in jobs if other.alive and other is not job]
                     if job.process.wants_turn:
                         further = job.settings.until_stable is not None and number >= len(job.settings.turns())
                         self._run.progress.turn(job.member, replica, number, further=further)
@@ -212,7 +216,7 @@ class Attempt:
             number += 1
 
     def _judge(self, job: ReplicaJob, others: Sequence[ReplicaJob]) -> None:
-        """Mark a process that ran out of memory beside others: it is measured again beside fewer."""
+        """Mark a process that ran out of memory while others held some; it is measured again with fewer others."""
         outcome = job.outcome
         own_limit = outcome is not None and outcome.error is not None and outcome.error.type == "MemoryLimit"
         if outcome is not None and outcome.status == "oom" and others and not own_limit:
@@ -226,8 +230,8 @@ class Attempt:
 
     def _job(self, member: Member, replica: int) -> ReplicaJob:
         run, group = self._run, self._group
-        environment = run.environments[member.entry.environment]
-        usual, extension = environment.facts.settings, group.extension
+        facts = run.facts[member.entry.environment]
+        usual, extension = facts.settings, group.extension
         processes = usual.processes
         if extension is not None:
             processes = extension.had.get(member.key[:2], 0) + len(extension.replicas)
@@ -240,8 +244,8 @@ class Attempt:
             folder=artifacts_folder(run.folder, member.entry).resolve(),
             batch_size=self._batch_size,
             torchbench_dir=run.torchbench_dir,
-            facts=replace(environment.facts, settings=settings),
-            pool=environment.pool,
+            facts=replace(facts, settings=settings),
+            pool=run.pools[member.entry.environment],
             progress=run.progress,
             caches=self._caches,
         )

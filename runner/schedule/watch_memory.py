@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.environments.proc import KernelFiles
 from store.errors import Signal
 from store.record import Error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from store.record import Phase
 
 LEAST_AVAILABLE = 0.03
-"""Share of the machine's memory that has to stay available; below it the kernel would choose whom to kill."""
+"""Share of the machine's memory that has to stay available; below it the kernel would choose a process to kill."""
 LEAST_HELD = LEAST_AVAILABLE
 """Share of it that a process tree has to hold to be ended for that: a smaller one is not what fills the machine."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -64,14 +63,9 @@ def of_memory(phase: Phase, exceeded: MemoryExceeded, log_tail: str) -> Error:
     return Error(phase=phase, type=kind, message=str(exceeded), traceback=log_tail or None)
 
 
-def tree(pid: int) -> Iterator[int]:
-    """Yield a process and its living descendants; reads their own entries only, not the whole process table."""
-    yield pid
-    with contextlib.suppress(OSError):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            with contextlib.suppress(OSError):
-                for child in (task / "children").read_text().split():
-                    yield from tree(int(child))
+def tree(pid: int) -> list[int]:
+    """Return a process and its living descendants; reads their own entries only, not the whole process table."""
+    return KernelFiles().tree(pid) or [pid]
 
 
 def tree_bytes(pid: int) -> int:
@@ -81,11 +75,7 @@ def tree_bytes(pid: int) -> int:
 
 def machine_memory() -> tuple[int, int]:
     """Return what is available on the machine and what it has, bytes."""
-    values = {}
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        name, _, rest = line.partition(":")
-        values[name] = int(rest.split()[0]) * 1024
-    return values["MemAvailable"], values["MemTotal"]
+    return KernelFiles().memory_bytes()
 
 
 def readable_bytes(number: int) -> str:

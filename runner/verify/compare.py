@@ -117,8 +117,8 @@ class Expected:
         def chosen(leaves: Leaves) -> Leaves:
             return {name: leaf for name, leaf in leaves.items() if (kind_of(name) in kinds) != but}
 
-        double = None if self.double is None else [chosen(each) for each in self.double]
-        return replace(self, eager=[chosen(each) for each in self.eager], double=double)
+        double = None if self.double is None else [chosen(leaves) for leaves in self.double]
+        return replace(self, eager=[chosen(leaves) for leaves in self.eager], double=double)
 
     def _by_sample(self, eager: Any) -> bool:
         return _is_tensor(eager) and self.samples is not None and eager.dim() > 0 and eager.shape[0] == self.samples
@@ -128,7 +128,7 @@ def compare(expected: Expected, results: Sequence[Leaves]) -> TensorFinding:
     """Judge every leaf of every iteration; one that fails is judged once more where a deviation of it is known."""
     import torch
 
-    found = TensorFinding()
+    finding = TensorFinding()
     seen: dict[tuple[int, ...], None] = {}
     for iteration, (eager, result) in enumerate(zip(expected.eager, results, strict=True)):
         missing = next((name for name in [*eager, *result] if name not in eager or name not in result), None)
@@ -142,54 +142,54 @@ def compare(expected: Expected, results: Sequence[Leaves]) -> TensorFinding:
             key = (id(value), id(result[name]), id(double))
             if isinstance(value, Opaque):
                 text = f"{name} ({value.kind})"
-                found.opaque += [text] if text not in found.opaque else []
+                finding.opaque += [text] if text not in finding.opaque else []
             elif key not in seen or not _is_tensor(value):
                 # The same three tensors in a later iteration say the same.
                 seen[key] = None
                 yardstick = expected.yardstick(name, iteration, scales.get(kind_of(name), 0.0))
-                judged = _judged(expected, found, (iteration, name), yardstick, result[name], double)
+                judged = _judged(expected, finding, (iteration, name), yardstick, result[name], double)
                 if not judged.passed or isinstance(yardstick.eager, torch.Tensor):
-                    _add(found, expected, name, iteration, judged)
+                    _add(finding, expected, name, iteration, judged)
             if iteration == 0:
-                found.tensors += _is_tensor(value)
+                finding.tensors += _is_tensor(value)
             if _is_tensor(value) and _is_tensor(result[name]) and value.dtype != result[name].dtype:
-                found.widened += [name] if name not in found.widened else []
-    return found
+                finding.widened += [name] if name not in finding.widened else []
+    return finding
 
 
 def unchanged(expected: Expected, results: Leaves) -> frozenset[str]:
     """Return the leaves of the first iteration that are what they were although weights and inputs were disturbed."""
-    found = set()
+    names = set()
     scales = {} if expected.double else _scales(expected.eager[0])
     for name, value in expected.eager[0].items():
         if not _is_tensor(value) or not _is_tensor(results.get(name)) or kind_of(name) == "param":
             continue
         yardstick = expected.yardstick(name, 0, scales.get(kind_of(name), 0.0))
         if yardstick.unjudged is None and not yardstick.tells_apart(results[name]):
-            found.add(name)
-    return frozenset(found)
+            names.add(name)
+    return frozenset(names)
 
 
 def differences(first: Sequence[Leaves], second: Sequence[Leaves]) -> list[tuple[str, int]]:
     """Return the leaves in which two runs of the same differ, each with its iteration, from 0 on."""
-    found = []
+    differing = []
     for iteration, (one, other) in enumerate(zip(first, second, strict=True)):
-        found += [
+        differing += [
             (name, iteration)
             for name in dict.fromkeys([*one, *other])
             if name not in one or name not in other or not identical(one[name], other[name])
         ]
-    return found
+    return differing
 
 
 def moved(expected: Expected, nudged: Sequence[Leaves]) -> dict[tuple[int, str], float]:
     """Return by iteration and leaf how far a nudged float64 copy is from the reference, as RMSE."""
-    found: dict[tuple[int, str], float] = {}
+    distances: dict[tuple[int, str], float] = {}
     for iteration, (double, other) in enumerate(zip(expected.double or (), nudged, strict=False)):
         for name, value in _floating(double.items()):
             if _is_tensor(other.get(name)) and other[name].shape == value.shape and value.numel():
-                found[iteration, name] = float((value - other[name]).double().square().mean().sqrt())
-    return found
+                distances[iteration, name] = float((value - other[name]).double().square().mean().sqrt())
+    return distances
 
 
 def kind_of(name: str) -> str:
@@ -198,19 +198,19 @@ def kind_of(name: str) -> str:
 
 
 def _judged(
-    expected: Expected, found: TensorFinding, where: tuple[int, str], yardstick: Yardstick, result: Any, double: Any
+    expected: Expected, finding: TensorFinding, where: tuple[int, str], yardstick: Yardstick, result: Any, double: Any
 ) -> Judgement:
     """Judge a leaf of an iteration, once more where a deviation of the backend is known."""
     name = where[1]
     judged = yardstick.judge(result)
-    known = next((each for each in expected.deviations if each.names(name)), None)
+    known = next((deviation for deviation in expected.deviations if deviation.names(name)), None)
     if known and not judged.passed:
         looser = Yardstick.of(yardstick.eager, double, replace(expected.rule, tolerance=known.tolerance))
         again = replace(looser, tight=False, gain=None, slack=known.tolerance / 10, tolerance=known.tolerance).judge(
             result
         )
         if again.passed:
-            found.deviating[name] = known.reason
+            finding.deviating[name] = known.reason
             return again
     limit = _UNSTABLE * expected.unstable.get(where, 0.0)
     if not judged.passed and judged.unjudged is None and judged.rmse is not None and judged.rmse <= limit:
@@ -218,7 +218,7 @@ def _judged(
     return judged
 
 
-def _add(found: TensorFinding, expected: Expected, name: str, iteration: int, judged: Judgement) -> None:
+def _add(finding: TensorFinding, expected: Expected, name: str, iteration: int, judged: Judgement) -> None:
     """Take a leaf's judgement into the finding."""
     why = judged.unjudged if name not in expected.constant else judged.unjudged or CONSTANT
     if name in expected.seeded and not (judged.passed and why is None):
@@ -226,27 +226,27 @@ def _add(found: TensorFinding, expected: Expected, name: str, iteration: int, ju
     wrong_kind = judged.check in ("shape", "dtype", "structure", "finite")
     failed = not judged.passed and (why is None or why in _UNVARIED or wrong_kind)
     if why is not None and not failed:
-        found.unjudged[name] = why
-        found.judged.discard(name)
+        finding.unjudged[name] = why
+        finding.judged.discard(name)
         if not judged.passed:
-            found.far[name] = max(found.far.get(name, 0.0), judged.max_abs or 0.0)
+            finding.far[name] = max(finding.far.get(name, 0.0), judged.max_abs or 0.0)
         return
-    if name not in found.unjudged:
-        found.judged.add(name)
-    if judged.tight and name not in found.tight:
-        found.tight.append(name)
-    first_failure = found.passed and failed
-    found.max_abs = _extreme(max, found.max_abs, judged.max_abs)
-    found.max_rel = _extreme(max, found.max_rel, judged.max_rel)
-    found.cosine = _extreme(min, found.cosine, judged.cosine)
-    if first_failure or (found.passed and (judged.rmse or 0.0) >= (found.rmse or 0.0)):
-        found.rmse, found.rmse_eager, found.furthest = judged.rmse, judged.rmse_eager, name
+    if name not in finding.unjudged:
+        finding.judged.add(name)
+    if judged.tight and name not in finding.tight:
+        finding.tight.append(name)
+    first_failure = finding.passed and failed
+    finding.max_abs = _extreme(max, finding.max_abs, judged.max_abs)
+    finding.max_rel = _extreme(max, finding.max_rel, judged.max_rel)
+    finding.cosine = _extreme(min, finding.cosine, judged.cosine)
+    if first_failure or (finding.passed and (judged.rmse or 0.0) >= (finding.rmse or 0.0)):
+        finding.rmse, finding.rmse_eager, finding.furthest = judged.rmse, judged.rmse_eager, name
     if first_failure:
-        found.passed, found.first_failed, found.decided_by = False, name, judged.check
-        found.failed_iteration, found.failed_samples = iteration + 1, judged.samples
-    elif found.passed:
-        checks = [judged.check] if found.decided_by is None else [found.decided_by, judged.check]
-        found.decided_by = max(checks, key=_WEAKEST_LAST.index)
+        finding.passed, finding.first_failed, finding.decided_by = False, name, judged.check
+        finding.failed_iteration, finding.failed_samples = iteration + 1, judged.samples
+    elif finding.passed:
+        checks = [judged.check] if finding.decided_by is None else [finding.decided_by, judged.check]
+        finding.decided_by = max(checks, key=_WEAKEST_LAST.index)
 
 
 def _extreme(choose: Any, *values: float | None) -> float | None:
@@ -256,10 +256,10 @@ def _extreme(choose: Any, *values: float | None) -> float | None:
 
 def _scales(leaves: Leaves) -> dict[str, float]:
     """Return the largest magnitude of each kind of leaf."""
-    found: dict[str, float] = defaultdict(float)
+    scales: dict[str, float] = defaultdict(float)
     for name, value in _floating(leaves.items()):
-        found[kind_of(name)] = max(found[kind_of(name)], largest(value))
-    return found
+        scales[kind_of(name)] = max(scales[kind_of(name)], largest(value))
+    return scales
 
 
 def _is_tensor(value: Any) -> bool:
@@ -278,40 +278,40 @@ _NO_ROUNDING = 100.0
 """Times eager's own error: what is further off is not explained by another order of additions."""
 
 
-# What a reader has to know about a comparison beside its figures.
+# Notes about a comparison that its figures do not show.
 
 
 def notes_of(finding: TensorFinding) -> list[str]:
     """Return the notes of a comparison, each with the tensors it is about."""
-    found = []
+    notes = []
     if finding.failed_iteration and finding.failed_iteration > 1:
-        found.append(f"{finding.first_failed}: right before iteration {finding.failed_iteration}")
+        notes.append(f"{finding.first_failed}: right before iteration {finding.failed_iteration}")
     if finding.failed_samples:
         first, last = finding.failed_samples
-        found.append(f"{finding.first_failed}: samples {first} to {last} are furthest off (from 0 on)")
+        notes.append(f"{finding.first_failed}: samples {first} to {last} are furthest off (from 0 on)")
     for reason in dict.fromkeys(finding.deviating.values()):
         about = [name for name, its in finding.deviating.items() if its == reason]
-        found.append(f"{_names(about)}: outside the tolerance, but known: {reason}")
+        notes.append(f"{_names(about)}: outside the tolerance, but known: {reason}")
     if _far_off(finding):
-        found.append(
+        notes.append(
             f"{finding.furthest}: RMSE {finding.rmse:.2g} against eager's {finding.rmse_eager:.2g}; "
             "the tolerance allows it, rounding does not explain it"
         )
     if finding.tight:
-        found.append(
+        notes.append(
             f"{_names(finding.tight)}: judged more strictly, because the table's tolerance would not notice 5 %"
         )
     for reason in dict.fromkeys(finding.unjudged.values()):
         about = [name for name, its in finding.unjudged.items() if its == reason]
-        found.append(f"{_names(about)}: not judged: {reason}")
+        notes.append(f"{_names(about)}: not judged: {reason}")
     if finding.far:
-        name, distance = max(finding.far.items(), key=lambda each: each[1])
-        found.append(f"{_names(list(finding.far))}: not judged, and {distance:.3g} away ({name})")
+        name, distance = max(finding.far.items(), key=lambda item: item[1])
+        notes.append(f"{_names(list(finding.far))}: not judged, and {distance:.3g} away ({name})")
     if finding.widened:
-        found.append(f"{_names(finding.widened)}: of another dtype than eager's")
+        notes.append(f"{_names(finding.widened)}: of another dtype than eager's")
     if finding.opaque:
-        found.append(f"{_names(finding.opaque)}: no tensor, not compared")
-    return found
+        notes.append(f"{_names(finding.opaque)}: no tensor, not compared")
+    return notes
 
 
 def inconclusive(finding: TensorFinding) -> str:

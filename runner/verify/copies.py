@@ -60,9 +60,9 @@ class Results:
 
     @property
     def stateless(self) -> bool:
-        """Say whether all iterations gave the same, so that one of another copy stands for all."""
+        """Return whether all iterations gave the same results, so that one iteration of another copy suffices."""
         first = self.leaves[0]
-        return all(leaf is first.get(name) for each in self.leaves[1:] for name, leaf in each.items())
+        return all(leaf is first.get(name) for later in self.leaves[1:] for name, leaf in later.items())
 
 
 @dataclass(kw_only=True)
@@ -157,7 +157,7 @@ class Copies:
         step = backend.compile(steps.make_step(workload, config, runtime.device), config)
         count = iterations or self.size.iterations
         predicts = config.collect_full_output and not self.load.config.collect_full_output
-        found: list[dict[str, Any]] = []
+        results: list[dict[str, Any]] = []
         draws, seconds = False, []
         with torch.set_grad_enabled(config.test == "train"):
             for args, kwargs in steps.fresh_inputs(workload, count):
@@ -167,10 +167,10 @@ class Copies:
                     output, drew = _iterate(step, part, runtime, self.load.settings.seed + shift)
                     parts.append(_collect(workload, output, config, predicts=predicts))
                     draws = draws or drew
-                found.append(_shared(joined(parts, workload.batch_size), found))
+                results.append(_shared(joined(parts, workload.batch_size), results))
                 seconds.append(time.perf_counter() - began)
         return Results(
-            leaves=found,
+            leaves=results,
             batch_size=workload.batch_size,
             draws=draws,
             seconds=seconds,
@@ -191,8 +191,10 @@ class Copies:
         return workload
 
     def _build_with(self, batch_size: int | None) -> Workload:
+        from runner.suites.building import seed_everything
+
         config, directory = self.load.config, self.load.torchbench_dir
-        determinism.seed_host(self.load.settings.seed)
+        seed_everything(self.load.settings.seed)
         request = BuildRequest(
             model_name=config.model_name,
             test=config.test,
@@ -212,7 +214,9 @@ class Copies:
 
 def _iterate(step: Any, part: Any, runtime: Runtime, seed: int) -> tuple[Any, bool]:
     """Run one iteration; return its result on the host, and whether it drew random numbers."""
-    determinism.seed_host(seed)
+    from runner.suites.building import seed_everything
+
+    seed_everything(seed)
     runtime.seed(seed)
     before = determinism.random_state(runtime.device)
     output = step(*part)
@@ -263,18 +267,18 @@ def joined(parts: list[dict[str, Any]], samples: int | None) -> dict[str, Any]:
 
     if len(parts) == 1:
         return parts[0]
-    found = {}
+    whole = {}
     for name, first in parts[0].items():
-        each = [part.get(name) for part in parts]
-        if not all(isinstance(leaf, torch.Tensor) and leaf.dim() for leaf in each):
-            if all(identical(first, leaf) for leaf in each):
-                found[name] = first
+        leaf_of_parts = [part.get(name) for part in parts]
+        if not all(isinstance(leaf, torch.Tensor) and leaf.dim() for leaf in leaf_of_parts):
+            if all(identical(first, leaf) for leaf in leaf_of_parts):
+                whole[name] = first
                 continue
             raise NotInPieces(f"{name} is not a tensor with one entry per sample")
-        found[name] = torch.cat(each)
-        if found[name].shape[0] != samples:
+        whole[name] = torch.cat(leaf_of_parts)
+        if whole[name].shape[0] != samples:
             raise NotInPieces(f"{name} has not one entry per sample")
-    return found
+    return whole
 
 
 def _with_predictions(config: ExperimentConfig) -> ExperimentConfig:
@@ -291,19 +295,19 @@ def _collect(workload: Workload, output: Any, config: ExperimentConfig, *, predi
         return leaves(output, "output", double=double)
     module = workload.module
     if predicts:
-        found = leaves(output[0], "prediction", double=double) | leaves(output[1], "loss", double=double)
+        collected = leaves(output[0], "prediction", double=double) | leaves(output[1], "loss", double=double)
     else:
-        found = leaves(output, "result" if config.collect_full_output else "loss", double=double)
+        collected = leaves(output, "result" if config.collect_full_output else "loss", double=double)
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
             # A backend may leave out a gradient that is zero.
             gradient = parameter.new_zeros(parameter.shape) if parameter.grad is None else parameter.grad
-            found |= leaves(gradient, f"grad.{name}", double=double)
+            collected |= leaves(gradient, f"grad.{name}", double=double)
         if config.optimizer or workload.train_step:
-            found |= leaves(parameter, f"param.{name}", double=double)
+            collected |= leaves(parameter, f"param.{name}", double=double)
     for name, buffer in module.named_buffers():
-        found |= leaves(buffer, f"buffer.{name}", double=double)
-    return found
+        collected |= leaves(buffer, f"buffer.{name}", double=double)
+    return collected
 
 
 def _free(config: ExperimentConfig) -> None:
@@ -337,15 +341,19 @@ def disturb(workload: Workload, seed: int) -> str | None:
     from torch.utils import _pytree as pytree
 
     generator = torch.Generator().manual_seed(seed)
-    weights = [each for each in workload.module.parameters() if each.is_floating_point() and each.numel()]
+    weights = [
+        parameter for parameter in workload.module.parameters() if parameter.is_floating_point() and parameter.numel()
+    ]
     with torch.no_grad():
         for weight in weights[::_EVERY]:
             weight.add_(_noise(weight, generator))
     inputs = (workload.args, workload.kwargs)
     leaves = pytree.tree_leaves(inputs)
-    floating = any(isinstance(each, torch.Tensor) and each.is_floating_point() and each.numel() for each in leaves)
+    floating = any(
+        isinstance(tensor, torch.Tensor) and tensor.is_floating_point() and tensor.numel() for tensor in leaves
+    )
     workload.args, workload.kwargs = pytree.tree_map_only(
-        torch.Tensor, lambda each: _disturbed(each, generator) if each.is_floating_point() else each, inputs
+        torch.Tensor, lambda tensor: _disturbed(tensor, generator) if tensor.is_floating_point() else tensor, inputs
     )
     return " and ".join([*(["weights"] if weights else ()), *(["inputs"] if floating else ())]) or None
 

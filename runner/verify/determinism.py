@@ -37,16 +37,6 @@ def make_deterministic(config: ExperimentConfig, threads: int | None = None) -> 
         inductor_config.fallback_random = True
 
 
-def seed_host(seed: int) -> None:
-    """Reset the host's random streams."""
-    import numpy as np
-    import torch
-
-    random.seed(seed)
-    np.random.seed(seed)  # noqa: NPY002 - models draw from the global stream
-    torch.manual_seed(seed)
-
-
 def without_dropout(module: Any) -> bool:
     """Take the dropout layers out of a built model, and set what probabilities are left, drop-path's too, to 0.
 

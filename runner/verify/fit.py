@@ -37,7 +37,7 @@ _SAME = 1e-5
 
 
 class TooLarge(Signal):
-    """Eager or float64 cannot be had at this batch size; `error` says how it failed, where it was tried."""
+    """Eager or float64 cannot run at this batch size; `error` is its failure, if it was tried."""
 
     def __init__(self, message: str, batch_size: int | None, error: Exception | None = None) -> None:
         super().__init__(message)
@@ -47,7 +47,7 @@ class TooLarge(Signal):
 
 @dataclass(frozen=True)
 class SpentMemory:
-    """What eager's first run needed beside what the process held before; 0 where that is not the host's memory."""
+    """Additional memory of eager's first run; 0 if it is not the host's memory."""
 
     memory_bytes: int
 
@@ -75,9 +75,9 @@ class FitLimits:
 
     def iterations(self, seconds: list[float]) -> int:
         """Return how many of eager's iterations, of such lengths, can be compared."""
-        each = min(seconds)
-        left = self.seconds - (time.perf_counter() - self.began) - each  # the disturbed copy has one
-        fitting = int(left / (_PER_ITERATION * each)) if each > 0 else len(seconds)
+        shortest = min(seconds)
+        left = self.seconds - (time.perf_counter() - self.began) - shortest  # the disturbed copy has one
+        fitting = int(left / (_PER_ITERATION * shortest)) if shortest > 0 else len(seconds)
         return max(0, min(fitting, len(seconds)))
 
     def bytes_left(self) -> int:

@@ -173,7 +173,7 @@ class Yardstick:
         if (why := _plain(eager, reference)) is not None:
             return replace(made, unjudged=why).with_own(least_scale)
         if not eager.is_floating_point():
-            blind = any(made.agrees(each) for each in mutations(eager, 0.0))
+            blind = any(made.agrees(mutation) for mutation in mutations(eager, 0.0))
             return replace(made, unjudged=NOISE if blind else None)
         if not bool(torch.isfinite(eager).any()):
             return replace(made, unjudged=NOT_FINITE).with_own(least_scale)
@@ -215,7 +215,7 @@ class Yardstick:
         same = torch.equal(self.eager, result)
         passed = same or self.agrees(result)
         check = "bitwise" if same else "iou" if self._by_overlap else "allclose"
-        numbers = (each.to(torch.uint8) if each.dtype == torch.bool else each for each in (self.eager, result))
+        numbers = (number.to(torch.uint8) if number.dtype == torch.bool else number for number in (self.eager, result))
         return Judgement(passed=passed, check=check, unjudged=self.unjudged, **differences(*numbers))
 
     def _judge_numbers(self, result: Any) -> Judgement:
@@ -251,7 +251,7 @@ class Yardstick:
         known = torch.isfinite(eager) & torch.isfinite(reference)
         if bool(known.all()):
             return eager, reference.double(), result
-        return tuple(torch.where(known, each, 0) for each in (eager, reference.double(), result))
+        return tuple(torch.where(known, tensor, 0) for tensor in (eager, reference.double(), result))
 
     def with_own(self, least_scale: float) -> Yardstick:
         """Add eager's error by chunk: its distance from float64, else what its dtype's rounding makes."""
@@ -270,14 +270,14 @@ class Yardstick:
         """Return the rule that notices all mutations; one that cannot is not judged by."""
         eager, reference, _ = self._comparable(self.eager)
         own = float(self.own.median())
-        blind = [each for each in mutations(eager, own) if self.agrees(each)]
+        blind = [mutation for mutation in mutations(eager, own) if self.agrees(mutation)]
         if not blind:
             return self
         size, rule = largest(reference), self.rule
         norm = float(reference.square().mean().sqrt()) or 1.0
         if self.double is None and own > STRENGTH * norm:
             return replace(self, unjudged=NOISE)
-        distances = [float(rmse(reference, each, None)) for each in mutations(eager, own)]
+        distances = [float(rmse(reference, mutation, None)) for mutation in mutations(eager, own)]
         slack = min(rule.tolerance / 10, min(distances) / _FRACTION)
         if own <= _EXACT * rule.tolerance * size:
             slack = min(slack, rule.tolerance * size / 10)
@@ -289,10 +289,10 @@ class Yardstick:
             slack=slack,
             gain=_GAIN + 2 * abs(gain(reference, eager) - 1) + chance,
         )
-        ratios = [ratio(eager, each, sharper.scale) for each in mutations(eager, own)]
+        ratios = [ratio(eager, mutation, sharper.scale) for mutation in mutations(eager, own)]
         if min(ratios) <= rule.tolerance:
             sharper = replace(sharper, tolerance=min(ratios) / _FRACTION)
-        still = any(sharper.agrees(each) for each in mutations(eager, own))
+        still = any(sharper.agrees(mutation) for mutation in mutations(eager, own))
         return replace(sharper, unjudged=NOISE) if still else sharper
 
     def agrees(self, value: Any) -> bool:
@@ -334,7 +334,9 @@ class Yardstick:
     def _turned(self) -> float:
         """Return how far off a direction may be: so little that samples in another order are noticed."""
         eager, reference, _ = self._comparable(self.eager)
-        rotated = [rmse(reference, each, None) for each in mutations(eager, float(self.own.median()), rotated=True)]
+        rotated = [
+            rmse(reference, mutation, None) for mutation in mutations(eager, float(self.own.median()), rotated=True)
+        ]
         return float(rotated[0]) / _FRACTION if rotated else math.inf
 
     def _bounds(self) -> Any:
@@ -345,7 +347,7 @@ class Yardstick:
         if self.rows is None:
             yield tensors
         else:
-            yield from zip(*(each.split(self.rows) for each in tensors), strict=True)
+            yield from zip(*(tensor.split(self.rows) for tensor in tensors), strict=True)
 
     def _multiplier(self) -> float:
         """Return how many times eager's error is allowed; noise dominates small tensors and 1x1 kernels."""

@@ -155,7 +155,7 @@ def cosine(eager: Any, result: Any) -> float | None:
     """Return the cosine of two tensors as vectors, None where it is not defined; the unit of both does not matter."""
     import torch
 
-    first, second = (each.flatten().to(torch.float32) for each in (eager, result))
+    first, second = (tensor.flatten().to(torch.float32) for tensor in (eager, result))
     if not first.any() or not second.any():
         return None
     size = largest(first) or 1.0

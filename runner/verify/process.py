@@ -57,51 +57,53 @@ def verify(load: Load, timed_results: str | None = None) -> Verification:
     """
     began = time.perf_counter()
     criteria = tables.criteria(load.config, load.settings)
-    found = Verification(
+    verification = Verification(
         code="VERIFIER_SKIPPED",
         tolerance=criteria.tolerance,
         iterations=load.settings.verify_iterations,
         notes=list(criteria.notes),
     )
     if criteria.skip is not None:
-        found.decided_by = "table"
-        found.notes.append(criteria.skip)
+        verification.decided_by = "table"
+        verification.notes.append(criteria.skip)
     else:
         try:
             determinism.make_deterministic(load.config, load.settings.threads)
             copies = _run(lambda: _open(load, criteria), "EXCEPTION_RAISED")
-            _at_the_largest_size(copies, found, fit.FitLimits.of(load.settings, began), timed_results)
+            _at_the_largest_size(copies, verification, fit.FitLimits.of(load.settings, began), timed_results)
         except Stopped as stopped:
-            _tell(found, stopped)
-    found.seconds = time.perf_counter() - began
-    return found
+            _record_stop(verification, stopped)
+    verification.seconds = time.perf_counter() - began
+    return verification
 
 
-def _at_the_largest_size(copies: Copies, found: Verification, limits: fit.FitLimits, timed_results: str | None) -> None:
-    """Check at the timed batch; at a smaller one only where eager or float64 cannot be had at it."""
+def _at_the_largest_size(
+    copies: Copies, verification: Verification, limits: fit.FitLimits, timed_results: str | None
+) -> None:
+    """Check at the timed batch size; at a smaller one only if eager or float64 cannot run at it."""
     if copies.load.settings.preset == "peer":
         copies.size = replace(copies.size, most=copies.criteria.most_samples)
     while True:
-        usual = list(found.notes)
+        usual = list(verification.notes)
         try:
-            _Check(copies=copies, found=found, limits=limits, timed_results=timed_results).carry_out()
+            _Check(copies=copies, verification=verification, limits=limits, timed_results=timed_results).carry_out()
         except fit.TooLarge as too_large:
             smaller = fit.smaller(copies, too_large.batch_size)
             if smaller is None:
                 raise Stopped("EAGER_FAILED", too_large.error or too_large) from too_large
-            found.notes = [*usual, f"{too_large}: {smaller.batch_size} samples are compared instead"]
+            verification.notes = [*usual, f"{too_large}: {smaller.batch_size} samples are compared instead"]
             copies.size = smaller
         else:
             return
 
 
-def _tell(found: Verification, stopped: Stopped) -> None:
-    """Say what stopped a verification; out of memory has a name of its own."""
+def _record_stop(verification: Verification, stopped: Stopped) -> None:
+    """Write what stopped a verification; out of memory has a name of its own."""
     cause = stopped.error.__cause__ if isinstance(stopped.error, NotBuilt) else None
-    found.code = stopped.code
-    found.error = failure.describe("load", cause) if cause else failure.describe("verify", stopped.error)
+    verification.code = stopped.code
+    verification.error = failure.describe("load", cause) if cause else failure.describe("verify", stopped.error)
     out_of_memory = failure.status_of("verify", cause or stopped.error) == "oom"
-    found.decided_by = "oom" if out_of_memory else "exception"
+    verification.decided_by = "oom" if out_of_memory else "exception"
 
 
 def _open(load: Load, criteria: Criteria) -> Copies:
@@ -117,13 +119,12 @@ def _open(load: Load, criteria: Criteria) -> Copies:
 
 @dataclass(kw_only=True)
 class _Check:
-    """One verification on its way; what it learns goes into `found`."""
+    """One running verification; its results go into `verification`."""
 
     copies: Copies
-    found: Verification
+    verification: Verification
     limits: fit.FitLimits
     timed_results: str | None
-    _told: list[str] = field(default_factory=list)
 
     def carry_out(self) -> None:
         """Run the copies in order and give the verdict."""
@@ -132,7 +133,7 @@ class _Check:
             return
         expected = self._expected(eager)
         result = _run(self.copies.backend, "EXCEPTION_RAISED")
-        self.found.notes += result.notes
+        self.verification.notes += result.notes
         finding = self._compare_steps(expected.part({"prediction"}, but=True), result)
         del result
         self._conclude(self._with_predictions(expected, finding), eager)
@@ -141,7 +142,7 @@ class _Check:
     def _compare_steps(self, expected: Expected, result: Results) -> TensorFinding:
         """Compare; what fails is compared once more with what rounding alone makes of float64."""
         finding = compare(expected, result.leaves)
-        in_pieces = any("pieces" in note for note in self.found.notes)
+        in_pieces = any("pieces" in note for note in self.verification.notes)
         if finding.passed or in_pieces or expected.double is None or self.copies.load.config.dtype != "float32":
             return finding
         unstable: dict[tuple[int, str], float] = {}
@@ -151,7 +152,7 @@ class _Check:
             try:
                 nudged = self.copies.double(nudged=seed)
             except Exception as error:  # noqa: BLE001 - the verdict stands without it
-                self.found.notes.append(f"a copy changed by rounding raised {type(error).__name__}"[:300])
+                self.verification.notes.append(f"a copy changed by rounding raised {type(error).__name__}"[:300])
                 break
             for where, rmse in moved(expected, nudged.leaves).items():
                 unstable[where] = max(rmse, unstable.get(where, 0.0))
@@ -164,13 +165,15 @@ class _Check:
         try:
             result = self.copies.backend_with_predictions()
         except Exception as error:  # noqa: BLE001 - this program is not the timed one, so its failure is none of that
-            self.found.notes.append(f"predictions are not compared: the step that returns them raised {error!r}"[:300])
+            self.verification.notes.append(
+                f"predictions are not compared: the step that returns them raised {error!r}"[:300]
+            )
             return finding
         wanted = replace(expected, eager=expected.eager[:1]).part({"prediction"})
         leaves = {name: leaf for name, leaf in result.leaves[0].items() if kind_of(name) == "prediction"}
         predicted = compare(wanted, [leaves])
         if not predicted.passed:
-            self.found.notes.append("the loss is right, and not what it is made of")
+            self.verification.notes.append("the loss is right, and not what it is made of")
             return predicted
         finding.tensors += predicted.tensors
         finding.judged |= predicted.judged
@@ -180,22 +183,23 @@ class _Check:
     def _eager(self) -> Results | None:
         """Run eager twice; None where the runs differ, which is the verdict then."""
         first, taken = self.limits.measured(self._first_eager)
-        self.found.batch_size = first.batch_size
-        self.found.timed_batch_size = self.copies.timed_batch_size
+        self.verification.batch_size = first.batch_size
+        self.verification.timed_batch_size = self.copies.timed_batch_size
         self._note_batch(first.batch_size)
         self._fit(first, taken)
         second = _run(lambda: self.copies.eager(once=first.stateless), "EAGER_FAILED")
         compared = first.leaves[: len(second.leaves)]
-        found, differing = self.found, differences(compared, second.leaves)
+        verification, differing = self.verification, differences(compared, second.leaves)
         if not differing:
             return first
         name, iteration = differing[0]
         rule = self._rule(cosine=False)
         distance = compare(Expected(eager=compared, double=None, rule=rule), second.leaves)
-        found.code, found.decided_by, found.first_failed = "NONDETERMINISTIC_EAGER_RUN", "bitwise", name
-        found.failed_iteration = iteration + 1
-        found.max_abs_error, found.max_rel_error = distance.max_abs, distance.max_rel
-        found.tensors = distance.tensors
+        verification.code, verification.decided_by = "NONDETERMINISTIC_EAGER_RUN", "bitwise"
+        verification.first_failed = name
+        verification.failed_iteration = iteration + 1
+        verification.max_abs_error, verification.max_rel_error = distance.max_abs, distance.max_rel
+        verification.tensors = distance.tensors
         return None
 
     def _first_eager(self) -> Results:
@@ -211,11 +215,11 @@ class _Check:
         """Say where the batch is not the one that was asked for."""
         asked, most, timed_ = self.copies.size.batch_size, self.copies.size.most, self.copies.timed_batch_size
         if most is not None and checked != timed_:
-            self.found.notes.append(
+            self.verification.notes.append(
                 f"preset peer compares {most} samples at most, as its runner does; {timed_} are timed"
             )
         elif asked is not None and checked is not None and asked != checked:
-            self.found.notes.append(f"a batch of {asked} was asked for; this model keeps its own of {checked}")
+            self.verification.notes.append(f"a batch of {asked} was asked for; this model keeps its own of {checked}")
 
     def _fit(self, first: Results, taken: fit.SpentMemory) -> None:
         """Take fewer iterations where all of them would take too long."""
@@ -225,12 +229,12 @@ class _Check:
                 f"an iteration of eager takes {max(first.seconds):.3g} s, too long for all copies", first.batch_size
             )
         if iterations < len(first.leaves):
-            self.found.notes.append(
+            self.verification.notes.append(
                 f"{iterations} of {len(first.leaves)} iterations are compared: all would take too long"
             )
             self.copies.size = replace(self.copies.size, iterations=iterations)
             del first.leaves[iterations:]
-        self.found.iterations = len(first.leaves)
+        self.verification.iterations = len(first.leaves)
         self._taken = taken
 
     def _expected(self, eager: Results) -> Expected:
@@ -251,25 +255,25 @@ class _Check:
     def _double(self, eager: Results) -> list[dict[str, Any]] | None:
         """Run in float64; None where that cannot be, which makes the check weaker."""
         try:
-            leaves = fit.double(self.copies, eager, self._taken, self.limits, self.found.notes)
+            leaves = fit.double(self.copies, eager, self._taken, self.limits, self.verification.notes)
         except fit.TooLarge:
             raise
         except Exception as error:  # noqa: BLE001 - a model may raise anything in a precision it does not know
-            self.found.reference = "eager"
+            self.verification.reference = "eager"
             first_line = str(error).strip().partition("\n")[0][:200]
-            self.found.notes.append(
+            self.verification.notes.append(
                 f"float64 could not run ({type(error).__name__}: {first_line}): "
                 "judged by cosine similarity with eager, a weaker check"
             )
             return None
-        self.found.reference = "float64"
+        self.verification.reference = "float64"
         return leaves
 
     def _seeded(self, eager: Results) -> frozenset[str]:
         """Return the leaves that change with the seed of the iterations."""
         if not eager.draws:
             return frozenset()
-        self.found.notes.append("the model draws random numbers: another device or compiler draws other ones")
+        self.verification.notes.append("the model draws random numbers: another device or compiler draws other ones")
         other = _run(lambda: self.copies.eager(reseeded=True), "EAGER_FAILED")
         return frozenset(name for name, _ in differences(eager.leaves, other.leaves))
 
@@ -278,7 +282,7 @@ class _Check:
         try:
             copy = self.copies.eager(disturbed=True)
         except Exception as error:  # noqa: BLE001 - disturbed weights may break a model
-            self.found.notes.append(f"constants are not known: the disturbed copy raised {type(error).__name__}")
+            self.verification.notes.append(f"constants are not known: the disturbed copy raised {type(error).__name__}")
             return frozenset()
         return unchanged(expected, copy.leaves[0]) if copy.disturbed else frozenset()
 
@@ -295,42 +299,44 @@ class _Check:
 
     def _conclude(self, finding: TensorFinding, eager: Results) -> None:
         """Take the finding into the record's words."""
-        found = self.found
-        found.code = "PASS" if finding.passed else "FAIL"
-        found.decided_by, found.first_failed = finding.decided_by, finding.first_failed
-        found.failed_iteration = finding.failed_iteration
-        found.max_abs_error, found.max_rel_error = finding.max_abs, finding.max_rel
-        found.rmse, found.rmse_eager, found.cosine = finding.rmse, finding.rmse_eager, finding.cosine
-        found.tensors, found.judged = finding.tensors, len(finding.judged)
-        found.unjudged = [f"{name}: {why}" for name, why in finding.unjudged.items()]
-        found.notes += notes_of(finding)
+        verification = self.verification
+        verification.code = "PASS" if finding.passed else "FAIL"
+        verification.decided_by, verification.first_failed = finding.decided_by, finding.first_failed
+        verification.failed_iteration = finding.failed_iteration
+        verification.max_abs_error, verification.max_rel_error = finding.max_abs, finding.max_rel
+        verification.rmse, verification.rmse_eager = finding.rmse, finding.rmse_eager
+        verification.cosine = finding.cosine
+        verification.tensors, verification.judged = finding.tensors, len(finding.judged)
+        verification.unjudged = [f"{name}: {why}" for name, why in finding.unjudged.items()]
+        verification.notes += notes_of(finding)
         if not finding.passed:
             return
         if not finding.tensors:
-            found.code, found.decided_by = "VERIFIER_SKIPPED", None
-            found.notes.append("the result holds no tensor: there is nothing to compare")
+            verification.code, verification.decided_by = "VERIFIER_SKIPPED", None
+            verification.notes.append("the result holds no tensor: there is nothing to compare")
         elif not finding.conclusive:
-            found.code, found.decided_by = "VERIFIER_SKIPPED", "unjudged"
-            found.notes.append(inconclusive(finding))
+            verification.code, verification.decided_by = "VERIFIER_SKIPPED", "unjudged"
+            verification.notes.append(inconclusive(finding))
         else:
-            found.control = "noticed"
-            found.code = at_batch(eager.batch_size, self.copies.timed_batch_size)
+            verification.control = "noticed"
+            verification.code = at_batch(eager.batch_size, self.copies.timed_batch_size)
 
     def _compare_timed(self, expected: Expected, eager: Results) -> None:
         """Judge the results that the timed process itself left, where they are those of the same weights."""
-        if self.timed_results is None or self.found.code not in ("PASS", "VERIFIER_SKIPPED"):
+        if self.timed_results is None or self.verification.code not in ("PASS", "VERIFIER_SKIPPED"):
             return
         config = self.copies.load.config
         exact = steps.precision(config) == "highest" and (config.accelerator == "cpu" or config.disable_tf32)
         answer = compare_with(self.timed_results, expected, eager, exact=exact)
-        self.found.timed_results = answer.verdict
-        self.found.notes += answer.notes
-        if answer.failed is not None:
-            self.found.code, self.found.decided_by = "FAIL", answer.failed.decided_by
-            self.found.first_failed = f"timed process: {answer.failed.first_failed}"
-            self.found.max_abs_error, self.found.max_rel_error = answer.failed.max_abs, answer.failed.max_rel
-            self.found.rmse, self.found.rmse_eager = answer.failed.rmse, answer.failed.rmse_eager
-            self.found.control = None
+        verification, failed = self.verification, answer.failed
+        verification.timed_results = answer.verdict
+        verification.notes += answer.notes
+        if failed is not None:
+            verification.code, verification.decided_by = "FAIL", failed.decided_by
+            verification.first_failed = f"timed process: {failed.first_failed}"
+            verification.max_abs_error, verification.max_rel_error = failed.max_abs, failed.max_rel
+            verification.rmse, verification.rmse_eager = failed.rmse, failed.rmse_eager
+            verification.control = None
 
 
 def _run(step: Callable[[], T], code: str) -> T:
@@ -370,17 +376,17 @@ def compare_with(path: str, expected: Expected, eager: Results, *, exact: bool) 
         return Answer(verdict="not compared: the timed process left none")
     if eager.dropout:
         return Answer(verdict="not compared: the timed process drops out what verification keeps")
-    kept: dict[str, Any] = torch.load(path, weights_only=True)
-    first = {name: leaf for name, leaf in expected.eager[0].items() if name in kept}
-    lasting = {name for name, leaf in first.items() if all(each.get(name) is leaf for each in expected.eager)}
+    timed: dict[str, Any] = torch.load(path, weights_only=True)
+    first = {name: leaf for name, leaf in expected.eager[0].items() if name in timed}
+    lasting = {name for name, leaf in first.items() if all(leaves.get(name) is leaf for leaves in expected.eager)}
     names = [name for name in first if name in lasting and name not in expected.seeded]
-    if not names or any(first[name].shape != kept[name].shape for name in names):
+    if not names or any(first[name].shape != timed[name].shape for name in names):
         return Answer(verdict="not compared: they change from iteration to iteration, or are of another batch")
     rule = expected.rule if exact else replace(expected.rule, tolerance=max(_REDUCED, expected.rule.tolerance))
     double = [{name: expected.double[0].get(name) for name in names}] if expected.double else None
     wanted = replace(expected, eager=[{name: first[name] for name in names}], double=double, rule=rule)
     wanted = replace(wanted, _yardsticks={})
-    finding = compare(wanted, [{name: kept[name] for name in names}])
+    finding = compare(wanted, [{name: timed[name] for name in names}])
     if finding.passed:
         return Answer(verdict="agree" if finding.judged else "not compared: nothing in them could be judged")
     note = f"the timed process itself gave another {finding.first_failed}: up to {finding.max_abs} away"

@@ -110,7 +110,7 @@ def criteria(config: ExperimentConfig, settings: Settings) -> Criteria:
         least_samples=table.batch_size.least_train if train else 1,
         skip=table.skip.get(name) or (table.skip_train.get(name) if train else None),
         notes=(f"known to be non-deterministic: {unstable}",) if unstable else (),
-        deviations=tuple(each for each in deviations() if each.xla == bool(config.xla)),
+        deviations=tuple(deviation for deviation in deviations() if deviation.xla == bool(config.xla)),
     )
 
 

@@ -11,7 +11,6 @@ from runner_makers import entry, facts, settings
 from runner.backends import BACKENDS
 from runner.environments.machine import detect
 from runner.schedule.groups import Group, Member
-from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.pool import Pool
 from runner.schedule.progress import ProgressView
 from runner.schedule.scheduler import Scheduler
@@ -57,7 +56,8 @@ def measure_with(pool, folder):
         if of.experiment_id not in known:
             written = []
             Scheduler(
-                environments={"default": ScheduledEnvironment(facts=FACTS, pool=pool)},
+                facts={"default": FACTS},
+                pools={"default": pool},
                 folder=folder,
                 torchbench_dir=None,
                 write=written.append,

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from runner_makers import ENVIRONMENT, entry, facts, machine, record, settings
 
-from runner.schedule.execute import ExecutionResult, ExperimentTally, _environments, _facts
+from runner.schedule.execute import ExecutionResult, ExperimentTally, _facts, _pools
 from runner.schedule.quiet import QuietRun
 from runner.schedule.scheduler import History
 
@@ -39,7 +39,7 @@ def test_of_an_experiment_the_newest_attempt_counts():
     assert (found.failed, found.unverified) == (1, {})
 
 
-def test_the_same_experiment_in_two_environments_counts_twice():
+def test_the_same_experiment_in_two_pools_counts_twice():
     records = [record(entry(), "crashed") for _ in range(2)]
     for each, name in zip(records, ("one", "two"), strict=True):
         each.environment = msgspec.structs.replace(ENVIRONMENT, name=name)
@@ -88,8 +88,8 @@ def test_each_environment_has_facts_of_its_own(folder, machines):
 def test_each_environment_has_a_server_of_its_own(folder, machines):
     """It imports what its own experiments need, and only where there are any."""
     left = [entry("openxla+dynamo"), in_environment("old"), in_environment("old", "inductor")]
-    environments = _environments(_facts(folder, machines, None, {}), left, folder, QuietRun())
-    here, there = environments["default"].pool, environments["old"].pool
+    pools = _pools(_facts(folder, machines, None, {}), left, folder, QuietRun())
+    here, there = pools["default"], pools["old"]
     assert [each.log.name for each in (here, there)] == ["server.log", "server-old.log"]
     assert (here.python, there.python) == (sys.executable, "/venvs/old/bin/python")
     assert (here.probe, there.probe) == (False, True)
@@ -98,9 +98,7 @@ def test_each_environment_has_a_server_of_its_own(folder, machines):
     assert here.servers is there.servers
     assert here.live is there.live
     assert here.run_id == there.run_id
-    assert list(_environments(_facts(folder, machines, None, {}), [in_environment("old")], folder, QuietRun())) == [
-        "old"
-    ]
+    assert list(_pools(_facts(folder, machines, None, {}), [in_environment("old")], folder, QuietRun())) == ["old"]
 
 
 @pytest.mark.parametrize(

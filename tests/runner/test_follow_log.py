@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.schedule.conversation import LogFollower
+from runner.schedule.benchmark_process import LogFollower
 
 
 @pytest.fixture

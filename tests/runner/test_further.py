@@ -11,7 +11,6 @@ from runner.messages import Failed, Load
 from runner.schedule import scheduler
 from runner.schedule.execute import _measure
 from runner.schedule.groups import Further, Remaining, continued, extended, remaining
-from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.progress import ProgressView
 from runner.schedule.records import make_record
 from runner.schedule.scheduler import Scheduler
@@ -119,9 +118,7 @@ def run(tmp_path, monkeypatch):
 
     def go(wanted, records, misdeeds=None):
         pool, shown, queue = Pool(misdeeds), io.StringIO(), [wanted, None]
-        lab = ScheduledEnvironment(
-            facts=facts(settings=settings(processes=2, repeat=4, rounds=2), environment=ENVIRONMENT), pool=pool
-        )
+        shared = facts(settings=settings(processes=2, repeat=4, rounds=2), environment=ENVIRONMENT)
         pool.stop = lambda: None
         folder = types.SimpleNamespace(file=types.SimpleNamespace(plan=PLAN), results=tmp_path / RESULTS)
         with ResultsWriter(folder.results) as writer:
@@ -129,7 +126,8 @@ def run(tmp_path, monkeypatch):
                 writer.append(each)
             written = []
             scheduler = Scheduler(
-                environments={"default": lab},
+                facts={"default": shared},
+                pools={"default": pool},
                 folder=tmp_path,
                 torchbench_dir=None,
                 write=written.append,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runner.graphs import fx, hlo, inductor
+from runner.graphs import dynamo, hlo
 
 DOT = """HloModule IrToHlo.7, entry_computation_layout={(f32[8,32]{1,0})->(f32[8,16]{1,0})}
 
@@ -118,7 +118,7 @@ def call(args):
 
 
 def test_generated_code_is_its_calls_and_its_kernels():
-    (found,) = inductor.describe([GENERATED, "just_a_kernel = 1"])
+    (found,) = dynamo.describe([GENERATED, "just_a_kernel = 1"])
     assert found.op_histogram == {
         "addmm": 1, "convolution.default": 1, "cpp_fused_relu": 2, "triton_poi_fused_add": 1
     }  # fmt: skip
@@ -126,7 +126,7 @@ def test_generated_code_is_its_calls_and_its_kernels():
 
 
 def test_a_comment_changes_no_fingerprint_of_generated_code():
-    one, other = inductor.describe([GENERATED, GENERATED.replace("'0_inference'", "'3_inference'")])
+    one, other = dynamo.describe([GENERATED, GENERATED.replace("'0_inference'", "'3_inference'")])
     assert one.fingerprint == other.fingerprint
 
 
@@ -136,10 +136,10 @@ torch = pytest.importorskip("torch")
 def captured(function, *arguments):
     """Capture a function with dynamo and return its graphs."""
     torch._dynamo.reset()
-    fx.forget()
-    fx.watch()
+    dynamo.forget()
+    dynamo.watch()
     torch.compile(function, backend="eager")(*arguments)
-    return fx.graphs()
+    return dynamo.captured()
 
 
 def test_dynamos_captures_are_counted_by_operation():

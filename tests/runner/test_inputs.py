@@ -1,9 +1,10 @@
 """What each iteration is called with."""
 
 import pytest
-from runner_makers import config
+from runner_makers import config, settings
 
-from runner.process.timed_step import Inputs, NoBatchDimension
+from runner.messages import Load
+from runner.process.timed_step import Inputs, NoBatchDimension, TimedStep
 from runner.workload import Workload
 
 torch = pytest.importorskip("torch")
@@ -123,3 +124,16 @@ def test_what_has_no_batch_dimension_is_one_sentence(size, says):
     work = workload(torch.ones(2, 3), batch_size=size)
     with pytest.raises(NoBatchDimension, match=says):
         inputs(work, dynamic_shapes=True, dynamic_batch_only=True)
+
+
+def test_the_largest_seed_that_the_flag_takes_seeds_every_stream():
+    """NumPy's own seeds end at 2³² - 1."""
+    numpy = pytest.importorskip("numpy")
+    load = Load(
+        config=config(), settings=settings(seed=2**63 - 1), batch_size=None, torchbench_dir=None, requested_at=0.0
+    )
+    step, drawn = TimedStep(load), []
+    for _ in range(2):
+        step.seed_host()
+        drawn.append((float(torch.rand(1)), numpy.random.random_sample()))
+    assert drawn[0] == drawn[1]

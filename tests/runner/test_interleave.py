@@ -10,7 +10,6 @@ from runner_makers import ENVIRONMENT, entry, facts, loaded, report, settings
 from runner.messages import Failed, Finish, Load, Pause, Paused, Turn, TurnDone, Verified, Verify, WarmedUp, WarmUp
 from runner.schedule import scheduler
 from runner.schedule.groups import Group, Member, turn_order
-from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.pool import ChildGone, ServerGone, TimedOut
 from runner.schedule.progress import ProgressView
 from runner.schedule.quiet import QuietRun
@@ -119,11 +118,8 @@ def measure(tmp_path, memory):
         chosen = {"repeat": 4, "rounds": 2, **chosen}
         written = []
         scheduler = Scheduler(
-            environments={
-                "default": ScheduledEnvironment(
-                    facts=facts(settings=settings(**chosen), environment=ENVIRONMENT), pool=pool
-                )
-            },
+            facts={"default": facts(settings=settings(**chosen), environment=ENVIRONMENT)},
+            pools={"default": pool},
             folder=tmp_path,
             torchbench_dir=None,
             write=written.append,
@@ -443,7 +439,8 @@ def test_a_twin_is_measured_like_any_other_and_says_whose_it_is(tmp_path, memory
     pool, written, eager = Pool(), [], entry("eager")
     members = Group(name="g", entries=(eager, entry("inductor")), attempt=1, twins=(eager,))
     Scheduler(
-        environments={"default": ScheduledEnvironment(facts=facts(settings=settings(repeat=4, rounds=2)), pool=pool)},
+        facts={"default": facts(settings=settings(repeat=4, rounds=2))},
+        pools={"default": pool},
         folder=tmp_path,
         torchbench_dir=None,
         write=written.append,

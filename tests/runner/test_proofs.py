@@ -16,7 +16,6 @@ from runner.messages import Failed, Prove, Proved
 from runner.proof.judge import RULE
 from runner.schedule.examine import Proofs
 from runner.schedule.groups import Group, Member
-from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.progress import ProgressView
 from runner.schedule.scheduler import Scheduler
 from store.record import Error, Proof
@@ -47,7 +46,8 @@ def measure(tmp_path):
         entries, written = entries or (entry(),), []
         chosen = settings(**{"interleave": "off", "rounds": 1, "prove": "once", "quiet": False, **chosen})
         Scheduler(
-            environments={"default": ScheduledEnvironment(facts=facts(settings=chosen), pool=pool)},
+            facts={"default": facts(settings=chosen)},
+            pools={"default": pool},
             folder=tmp_path,
             torchbench_dir=None,
             write=written.append,

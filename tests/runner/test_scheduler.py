@@ -14,7 +14,6 @@ from runner.environments.others import Taken
 from runner.messages import Exactly, Failed, Finish, Load, Probed, Turn, TurnDone, TurnFacts, WarmedUp, WarmUp
 from runner.schedule.benchmark_process import PrintedTooMuch
 from runner.schedule.groups import Group, Member
-from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.pool import ChildGone, ServerGone, TimedOut
 from runner.schedule.progress import ProgressView
 from runner.schedule.quiet import QuietRun
@@ -103,9 +102,8 @@ def measure(tmp_path):
         chosen = {"interleave": "off", "rounds": 1, "quiet": True, **chosen}
         replicas = settings(**chosen).replicas
         scheduler = Scheduler(
-            environments={
-                name: ScheduledEnvironment(facts=of(name, chosen), pool=each) for name, each in pools.items()
-            },
+            facts={name: of(name, chosen) for name in pools},
+            pools=pools,
             folder=tmp_path,
             torchbench_dir=None,
             write=written.append,

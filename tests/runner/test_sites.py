@@ -24,13 +24,13 @@ def test_the_finder_names_file_line_and_function():
     with sites.finder(["nonzero", "_local_scalar_dense"]) as finder:
         Program()(torch.ones(3))
     place = f"{HERE}:{line_of('# the line that asks')} in forward"
-    assert finder.found == {"nonzero": place, "_local_scalar_dense": place}
+    assert finder.call_sites == {"nonzero": place, "_local_scalar_dense": place}
 
 
 def test_ops_that_nobody_asked_about_are_left_alone():
     with sites.finder(["nonzero"]) as finder:
         torch.ones(3).max().item()
-    assert finder.found == {}
+    assert finder.call_sites == {}
 
 
 def test_an_overload_is_named_as_the_counters_name_it():

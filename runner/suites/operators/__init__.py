@@ -1,25 +1,18 @@
 """Operators: PARAM-style microbenchmarks, from a configuration to calls in every backend.
 
-As a library: `create_bench_config`, `create_op_args` and `create_type` make a configuration, `expand` gives its cases,
-`run` measures one in this process, `collect` gives what PARAM would write. Importing this imports no torch.
+`create_bench_config`, `create_op_args` and `create_type` make a configuration, `expand` gives its cases; `runner.param`
+measures them. Importing this imports no torch.
 """
 
+from importlib import import_module
+from typing import Any
+
 from runner.suites.operators.expand import Case
-from runner.suites.operators.library import (
-    CaseResult,
-    collect,
-    create_bench_config,
-    create_op_args,
-    create_type,
-    expand,
-    run,
-)
+from runner.suites.operators.library import create_bench_config, create_op_args, create_type, expand
 from runner.suites.operators.registry import generator, iterator, operator
 
 __all__ = [
     "Case",
-    "CaseResult",
-    "collect",
     "create_bench_config",
     "create_op_args",
     "create_type",
@@ -27,5 +20,11 @@ __all__ = [
     "generator",
     "iterator",
     "operator",
-    "run",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Programs written before `runner.param` was the library import these names from here."""
+    if name in ("CaseResult", "collect", "run"):
+        return getattr(import_module("runner.param"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

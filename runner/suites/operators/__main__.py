@@ -1,10 +1,5 @@
-"""`python -m runner.suites.operators -c FILE …`: the command line of PARAM's `run_benchmark`."""
+"""`python -m runner.suites.operators -c FILE …`: hands over to PARAM's command line, `python -m runner.param`."""
 
-from __future__ import annotations
+import runpy
 
-import sys
-
-from runner.param.command_line import main
-
-if __name__ == "__main__":
-    sys.exit(main())
+runpy.run_module("runner.param", run_name="__main__")

@@ -13,10 +13,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.suites.operators import expand, run
+from runner.param import expand, run
 
 if TYPE_CHECKING:
-    from runner.suites.operators import Case
+    from runner.param import Case
 
 
 def main() -> None:

@@ -12,7 +12,6 @@ from runner_makers import entry, facts, settings
 from runner.proof import judge
 from runner.schedule.examine import Proofs
 from runner.schedule.groups import Group, Member
-from runner.schedule.job import ScheduledEnvironment
 from runner.schedule.progress import ProgressView
 from runner.schedule.scheduler import Scheduler
 
@@ -31,9 +30,8 @@ def proved(pool: Pool, folder: Path, test: Test) -> Record:
     of = entry("openxla+lazytensor", test=test)
     written: list[Record] = []
     Scheduler(
-        environments={
-            "default": ScheduledEnvironment(facts=facts(settings=settings(repeat=5, prove="again")), pool=pool)
-        },
+        facts={"default": facts(settings=settings(repeat=5, prove="again"))},
+        pools={"default": pool},
         folder=folder,
         torchbench_dir=None,
         write=written.append,

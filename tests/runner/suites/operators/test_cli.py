@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.param import command_line
-from runner.suites.operators import library, nsight
+from runner.param import command_line, library
+from runner.suites.operators import nsight
 from runner.suites.operators.suite import cases
 from store.errors import UsageError
 from store.importers.param import Param

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from runner import param
 from runner.environments.machine import detect
+from runner.param import collect, create_bench_config, create_op_args, create_type, expand, run
 from runner.suites import operators
-from runner.suites.operators import collect, create_bench_config, create_op_args, create_type, expand, run
 from tests import warm
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -20,11 +21,17 @@ ROOT = Path(__file__).resolve().parents[4]
 
 def test_the_public_names_are_those_that_the_document_shows():
     text = (ROOT / "docs" / "operators.md").read_text()
-    assert [name for name in operators.__all__ if name not in text] == []
+    assert [name for name in [*operators.__all__, *param.__all__] if name not in text] == []
+
+
+def test_the_earlier_home_of_the_library_still_has_its_names():
+    assert (operators.run, operators.collect, operators.CaseResult) == (run, collect, param.CaseResult)
+    with pytest.raises(AttributeError, match="no attribute 'walk'"):
+        _ = operators.walk
 
 
 def test_importing_the_library_imports_no_torch():
-    code = "import sys, runner.suites.operators; assert 'torch' not in sys.modules"
+    code = "import sys, runner.param; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 

@@ -1,15 +1,18 @@
-"""What dynamo captured: each graph it handed to its backend, summarized as it goes by (microseconds per operation)."""
+"""What dynamo captured, each graph as it is handed to its backend, and what inductor generated from it."""
 
 from __future__ import annotations
 
 import hashlib
+import re
+import sys
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from store.record import Graph
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _DIGEST_BYTES = 16
 _NO_WORK = frozenset({"placeholder", "output", "get_attr"})
@@ -17,7 +20,7 @@ _captured: list[list[tuple[str, str]]] = []
 
 
 def watch() -> None:
-    """Have dynamo show every graph here before its backend gets it."""
+    """Have dynamo show every graph here before its backend gets it; this takes microseconds per operation."""
     from torch._dynamo.output_graph import OutputGraph
 
     if getattr(OutputGraph.call_user_compiler, "__wrapped__", None) is not None:
@@ -33,16 +36,19 @@ def watch() -> None:
 
 
 def forget() -> None:
-    """Forget the graphs that were seen before."""
+    """Forget earlier graphs, so that a program that is compiled again is captured and loaded again."""
     _captured.clear()
+    cache = _cache()
+    if cache is not None:
+        cache.cache_clear()
 
 
-def graphs() -> list[Graph]:
-    """Return what was captured since `forget`."""
-    return [_graph(lines) for lines in _captured]
+def captured() -> list[Graph]:
+    """Return the graphs that dynamo captured since `forget`."""
+    return [_captured_graph(lines) for lines in _captured]
 
 
-def _graph(lines: list[tuple[str, str]]) -> Graph:
+def _captured_graph(lines: list[tuple[str, str]]) -> Graph:
     histogram = Counter(target for target, _ in lines if target)
     text = "\n".join(f"{target} {detail}" for target, detail in lines)
     return Graph(
@@ -77,3 +83,43 @@ def _plain(value: Any, numbers: dict[Any, int]) -> str:
         return repr(value)
     number = numbers.get(value) if value.__hash__ else None
     return f"%{number}" if number is not None else f"<{type(value).__name__} {getattr(value, '__name__', '')}>"
+
+
+# Inductor: the modules that it wrote and loaded, by the kernels that they call.
+
+_KERNEL = re.compile(r"^(?P<name>(?:cpp|triton|pallas|mtia)_\w+) = ", re.MULTILINE)
+_EXTERN = re.compile(r"^\s+(?:buf\d+ = )?(?:extern_kernels\.(\w+)|torch\.ops\.\w+\.([\w.]+))\(", re.MULTILINE)
+_CALL = re.compile(r"^\s+(?:\w+ = )?(?P<name>(?:cpp|triton|pallas|mtia)_\w+?)(?:_(\d+))?(?:\.run)?\(", re.MULTILINE)
+_COMMENT = re.compile(r"#.*$", re.MULTILINE)
+_WRAPPER = "def call("
+
+
+def _cache() -> Any:
+    """Return inductor's list of generated modules; None where inductor was never used."""
+    return getattr(sys.modules.get("torch._inductor.codecache"), "PyCodeCache", None)
+
+
+def generated() -> list[Graph]:
+    """Describe every generated wrapper that this process has loaded since `forget`, in the order of loading."""
+    cache = _cache()
+    files = [getattr(module, "__file__", None) for module in getattr(cache, "modules", ())]
+    return describe([Path(file).read_text() for file in files if file and Path(file).exists()])
+
+
+def describe(sources: Sequence[str]) -> list[Graph]:
+    """Describe generated modules; those that only define a kernel are part of the wrapper that calls it."""
+    return [_generated_graph(source) for source in sources if _WRAPPER in source]
+
+
+def _generated_graph(source: str) -> Graph:
+    code = _COMMENT.sub("", source)
+    body = code[code.index(_WRAPPER) :]
+    histogram = Counter(match["name"] for match in _CALL.finditer(body))
+    histogram.update(match[1] or match[2] for match in _EXTERN.finditer(body))
+    return Graph(
+        kind="inductor",
+        fingerprint=hashlib.blake2b(code.encode(), digest_size=_DIGEST_BYTES).hexdigest(),
+        ops=sum(histogram.values()),
+        op_histogram=dict(sorted(histogram.items())),
+        fusions=len(set(_KERNEL.findall(code))),
+    )
