@@ -18,6 +18,9 @@ from tests.faults import told
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
+os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
+"""Before torch is imported: two tests share two cores, and threads that spin while they wait take both."""
+
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
 

@@ -12,6 +12,7 @@ from tests.command import ROOT
 
 RUN = "11111111-2222-3333-4444-555555555555"
 COMMAND = [sys.executable, *warm_server.SERVER, "--control", "9", "--parent", "1", "--preload", "torch"]
+TRIAL = [sys.executable, *warm_server.TRIAL, "{}", "told.json"]
 FORKS = f"""
 import os, subprocess, sys, time
 from runner import processes
@@ -55,6 +56,8 @@ def starts(monkeypatch):
         (["python", *COMMAND[1:]], {"HOME": "/root"}, False),
         ([*COMMAND, "--single", "4"], {"HOME": "/root"}, False),
         ([*COMMAND, "--preload", "torch_xla"], {"HOME": "/root"}, False),
+        (TRIAL, {"HOME": "/root", "COLUMNS": "200"}, True),
+        (TRIAL, {"HOME": "/root", "OMP_NUM_THREADS": "1"}, False),
     ],
 )
 def test_what_torch_might_read_or_import_otherwise_is_started(starts, command, variables, alike):
@@ -73,6 +76,8 @@ def test_a_process_of_several_threads_forks_none(starts, monkeypatch):
         (["run", "--xla", "None"], "torch"),
         (["calibrate", "--xla", "None"], "torch"),
         (["run", "--xla", "None", "--xla", "PJRT"], "torch_xla"),
+        (["run", "--backend", "eager", "--backend", "inductor"], "torch"),
+        (["run", "--backend", "eager", "--backend", "openxla+dynamo"], "torch_xla"),
         (["run"], "torch_xla"),
     ],
 )

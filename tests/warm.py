@@ -69,14 +69,24 @@ def run(
     cwd: Path = ROOT,
     env: Mapping[str, str] | None = None,
     timeout: float = PATIENCE_S,
+    imports: str | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run `python -m MODULE WORDS…` to its end, as `subprocess.run` would; keep what it said.
+
+    Args:
+        module: what runs.
+        words: its arguments.
+        cwd: the folder in which it runs.
+        env: its environment.
+        timeout: seconds.
+        imports: a key of `warm_server.MODULES` where it starts a process with torch though it does not measure.
 
     Raises:
         subprocess.TimeoutExpired: it took longer; it is ended.
     """
     call = Call(module, [str(word) for word in words], str(cwd), dict(os.environ if env is None else env))
-    return _done(call, warm_server.imports_of(call.words) if module == "xlabench" else None, timeout)
+    measures = warm_server.imports_of(call.words) if module == "xlabench" else None
+    return _done(call, measures or imports, timeout)
 
 
 def program(

@@ -1,9 +1,10 @@
 """A fork server of a run, forked from the run's own process, which has torch imported: that is most of a short run.
 
-Such a server is a child of its scheduler as any other, in a session, with descriptors, an environment and a tag of its
-own; only its imports are done. Where anything might tell the two apart (a variable that torch may read while it is
-imported, another interpreter, a thread, other modules), the server is started as it always is. Servers from start to
-end are in tests/runner/test_server.py and tests/faults, whose commands are whole interpreters.
+So is the process that tries a user's own model. Such a process is a child of its parent as any other, in a session,
+with descriptors, an environment and a tag of its own; only its imports are done. Where anything might tell the two
+apart (a variable that torch may read while it is imported, another interpreter, a thread, other modules), the process
+is started as it always is. Servers from start to end are in tests/runner/test_server.py and tests/faults, whose
+commands are whole interpreters.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 SERVER = ["-m", "runner.process.server"]
+TRIAL = ["-m", "runner.suites.own.trial"]
 MODULES = {
     "torch": ("torch", "torch._dynamo", "torch._inductor.compile_fx"),
     "torch_xla": (
@@ -36,9 +38,10 @@ MODULES = {
         *("torch_xla", "torch_xla.core.xla_model", "torch_xla.debug.metrics", "torch_xla._dynamo.dynamo_bridge"),
     ),
 }
+WITHOUT_XLA = {"None", "eager", "inductor"}
 FIXED = {"TORCH_WARM_POOL": "0", "HF_HUB_OFFLINE": "1"}
 """What a pool gives every server."""
-NOT_TORCHS = ("XLABENCH_", "PYTEST_", "PYTHONPATH", TAG)
+NOT_TORCHS = ("XLABENCH_", "PYTEST_", "PYTHONPATH", "COLUMNS", TAG)
 """Names, or their beginnings, of variables that torch does not read while it is imported."""
 NO_RUN = "00000000-0000-0000-0000-000000000000"
 
@@ -47,8 +50,8 @@ def imports_of(words: Sequence[str]) -> str | None:
     """Return what the servers of a command import: a key of `MODULES`, or None where it measures nothing."""
     if words[:1] not in (["run"], ["calibrate"]):
         return None
-    asked = {value for name, value in itertools.pairwise(words) if name == "--xla"}
-    imports = "torch" if asked == {"None"} else "torch_xla"
+    asked = {value for name, value in itertools.pairwise(words) if name in ("--xla", "--backend")}
+    imports = "torch" if asked and asked <= WITHOUT_XLA else "torch_xla"
     return imports if importlib.util.find_spec(imports) else None
 
 
@@ -65,43 +68,52 @@ def import_torch(imports: str) -> None:
         importlib.import_module(module)
     from runner.process import toolchain
     from runner.schedule import pool
+    from runner.suites.own import inspect_models
 
     toolchain.prepare()
-    pool.subprocess = types.SimpleNamespace(  # type: ignore[assignment]
-        **{name: getattr(subprocess, name) for name in subprocess.__all__} | {"Popen": start}
+    names = {name: getattr(subprocess, name) for name in subprocess.__all__}
+    pool.subprocess = inspect_models.subprocess = types.SimpleNamespace(  # type: ignore[assignment]
+        **names | {"Popen": start}
     )
 
 
 class _Starts:
-    """Stands for `subprocess.Popen` where a pool starts its processes."""
+    """Stands for `subprocess.Popen` where a pool starts its processes, and where a model is tried."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
-        self._variables = _of_torch(variables)
+        self._variables = FIXED | _of_torch(variables)
 
     def __call__(self, command: list[str], **how: Any) -> subprocess.Popen[bytes]:
         tag = how["env"].get(TAG, "")
-        if not (self._is_alike(command, how["env"]) and _names_run(tag)):
+        if not (self._is_alike(command, how["env"]) and (_names_run(tag) or list(command[1:3]) == TRIAL)):
             return subprocess.Popen(command, **how)
         gc.collect()  # what is garbage now must not close a descriptor of the server later
         pid = os.fork()
         if pid:
             return _Forked(command, pid)
+        code = 0
         try:
             _become(command, tag, **how)
         except SystemExit as ended:
-            os._exit(int(ended.code or 0))
+            code = int(ended.code or 0)
         except BaseException:  # noqa: BLE001 - a forked process must never return into the scheduler
             traceback.print_exc()
-        os._exit(1)
+            code = 1
+        os._exit(code)
 
     def _is_alike(self, command: Sequence[str], variables: Mapping[str, str]) -> bool:
         return (
             command[0] == sys.executable
-            and list(command[1:3]) == SERVER
+            and (list(command[1:3]) == TRIAL or self._preloads_alike(command))
+            and FIXED | _of_torch(variables) == self._variables
+            and _threads_n() == 1
+        )
+
+    def _preloads_alike(self, command: Sequence[str]) -> bool:
+        return (
+            list(command[1:3]) == SERVER
             and "--single" not in command
             and ("torch_xla" in command) == ("torch_xla" in sys.modules)
-            and _of_torch(variables) == self._variables
-            and _threads_n() == 1
         )
 
 
@@ -139,23 +151,25 @@ def _become(
     tag: str,
     *,
     env: Mapping[str, str],
-    pass_fds: Sequence[int],
     stdin: int,
-    stdout: IO[bytes],
+    stdout: IO[bytes] | int,
     stderr: IO[bytes],
     start_new_session: bool,
+    pass_fds: Sequence[int] = (),
 ) -> None:
-    """Take what a new interpreter would begin with, and serve."""
+    """Take what a new interpreter would begin with, and do what the command says."""
     assert (stdin, start_new_session) == (subprocess.DEVNULL, True)
     os.setsid()
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-    place = _place_of_tag()
-    assert place is not None
-    ctypes.memmove(place, tag.encode(), len(tag))
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    for number, descriptor in enumerate((nothing, stdout.fileno(), stderr.fileno())):
+    if tag:
+        place = _place_of_tag()
+        assert place is not None
+        ctypes.memmove(place, tag.encode(), len(tag))
+    nothing = os.open(os.devnull, os.O_RDWR)
+    output = nothing if isinstance(stdout, int) else stdout.fileno()
+    for number, descriptor in enumerate((nothing, output, stderr.fileno())):
         os.dup2(descriptor, number)
     first = 3
     for kept in sorted(pass_fds):
@@ -165,4 +179,4 @@ def _become(
     os.environ.clear()
     os.environ.update(env)
     sys.argv[1:] = command[3:]
-    runpy.run_module(SERVER[1], run_name="__main__", alter_sys=True)
+    runpy.run_module(command[2], run_name="__main__", alter_sys=True)

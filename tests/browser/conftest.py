@@ -42,11 +42,25 @@ def browser():
         yield chromium
 
 
-@pytest.fixture
-def page(browser):
+@pytest.fixture(scope="session")
+def window(browser):
+    """One window for all tests: fetching and compiling the frontend anew is half of a page."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
-    yield harness.patient(context.new_page())
+    yield context
     context.close()
+
+
+@pytest.fixture
+def page(window):
+    """A page of a window that keeps nothing of the pages before it: neither cookies nor what they have stored."""
+    opened = harness.patient(window.new_page())
+    yield opened
+    origin = "/".join(opened.url.split("/")[:3])
+    stored = {"origin": origin, "storageTypes": "local_storage"}
+    window.new_cdp_session(opened).send("Storage.clearDataForOrigin", stored)
+    window.clear_cookies()
+    for tab in window.pages:
+        tab.close()
 
 
 @pytest.fixture(scope="session")

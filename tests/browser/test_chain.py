@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pandas as pd
 import pytest
-from harness import PATHS, PATIENCE_S, complaints, patient, redrawn, settled
+from harness import PATHS, PATIENCE_S, complaints, redrawn, settled
 
 from tests.tiers import first_of
 
@@ -68,17 +68,10 @@ CASES = OF_THEIR_OWN | {path: Case(MATRIX) for path in PATHS if path not in OF_T
 """Those whose controls differ come first, and after them Overview, for all that are made as it is."""
 
 
-@pytest.fixture(scope="module")
-def window(browser):
-    """One window for all pages: what was fetched for one need not be fetched for the next."""
-    context = browser.new_context(viewport={"width": 1440, "height": 1000})
-    yield context
-    context.close()
-
-
-@pytest.mark.parametrize("path", first_of(CASES, 3))
-def test_page_from_its_link_to_its_files(window, request, path, tmp_path):
-    case, page = CASES[path], patient(window.new_page())
+@pytest.mark.parametrize("path", first_of(CASES))
+def test_page_from_its_link_to_its_files(page, request, path, tmp_path):
+    case = CASES[path]
+    page.set_viewport_size({"width": 1440, "height": 1000})
     found = complaints(page)
     page.goto(f"{request.getfixturevalue(case.store)}{path}?{case.query}")
     settled(page, PATHS[path])
@@ -104,7 +97,6 @@ def test_page_from_its_link_to_its_files(window, request, path, tmp_path):
     if not case.opens:  # Trends goes on with the model that was chosen
         becomes(page, first)
     assert found == []
-    page.close()
 
 
 def choose(page, label, value):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from harness import PATHS, complaints, open_row, redrawn, settled
 from playwright.sync_api import expect
+
+from tests.tiers import first_of
 
 START = "run=e065a9cb"
 """Of a link: the server words it as its box does, which is no step of the reader."""
@@ -34,7 +37,8 @@ def _row(page):
     open_row(page, page.get_by_test_id("stDataFrame").first, 1, page.get_by_text("Backends side by side"))
 
 
-def test_back_and_forward_go_through_ten_steps_one_by_one(page, review_url):
+@pytest.mark.parametrize("steps_n", first_of([7, 10]))
+def test_back_and_forward_go_through_steps_one_by_one(page, review_url, steps_n):
     found = complaints(page)
     page.goto(f"{review_url}/speedup?{START}")
     settled(page, "Speedup")
@@ -50,7 +54,7 @@ def test_back_and_forward_go_through_ten_steps_one_by_one(page, review_url):
         lambda: _open(page, "Compare"),
         lambda: _open(page, "Trends"),
         lambda: _open(page, "Fallback ops"),
-    )
+    )[:steps_n]
     entries, seen = page.evaluate("history.length"), [_stands(page)]
     for number, step in enumerate(steps, 1):
         step()

@@ -41,6 +41,7 @@ def test_views_without_functionalization_are_wrong_or_raise(tmp_path):
     assert {line.partition(" ")[2] for line in functional} == {"right"}
 
 
+@pytest.mark.thorough
 def test_a_tensor_and_its_copy_are_mixed_up_under_dynamo(tmp_path):
     found = run("PyTorch/XLA: a tensor and its copy under dynamo", tmp_path)
     assert found == ["inductor (4, 64)", "aot_eager (4, 64)", "openxla (4, 128)"]

@@ -187,7 +187,7 @@ def test_fork_server_killed(live: LiveRun, tmp_path: Path, _: int) -> None:
     assert_whole(live, tmp_path / "store", {"fine": "ok", "slow": "ok"})
 
 
-@TIMES
+@pytest.mark.parametrize("times", first_of([1, 2, 5]))
 def test_child_killed(live: LiveRun, tmp_path: Path, times: int) -> None:
     """A crash is a record with its signal, and counts as finished unless failures are asked for again."""
     for number in range(times):

@@ -65,7 +65,7 @@ def test_without_the_log_of_writes_files_are_compared_as_a_whole(home, monkeypat
     assert contents(home / "store") == _as_never_published(home)
 
 
-@pytest.mark.parametrize("kind", first_of(["flipped", "empty", "zeroed", "cut"], 2))
+@pytest.mark.parametrize("kind", first_of(["flipped", "empty", "zeroed", "cut"]))
 def test_a_damaged_older_snapshot_is_made_whole_when_it_becomes_the_newest(home, kind):
     damage(_snapshots(home)[-1], kind, 0.5)
     _publish(home, 99)
@@ -126,7 +126,7 @@ def _killed(home, phase):
     _publish(home, 99)
 
 
-@pytest.mark.parametrize("phase", first_of(["midway", "before CURRENT", "synced", "before the ledger"], 2))
+@pytest.mark.parametrize("phase", first_of(["midway", "before CURRENT", "synced", "before the ledger"]))
 def test_a_kill_in_any_phase_of_a_publication_loses_and_doubles_nothing(home, phase):
     before = contents(home / "store")
     child = multiprocessing.get_context("fork").Process(target=_killed, args=(home, phase))

@@ -7,6 +7,7 @@ whoever started them and the files that it leaves in the temporary folder are co
 from __future__ import annotations
 
 import contextlib
+import getpass
 import json
 import os
 import tempfile
@@ -44,6 +45,7 @@ def begin_session() -> None:
     shared = Path(tempfile.gettempdir())
     own = Path(tempfile.mkdtemp(prefix="xt-"))
     own.chmod(0o711)  # some tests act as another user
+    (shared / f"torchinductor_{getpass.getuser()}").mkdir(exist_ok=True)
     for folder in shared.glob("torchinductor_*"):
         (own / folder.name).symlink_to(folder)
     os.environ["TMPDIR"] = tempfile.tempdir = str(own)
