@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from store.choose import newest_snapshot
-from store.errors import UsageError
+from store.errors import UsageError, counted
 from store.query import connect
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def as_text(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
     buffer = io.StringIO()
     console = Console(file=buffer, width=_TEXT_WIDTH, highlight=False)
     console.print(table)
-    console.print(f"{len(rows)} rows")
+    console.print(counted(len(rows), "row"))
     return buffer.getvalue()
 
 

@@ -30,7 +30,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("words", "says"),
     [
         ("ingest", "0 new records"),
-        ("sql SELECT+1", "1 rows"),
+        ("sql SELECT+1", "1 row"),
         ("report", "Speedup over inductor"),
         ("report weekly", "# "),
         ("compare previous latest", "40 faster"),

@@ -142,6 +142,8 @@ def _print_report(report: IngestReport) -> None:
         say(f"{line.path}, line {line.line_number} (byte {line.byte_offset}): {line.reason}", EXIT_PARTIAL)
     if len(report.rejected) > LISTED_N:
         say(f"… and {len(report.rejected) - LISTED_N} more; table rejected_lines has all of them.", EXIT_PARTIAL)
+    for path in report.pending[:LISTED_N]:
+        print(f"{path}: the last line does not end in a newline; it is read once its end is written.", flush=True)
 
 
 def _write_facts(parsed: argparse.Namespace, paths: Sequence[Path]) -> None:
