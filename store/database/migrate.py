@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import duckdb
 
 
-BEFORE_RESULTS = (
-    "latest_run_files",
+SCALARS = (
+    "differs",
     "outcome",
     "result_of",
     "settings_of",
@@ -26,9 +26,15 @@ BEFORE_RESULTS = (
     "suite_series",
     "error_signature",
     "mad_factor",
-    "samples",
     "without_samples",
+    "steady_of",
+    "operator_key",
+    "profile_share",
+    "fallback_totals",
 )
+"""Macros that give a value and no rows."""
+
+BEFORE_RESULTS = (*SCALARS, "latest_run_files", "samples")
 """What table `result_rows` is made with."""
 
 VIEWS = (
@@ -38,7 +44,6 @@ VIEWS = (
     "history",
     "latest_results",
     "comparable",
-    "differs",
     "baselines",
     "speedups",
     "geomeans",
@@ -47,14 +52,10 @@ VIEWS = (
     "pair_lists",
     "compile_times",
     "fallback_ops",
-    "profile_share",
     "fallback_calls",
-    "fallback_totals",
     "fallback_by_op",
     "fallback_by_model",
     "graph_breaks",
-    "steady_of",
-    "operator_key",
     "operators",
     "operator_speedups",
     "operator_totals",
@@ -79,24 +80,6 @@ VIEWS = (
     "reported_speedups",
     "reported_geomeans",
 )
-
-SCALARS = (
-    "differs",
-    "outcome",
-    "result_of",
-    "settings_of",
-    "series_of",
-    "suite_series",
-    "error_signature",
-    "mad_factor",
-    "samples",
-    "without_samples",
-    "steady_of",
-    "operator_key",
-    "profile_share",
-    "fallback_totals",
-)
-"""Macros that give a value and no rows."""
 
 
 _MAX_FREEDOM = 400

@@ -329,8 +329,8 @@ def _connect(work: Path, *, whole: bool = False) -> Connection:
     """Open a database; `whole`: make sure first that every block of it can be read."""
     con = _attached(work)
     try:
-        tables = con.execute("SELECT table_name FROM duckdb_tables() WHERE NOT temporary").fetchall()
-        for (table,) in tables if whole else ():
+        tables = "SELECT table_name FROM duckdb_tables() WHERE NOT temporary"
+        for (table,) in con.execute(tables).fetchall() if whole else ():
             con.execute(f'SELECT max(hash(t)) FROM "{table}" AS t').fetchall()  # noqa: S608 (ours)
     except duckdb.Error:
         con.close()
