@@ -33,7 +33,7 @@ def operator_name(op: str, config: dict[str, Any]) -> str:
     arguments = [argument for part in ("build", "input") for argument in _arguments(config.get(part))]
     if arguments and (overload := _overload(op, arguments[0])):
         op, arguments = overload, arguments[1:]
-    words = [_argument(each) for each in arguments]
+    words = [_argument(argument) for argument in arguments]
     name = f"{op}({', '.join(words)})"
     return name if len(name) <= _NAME_CHARS else f"{name[:_NAME_CHARS]}… {digest(words)[:8]}"
 
@@ -47,22 +47,22 @@ def operator_dtype(config: dict[str, Any]) -> str | None:
     Args:
         config: as of `operator_name`.
     """
-    arguments = [each for part in ("build", "input") for each in _flat(_arguments(config.get(part)))]
-    tensors = [str(each.get("dtype", "float")) for each in arguments if each.get("type") == "tensor"]
-    asked = [str(each.get("value")) for each in arguments if each.get("type") == "dtype"]
-    found = [each for each in tensors if each in _FLOATING] or tensors or asked
-    return "+".join(dict.fromkeys(TORCH_NAMES.get(each, each) for each in found)) or None
+    arguments = [argument for part in ("build", "input") for argument in _flat(_arguments(config.get(part)))]
+    tensors = [str(argument.get("dtype", "float")) for argument in arguments if argument.get("type") == "tensor"]
+    asked = [str(argument.get("value")) for argument in arguments if argument.get("type") == "dtype"]
+    dtypes = [dtype for dtype in tensors if dtype in _FLOATING] or tensors or asked
+    return "+".join(dict.fromkeys(TORCH_NAMES.get(dtype, dtype) for dtype in dtypes)) or None
 
 
 def _flat(arguments: list[Any]) -> list[dict[str, Any]]:
     """Return arguments with those that lists hold, and those by name as themselves."""
-    found = []
-    for each in arguments:
-        argument = each["of"] if isinstance(each, dict) and "of" in each else each
+    flat = []
+    for named in arguments:
+        argument = named["of"] if isinstance(named, dict) and "of" in named else named
         if isinstance(argument, dict):
             value = argument.get("value")
-            found += [argument, *(_flat(value) if isinstance(value, list) else [])]
-    return found
+            flat += [argument, *(_flat(value) if isinstance(value, list) else [])]
+    return flat
 
 
 def _overload(op: str, argument: Any) -> str | None:
@@ -77,7 +77,7 @@ def _overload(op: str, argument: Any) -> str | None:
 def _arguments(config: Any) -> list[Any]:
     """Return positional arguments, then those by name; a list of configurations is taken one after the other."""
     if isinstance(config, list):
-        return [argument for each in config for argument in _arguments(each)]
+        return [argument for item in config for argument in _arguments(item)]
     if not isinstance(config, dict):
         return []
     by_name = config.get("kwargs")
@@ -98,7 +98,7 @@ def _argument(argument: Any) -> str:
     value = argument.get("value")
     if isinstance(value, list):
         begin, end = "()" if argument.get("type") == "tuple" else "[]"
-        return begin + ", ".join(_argument(each) for each in value) + end
+        return begin + ", ".join(_argument(item) for item in value) + end
     if value is None and "value_range" in argument:
         return f"{argument.get('type')}{_range(argument)}"
     return repr(value) if argument.get("type") == "str" else str(value)

@@ -115,14 +115,14 @@ def _called(con: Connection, run_id: str, cells: list[list[dict[str, Any]]]) -> 
     floors = floors_without(con, {run_id})
     used = [floor_for(floors, rows[0]) for rows in cells]
     width = max(len(rows) for rows in cells)
-    found = effects(
+    sizes = effects(
         _padded(cells, "log_ratio", width),
         [floor.variance for floor in used],
         [floor.freedom for floor in used],
         within=_padded(cells, "round_variance", width),
         level=level_of(looks(con, [run_id])),
     )
-    verdicts = judge(found, [floor.floor for floor in used], [None] * len(cells), interleaved=True)
+    verdicts = judge(sizes, [floor.floor for floor in used], [None] * len(cells), interleaved=True)
     return sum(verdict.word in ("faster", "slower") for verdict in verdicts)
 
 

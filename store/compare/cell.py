@@ -67,10 +67,10 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Differen
 
 def incomparable(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
     """Name the first field that must agree and does not, with both values; None where all agree."""
-    for found in differences(old, new):
-        unknown = found.field in MAY_BE_UNKNOWN and None in (found.old, found.new)
-        if found.field in MUST_AGREE and not unknown:
-            return f"{found.field} differs: {_word(found.old)} and {_word(found.new)}"
+    for difference in differences(old, new):
+        unknown = difference.field in MAY_BE_UNKNOWN and None in (difference.old, difference.new)
+        if difference.field in MUST_AGREE and not unknown:
+            return f"{difference.field} differs: {_word(difference.old)} and {_word(difference.new)}"
     return None
 
 
@@ -111,7 +111,7 @@ def speedup_changes(cells: Sequence[Cell]) -> Table | None:
     base = [baselines[cell.alike] for cell in moved]
     times = [[cell.old_s for cell in base], [cell.old_s for cell in moved]]
     times += [[cell.new_s for cell in base], [cell.new_s for cell in moved]]
-    old_base, old, new_base, new = (np.array(each, float) for each in times)
+    old_base, old, new_base, new = (np.array(values, float) for values in times)
     split = split_change(old_base, old, new_base, new)
     numbers = np.stack(
         [old_base / old, new_base / new, split.backend * split.baseline, split.backend, split.baseline], axis=1
@@ -133,7 +133,7 @@ def break_evens(con: Connection, cells: Sequence[Cell], old: Side, new: Side) ->
             known.append((cell, mine, base))
     if not known:
         return None
-    found = break_even(
+    evens = break_even(
         [mine.wait_s for _, mine, _ in known],
         [mine.latency_s for _, mine, _ in known],
         [base.wait_s for _, _, base in known],
@@ -141,7 +141,7 @@ def break_evens(con: Connection, cells: Sequence[Cell], old: Side, new: Side) ->
     )
     rows: tuple[tuple[Value, ...], ...] = tuple(
         (*_names(cell), base.wait_s, mine.wait_s, str(outcome), None if np.isnan(n) else int(n))
-        for (cell, mine, base), outcome, n in zip(known, found.outcome, found.iterations, strict=True)
+        for (cell, mine, base), outcome, n in zip(known, evens.outcome, evens.iterations, strict=True)
     )
     return Table(title="Break-even: compile time against speed", columns=_BREAK_EVEN, rows=rows)
 
@@ -182,7 +182,7 @@ class Split(NamedTuple):
 def split_change(old_base: ArrayLike, old_time: ArrayLike, new_base: ArrayLike, new_time: ArrayLike) -> Split:
     """Split speedup_new / speedup_old, speedup = base / time: a speedup also moves when only its baseline does."""
     old_base, old_time, new_base, new_time = (
-        np.asarray(each, float) for each in (old_base, old_time, new_base, new_time)
+        np.asarray(times, float) for times in (old_base, old_time, new_base, new_time)
     )
     return Split(backend=old_time / new_time, baseline=new_base / old_base)
 
@@ -204,7 +204,9 @@ def break_even(wait_s: ArrayLike, time_s: ArrayLike, base_wait_s: ArrayLike, bas
         base_wait_s: the same of the baseline.
         base_time_s: the same of the baseline.
     """
-    wait, time, base_wait, base_time = (np.asarray(each, float) for each in (wait_s, time_s, base_wait_s, base_time_s))
+    wait, time, base_wait, base_time = (
+        np.asarray(values, float) for values in (wait_s, time_s, base_wait_s, base_time_s)
+    )
     behind, gain = wait - base_wait, base_time - time
     ahead = (behind <= 0) & (gain >= 0)
     after = ~ahead & (gain > 0)

@@ -65,8 +65,10 @@ def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Compar
     The comparison is named after the first pair.
     """
     old, new = pairs[0]
-    left = {(number, *key): each for number, (a, b) in enumerate(pairs) for key, each in _series(con, a, b).items()}
-    right = {(number, *key): each for number, (a, b) in enumerate(pairs) for key, each in _series(con, b, a).items()}
+    left = {(number, *key): series for number, (a, b) in enumerate(pairs) for key, series in _series(con, a, b).items()}
+    right = {
+        (number, *key): series for number, (a, b) in enumerate(pairs) for key, series in _series(con, b, a).items()
+    }
     keys = [key for key in left if key in right]
     runs = sorted({old.run_id, new.run_id})
     floors = floors_without(con, runs)
@@ -76,7 +78,7 @@ def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Compar
     grids = [_grids(left[key], right[key], paired=turns) for key, turns in zip(keys, paired, strict=True)]
     base, other = _stacked(grids)
     looked = looks(con, runs)
-    found = effects(
+    sizes = effects(
         _log_ratios(base, other, np.array(paired, bool)),
         np.array([floor.variance for floor in used]),
         np.array([floor.freedom for floor in used]),
@@ -85,7 +87,7 @@ def compare_pairs(con: Connection, pairs: Sequence[tuple[Side, Side]]) -> Compar
         level_of(looked),
     )
     reasons = [_reason(left[key], right[key]) for key in keys]
-    verdicts = judge(found, np.array([floor.floor for floor in used]), reasons, interleaved=paired)
+    verdicts = judge(sizes, np.array([floor.floor for floor in used]), reasons, interleaved=paired)
     times = [_times([side[key] for key in keys]) for side in (left, right)]
     cells = [
         _cell(left[key], right[key], verdict, floor, both)
@@ -118,14 +120,14 @@ def _days(con: Connection, runs: Sequence[str], machines: Sequence[Any]) -> Grid
 
 def _series(con: Connection, side: Side, other: Side) -> dict[tuple[Any, ...], _Series]:
     """Return the side's series by what a cell of this comparison has in common on both sides."""
-    found: dict[tuple[Any, ...], _Series] = {}
+    by_key: dict[tuple[Any, ...], _Series] = {}
     for row in fetch(con, named("process_rounds"), {"run": side.run_id}):
         if side.environment not in (None, row["environment"]) or side.variant not in (None, row["variant"]):
             continue
-        series = found.setdefault(_key(row, side, other), _Series(row, {}))
+        series = by_key.setdefault(_key(row, side, other), _Series(row, {}))
         for number, seconds in zip(row["rounds"], row["rounds_s"], strict=True):
             series.rounds[row["replica"], number] = seconds
-    return found
+    return by_key
 
 
 def _key(row: Row, side: Side, other: Side) -> tuple[Any, ...]:
@@ -173,7 +175,7 @@ def _grid(medians: Mapping[tuple[int, int], float], keys: Sequence[tuple[int, in
     rounds = sorted({number for _, number in keys}) or [0]
     wanted = set(keys)
     return np.array(
-        [[medians[process, each] if (process, each) in wanted else np.nan for each in rounds] for process in processes]
+        [[medians[process, turn] if (process, turn) in wanted else np.nan for turn in rounds] for process in processes]
     )
 
 
@@ -219,7 +221,7 @@ def _cell(old: _Series, new: _Series, verdict: Verdict, floor: Floor, times: Seq
         new_s=times[1],
         verdict=verdict,
         floor=floor,
-        differs=tuple(differences(*({name: each[name] for name in FACTS} for each in (old.facts, new.facts)))),
+        differs=tuple(differences(*({name: facts_of[name] for name in FACTS} for facts_of in (old.facts, new.facts)))),
     )
 
 

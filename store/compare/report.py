@@ -47,21 +47,23 @@ _COLUMNS = (
 )
 
 
-def comparison_report(found: Comparison) -> Report:
+def comparison_report(comparison: Comparison) -> Report:
     """Return the table of cells, worst first, and what only one side has."""
-    cells = sorted(found.cells, key=lambda cell: (_ORDER.index(cell.verdict.word), cell.suite, cell.model, cell.test))
-    counts = Counter(cell.verdict.word for cell in found.cells)
-    said = ", ".join(f"{counts[word]} {word}" for word in _ORDER if counts[word]) or "nothing in common"
+    cells = sorted(
+        comparison.cells, key=lambda cell: (_ORDER.index(cell.verdict.word), cell.suite, cell.model, cell.test)
+    )
+    counts = Counter(cell.verdict.word for cell in comparison.cells)
+    counted = ", ".join(f"{counts[word]} {word}" for word in _ORDER if counts[word]) or "nothing in common"
     return Report(
-        title=f"{found.old.text} → {found.new.text}: {said}",
+        title=f"{comparison.old.text} → {comparison.new.text}: {counted}",
         alarms=tuple(_wrong_answers(cells)),
         tables=(
             Table(title="Cells", columns=_COLUMNS, rows=tuple(_row(cell) for cell in cells)),
-            _only("Only old", found.only_old),
-            _only("Only new", found.only_new),
-            *(each for each in (found.speedup_changes, found.break_even, found.findings) if each),
+            _only("Only old", comparison.only_old),
+            _only("Only new", comparison.only_new),
+            *(table for table in (comparison.speedup_changes, comparison.break_even, comparison.findings) if table),
         ),
-        notes=_notes(found),
+        notes=_notes(comparison),
     )
 
 
@@ -110,28 +112,30 @@ def _only(title: str, names: tuple[str, ...]) -> Table:
     return Table(title=title, columns=(Column(title="experiment"),), rows=tuple((name,) for name in names))
 
 
-def _rule(found: Comparison) -> str:
-    level = level_of(found.looks)
+def _rule(comparison: Comparison) -> str:
+    level = level_of(comparison.looks)
     rule = (
         f"A verdict needs a {100 * level:.3g} % interval clear of 1, an effect above the noise floor, "
         f"and q below {100 * rate_of(level):.2g} %."
     )
-    if found.looks == 1:
+    if comparison.looks == 1:
         return rule
-    return f"{rule} Ambiguous cells were given more processes: up to {found.looks} looks share 5 % of false alarms."
+    return (
+        f"{rule} Ambiguous cells were given more processes: up to {comparison.looks} looks share 5 % of false alarms."
+    )
 
 
-def _notes(found: Comparison) -> tuple[str, ...]:
-    notes = [_rule(found)]
-    if found.renamed:
-        notes.append(found.renamed)
-    if not found.interleaved:
+def _notes(comparison: Comparison) -> tuple[str, ...]:
+    notes = [_rule(comparison)]
+    if comparison.renamed:
+        notes.append(comparison.renamed)
+    if not comparison.interleaved:
         notes.append(
             "Faster and slower are only suspected where the sides were not interleaved; --confirm measures both again."
         )
-    if any(cell.floor.pairs == 0 for cell in found.cells):
+    if any(cell.floor.pairs == 0 for cell in comparison.cells):
         notes.append("A floor from 0 A/A pairs is the default: this machine has not been calibrated.")
-    notes += [each.sentence() for each in found.false_alarms]
+    notes += [alarm.sentence() for alarm in comparison.false_alarms]
     return tuple(notes)
 
 
@@ -184,47 +188,52 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
         return self.before.verdict.word in (self.word, "ambiguous")
 
 
-def to_confirm(found: Comparison, which: Which) -> tuple[Cell, ...]:
+def to_confirm(comparison: Comparison, which: Which) -> tuple[Cell, ...]:
     """Return the cells that deserve to be measured again: the suspected ones, of `all` the ambiguous ones, too."""
     words = (*_MOVED, "ambiguous") if which == "all" else _MOVED
-    return tuple(cell for cell in found.of(*words) if not cell.verdict.confirmed)
+    return tuple(cell for cell in comparison.of(*words) if not cell.verdict.confirmed)
 
 
-def confirmation_report(found: Comparison, cells: Sequence[Confirmation], again: Comparison | None) -> Report:
+def confirmation_report(comparison: Comparison, cells: Sequence[Confirmation], again: Comparison | None) -> Report:
     """Return what became of each suspicion, the answer first.
 
     Args:
-        found: the comparison that raised them.
+        comparison: the comparison that raised them.
         cells: what was to be confirmed.
         again: the comparison of both sides measured again; None where nothing was measured.
     """
     ordered = sorted(
         cells,
-        key=lambda each: (_CONFIRMATION_ORDER.index(each.word), each.before.suite, each.before.model, each.before.test),
+        key=lambda confirmation: (
+            _CONFIRMATION_ORDER.index(confirmation.word),
+            confirmation.before.suite,
+            confirmation.before.model,
+            confirmation.before.test,
+        ),
     )
     tables = (
         Table(
             title="Measured again",
             columns=_CONFIRMATION_COLUMNS,
-            rows=tuple(_confirmation_row(each) for each in ordered),
+            rows=tuple(_confirmation_row(confirmation) for confirmation in ordered),
         ),
     )
     doubts = (again.findings,) if again and again.findings else ()
     return Report(
-        title=f"{found.old.text} → {found.new.text}: {_summary(found, cells)}",
+        title=f"{comparison.old.text} → {comparison.new.text}: {_summary(comparison, cells)}",
         tables=(*tables, *doubts),
-        notes=_confirmation_notes(found, cells, again),
+        notes=_confirmation_notes(comparison, cells, again),
     )
 
 
-def _summary(found: Comparison, cells: Sequence[Confirmation]) -> str:
+def _summary(comparison: Comparison, cells: Sequence[Confirmation]) -> str:
     if not cells:
-        said = _counted(cell.verdict.word for cell in found.cells) or "nothing in common"
-        return f"nothing is suspected ({said}), so nothing was measured."
-    ambiguous = sum(each.before.verdict.word == "ambiguous" for each in cells)
+        counted = _counted(cell.verdict.word for cell in comparison.cells) or "nothing in common"
+        return f"nothing is suspected ({counted}), so nothing was measured."
+    ambiguous = sum(confirmation.before.verdict.word == "ambiguous" for confirmation in cells)
     asked = f"{len(cells) - ambiguous} suspected" + (f" and {ambiguous} ambiguous" if ambiguous else "")
-    confirmed = [each.word for each in cells if each.confirmed]
-    others = [each.word for each in cells if not each.confirmed]
+    confirmed = [confirmation.word for confirmation in cells if confirmation.confirmed]
+    others = [confirmation.word for confirmation in cells if not confirmation.confirmed]
     return f"{asked}: {_with(len(confirmed), 'confirmed', confirmed)}, {_with(len(others), 'not confirmed', others)}"
 
 
@@ -241,25 +250,27 @@ def _counts(words: Iterable[str]) -> list[tuple[str, int]]:
     return sorted(Counter(words).items(), key=lambda item: _CONFIRMATION_ORDER.index(item[0]))
 
 
-def _confirmation_row(each: Confirmation) -> tuple[Value, ...]:
-    before, again = each.before, each.again
+def _confirmation_row(confirmation: Confirmation) -> tuple[Value, ...]:
+    before, again = confirmation.before, confirmation.again
     head = (before.suite, before.model, before.test, before.variant, before.environment)
     suspicion = (before.verdict.word, before.verdict.ratio)
     if again is None:
-        reason = SAME_ENVIRONMENT if each.same_environment else "measuring both sides again gave no result"
-        return (*head, *suspicion, each.word, "no", *(None,) * (len(EVIDENCE) - 1), reason)
+        reason = SAME_ENVIRONMENT if confirmation.same_environment else "measuring both sides again gave no result"
+        return (*head, *suspicion, confirmation.word, "no", *(None,) * (len(EVIDENCE) - 1), reason)
     *values, why = evidence(again)
     return (
         *head,
         *suspicion,
         again.verdict.word,
-        "yes" if each.confirmed else "no",
+        "yes" if confirmation.confirmed else "no",
         *values,
-        f"{why}" + (_OTHER_WAY if again.verdict.confirmed and not each.confirmed else ""),
+        f"{why}" + (_OTHER_WAY if again.verdict.confirmed and not confirmation.confirmed else ""),
     )
 
 
-def _confirmation_notes(found: Comparison, cells: Sequence[Confirmation], again: Comparison | None) -> tuple[str, ...]:
+def _confirmation_notes(
+    comparison: Comparison, cells: Sequence[Confirmation], again: Comparison | None
+) -> tuple[str, ...]:
     notes = []
     if again is not None:
         notes.append(
@@ -269,9 +280,11 @@ def _confirmation_notes(found: Comparison, cells: Sequence[Confirmation], again:
             notes.append("Some sides were not interleaved there either, so their differences are not confirmed.")
         if any(cell.floor.pairs == 0 for cell in again.cells):
             notes.append("A floor from 0 A/A pairs is the default: this machine has not been calibrated.")
-    if before := sum(cell.verdict.confirmed for cell in found.cells):
+    if before := sum(cell.verdict.confirmed for cell in comparison.cells):
         notes.append(f"{_were(before, 'difference')} confirmed before; without --confirm, they are listed.")
-    if cells and (ambiguous := len(found.of("ambiguous")) - sum(c.before.verdict.word == "ambiguous" for c in cells)):
+    if cells and (
+        ambiguous := len(comparison.of("ambiguous")) - sum(c.before.verdict.word == "ambiguous" for c in cells)
+    ):
         notes.append(f"{_were(ambiguous, 'ambiguous cell')} not measured again; --confirm all includes them.")
     return tuple(notes)
 

@@ -99,14 +99,14 @@ def _pair(axis: Literal["variant", "environment"], baseline: PlanEntry, entry: P
 
 def judged(con: Connection, run_id: str, asked: Sequence[Pair]) -> tuple[RunCell, ...]:
     """Return the pairs with their verdicts, as `compare` would give them; those without any record are left out."""
-    found = []
+    run_cells = []
     for axis, old, new in dict.fromkeys((pair.axis, pair.old, pair.new) for pair in asked):
         here = {pair.member: pair for pair in asked if (pair.axis, pair.old, pair.new) == (axis, old, new)}
         for cell in compare(con, _side(run_id, axis, old), _side(run_id, axis, new)).cells:
             pair = here.get((cell.experiment_id, cell.environment))
             if pair is not None:
-                found.append(RunCell(pair=pair, verdict=cell.verdict))
-    return tuple(found)
+                run_cells.append(RunCell(pair=pair, verdict=cell.verdict))
+    return tuple(run_cells)
 
 
 def _side(run_id: str, axis: Literal["variant", "environment"], name: str) -> Side:
@@ -163,9 +163,9 @@ def saved_time_sentence(
 def _settled(now: list[RunCell], count: int, spent: SpentProcesses) -> str:
     words = Counter(cell.verdict.word for cell in now)
     settled = len(now) - words["ambiguous"]
-    each = ", ".join(f"{word} {words[word]}" for word in ("faster", "slower", "same"))
+    by_word = ", ".join(f"{word} {words[word]}" for word in ("faster", "slower", "same"))
     return (
-        f"Verdicts: {settled} of {_count(count, 'ambiguous cell')} settled ({each}) "
+        f"Verdicts: {settled} of {_count(count, 'ambiguous cell')} settled ({by_word}) "
         f"with {_count(spent.processes, 'further process', 'further processes')} in {spent.seconds:.0f} s."
     )
 
@@ -233,12 +233,12 @@ def process_seconds(records: Iterable[Record], groups: Mapping[Key, str]) -> dic
     newest: dict[str, int] = {}
     for group, attempt, _ in rounds:
         newest[group] = max(attempt, newest.get(group, 0))
-    found: dict[Key, list[float]] = defaultdict(list)
+    seconds_of: dict[Key, list[float]] = defaultdict(list)
     for (group, attempt, _), together in rounds.items():
         if attempt == newest[group]:
             for record, seconds in _shares(together):
-                found[key_of(record)].append(seconds)
-    return {key: fmean(seconds) for key, seconds in found.items()}
+                seconds_of[key_of(record)].append(seconds)
+    return {key: fmean(seconds) for key, seconds in seconds_of.items()}
 
 
 def key_of(record: Record) -> Key:
@@ -313,7 +313,7 @@ def extensions(
     for cell in sorted(reachable, key=lambda cell: (cell.verdict.needed or 0, cell.verdict.processes)):
         before = chosen.get(cell.pair.group)
         after = _with(before, cell, seconds)
-        spent = sum(each.seconds for each in chosen.values()) - (before.seconds if before else 0.0)
+        spent = sum(extension.seconds for extension in chosen.values()) - (before.seconds if before else 0.0)
         if spent + after.seconds <= left_s:
             chosen[cell.pair.group] = after
         else:
@@ -323,8 +323,8 @@ def extensions(
 
 def _with(before: Extension | None, cell: RunCell, seconds: Mapping[Key, float]) -> Extension:
     cells = (*(before.cells if before else ()), cell)
-    members = tuple(dict.fromkeys(key for each in cells for key in each.pair.members))
-    processes = max(each.verdict.processes for each in cells)
+    members = tuple(dict.fromkeys(key for member in cells for key in member.pair.members))
+    processes = max(member.verdict.processes for member in cells)
     return Extension(
         group=cell.pair.group,
         members=members,
@@ -343,7 +343,8 @@ def total(members: Sequence[Key], seconds: Mapping[Key, float]) -> float:
 def settle_sentence(cells: Sequence[RunCell], chosen: Sequence[Extension]) -> str:
     """Say in one line what a look at the verdicts leads to."""
     ambiguous = sum(cell.verdict.word == "ambiguous" for cell in cells)
-    count = sum(len(each.cells) for each in chosen)
-    processes = sum(len(each.members) * each.processes for each in chosen)
-    then = f"{count} of them by {processes} further processes, about {sum(each.seconds for each in chosen):.0f} s"
+    count = sum(len(extension.cells) for extension in chosen)
+    processes = sum(len(extension.members) * extension.processes for extension in chosen)
+    seconds = sum(extension.seconds for extension in chosen)
+    then = f"{count} of them by {processes} further processes, about {seconds:.0f} s"
     return f"{ambiguous} of {len(cells)} cells are ambiguous; {then if chosen else 'none is measured further'}."

@@ -56,13 +56,13 @@ def resolve(con: Connection, text: str, run: str | None = None) -> Side:
         if len(runs) <= by_order[text]:
             raise UsageError(f"There is no {text} run: the store has {len(runs)}. Measure again with `xlabench run`.")
         return Side(text=text, run_id=str(runs[by_order[text]]["run_id"]))
-    found = [row for row in known if row["run_id"] == text or row["run_label"] == text]
-    found = found or [row for row in known if len(text) >= 4 and str(row["run_id"]).startswith(text)]  # noqa: PLR2004
-    if len({row["run_id"] for row in found}) > 1:
-        several = ", ".join(f"{row['run_id']} ({row['run_started']})" for row in found[:4])
-        raise UsageError(f"{text!r} names {len(found)} runs: {several}. Pass the id of one.")
-    if found:
-        return Side(text=text, run_id=str(found[0]["run_id"]))
+    matching = [row for row in known if row["run_id"] == text or row["run_label"] == text]
+    matching = matching or [row for row in known if len(text) >= 4 and str(row["run_id"]).startswith(text)]  # noqa: PLR2004
+    if len({row["run_id"] for row in matching}) > 1:
+        several = ", ".join(f"{row['run_id']} ({row['run_started']})" for row in matching[:4])
+        raise UsageError(f"{text!r} names {len(matching)} runs: {several}. Pass the id of one.")
+    if matching:
+        return Side(text=text, run_id=str(matching[0]["run_id"]))
     return _axis(con, text, run or str(known[0]["run_id"]))
 
 
@@ -77,9 +77,9 @@ def with_environments(con: Connection, old: Side, new: Side) -> tuple[Side, Side
         row["run_id"]: row["names"] for row in fetch(con, named("environments_of"), {"runs": [old.run_id, new.run_id]})
     }
     names = [known.get(side.run_id, []) for side in (old, new)]
-    if any(len(each) != 1 for each in names) or names[0] == names[1]:
+    if any(len(name_list) != 1 for name_list in names) or names[0] == names[1]:
         return old, new
-    old_name, new_name = (each[0] for each in names)
+    old_name, new_name = (name_list[0] for name_list in names)
     replace = msgspec.structs.replace
     return replace(old, environment=old_name), replace(new, environment=new_name)
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import duckdb
 
 
-BEFORE_RESULTS = (
-    "latest_run_files",
+SCALARS = (
+    "differs",
     "outcome",
     "result_of",
     "settings_of",
@@ -26,9 +26,15 @@ BEFORE_RESULTS = (
     "suite_series",
     "error_signature",
     "mad_factor",
-    "samples",
     "without_samples",
+    "steady_of",
+    "operator_key",
+    "profile_share",
+    "fallback_totals",
 )
+"""Macros that give a value and no rows."""
+
+BEFORE_RESULTS = (*SCALARS, "latest_run_files", "samples")
 """What table `result_rows` is made with."""
 
 VIEWS = (
@@ -38,7 +44,6 @@ VIEWS = (
     "history",
     "latest_results",
     "comparable",
-    "differs",
     "baselines",
     "speedups",
     "geomeans",
@@ -47,14 +52,10 @@ VIEWS = (
     "pair_lists",
     "compile_times",
     "fallback_ops",
-    "profile_share",
     "fallback_calls",
-    "fallback_totals",
     "fallback_by_op",
     "fallback_by_model",
     "graph_breaks",
-    "steady_of",
-    "operator_key",
     "operators",
     "operator_speedups",
     "operator_totals",
@@ -80,24 +81,6 @@ VIEWS = (
     "reported_geomeans",
 )
 
-SCALARS = (
-    "differs",
-    "outcome",
-    "result_of",
-    "settings_of",
-    "series_of",
-    "suite_series",
-    "error_signature",
-    "mad_factor",
-    "samples",
-    "without_samples",
-    "steady_of",
-    "operator_key",
-    "profile_share",
-    "fallback_totals",
-)
-"""Macros that give a value and no rows."""
-
 
 _MAX_FREEDOM = 400
 _RECORDS_AT_ONCE = 200_000
@@ -115,25 +98,37 @@ SELECT run_id FROM counts WHERE $records > 0
 QUALIFY sum(records_n) OVER (ORDER BY run_id) - records_n < $records
 """
 """As many stale runs as have so many records; one at least."""
-MADE = {"result_rows": "results_now", "run_sources": "sources_now", "aa_pair_rows": "pairs_now"}
+MADE = {"result_rows": "results_now", "aa_pair_rows": "pairs_now"}
 """Tables of the results of runs, and the step that makes each."""
+_NOT_ALL = """
+SELECT 1
+WHERE NOT EXISTS (FROM stale_runs WHERE result_id IS NULL AND run_id IN (SELECT run_id FROM stale_now))
+"""
+"""A row where only some results of the stale runs changed."""
+_ALL_STALE = "CREATE OR REPLACE TEMP MACRO is_stale(of_result) AS true"
+"""All results of the stale runs are made anew; which they are otherwise, `stale_results.sql` says."""
 _TOUCHED = """
 INSERT INTO stale_series
 SELECT DISTINCT series_id
 FROM result_rows
-WHERE run_id IN (SELECT run_id FROM stale_now) AND series_id NOT IN (SELECT series_id FROM stale_series)
+WHERE run_id IN (SELECT run_id FROM stale_now) AND is_stale(result_id)
+    AND series_id NOT IN (SELECT series_id FROM stale_series)
 """
 """Series that lost or gained a result: their change points are computed anew."""
 _CHECKED = """
 SELECT DISTINCT series_id
 FROM result_rows
 WHERE status = 'verify_only'
-    AND series_id IN (SELECT series_id FROM result_rows WHERE run_id IN (SELECT run_id FROM stale_now))
+    AND series_id IN (
+        SELECT series_id FROM result_rows WHERE run_id IN (SELECT run_id FROM stale_now) AND is_stale(result_id)
+    )
 """
 """Series of stale runs that some run has only verified: asked before these runs' results are replaced, and after."""
 _TABLES = ("planned", "benchmark_records")
 """Steps that are kept while the others, which are views, ask for them more than once."""
-_STEPS = (*_TABLES, "shown_records", "measured", "results_now", "sources_now", "pairs_now")
+_STEPS = (*_TABLES, "shown_records", "measured", "results_now", "pairs_now")
+_CHANGED = "stale_results"
+"""The results that changed, where those of the stale runs are known one by one."""
 _CHECKS = "checks"
 """What is done to the results once they are stored."""
 
@@ -147,7 +142,7 @@ def recreate(con: duckdb.DuckDBPyConnection) -> None:
     _define(con, at_once=0)
     for table, step in MADE.items():
         con.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT * FROM {step} LIMIT 0")  # noqa: S608 (ours)
-    con.execute("INSERT INTO stale_runs SELECT run_id FROM records UNION SELECT run_id FROM run_files")
+    con.execute("INSERT INTO stale_runs (run_id) SELECT run_id FROM records UNION SELECT run_id FROM run_files")
     _clear(con)
 
 
@@ -167,7 +162,8 @@ def _refresh(con: duckdb.DuckDBPyConnection) -> None:
         con.execute(_TOUCHED)
         con.execute(f"CREATE OR REPLACE TEMP TABLE checked_now AS {_CHECKED}")
         for table, step in MADE.items():
-            con.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT run_id FROM stale_now)")  # noqa: S608 (ours)
+            which = "AND is_stale(result_id)" if table == "result_rows" else ""
+            con.execute(f"DELETE FROM {table} WHERE run_id IN (SELECT run_id FROM stale_now) {which}")  # noqa: S608 (ours)
             con.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {step}")  # noqa: S608 (ours)
         con.execute(_TOUCHED)
         con.execute(f"INSERT INTO checked_now {_CHECKED}")
@@ -180,12 +176,13 @@ def _refresh(con: duckdb.DuckDBPyConnection) -> None:
 
 def _define(con: duckdb.DuckDBPyConnection, *, at_once: int) -> None:
     con.execute(_STALE_NOW, {"records": at_once})
+    con.execute(_script(_CHANGED) if con.execute(_NOT_ALL).fetchall() else _ALL_STALE)
     for name in _STEPS:
         con.execute(_script(name))
 
 
 def _clear(con: duckdb.DuckDBPyConnection) -> None:
-    for table in (*_TABLES, "stale_now", "checked_now"):
+    for table in (*_TABLES, _CHANGED, "stale_now", "checked_now"):
         con.execute(f"DROP TABLE IF EXISTS {table}")
 
 
@@ -234,7 +231,7 @@ def _view_scripts() -> tuple[str, ...]:
 @cache
 def _views_version() -> str:
     return hashlib.blake2b(
-        "\0".join([*_view_scripts(), *map(_script, (*_STEPS, _CHECKS))]).encode(), digest_size=16
+        "\0".join([*_view_scripts(), *map(_script, (_CHANGED, *_STEPS, _CHECKS))]).encode(), digest_size=16
     ).hexdigest()
 
 

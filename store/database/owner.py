@@ -63,16 +63,16 @@ class Ledger(msgspec.Struct):
         if newest is not None and snapshot.number_of(newest) in self.sessions and snapshot.is_intact(store_dir):
             self.snapshots[snapshot.number_of(newest)] = snapshot.signature(newest)
         existing = {snapshot.number_of(path) for path in snapshot.existing_snapshots(store_dir)}
-        self.snapshots = {each: text for each, text in self.snapshots.items() if each in existing}
+        self.snapshots = {key: text for key, text in self.snapshots.items() if key in existing}
         oldest = min(self.snapshots, default=number)
-        self.sessions = {each: found for each, found in self.sessions.items() if each >= oldest} | {number: parts}
+        self.sessions = {key: found for key, found in self.sessions.items() if key >= oldest} | {number: parts}
 
     def behind(self, path: Path) -> Parts | None:
         """Return the parts in which a snapshot may differ from the working database; None where that is unknown."""
         number = snapshot.number_of(path)
         if self.snapshots.get(number) != snapshot.signature(path):
             return None
-        return set().union(*(parts for each, parts in self.sessions.items() if each > number))
+        return set().union(*(parts for session, parts in self.sessions.items() if session > number))
 
 
 def read_ledger(path: Path) -> Ledger:
@@ -295,9 +295,9 @@ def _open(store_dir: Path, work: Path, known: Ledger) -> Connection:
             return _connect(work, whole=not is_as_left and known.work is not None)
     known.forget()
     _remove(work)
-    for each in snapshot.existing_snapshots(store_dir):
+    for path in snapshot.existing_snapshots(store_dir):
         with suppress(duckdb.Error):
-            snapshot.copy(each, work)
+            snapshot.copy(path, work)
             return _connect(work, whole=True)
         _remove(work)
     return _connect(work)
@@ -329,8 +329,8 @@ def _connect(work: Path, *, whole: bool = False) -> Connection:
     """Open a database; `whole`: make sure first that every block of it can be read."""
     con = _attached(work)
     try:
-        tables = con.execute("SELECT table_name FROM duckdb_tables() WHERE NOT temporary").fetchall()
-        for (table,) in tables if whole else ():
+        tables = "SELECT table_name FROM duckdb_tables() WHERE NOT temporary"
+        for (table,) in con.execute(tables).fetchall() if whole else ():
             con.execute(f'SELECT max(hash(t)) FROM "{table}" AS t').fetchall()  # noqa: S608 (ours)
     except duckdb.Error:
         con.close()
@@ -340,9 +340,9 @@ def _connect(work: Path, *, whole: bool = False) -> Connection:
 
 def _old_watermarks(store_dir: Path) -> dict[str, Watermark]:
     """Return what the index knew before a rebuild; of one that cannot be read, nothing."""
-    for each in snapshot.existing_snapshots(store_dir) if not (store_dir / WORK).exists() else ():
+    for path in snapshot.existing_snapshots(store_dir) if not (store_dir / WORK).exists() else ():
         # One of an older version lacks columns: it is brought up below, in a copy.
-        with suppress(duckdb.Error), duckdb.connect(str(each), read_only=True) as con:
+        with suppress(duckdb.Error), duckdb.connect(str(path), read_only=True) as con:
             return watermarks(con)
     with suppress(duckdb.Error, StorageError):
         con = _open(store_dir, store_dir / WORK, read_ledger(store_dir / NOTE))

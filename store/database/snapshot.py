@@ -113,15 +113,15 @@ def _write_copy(store_dir: Path, database: Path, temporary: Path, behind: Behind
     if _cloned(database, temporary):
         return
     newest = current(store_dir)
-    for each in reversed(existing_snapshots(store_dir)):
-        if each != newest and not in_use(each):
-            require_room(store_dir, max(0, database.stat().st_size - each.stat().st_size))
-            parts = behind(each)
-            each.replace(temporary)
+    for older in reversed(existing_snapshots(store_dir)):
+        if older != newest and not in_use(older):
+            require_room(store_dir, max(0, database.stat().st_size - older.stat().st_size))
+            parts = behind(older)
+            older.replace(temporary)
             sync_folder(store_dir)  # after a power loss, too, no snapshot's name leads to a mixture
             if _is_overwritten(temporary, database, parts):
                 return
-            temporary.replace(each)
+            temporary.replace(older)
     copy(database, temporary)
 
 

@@ -86,6 +86,8 @@ _RUN_TABLES = ("run_files", "run_environments", "plan_entries")
 _RANKS_N = 100
 """Samples for which the ranks of the median's interval are made beforehand."""
 PARSERS = 2
+MOST_STALE = 1000
+"""Records of a batch of which each result is noted as stale; of more the runs are, with all of their results."""
 _REFUSED = (duckdb.InvalidInputException, duckdb.DataError)
 """What the database raises for a text that it takes for no JSON, or a value that it cannot compute with."""
 
@@ -275,7 +277,8 @@ def load_records(con: Connection, batch: Batch, seen: Seen) -> LoadedBatch:
 
 def _load_records(con: Connection, batch: Batch, seen: Seen) -> LoadedBatch:
     _see_made(con, "")
-    con.execute("INSERT INTO stale_runs SELECT DISTINCT run_id FROM made")
+    result = "result_of(run_id, experiment_id, environment)" if batch.lines_n <= MOST_STALE else "NULL"
+    con.execute(f"INSERT INTO stale_runs SELECT DISTINCT run_id, {result} FROM made")  # noqa: S608 (ours)
     lines_n = records_n = batch.rows["made"].num_rows
     known_n = 0
     if not seen.add(batch.rows["made"]["id_hash"].to_numpy()):
@@ -362,14 +365,14 @@ def forget(con: Connection, paths: Sequence[str]) -> None:
     these = {"paths": list(paths)}
     con.execute(sql("forgotten"), these)
     con.execute(
-        "INSERT INTO stale_runs "
+        "INSERT INTO stale_runs (run_id) "
         "SELECT DISTINCT run_id FROM records WHERE record_id IN (SELECT record_id FROM forgotten) "
         "UNION SELECT run_id FROM run_files WHERE list_contains($paths::VARCHAR[], path)",
         these,
     )
     for table in ("records", *DETAILS):
         con.execute(f"DELETE FROM {table} WHERE record_id IN (SELECT record_id FROM forgotten)")  # noqa: S608
-    for table in ("record_sources", *_RUN_TABLES, "pruned_runs", "rejected_lines"):
+    for table in ("record_sources", "run_sources", *_RUN_TABLES, "pruned_runs", "rejected_lines"):
         con.execute(f"DELETE FROM {table} WHERE list_contains($paths::VARCHAR[], path)", these)  # noqa: S608
 
 

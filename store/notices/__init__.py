@@ -36,5 +36,5 @@ def find(con: Connection, known: Mapping[str, Notice], looked: Mapping[str, str]
     runs = runs_of(con)
     over = [run for run in runs.values() if run.is_news(now) and run.is_over(now)]
     fresh = [run.run_id for run in over if looked.get(run.run_id) != run.state]
-    found = (*failures(con, fresh, runs, known, now), *regressions(con, fresh, runs, known))
-    return FoundNotices(found, {run: runs[run].state for run in fresh})
+    notices = (*failures(con, fresh, runs, known, now), *regressions(con, fresh, runs, known))
+    return FoundNotices(notices, {run: runs[run].state for run in fresh})

@@ -83,8 +83,8 @@ def failures(
     """
     for row in fetch(con, named("notice_failures"), {"runs": list(fresh)}):
         subject = f"failure {row['series_id']}"
-        told = known.get(subject)
-        fails = told is not None and told.kind == "newly failing"
+        notice = known.get(subject)
+        fails = notice is not None and notice.kind == "newly failing"
         if row["pattern"].startswith("F"):
             if not fails and row["before_run_id"] and runs[row["since_run_id"]].is_news(now):
                 yield _newly_failing(row, subject, runs)

@@ -51,12 +51,12 @@ def judged(con: Connection, old: str, new: str) -> dict[str, JudgedSeries]:
         (row["experiment_id"], row["environment"]): (row, part.lane.name) for part in parts for row in part.now.values()
     }
     speed = speed_of(con, [part.lane for part in parts])
-    found: list[tuple[Cell, Cell, str, str]] = [
+    cells: list[tuple[Cell, Cell, str, str]] = [
         (cell, cell, cell.verdict.word, "") for each in speed.comparisons for cell in each.cells
     ]
-    found += [(each.before, each.shown, each.word, each.certainty) for each in speed.changes]
+    cells += [(each.before, each.shown, each.word, each.certainty) for each in speed.changes]
     by_series = {}
-    for cell, shown, word, certainty in found:
+    for cell, shown, word, certainty in cells:
         row, place = rows.get((cell.experiment_id, cell.environment or "default"), (None, ""))
         if row is not None:
             by_series[str(row["series_id"])] = JudgedSeries(
@@ -100,16 +100,16 @@ def regressions(
 
 def _settled(compared: Compared, runs: Mapping[str, NoticedRun], standing: Mapping[str, Notice]) -> Iterator[Notice]:
     """Yield what confirming runs that have come since say of suspicions."""
-    newest = max((each.started for each in runs.values()), default=None)
-    for told in list(standing.values()):
-        sides = _sides(told, runs)
-        if told.kind != _SUSPECTED or sides is None or newest is None or newest - sides[1].started > _DOUBTED:
+    newest = max((noticed.started for noticed in runs.values()), default=None)
+    for notice in list(standing.values()):
+        sides = _sides(notice, runs)
+        if notice.kind != _SUSPECTED or sides is None or newest is None or newest - sides[1].started > _DOUBTED:
             continue
-        found = compared(sides[0].run_id, sides[1].run_id).get(_series(told))
-        if found is not None and found.word == "slower" and found.certainty == CONFIRMED:
-            yield _slower(found, told.subject, *sides)
-        elif found is not None and found.word == "slower" and found.certainty == NOT_CONFIRMED:
-            yield _recovered(found, told, sides[1], "not confirmed: both sides were measured again, interleaved")
+        series = compared(sides[0].run_id, sides[1].run_id).get(_series(notice))
+        if series is not None and series.word == "slower" and series.certainty == CONFIRMED:
+            yield _slower(series, notice.subject, *sides)
+        elif series is not None and series.word == "slower" and series.certainty == NOT_CONFIRMED:
+            yield _recovered(series, notice, sides[1], "not confirmed: both sides were measured again, interleaved")
 
 
 def _of_run(
@@ -118,61 +118,63 @@ def _of_run(
     """Yield what is back in a run, then what got slower in it."""
     new, base = runs[run], base_of(con, run)
     measured = {row["series_id"] for row in fetch(con, named("notice_series"), {"run": run})}
-    for told in _slow(standing):
-        sides = _sides(told, runs)
-        if _series(told) not in measured or sides is None:
+    for notice in _slow(standing):
+        sides = _sides(notice, runs)
+        if _series(notice) not in measured or sides is None:
             continue
         if timedelta(0) < new.started - sides[1].started <= _REMEMBERED:
-            back = _back(compared, told, sides, new)
+            back = _back(compared, notice, sides, new)
             if back is not None:
                 yield back
     if base is None:
         return
-    for series, found in compared(base, run).items():
+    for series, moved in compared(base, run).items():
         subject = f"speed {series}"
         last = standing.get(subject)
         # Against the run that people were told of, or a later one, it is slower still.
         further = last is None or last.kind not in _REGRESSIONS or runs[base].happened_at >= last.happened_at
-        if found.word == "slower" and found.certainty != NOT_CONFIRMED and further:
-            yield _slower(found, subject, runs[base], new)
+        if moved.word == "slower" and moved.certainty != NOT_CONFIRMED and further:
+            yield _slower(moved, subject, runs[base], new)
 
 
 def _slow(standing: Mapping[str, Notice]) -> list[Notice]:
     """Return the notices of series that people know to be slower."""
-    return [each for each in standing.values() if each.kind in _REGRESSIONS]
+    return [notice for notice in standing.values() if notice.kind in _REGRESSIONS]
 
 
-def _sides(told: Notice, runs: Mapping[str, NoticedRun]) -> tuple[NoticedRun, NoticedRun] | None:
+def _sides(notice: Notice, runs: Mapping[str, NoticedRun]) -> tuple[NoticedRun, NoticedRun] | None:
     """Return the runs behind a notice, while the store has them."""
-    old, new = (runs.get(each or "") for each in (told.base_run_id, told.run_id))
+    old, new = (runs.get(run or "") for run in (notice.base_run_id, notice.run_id))
     return None if old is None or new is None else (old, new)
 
 
-def _series(told: Notice) -> str:
-    return told.subject.removeprefix("speed ")
+def _series(notice: Notice) -> str:
+    return notice.subject.removeprefix("speed ")
 
 
-def _back(compared: Compared, told: Notice, sides: tuple[NoticedRun, NoticedRun], new: NoticedRun) -> Notice | None:
+def _back(compared: Compared, notice: Notice, sides: tuple[NoticedRun, NoticedRun], new: NoticedRun) -> Notice | None:
     """Return that a series is as fast as before: by its verdict, or faster than then and not slower than before."""
-    before = compared(sides[0].run_id, new.run_id).get(_series(told))
+    before = compared(sides[0].run_id, new.run_id).get(_series(notice))
     if before is None or before.word not in (*_BACK, "ambiguous"):
         return None
     if before.word == "ambiguous":
-        then = compared(sides[1].run_id, new.run_id).get(_series(told))
+        then = compared(sides[1].run_id, new.run_id).get(_series(notice))
         if then is None or then.word != "faster":
             return None
-        return _recovered(before, told, new, "faster than at that time, and no longer clearly slower than before")
-    return _recovered(before, told, new, f"{before.word} as before" if before.word == "same" else "faster than before")
+        return _recovered(before, notice, new, "faster than at that time, and no longer clearly slower than before")
+    return _recovered(
+        before, notice, new, f"{before.word} as before" if before.word == "same" else "faster than before"
+    )
 
 
-def _slower(found: JudgedSeries, subject: str, old: NoticedRun, new: NoticedRun) -> Notice:
-    kind = _CONFIRMED if found.certainty == CONFIRMED else _SUSPECTED
+def _slower(series: JudgedSeries, subject: str, old: NoticedRun, new: NoticedRun) -> Notice:
+    kind = _CONFIRMED if series.certainty == CONFIRMED else _SUSPECTED
     return Notice(
         key=f"{kind} {subject} {new.run_id}",
         kind=kind,
         subject=subject,
-        title=f"{kind.capitalize()}: {_what(found)}, {_moved(found)}",
-        text=_text(found, old, new),
+        title=f"{kind.capitalize()}: {_what(series)}, {_moved(series)}",
+        text=_text(series, old, new),
         page=compare_page(old.run_id, new.run_id),
         run_id=new.run_id,
         base_run_id=old.run_id,
@@ -180,13 +182,13 @@ def _slower(found: JudgedSeries, subject: str, old: NoticedRun, new: NoticedRun)
     )
 
 
-def _recovered(found: JudgedSeries, slower: Notice, new: NoticedRun, how: str) -> Notice:
+def _recovered(series: JudgedSeries, slower: Notice, new: NoticedRun, how: str) -> Notice:
     return Notice(
         key=f"recovered {slower.subject} {slower.run_id}",
         kind="recovered",
         subject=slower.subject,
-        title=f"Recovered: {_what(found)}, {how}",
-        text=f"The notice was: {slower.title}\n{_evidence(found)}\nNow: {new.text()}",
+        title=f"Recovered: {_what(series)}, {how}",
+        text=f"The notice was: {slower.title}\n{_evidence(series)}\nNow: {new.text()}",
         page=compare_page(str(slower.base_run_id), new.run_id),
         run_id=new.run_id,
         base_run_id=slower.base_run_id,
@@ -194,20 +196,20 @@ def _recovered(found: JudgedSeries, slower: Notice, new: NoticedRun, how: str) -
     )
 
 
-def _what(found: JudgedSeries) -> str:
-    row = found.row
-    return f"{row['suite']}/{row['model']} {row['test']} {row['variant']} on {found.place}"
+def _what(series: JudgedSeries) -> str:
+    row = series.row
+    return f"{row['suite']}/{row['model']} {row['test']} {row['variant']} on {series.place}"
 
 
-def _moved(found: JudgedSeries) -> str:
-    cell = found.cell
+def _moved(series: JudgedSeries) -> str:
+    cell = series.cell
     if cell.old_s is None or cell.new_s is None:
         return "slower"
     return f"{1e3 * cell.old_s:.3g} ms to {1e3 * cell.new_s:.3g} ms"
 
 
-def _evidence(found: JudgedSeries) -> str:
-    verdict = found.cell.verdict
+def _evidence(series: JudgedSeries) -> str:
+    verdict = series.cell.verdict
     if verdict.ratio is None:
         return f"{verdict.reason}."
     interval = (
@@ -216,9 +218,9 @@ def _evidence(found: JudgedSeries) -> str:
     return f"Old / new {verdict.ratio:.3f}{interval}, n = {verdict.processes} processes: {verdict.reason}."
 
 
-def _text(found: JudgedSeries, old: NoticedRun, new: NoticedRun) -> str:
+def _text(series: JudgedSeries, old: NoticedRun, new: NoticedRun) -> str:
     return (
-        f"{_evidence(found)}\nBefore: {old.text()}\nNow: {new.text()}\n"
+        f"{_evidence(series)}\nBefore: {old.text()}\nNow: {new.text()}\n"
         f"Look: xlabench compare {old.run_id} {new.run_id}"
-        + ("" if found.certainty == CONFIRMED else "; --confirm measures both sides again, interleaved")
+        + ("" if series.certainty == CONFIRMED else "; --confirm measures both sides again, interleaved")
     )

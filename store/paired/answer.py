@@ -39,41 +39,43 @@ def answers(experiments: Iterable[ComparedExperiment], baseline: str) -> tuple[s
         baseline: what the speedups are over, as a reader knows it.
     """
     every = list(experiments)
-    missed = [each for each in every if _is_missed(each)]
+    missed = [experiment for experiment in every if _is_missed(experiment)]
     if len(missed) <= _NAMED_MISSED:
-        return tuple(f"{each.name}: {_answer(each, baseline)}." for each in every)
-    answered = tuple(f"{each.name}: {_answer(each, baseline)}." for each in every if not _is_missed(each))
-    named = ", ".join(each.name for each in missed[:_NAMED_MISSED])
+        return tuple(f"{experiment.name}: {_answer(experiment, baseline)}." for experiment in every)
+    answered = tuple(
+        f"{experiment.name}: {_answer(experiment, baseline)}." for experiment in every if not _is_missed(experiment)
+    )
+    named = ", ".join(experiment.name for experiment in missed[:_NAMED_MISSED])
     more = f"{named} and {len(missed) - _NAMED_MISSED} more"
     return (*answered, f"{more}: no answer: the run ended before they were measured; repeat its command to continue.")
 
 
 def _is_missed(experiment: ComparedExperiment) -> bool:
     """Tell whether the run ended before anything of an experiment was measured."""
-    statuses = {each.row["status"] for each in experiment.results}
+    statuses = {result.row["status"] for result in experiment.results}
     return "not_run" in statuses and statuses <= {"not_run", "skipped"}
 
 
 def _answer(experiment: ComparedExperiment, baseline: str) -> str:
-    compared = [each for each in experiment.results if each.row["speedup"] is not None and not each.is_baseline]
-    silent = [each for each in experiment.results if not each.row["valid"] and not each.is_baseline]
+    compared = [result for result in experiment.results if result.row["speedup"] is not None and not result.is_baseline]
+    silent = [result for result in experiment.results if not result.row["valid"] and not result.is_baseline]
     if not compared:
         return f"no answer: {_why_none(experiment, baseline, silent)}"
-    faster = [each for each in compared if each.word == "faster"]
-    said = _fastest(faster, compared, baseline) if faster else _none_faster(compared, baseline)
-    return "; ".join([said, *([_no_number(silent)] if silent else [])])
+    faster = [result for result in compared if result.word == "faster"]
+    sentence = _fastest(faster, compared, baseline) if faster else _none_faster(compared, baseline)
+    return "; ".join([sentence, *([_no_number(silent)] if silent else [])])
 
 
 def _why_none(experiment: ComparedExperiment, baseline: str, silent: Sequence[Judged]) -> str:
     base = experiment.baseline
-    if all(each.row["status"] == "verify_only" for each in experiment.results):
+    if all(result.row["status"] == "verify_only" for result in experiment.results):
         return "answers were verified, nothing was timed"
     if base is None:
         return f"{baseline} was not measured"
     if not base.row["valid"]:
         return _failure(base)
     if silent:
-        return "; ".join(_failure(each) for each in silent)
+        return "; ".join(_failure(result) for result in silent)
     return f"{baseline} alone was measured"
 
 
@@ -95,22 +97,22 @@ def _one_line(text: str, most: int = 160) -> str:
 
 
 def _no_number(silent: Sequence[Judged]) -> str:
-    listed = ", ".join(f"{each.variant} ({each.failure})" for each in silent)
-    hint = f"; {AGAIN}" if any(each.row["status"] == DISTURBED for each in silent) else ""
+    listed = ", ".join(f"{result.variant} ({result.failure})" for result in silent)
+    hint = f"; {AGAIN}" if any(result.row["status"] == DISTURBED for result in silent) else ""
     return f"no number for {listed}{hint}"
 
 
 def _fastest(faster: Sequence[Judged], compared: Sequence[Judged], baseline: str) -> str:
     """Name the fastest of those that are shown to be faster, and who may be as fast or faster still."""
-    first, *rest = sorted(faster, key=lambda each: -each.row["speedup"])
-    said = f"{first.variant} is fastest, {difference(first, baseline)}, {_worth(first)}"
-    ties = [each for each in rest if _overlap(first, each)]
-    ties += [each for each in compared if each.word != "faster" and each.row["speedup"] > first.row["speedup"]]
-    return said + _as_fast(ties)
+    first, *rest = sorted(faster, key=lambda result: -result.row["speedup"])
+    sentence = f"{first.variant} is fastest, {difference(first, baseline)}, {_worth(first)}"
+    ties = [result for result in rest if _overlap(first, result)]
+    ties += [result for result in compared if result.word != "faster" and result.row["speedup"] > first.row["speedup"]]
+    return sentence + _as_fast(ties)
 
 
 def _as_fast(ties: Sequence[Judged]) -> str:
-    return f"; {', '.join(each.variant for each in ties)} may be as fast" if ties else ""
+    return f"; {', '.join(result.variant for result in ties)} may be as fast" if ties else ""
 
 
 def _overlap(first: Judged, second: Judged) -> bool:
@@ -126,11 +128,11 @@ def _reaches(result: Judged, speedup: float = 1.0) -> bool:
 
 def _none_faster(compared: Sequence[Judged], baseline: str) -> str:
     """Say that the baseline is fastest, or does not differ significantly from the one that comes nearest to it."""
-    best = max(compared, key=lambda each: each.row["speedup"])
+    best = max(compared, key=lambda result: result.row["speedup"])
     shown = f"{best.variant} is {difference(best, baseline)}"
     word = best.word
     if word == "slower":
-        ties = [each for each in compared if each.word not in ("slower", "same") and _reaches(each)]
+        ties = [result for result in compared if result.word not in ("slower", "same") and _reaches(result)]
         return f"{baseline} is fastest; {best.variant}, the next, is {difference(best)}, {_worth(best)}{_as_fast(ties)}"
     if word == "same":
         return f"none is faster than {baseline}: {shown}, the same within the noise floor{_doubts(best)}"

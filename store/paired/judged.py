@@ -127,7 +127,7 @@ class ComparedExperiment(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def baseline(self) -> Judged | None:
         """Return the result that the others are over, if this report has it."""
-        return next((each for each in self.results if each.is_baseline), None)
+        return next((result for result in self.results if result.is_baseline), None)
 
 
 def experiments(con: Connection, rows: Sequence[Row], baseline: str) -> tuple[ComparedExperiment, ...]:
@@ -144,13 +144,13 @@ def experiments(con: Connection, rows: Sequence[Row], baseline: str) -> tuple[Co
             baseline_doubts=() if _is_baseline(row, baseline) else doubts.get(row["baseline_record_id"], ()),
         )
         groups[row["run_id"], *(row[key] for key in KEYS), series_batch_size(row)].append(judged)
-    return tuple(_experiment(name(each[0].row), each) for each in groups.values())
+    return tuple(_experiment(name(results[0].row), results) for results in groups.values())
 
 
 def _experiment(name: str, results: list[Judged]) -> ComparedExperiment:
-    batches = sorted({each.row["batch_size"] for each in results} - {None})
+    batches = sorted({result.row["batch_size"] for result in results} - {None})
     batch = f", batch size {' or '.join(map(str, batches))}" if batches else ""
-    ordered = sorted(results, key=lambda each: (not each.is_baseline, each.variant))
+    ordered = sorted(results, key=lambda result: (not result.is_baseline, result.variant))
     return ComparedExperiment(name=name, heading=name + batch, results=tuple(ordered))
 
 
@@ -179,12 +179,12 @@ def _verdicts(con: Connection, rows: Iterable[Row]) -> dict[tuple[Any, ...], Ver
         for row in rows
         if row["speedup"] is not None and row["record_id"] != row["baseline_record_id"]
     }
-    found = {}
+    verdicts = {}
     for old_run, old, new_run, new in sorted(pairs):
         sides = Side(text=old, run_id=old_run, variant=old), Side(text=new, run_id=new_run, variant=new)
         for cell in compare(con, *sides).cells:
-            found[new_run, cell.experiment_id, cell.environment] = cell.verdict
-    return found
+            verdicts[new_run, cell.experiment_id, cell.environment] = cell.verdict
+    return verdicts
 
 
 def _doubts(con: Connection, rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
@@ -195,7 +195,7 @@ def _doubts(con: Connection, rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
         mark = mark_of(row["code"])
         if mark is not None:
             marks[row["record_id"]].append(mark)
-    return {record: tuple(each) for record, each in marks.items()}
+    return {record: tuple(codes) for record, codes in marks.items()}
 
 
 def _answer_doubt(row: Row) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ def steps(rows: Iterable[Mapping[Any, Any]]) -> tuple[Step, ...]:
 
 
 def _step(rows: Sequence[Mapping[Any, Any]]) -> Step:
-    row, backends = rows[0], list(dict.fromkeys(str(each["backend"]) for each in rows))
+    row, backends = rows[0], list(dict.fromkeys(str(entry["backend"]) for entry in rows))
     name, amount = f"{row['model'].partition('@')[0]} {row['test']}", row["amount"]
     if row["kind"] == "fallback":
         often = "once" if amount == 1 else f"{amount:g} times"
@@ -64,7 +64,7 @@ def _step(rows: Sequence[Mapping[Any, Any]]) -> Step:
         times = "once" if amount == 1 else f"{amount:g} times"
         what = f"Dynamo breaks the graph of {name} {under}, {times} ({headline})"
         return Step(f"{what}; this command shows where it breaks first", _command(row, backends, "--fullgraph"))
-    slower = ", ".join(f"{each['backend']} ({each['amount']:.2f}{TIMES} slower than eager)" for each in rows)
+    slower = ", ".join(f"{entry['backend']} ({entry['amount']:.2f}{TIMES} slower than eager)" for entry in rows)
     what = f"Compiling {name} never pays here under {slower}; this command profiles what the time is spent on"
     return Step(what, _command(row, backends, "--dump-pytorch-profiles"))
 
@@ -77,7 +77,7 @@ def _command(row: Mapping[Any, Any], backends: Sequence[str], flag: str) -> str:
         return f'xlabench.measure(module, inputs, {chosen}test="{row["test"]}", flags=["{flag}"])'
     typed = row["inputs"] if isinstance(row["inputs"], str) else "[]"
     words = (
-        [model, *(f"--input={each}" for each in json.loads(typed) or ())]
+        [model, *(f"--input={word}" for word in json.loads(typed) or ())]
         if row["suite"] == "own"
         else ["--only", f"{row['suite']}/{model}"]
     )
@@ -116,7 +116,7 @@ _MEANINGS = {
 """Mark → what it means, and what to do about it; those of findings are in `store.advice`."""
 
 
-def speedups_table(found: Iterable[ComparedExperiment]) -> Table:
+def speedups_table(experiments: Iterable[ComparedExperiment]) -> Table:
     """Return one row per result: latency, n, speedup with its 95 % interval, marks; below it why there is none."""
     columns = (
         Column(title="experiment"),
@@ -128,7 +128,7 @@ def speedups_table(found: Iterable[ComparedExperiment]) -> Table:
         Column(title="marks"),
         Column(title="why there is no speedup"),
     )
-    body = [(each.heading, *_cells(result)) for each in found for result in each.results]
+    body = [(experiment.heading, *_cells(result)) for experiment in experiments for result in experiment.results]
     return Table(title="Speedups", columns=columns, rows=tuple(body), headed=True)
 
 
@@ -202,9 +202,14 @@ def _mean(row: Row, baseline: str, model: str | None) -> tuple[Cell, ...]:
     )
 
 
-def marks_table(con: Connection, runs: Iterable[str], found: Iterable[ComparedExperiment]) -> Table:
+def marks_table(con: Connection, runs: Iterable[str], experiments: Iterable[ComparedExperiment]) -> Table:
     """Return the marks in use, with how many results have each, what it means and what to do about it."""
-    used = Counter(mark for each in found for result in each.results for mark in {result.standing, *result.doubts})
+    used = Counter(
+        mark
+        for experiment in experiments
+        for result in experiment.results
+        for mark in {result.standing, *result.doubts}
+    )
     body: list[tuple[Cell, ...]] = [(mark, used[mark], *_MEANINGS[mark]) for mark in _MEANINGS if used[mark]]
     for row in fetch(con, named("findings"), {"runs": sorted(set(runs))}):
         mark = mark_of(row["code"])

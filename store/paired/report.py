@@ -50,22 +50,22 @@ def paired_report(
     means = fetch(con, named("geomeans"), parameters)
     runs = sorted({str(row["run_id"]) for row in rows if row["source"] == "xlabench"})
     name = f"{baseline_backend}{point_text(baseline_run)}"
-    found = experiments(con, rows, baseline_backend)
+    compared = experiments(con, rows, baseline_backend)
     unpaired = _unpaired(means, rows)
     return Report(
         title=f"Speedup over {name}, {_run_name(rows)}",
         tables=(
-            _models(rows, baseline_backend, found),
+            _models(rows, baseline_backend, compared),
             _means(means),
             unpaired,
             _missing(rows),
             findings_table(con, runs),
         ),
         people=(
-            speedups_table(found),
+            speedups_table(compared),
             means_table(means, rows, baseline_backend),
             unpaired,
-            marks_table(con, runs, found),
+            marks_table(con, runs, compared),
         ),
         notes=(
             metric("speedup").sentence,
@@ -75,7 +75,7 @@ def paired_report(
             *([SOURCE_RULE] if any(row["suite"] == "own" and "@" in row["model"] for row in rows) else []),
             *new_series(con, runs),
         ),
-        answer=answers(found, name),
+        answer=answers(compared, name),
         alarms=wrong_answers(rows),
         steps=next_steps(con, runs, {(row["suite"], row["model"], row["test"]) for row in rows}),
         picture=Picture(axis=f"Speedup over {name}", marks=_marks(rows, means, baseline_backend)),
@@ -120,7 +120,7 @@ def _run_name(rows: Sequence[Row]) -> str:
     return "; ".join(names)
 
 
-def _models(rows: Sequence[Row], baseline: str, found: Sequence[ComparedExperiment]) -> Table:
+def _models(rows: Sequence[Row], baseline: str, compared: Sequence[ComparedExperiment]) -> Table:
     """One row per model and configuration, side by side the variants: what was measured, then what it is worth."""
     keys = telling_columns(rows, ("run_id", *KEYS), always=("model", "test"))
     rows = [row | {"asked_batch": series_batch_size(row)} for row in rows]
@@ -128,7 +128,7 @@ def _models(rows: Sequence[Row], baseline: str, found: Sequence[ComparedExperime
     by_key: dict[tuple[Any, ...], dict[str, Row]] = {}
     for row in rows:
         by_key.setdefault(tuple(row[key] for key in (*keys, "asked_batch")), {})[row["variant"]] = row
-    judged = {each.key: each for experiment in found for each in experiment.results}
+    judged = {result.key: result for experiment in compared for result in experiment.results}
     columns = [Column(title=key) for key in (*keys, "batch size")]
     for variant in variants:
         columns += [metric_column("latency_s", 3, variant), Column(title="n", numeric=True), metric_column("speedup")]
@@ -207,7 +207,7 @@ def _unpaired(means: Sequence[Row], rows: Iterable[Row]) -> Table:
         lists = {title: row[name] for name, title in _LISTS.items()}
         lists |= {_FAILED: [model for model in row["failed"] if model not in again], _REFUSED: sorted(again)}
         shown = [(title, len(models), ", ".join(models)) for title, models in lists.items() if len(models)]
-        body += [(*(row[key] for key in keys), *each) for each in shown]
+        body += [(*(row[key] for key in keys), *cells) for cells in shown]
     titles = (*keys, "not paired because", "n", "models")
     columns = tuple(Column(title=title, numeric=title == "n") for title in titles)
     return Table(title="Not paired", columns=columns, rows=tuple(body))

@@ -15,4 +15,5 @@ FROM plan_entries AS p
 JOIN latest_run_files AS f ON f.path = p.path
 LEFT JOIN environments AS e ON e.path = p.path AND e.environment = p.environment
 WHERE p.run_id IN (SELECT run_id FROM stale_now)
+    AND is_stale(result_of(p.run_id, p.experiment_id, p.environment))
 QUALIFY row_number() OVER (PARTITION BY p.run_id, p.experiment_id, p.environment ORDER BY p.group_id) = 1;

@@ -46,14 +46,14 @@ def speedups_table(con: Connection, lanes: Sequence[Lane], baseline: str) -> Tab
 
 def _rows(con: Connection, lane: Lane, baseline: str) -> list[tuple[Cell, ...]]:
     parameters = with_baseline(Filters(run=tuple(lane.runs), accelerator=(lane.accelerator,)), baseline, None)
-    found: dict[tuple[str, str], dict[tuple[Any, ...], dict[str, float]]] = {}
+    speedups: dict[tuple[str, str], dict[tuple[Any, ...], dict[str, float]]] = {}
     for row in fetch(con, named("speedups"), parameters):
         if row["speedup"] is not None and row["speedup"] > 0 and row["variant"] != row["baseline_variant"]:
-            by_key = found.setdefault((row["test"], row["variant"]), {})
+            by_key = speedups.setdefault((row["test"], row["variant"]), {})
             by_key.setdefault((row["experiment_id"], row["environment"]), {})[row["run_id"]] = row["speedup"]
     return [
-        (lane.name, *key, *_numbers(lane, list(found[key].values())))
-        for key in sorted(found, key=lambda key: (key[0], order(key[1])))
+        (lane.name, *key, *_numbers(lane, list(speedups[key].values())))
+        for key in sorted(speedups, key=lambda key: (key[0], order(key[1])))
     ]
 
 
@@ -126,18 +126,18 @@ def _passed(rows: Sequence[Row]) -> str:
 
 def rates_table(lanes: Iterable[LaneSides]) -> Table:
     """Return what became of the plan: one row per place, test and variant, with each class of failure that occurred."""
-    found: dict[tuple[str, ...], list[Row]] = {}
+    groups: dict[tuple[str, ...], list[Row]] = {}
     for sides in lanes:
         for row in sides.now.values():
             key = (_place(sides), str(row["test"]), str(row["variant"]))
-            found.setdefault(key, []).append(row)
-    keys = sorted(found, key=lambda key: (key[:-1], order(key[-1])))
-    met = {row["status"] for rows in found.values() for row in rows}
+            groups.setdefault(key, []).append(row)
+    keys = sorted(groups, key=lambda key: (key[:-1], order(key[-1])))
+    met = {row["status"] for rows in groups.values() for row in rows}
     classes = [name for name in (*_CLASSES, "never_steady", "disturbed", "skipped", "not_run") if name in met]
     counts = ["planned", "ran", "verified", "failed", *classes]
     texts = [Column(title=title) for title in ("accelerator", "test", "variant")]
     columns = [Column(title=_title(name), numeric=name != "verified") for name in counts]
-    rows = [(*key, *_counts(found[key], classes)) for key in keys]
+    rows = [(*key, *_counts(groups[key], classes)) for key in keys]
     return Table(title="Outcome of the plan", columns=(*texts, *columns), rows=tuple(rows))
 
 

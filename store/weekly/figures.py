@@ -28,11 +28,11 @@ _MOST = 24
 
 def figures(con: Connection, lanes: Sequence[Lane], speed: Speed, baseline: str) -> tuple[Figure, ...]:
     """Return the charts; one of a single run or of nothing is left out."""
-    found = [_changes(speed.changes)] if speed.changes else []
+    charts = [_changes(speed.changes)] if speed.changes else []
     for lane in lanes:
         if len(lane.history) > 1:
-            found += [*_passing(con, lane), *_speedups(con, lane, baseline)]
-    return tuple(found)
+            charts += [*_passing(con, lane), *_speedups(con, lane, baseline)]
+    return tuple(charts)
 
 
 def _passing(con: Connection, lane: Lane) -> list[Figure]:
@@ -64,10 +64,10 @@ def _speedups(con: Connection, lane: Lane, baseline: str) -> list[Figure]:
 
 
 def _grouped(rows: Iterable[Row], *names: str) -> dict[tuple[str, ...], list[Row]]:
-    found: dict[tuple[str, ...], list[Row]] = defaultdict(list)
+    groups: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in rows:
-        found[tuple(str(row[name]) for name in names)].append(row)
-    return dict(sorted(found.items()))
+        groups[tuple(str(row[name]) for name in names)].append(row)
+    return dict(sorted(groups.items()))
 
 
 def _lines(lane: Lane, rows: Sequence[Row], column: str, title: str, kind: Kind) -> Drawing:
@@ -93,7 +93,7 @@ def _lines(lane: Lane, rows: Sequence[Row], column: str, title: str, kind: Kind)
 
 
 def _changes(changes: Sequence[SpeedChange]) -> Figure:
-    known = [each for each in changes if None not in (each.shown.verdict.low, each.shown.verdict.high)]
+    known = [change for change in changes if None not in (change.shown.verdict.low, change.shown.verdict.high)]
     left = f"; the first {_MOST} of {len(known)}" if len(known) > _MOST else ""
     caption = f"Left of 1 is slower; intervals; filled marks are confirmed, hollow ones suspected{left}"
     return Figure("Slower and faster: last time / time now", caption, partial(_dots, known[:_MOST]), wide=True)

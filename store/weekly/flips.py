@@ -59,14 +59,14 @@ class Flips(msgspec.Struct, frozen=True, kw_only=True):
 
 def flips_of(con: Connection, lanes: Iterable[LaneSides]) -> Flips:
     """Return what flipped in all lanes."""
-    found: dict[str, list[Flip]] = {name: [] for name in Flips.__struct_fields__}
+    by_kind: dict[str, list[Flip]] = {name: [] for name in Flips.__struct_fields__}
     for sides in lanes:
-        _of_lane(con, sides, found)
-    found["failing"].sort(key=lambda flip: flip.counts != COUNTS)
-    return Flips(**{name: tuple(flips) for name, flips in found.items()})
+        _of_lane(con, sides, by_kind)
+    by_kind["failing"].sort(key=lambda flip: flip.counts != COUNTS)
+    return Flips(**{name: tuple(flips) for name, flips in by_kind.items()})
 
 
-def _of_lane(con: Connection, sides: LaneSides, found: dict[str, list[Flip]]) -> None:
+def _of_lane(con: Connection, sides: LaneSides, by_kind: dict[str, list[Flip]]) -> None:
     place = sides.lane.name
     tries = {
         (row["experiment_id"], row["environment"]): row
@@ -80,18 +80,18 @@ def _of_lane(con: Connection, sides: LaneSides, found: dict[str, list[Flip]]) ->
         failed_since = set(state.get("pattern", "")[: sides.lane.since_n]) & set("FR")
         tried = tries.get((now["experiment_id"], now["environment"]), {})
         if after == PASSED and (failed_since if before == PASSED else tried.get("failed_n")):
-            found["flaky"].append(Flip(place=place, now=now, last=last, state=_state(state)))
+            by_kind["flaky"].append(Flip(place=place, now=now, last=last, state=_state(state)))
         if sides.lane.last is None:
             continue
         if after == FAILED and before == PASSED:
-            found["failing"].append(_failing(place, now, last, tried, state))
+            by_kind["failing"].append(_failing(place, now, last, tried, state))
         elif after == PASSED and before == FAILED:
-            found["passing"].append(Flip(place=place, now=now, last=last))
+            by_kind["passing"].append(Flip(place=place, now=now, last=last))
         elif after == FAILED and before == FAILED:
-            found["still"].append(_failing(place, now, last, tried, state))
+            by_kind["still"].append(_failing(place, now, last, tried, state))
         elif after is not None and before is None:
-            found["added"].append(Flip(place=place, now=now, last=last))
-    found["gone"] += [Flip(place=place, now=sides.now.get(key), last=sides.last[key]) for key in _gone(sides)]
+            by_kind["added"].append(Flip(place=place, now=now, last=last))
+    by_kind["gone"] += [Flip(place=place, now=sides.now.get(key), last=sides.last[key]) for key in _gone(sides)]
 
 
 def _gone(sides: LaneSides) -> list[Key]:
@@ -155,7 +155,7 @@ def tables(flips: Flips, pages: Pages) -> tuple[Table, ...]:
 
 def _table(title: str, flips: Sequence[Flip], columns: Sequence[str | Column], cells: Any) -> Table:
     rows = tuple((*flip.what(), *cells(flip)) for flip in flips)
-    more = (each if isinstance(each, Column) else Column(title=each) for each in columns)
+    more = (column if isinstance(column, Column) else Column(title=column) for column in columns)
     return Table(title=title, columns=(*_WHAT, *more), rows=rows)
 
 

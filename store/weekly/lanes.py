@@ -91,8 +91,8 @@ def lanes(con: Connection, runs: Sequence[str] = (), since: str | None = None) -
     if not places:
         raise UsageError("The store has no run. Measure with `xlabench run`, or `xlabench ingest PATH`.")
     moment, run = _since(con, since)
-    found = [_lane(now, places, moment, run) for now in _newest(con, places, runs)]
-    return tuple(sorted(found, key=lambda lane: (lane.accelerator, lane.name, lane.now.label, lane.host or "")))
+    reviewed = [_lane(now, places, moment, run) for now in _newest(con, places, runs)]
+    return tuple(sorted(reviewed, key=lambda lane: (lane.accelerator, lane.name, lane.now.label, lane.host or "")))
 
 
 def between(con: Connection, old: str, new: str) -> tuple[Lane, ...]:
@@ -103,18 +103,18 @@ def between(con: Connection, old: str, new: str) -> tuple[Lane, ...]:
     """
     places = [_place(row) for row in fetch(con, named("weekly_runs"))]
     elsewhere = {place.key[0]: place.run for place in places if place.run.run_id == old}
-    found = []
+    reviewed = []
     for now in (place for place in places if place.run.run_id == new):
         lane = _lane(now, places, None, old)
         last = lane.last or elsewhere.get(now.key[0])
-        found.append(
+        reviewed.append(
             msgspec.structs.replace(
                 lane, last=last, note="" if last else f"Run {old} measured nothing on this machine."
             )
         )
-    if not found:
+    if not reviewed:
         raise UsageError(f"Run {new} measured nothing that can be compared. Name a run with results.")
-    return tuple(found)
+    return tuple(reviewed)
 
 
 def base_of(con: Connection, run: str) -> str | None:
@@ -128,8 +128,8 @@ def base_of(con: Connection, run: str) -> str | None:
         return None
     before = [place for place in places if place.key == now.key and place.run.started < now.run.started]
     alike = [place for place in _whole(before, now.planned_n) if place.run.label == now.run.label]
-    found = next(iter([*alike, *before]), None)
-    return found.run.run_id if found else None
+    base = next(iter([*alike, *before]), None)
+    return base.run.run_id if base else None
 
 
 def _place(row: dict[str, Any]) -> _RunOnDevice:
@@ -142,16 +142,16 @@ def _newest(con: Connection, places: Sequence[_RunOnDevice], runs: Sequence[str]
         newest = places[0].run.started
         week = _whole([place for place in places if place.run.started > newest - WEEK])
         return _of_label(week, week[0].run.label)
-    found: list[_RunOnDevice] = []
+    chosen: list[_RunOnDevice] = []
     for text in runs:
         named_so = _of_label(places, text)
         if not named_so:
             run = resolve(con, text).run_id
             named_so = [place for place in places if place.run.run_id == run]
-        found += named_so
-    if not found:
+        chosen += named_so
+    if not chosen:
         raise UsageError(f"{', '.join(runs)} measured nothing that can be reviewed. Name a run with results.")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(chosen))
 
 
 def _whole(places: Sequence[_RunOnDevice], planned_n: int = 0) -> list[_RunOnDevice]:

@@ -70,12 +70,12 @@ def versions_table(con: Connection, lanes: Iterable[Lane]) -> Table:
 
 
 def _rows(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[Cell, ...]]:
-    found: list[tuple[Cell, ...]] = []
-    for name in (*(each for each in VERSIONS if each not in _COMMITS.values()), *_OTHERS):
+    rows: list[tuple[Cell, ...]] = []
+    for name in (*(version for version in VERSIONS if version not in _COMMITS.values()), *_OTHERS):
         old, new = _pin(before, name), _pin(after, name)
         if (name in _SHOWN and (old or new)) or (before and old != new):
-            found.append((name.replace("_commit", ""), old, new, compare_link(name, before, after)))
-    return found
+            rows.append((name.replace("_commit", ""), old, new, compare_link(name, before, after)))
+    return rows
 
 
 def _pin(facts: dict[str, Any], name: str) -> str | None:
@@ -142,13 +142,13 @@ class FallbackChange(msgspec.Struct, frozen=True, kw_only=True):
 
 def fallback_changes(con: Connection, lanes: Iterable[LaneSides]) -> list[FallbackChange]:
     """Return what changed: one per op, test and variant."""
-    found: list[FallbackChange] = []
+    changes: list[FallbackChange] = []
     for sides in lanes:
         both = set(sides.both(PASSED))
         of = Counter((row["test"], row["variant"]) for key, row in sides.now.items() if key in both)
         for (op, klass, test, variant), (now, last) in _falling_back(con, sides, both).items():
             if now != last:
-                found.append(
+                changes.append(
                     FallbackChange(
                         change=_change(now, last),
                         op=op,
@@ -162,7 +162,10 @@ def fallback_changes(con: Connection, lanes: Iterable[LaneSides]) -> list[Fallba
                         of=of[test, variant],
                     )
                 )
-    return sorted(found, key=lambda each: (_CHANGES.index(each.change), each.op, each.place, each.test, each.variant))
+    return sorted(
+        changes,
+        key=lambda change: (_CHANGES.index(change.change), change.op, change.place, change.test, change.variant),
+    )
 
 
 def _falling_back(
@@ -181,15 +184,15 @@ def _falling_back(
     return models
 
 
-def fallback_table(found: Iterable[FallbackChange]) -> Table:
+def fallback_table(changes: Iterable[FallbackChange]) -> Table:
     """Return one row per change."""
-    return Table(title="Fallback ops", columns=_FALLBACKS, rows=tuple(map(_row, found)))
+    return Table(title="Fallback ops", columns=_FALLBACKS, rows=tuple(map(_row, changes)))
 
 
-def _row(each: FallbackChange) -> tuple[Cell, ...]:
-    what = (each.change, each.op, each.klass, each.place, each.test, each.variant)
-    lists = (", ".join(sorted(names)) for names in (each.now - each.last, each.last - each.now))
-    return (*what, len(each.now), len(each.last), each.of, *lists)
+def _row(change: FallbackChange) -> tuple[Cell, ...]:
+    what = (change.change, change.op, change.klass, change.place, change.test, change.variant)
+    lists = (", ".join(sorted(names)) for names in (change.now - change.last, change.last - change.now))
+    return (*what, len(change.now), len(change.last), change.of, *lists)
 
 
 _CHANGES = ("new", "in more models", "in other models", "in fewer models", "gone")

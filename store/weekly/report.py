@@ -41,14 +41,14 @@ _NUMBERS = ("payoff", "payoff_low", "payoff_high")
 
 def payoffs_of(con: Connection, lanes: Iterable[Lane]) -> list[Row]:
     """Return one row per result of the newest runs and op that was measured there, proven gains first."""
-    found: dict[tuple[Any, ...], Row] = {}
+    payoffs: dict[tuple[Any, ...], Row] = {}
     for lane in lanes:
         parameters = {"runs": [lane.now.run_id], "accelerator": lane.accelerator}
         for row in fetch(con, named("weekly_payoffs"), parameters):
-            found[tuple(row[name] for name in ("run_id", "suite", "model", "test", "variant", "environment", "op"))] = (
-                row
-            )
-    return sorted(found.values(), key=lambda row: row["gain"] != 1)
+            payoffs[
+                tuple(row[name] for name in ("run_id", "suite", "model", "test", "variant", "environment", "op"))
+            ] = row
+    return sorted(payoffs.values(), key=lambda row: row["gain"] != 1)
 
 
 def payoff_sentences(rows: Iterable[Row]) -> list[str]:
@@ -63,8 +63,8 @@ def payoffs_table(rows: Iterable[Row]) -> Table:
     """Return one row per result and op, with the reason where a measurement gave no number."""
     words = [Column(title=title) for title in ("op", "accelerator", "suite", "model", "test", "variant")]
     numbers = [
-        Column(title=found.label, definition=found.definition, digits=2, numeric=True)
-        for found in map(metric, _NUMBERS)
+        Column(title=number.label, definition=number.definition, digits=2, numeric=True)
+        for number in map(metric, _NUMBERS)
     ]
     columns = (
         *words,
@@ -93,15 +93,15 @@ _COLUMNS = (
 
 def review_table(entries: Iterable[Entry], runs: Collection[str]) -> Table:
     """Return one row per finding of these runs that somebody spoke of."""
-    found = standings(entry for entry in entries if entry.subject.run_id in runs)
-    return Table(title="Review notes", columns=_COLUMNS, rows=tuple(map(_row, found.values())))
+    reviews = standings(entry for entry in entries if entry.subject.run_id in runs)
+    return Table(title="Review notes", columns=_COLUMNS, rows=tuple(map(_row, reviews.values())))
 
 
-def _row(found: ReviewStanding) -> tuple[Cell, ...]:
-    last = found.entries[-1]
+def _row(standing: ReviewStanding) -> tuple[Cell, ...]:
+    last = standing.entries[-1]
     by = last.who if last.verified else f"{last.who} (unverified)"
-    said = (found.state, found.reference, found.assignee, found.note)
-    return (last.what, *said, by, f"{last.created_at:%Y-%m-%d %H:%M} UTC")
+    facts = (standing.state, standing.reference, standing.assignee, standing.note)
+    return (last.what, *facts, by, f"{last.created_at:%Y-%m-%d %H:%M} UTC")
 
 
 _NAMES = 8
@@ -145,40 +145,40 @@ def weekly_report(
         UsageError: there is no run, or none of that name; or the dashboard's address is none.
     """
     pages = Pages(dashboard)
-    found = lanes(con, runs, since)
-    sides = [sides_of(con, lane) for lane in found]
-    flipped, moved = flips.flips_of(con, sides), speed.speed_of(con, found)
+    reviewed = lanes(con, runs, since)
+    sides = [sides_of(con, lane) for lane in reviewed]
+    flipped, moved = flips.flips_of(con, sides), speed.speed_of(con, reviewed)
     fallbacks = programs.fallback_table(programs.fallback_changes(con, sides))
     structure = programs.structure_tables(con, sides)
-    paid = payoffs_of(con, found)
-    ids = [run for lane in found for run in lane.runs]
+    paid = payoffs_of(con, reviewed)
+    ids = [run for lane in reviewed for run in lane.runs]
     report = Report(
-        title=_title(found),
-        alarms=tuple(sentence for each in sides for sentence in wrong_answers(each.now.values())),
-        answer=(*_answer(found, flipped, moved, (fallbacks, structure[0])), *payoff_sentences(paid)),
+        title=_title(reviewed),
+        alarms=tuple(sentence for lane_sides in sides for sentence in wrong_answers(lane_sides.now.values())),
+        answer=(*_answer(reviewed, flipped, moved, (fallbacks, structure[0])), *payoff_sentences(paid)),
         tables=_telling(
             sides,
             pages,
-            *(counts.passing_table(each) for each in sides),
-            review_table(said, [lane.now.run_id for lane in found]),
+            *(counts.passing_table(lane_sides) for lane_sides in sides),
+            review_table(said, [lane.now.run_id for lane in reviewed]),
             *flips.tables(flipped, pages),
             speed.changes_table(moved, pages),
-            speedups_table(con, found, baseline),
+            speedups_table(con, reviewed, baseline),
             fallbacks,
             payoffs_table(paid),
             *structure,
-            versions_table(con, found),
+            versions_table(con, reviewed),
             counts.rates_table(sides),
             speed.reasons_table(moved),
             findings_table(con, ids),
         ),
-        notes=_notes(found, moved),
+        notes=_notes(reviewed, moved),
     )
-    return Weekly(report, figures(con, found, moved, baseline), len(sides), _verdict(flipped, moved))
+    return Weekly(report, figures(con, reviewed, moved, baseline), len(sides), _verdict(flipped, moved))
 
 
-def _page(found: Weekly) -> str:
-    return html_page(found.report, found.figures, found.first, found.verdict)
+def _page(weekly: Weekly) -> str:
+    return html_page(weekly.report, weekly.figures, weekly.first, weekly.verdict)
 
 
 def _verdict(flipped: Flips, moved: Speed) -> str:
@@ -201,7 +201,9 @@ def _verdict(flipped: Flips, moved: Speed) -> str:
 
 def _telling(sides: Sequence[LaneSides], pages: Pages, *tables: Table) -> tuple[Table, ...]:
     """Return the tables without the accelerator or the suite where all have the same, and without links to nowhere."""
-    suites = {row["suite"] for each in sides for rows in (each.now, each.last) for row in rows.values()}
+    suites = {
+        row["suite"] for lane_sides in sides for rows in (lane_sides.now, lane_sides.last) for row in rows.values()
+    }
     equal = {name for name, count in (("accelerator", len(sides)), ("suite", len(suites))) if count == 1}
     if pages.address is None:
         equal.add(PAGE.title)
@@ -209,27 +211,27 @@ def _telling(sides: Sequence[LaneSides], pages: Pages, *tables: Table) -> tuple[
 
 
 def _without(table: Table, titles: set[str]) -> Table:
-    kept = [index for index, column in enumerate(table.columns) if column.title not in titles]
+    indexes = [index for index, column in enumerate(table.columns) if column.title not in titles]
     return msgspec.structs.replace(
         table,
-        columns=tuple(table.columns[index] for index in kept),
-        rows=tuple(tuple(row[index] for index in kept) for row in table.rows),
+        columns=tuple(table.columns[index] for index in indexes),
+        rows=tuple(tuple(row[index] for index in indexes) for row in table.rows),
     )
 
 
-def _title(found: Sequence[Lane]) -> str:
-    newest = max(lane.now.started for lane in found)
-    labels = ", ".join(sorted({lane.now.label for lane in found}))
+def _title(reviewed: Sequence[Lane]) -> str:
+    newest = max(lane.now.started for lane in reviewed)
+    labels = ", ".join(sorted({lane.now.label for lane in reviewed}))
     return f"Review of {newest:%Y-%m-%d}: {labels}"
 
 
-def _answer(found: Sequence[Lane], flipped: Flips, moved: Speed, changed: Sequence[Table]) -> tuple[str, ...]:
-    return (*_compared(found), *_flipped(flipped), *_moved(moved), _programs(changed), *_alarms(moved))
+def _answer(reviewed: Sequence[Lane], flipped: Flips, moved: Speed, changed: Sequence[Table]) -> tuple[str, ...]:
+    return (*_compared(reviewed), *_flipped(flipped), *_moved(moved), _programs(changed), *_alarms(moved))
 
 
-def _compared(found: Sequence[Lane]) -> list[str]:
+def _compared(reviewed: Sequence[Lane]) -> list[str]:
     sentences = []
-    for lane in found:
+    for lane in reviewed:
         against = f"against {lane.last.text()}" if lane.last else "against nothing"
         note = f" {lane.note}" if lane.note else ""
         sentences.append(f"{lane.name}: {lane.now.text()} {against}.{note}")
@@ -253,9 +255,9 @@ def _flipped(flipped: Flips) -> list[str]:
     return sentences
 
 
-def _named(found: Sequence[Flip]) -> str:
+def _named(flipped: Sequence[Flip]) -> str:
     """Return the first names in brackets."""
-    names = [" ".join(map(str, flip.what()[2:])) for flip in found]
+    names = [" ".join(map(str, flip.what()[2:])) for flip in flipped]
     more = [f"{len(names) - _NAMES} more"] if len(names) > _NAMES else []
     return f" ({', '.join([*names[:_NAMES], *more])})" if names else ""
 
@@ -263,41 +265,40 @@ def _named(found: Sequence[Flip]) -> str:
 def _moved(moved: Speed) -> list[str]:
     if not moved.comparisons:
         return []
-    said = []
+    parts = []
     for word in ("slower", "faster"):
         numbers = [f"{moved.count(word, certainty)} {certainty}" for certainty in (CONFIRMED, SUSPECTED)]
         if denied := moved.count(word, NOT_CONFIRMED):
             numbers.append(f"{denied} {NOT_CONFIRMED} when measured again")
-        said.append(f"{word.capitalize()}: {', '.join(numbers)}.")
+        parts.append(f"{word.capitalize()}: {', '.join(numbers)}.")
     rest = ", ".join(f"{moved.unmoved(word)} {word}" for word in ("same", "ambiguous", "not comparable"))
-    return [f"{' '.join(said)} Of {moved.cells_n} experiments in both runs; the others: {rest}."]
+    return [f"{' '.join(parts)} Of {moved.cells_n} experiments in both runs; the others: {rest}."]
 
 
 def _programs(changed: Sequence[Table]) -> str:
     fallbacks, numbers = changed
-    said = []
+    parts = []
     for word in ("new", "gone"):
         ops = sorted({str(row[1]) for row in fallbacks.rows if row[0] == word})
-        said.append(f"{len(ops)} {word}" + (f" ({', '.join(ops)})" if ops else ""))
-    return (
-        f"Fallback ops: {', '.join(said)}. Numbers of graphs, ops, fusions or breaks that changed: {len(numbers.rows)}."
-    )
+        parts.append(f"{len(ops)} {word}" + (f" ({', '.join(ops)})" if ops else ""))
+    numbers_n = len(numbers.rows)
+    return f"Fallback ops: {', '.join(parts)}. Numbers of graphs, ops, fusions or breaks that changed: {numbers_n}."
 
 
 def _alarms(moved: Speed) -> list[str]:
     """Say how often these runs' own rule calls equal things different."""
-    alarms = {alarm.run_id: alarm for each in moved.comparisons for alarm in each.false_alarms}
+    alarms = {alarm.run_id: alarm for comparison in moved.comparisons for alarm in comparison.false_alarms}
     return [f"False alarms: {alarm.sentence()}" for alarm in alarms.values()]
 
 
-def _notes(found: Sequence[Lane], moved: Speed) -> tuple[str, ...]:
+def _notes(reviewed: Sequence[Lane], moved: Speed) -> tuple[str, ...]:
     notes = [
         "Passing: finished, and without a wrong answer where it was verified; of all planned experiments.",
         "A new failure counts when its automatic retry in the same run failed as well (--retry-new-failures).",
         "Slower and faster between different days are only suspected; `xlabench compare --confirm` measures again.",
     ]
-    if any(cell.floor.pairs == 0 for each in moved.comparisons for cell in each.cells):
+    if any(cell.floor.pairs == 0 for comparison in moved.comparisons for cell in comparison.cells):
         notes.append("A floor from 0 A/A pairs is the default: this machine has not been calibrated.")
-    if any(lane.last is None for lane in found):
+    if any(lane.last is None for lane in reviewed):
         notes.append("Without an earlier run nothing is new or gone; `?` marks what a comparison would show.")
     return tuple(notes)

@@ -77,11 +77,11 @@ class LaneSides(msgspec.Struct, frozen=True):
 
 def sides_of(con: Connection, lane: Lane) -> LaneSides:
     """Read both runs of a lane."""
-    found: dict[str, dict[Key, Row]] = {run: {} for run in lane.runs}
+    by_run: dict[str, dict[Key, Row]] = {run: {} for run in lane.runs}
     for row in fetch(con, named("weekly_results"), {"runs": lane.runs, "accelerator": lane.accelerator}):
-        found[row["run_id"]][row["experiment_id"], row["environment"]] = row
-    now = found[lane.now.run_id]
-    return LaneSides(lane, now, _named_as(found[lane.last.run_id], now) if lane.last else {})
+        by_run[row["run_id"]][row["experiment_id"], row["environment"]] = row
+    now = by_run[lane.now.run_id]
+    return LaneSides(lane, now, _named_as(by_run[lane.last.run_id], now) if lane.last else {})
 
 
 def _named_as(last: dict[Key, Row], now: dict[Key, Row]) -> dict[Key, Row]:

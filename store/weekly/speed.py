@@ -63,8 +63,8 @@ class SpeedChange(msgspec.Struct, frozen=True, kw_only=True):
             return CONFIRMED
         if self.again is None:
             return SUSPECTED
-        found = self.again.verdict
-        return CONFIRMED if found.confirmed and found.word == self.word else NOT_CONFIRMED
+        verdict = self.again.verdict
+        return CONFIRMED if verdict.confirmed and verdict.word == self.word else NOT_CONFIRMED
 
     @property
     def shown(self) -> Cell:
@@ -80,17 +80,17 @@ class Speed(msgspec.Struct, frozen=True, kw_only=True):
 
     def count(self, word: str, certainty: str) -> int:
         """Return how many moved so."""
-        return sum(each.word == word and each.certainty == certainty for each in self.changes)
+        return sum(change.word == word and change.certainty == certainty for change in self.changes)
 
     @property
     def cells_n(self) -> int:
         """Return how many cells were compared."""
-        return sum(len(each.cells) for each in self.comparisons)
+        return sum(len(comparison.cells) for comparison in self.comparisons)
 
     def unmoved(self, word: str) -> int:
         """Return how many cells have this verdict, and no confirming run that knows better."""
-        told = sum(len(each.of(word)) for each in self.comparisons)
-        return told - sum(each.before.verdict.word == word for each in self.changes)
+        judged_n = sum(len(each.of(word)) for each in self.comparisons)
+        return judged_n - sum(each.before.verdict.word == word for each in self.changes)
 
 
 def speed_of(con: Connection, lanes: Iterable[Lane]) -> Speed:
@@ -99,10 +99,10 @@ def speed_of(con: Connection, lanes: Iterable[Lane]) -> Speed:
     for lane in lanes:
         if lane.last:
             pairs.setdefault((lane.last, lane.now), {})[lane.accelerator] = lane.name
-    found, changes = [], []
+    comparisons, changes = [], []
     for (last, now), places in pairs.items():
         comparison = compare(con, Side(text="last", run_id=last.run_id), Side(text="now", run_id=now.run_id))
-        found.append(comparison)
+        comparisons.append(comparison)
         again = _confirming(con, last.run_id, now.run_id, now.started)
         for cell in comparison.of(*MOVED, "ambiguous", "same"):
             run, other = again.get((cell.experiment_id, cell.environment), (None, None))
@@ -110,7 +110,7 @@ def speed_of(con: Connection, lanes: Iterable[Lane]) -> Speed:
                 continue
             place = places.get(str(cell.alike[ALIKE.index("accelerator")]), "")
             changes.append(SpeedChange(place=place, now=now.run_id, before=cell, again=other, run=run))
-    return Speed(comparisons=tuple(found), changes=tuple(sorted(changes, key=_rank)))
+    return Speed(comparisons=tuple(comparisons), changes=tuple(sorted(changes, key=_rank)))
 
 
 def _moved_surely(cell: Cell) -> bool:
@@ -130,14 +130,14 @@ def _confirming(con: Connection, last: str, now: str, started: datetime) -> dict
     by_run: dict[str, dict[str, dict[str, Any]]] = {}
     for row in fetch(con, named("weekly_confirmations"), {"since": started}):
         by_run.setdefault(row["run_id"], {})[row["environment"]] = json.loads(row["facts"])
-    found: dict[tuple[str, str], tuple[str, Cell]] = {}
+    confirming: dict[tuple[str, str], tuple[str, Cell]] = {}
     for run, environments in by_run.items():
         for old, new, name in _pairs(environments):
             before, after = (_of(sides[side], name) for side in (last, now))
             if before and after and _alike(before[1], environments[old]) and _alike(after[1], environments[new]):
                 for cell in _cells(con, run, old, new):
-                    found.setdefault((cell.experiment_id, after[0]), (run, cell))
-    return found
+                    confirming.setdefault((cell.experiment_id, after[0]), (run, cell))
+    return confirming
 
 
 def _of(environments: dict[str, dict[str, Any]], name: str | None) -> tuple[str, dict[str, Any]] | None:
@@ -150,9 +150,9 @@ def _of(environments: dict[str, dict[str, Any]], name: str | None) -> tuple[str,
 def _pairs(environments: Iterable[str]) -> list[tuple[str, str, str | None]]:
     """Return the environments of a confirming run that belong together, and whose they are."""
     names = set(environments)
-    found: list[tuple[str, str, str | None]] = [("old", "new", None)] if {"old", "new"} <= names else []
+    pairs: list[tuple[str, str, str | None]] = [("old", "new", None)] if {"old", "new"} <= names else []
     own = [name.removeprefix("old-") for name in sorted(names) if name.startswith("old-")]
-    return found + [(f"old-{name}", f"new-{name}", name) for name in own if f"new-{name}" in names]
+    return pairs + [(f"old-{name}", f"new-{name}", name) for name in own if f"new-{name}" in names]
 
 
 def _environments(con: Connection, run: str) -> dict[str, dict[str, Any]]:
@@ -185,10 +185,10 @@ def _row(change: SpeedChange, pages: Pages) -> tuple[Value, ...]:
 
 def reasons_table(speed: Speed) -> Table:
     """Return why cells were not compared: one row per reason, with how many cells have it."""
-    found: dict[str, list[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     for comparison in speed.comparisons:
         for cell in comparison.of("not comparable"):
-            found.setdefault(cell.verdict.reason, []).append(f"{cell.model} {cell.test} {cell.variant}")
+            by_reason.setdefault(cell.verdict.reason, []).append(f"{cell.model} {cell.test} {cell.variant}")
     columns = (Column(title="not comparable because"), Column(title="n", numeric=True), Column(title="for example"))
-    rows = sorted(((reason, len(names), names[0]) for reason, names in found.items()), key=lambda row: -row[1])
+    rows = sorted(((reason, len(names), names[0]) for reason, names in by_reason.items()), key=lambda row: -row[1])
     return Table(title="Not compared", columns=columns, rows=tuple(rows))

@@ -17,5 +17,5 @@ _CALLS = {
 }
 """Macros with arguments; the runs are those of the demonstration store."""
 
-RELATIONS = {name: _CALLS.get(name, name) for name in VIEWS if name not in SCALARS}
-"""What stands after FROM, by name."""
+RELATIONS = {name: _CALLS.get(name, name) for name in VIEWS if name not in {*SCALARS, "samples"}}
+"""What stands after FROM, by name; `samples`, which has no run, is read by record."""

@@ -37,7 +37,14 @@ KEYS = """
     UPDATE index_facts SET value = 'another' WHERE name = 'views';
 """
 """Takes back the keys of results."""
+SOURCES = """
+    ALTER TABLE stale_runs DROP COLUMN result_id;
+    UPDATE run_sources SET command = 'another';
+    UPDATE index_facts SET value = 'another' WHERE name = 'views';
+"""
+"""Takes back the table of a run's files, which a refresh made before, and what names the results that changed."""
 UNDONE = {
+    "0013_stale_results.sql": SOURCES,
     "0012_keys.sql": KEYS,
     "0009_blocks.sql": BLOCKS,
     "0006_block_times.sql": f"""{BLOCKS}
@@ -55,7 +62,7 @@ UNDONE = {
     """,
 }
 """Migrations that fill what they add, the newest first, and what takes them back."""
-TABLES = ("records", "samples", "record_metrics", "record_graphs")
+TABLES = ("records", "samples", "record_metrics", "record_graphs", "run_sources")
 
 
 def rows(store):

@@ -1,0 +1,66 @@
+"""Records that arrive one by one give the results that they give together, and only what they change is made anew."""
+
+import random
+
+import msgspec
+
+from store import changepoints
+from store.ingest import ingest, load
+from tests.store.contents import contents
+from tests.store.factory import make_record, write_run
+
+MODELS, BACKENDS = ("resnet18", "vgg16"), ("eager", "inductor")
+
+
+def _append(folder, record):
+    with (folder / "results.jsonl").open("ab") as file:
+        file.write(msgspec.json.encode(record) + b"\n")
+
+
+def _records():
+    """Return two attempts of two groups, the first with replicas, and records that give no times."""
+    timed = [
+        make_record(model=model, backend=backend, attempt=attempt, replica=replica, per_iter=[0.01 * attempt] * 8)
+        for attempt in (1, 2)
+        for model in MODELS
+        for backend in BACKENDS
+        for replica in range(3 - attempt)
+    ]
+    return [
+        *timed,
+        make_record(model="vgg16", attempt=3, status="crashed"),
+        make_record(model="vgg16", purpose="calibration"),
+        make_record(model="vgg16", purpose="calibration", replica=1),
+        make_record(twin_of=timed[2].record_id, per_iter=[0.02] * 8),
+        make_record(model="dcgan", backend="eager", status="verify_only", verification_code="PASS"),
+    ]
+
+
+def test_records_one_by_one_give_the_results_of_all_together(tmp_path):
+    records = _records()
+    random.Random(20261125).shuffle(records)
+    folder = write_run(tmp_path / "run", records)
+    (folder / "results.jsonl").write_bytes(b"")
+    for number, record in enumerate(records):
+        _append(folder, record)
+        ingest([folder], tmp_path / "store")
+        if number in (5, 11):
+            ingest([folder], tmp_path / f"expected-{number}")
+            assert contents(tmp_path / "store") == contents(tmp_path / f"expected-{number}")
+    ingest([folder], tmp_path / "expected")
+    assert contents(tmp_path / "store") == contents(tmp_path / "expected")
+
+
+def test_a_batch_of_many_records_makes_all_results_of_its_runs_anew(tmp_path, monkeypatch):
+    monkeypatch.setattr(load, "MOST_STALE", 0)
+    test_records_one_by_one_give_the_results_of_all_together(tmp_path)
+
+
+def test_a_record_changes_the_results_of_its_group_only(tmp_path):
+    timed = [make_record(model=model, backend=backend) for model in (*MODELS, "dcgan") for backend in BACKENDS]
+    folder = write_run(tmp_path / "run", timed)
+    ingest([folder], tmp_path / "store")
+    assert changepoints.update(tmp_path / "store", tmp_path / "state.sqlite") == 6
+    _append(folder, make_record(model="vgg16", attempt=2))
+    ingest([folder], tmp_path / "store")
+    assert changepoints.update(tmp_path / "store", tmp_path / "state.sqlite") == len(BACKENDS)
