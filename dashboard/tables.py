@@ -137,6 +137,12 @@ def measured(
     return TableColumn(header, kind, help=told, width=width, scale=known.scale, hidden=hidden)
 
 
+def interval_column(of: str) -> TableColumn:
+    """Return the column of the 95 % interval of a speedup or another ratio of two results."""
+    told = f"Interval of the {of}. Where a side has under 6 samples, it is that of the processes, if there are several."
+    return TableColumn("95 %", help=told)
+
+
 def show(
     frame: pd.DataFrame,
     columns: Mapping[str, TableColumn],

@@ -196,7 +196,7 @@ def _sides_columns(view: View) -> dict[str, TableColumn]:
         "latency_s": measured("latency_s"),
         "steady_n": TableColumn("n", "number", help="Steady samples behind the latency."),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
-        "interval": TableColumn("95 %", help="Interval of the speedup; needs 6 samples on both sides."),
+        "interval": tables.interval_column("speedup"),
         "status": TableColumn("Status"),
         "doubt": doubts.COLUMN,
         "why": TableColumn("Why no speedup"),

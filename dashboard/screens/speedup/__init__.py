@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, choosing, data, empty, frame, opening, rerun
+from dashboard import answers, choosing, data, empty, frame, opening, rerun, tables
 from dashboard.answers import SECTION
 from dashboard.rows import each, sections, with_series
 from dashboard.screens.overview.cells import last_runs
@@ -152,7 +152,7 @@ def _columns(view: View) -> dict[str, TableColumn]:
     return {
         **naming("model", "series", "test", "suite", "accelerator", pinned=("model", "series")),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
-        "interval": TableColumn("95 %", help="Interval of the speedup; needs 6 samples on both sides."),
+        "interval": tables.interval_column("speedup"),
         "latency_s": measured("latency_s"),
         "steady_n": TableColumn("n", "number", help=metric("steady_n").definition),
         "baseline_latency_s": measured("baseline_latency_s", "Baseline", f"Baseline: {view.baseline_text}."),
@@ -264,7 +264,7 @@ def _table(view: View, found: pd.DataFrame, a: str, b: str) -> None:
         "latency_b_s": TableColumn(f"B: {b}, ms", "ms", help=latency),
         "n_b": TableColumn("n of B", "number", help=metric("steady_n").definition),
         "ratio": TableColumn("A / B", "ratio", help="Latency of A over latency of B: above 1, B is faster."),
-        "interval": TableColumn("95 %", help="Interval of the ratio; needs 6 samples on both sides."),
+        "interval": tables.interval_column("ratio"),
         "reason": TableColumn("Why missing"),
     }
     opening.table(

@@ -90,8 +90,8 @@ def _models_chart(view: View, keys: tuple[str, ...], part: list[Any], means: lis
     opening.from_chart(view, picked)
     if not points["certain"].all():
         st.caption(
-            "A hollow mark has no 95 % interval: under 6 samples on one side, a mean of fewer than three models, or a "
-            "baseline on another device."
+            "A hollow mark has no 95 % interval: under 6 samples on one side and too few processes, a mean of fewer "
+            "than three models, or a baseline on another device."
         )
     doubts.legend(points["doubt"])
 
