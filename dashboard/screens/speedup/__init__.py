@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, choosing, data, empty, frame, opening, rerun, tables
+from dashboard import answers, choosing, data, empty, frame, links, opening, rerun, tables
 from dashboard.answers import SECTION
 from dashboard.rows import each, sections, with_series
 from dashboard.screens.overview.cells import last_runs
@@ -114,7 +114,10 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
     """Draw the table."""
     st.subheader("All results", anchor=False)
     notes: list[Any] = [_note(row) or None for row in each(rows)]
+    reruns = rerun.newest(view)
+    outcomes: list[Any] = [rerun.cell(reruns.get(row.series_id)) for row in each(rows)]
     listed = _with_history(view, rows).assign(
+        rerun=outcomes,
         status=[STATUS_WORDS.get(status, status) for status in rows["status"]],
         interval=[interval(row.speedup_low, row.speedup_high) for row in each(rows)],
         speedup_reason=notes,
@@ -127,8 +130,12 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
         alt="Speedup, latency and throughput of each result",
         file_name="speedup",
         sql=data.statement("speedups", view.selection),
-        told_once=("dtype", "accelerator", "suite", "speedup_reason"),
+        told_once=("dtype", "accelerator", "suite", "speedup_reason", "rerun"),
     )
+    opened = tables.clicked("speedups", "rerun")
+    if opened is not None and opened < len(rows) and (again := reruns.get(rows.iloc[opened]["series_id"])):
+        links.go(view, "model", run=again.run_id, suite=again.suite, model=again.model, test=again.test)
+    rerun.show_runs(view, set(rows["series_id"]), "speedup")
     rerun.offer(view, rerun.of_rows(rows), key="speedup", selected=selected)
 
 
@@ -153,6 +160,7 @@ def _columns(view: View) -> dict[str, TableColumn]:
         **naming("model", "series", "test", "suite", "accelerator", pinned=("model", "series")),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
         "interval": tables.interval_column("speedup"),
+        "rerun": rerun.COLUMN,
         "latency_s": measured("latency_s"),
         "steady_n": TableColumn("n", "number", help=metric("steady_n").definition),
         "baseline_latency_s": measured("baseline_latency_s", "Baseline", f"Baseline: {view.baseline_text}."),
