@@ -54,7 +54,6 @@ _PICKED: dict[str, tuple[str, ...]] = {
             "graph_breaks",
             "operators",
             "results",
-            "sides",
             "speedups",
         ),
         _OF_RESULTS,
@@ -72,6 +71,7 @@ _PICKED: dict[str, tuple[str, ...]] = {
         _OF_SERIES,
     ),
     "fallback_coverage": ("backend",),
+    "sides": tuple(name for name in _OF_RESULTS if name != "model"),
     "trend_history": ("backend", "dtype"),
     "trend_models": ("model",),
 }
@@ -79,6 +79,8 @@ _PICKED: dict[str, tuple[str, ...]] = {
 query. Its statement has them, and gives the same rows."""
 
 
+_RESULT = ("run_id", "experiment_id", "environment")
+"""Columns that name a result."""
 _SPEEDUP = ("speedup", "speedup_low", "speedup_high")
 _WITH_INTERVALS = {
     **dict.fromkeys(("attention", "break_evens", "operators", "sides", "speedup_curve", "speedups"), _SPEEDUP),
@@ -210,16 +212,21 @@ def _with_process_intervals(
 ) -> pd.DataFrame:
     """Fill in the intervals of speedups that have too few blocks for one: those of the processes, as reports have."""
     speedup, low, high = names
-    if rows.empty or not (rows[speedup].notna() & rows[low].isna()).any():
+    if not _lacks_interval(rows, speedup, low).any():
         return rows
     known = _process_intervals(shown, over)
-    keys = zip(rows["run_id"], rows["experiment_id"], rows["environment"], strict=True)
+    keys = zip(*(rows[name] for name in _RESULT), strict=True)
     ends = [known.get(key, (math.nan, math.nan)) for key in keys]
     filled = {
         name: rows[name].fillna(pd.Series([pair[side] for pair in ends], index=rows.index, dtype=float))
         for side, name in enumerate((low, high))
     }
     return _judged_operators(rows.assign(**filled)) if "verdict_reason" in rows.columns else rows.assign(**filled)
+
+
+def _lacks_interval(rows: pd.DataFrame, speedup: str = "speedup", low: str = "speedup_low") -> pd.Series:
+    """Tell which rows have a speedup without an interval; of the baseline itself it is 1 and has none."""
+    return rows[speedup].notna() & (rows[speedup] != 1) & rows[low].isna()
 
 
 def _judged_operators(rows: pd.DataFrame) -> pd.DataFrame:
@@ -244,14 +251,9 @@ def _process_intervals(shown: str, over: ViewSelection) -> dict[tuple[Any, ...],
 def _with_slower(shown: str, findings: pd.DataFrame, selection: ViewSelection) -> pd.DataFrame:
     """Add the results whose interval over processes lies below 1: the query sees intervals over blocks alone."""
     rows = speedups(shown, selection)
-    known = _process_intervals(shown, _over(selection, {}))
-    if not known:
-        return findings
-    key = ["run_id", "experiment_id", "environment"]
-    several = pd.MultiIndex.from_frame(rows[key])
-    slower = (rows["speedup_high"] < 1) & (rows["backend"] != "eager") & several.isin(list(known))
-    slower &= ~several.isin(pd.MultiIndex.from_frame(findings[key]))
-    added = rows[slower].assign(finding="slower than baseline").sort_values("speedup")
+    rows = rows[(rows["speedup_high"] < 1) & (rows["backend"] != "eager")]
+    keys = [pd.MultiIndex.from_frame(frame[list(_RESULT)]) for frame in (rows, findings)]
+    added = rows[~keys[0].isin(keys[1])].assign(finding="slower than baseline").sort_values("speedup")
     return pd.concat([findings, added.reindex(columns=findings.columns)], ignore_index=True) if len(added) else findings
 
 
