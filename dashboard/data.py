@@ -193,12 +193,12 @@ def rows(shown: str, name: str, selection: ViewSelection, **more: Any) -> pd.Dat
     outside = _PICKED.get(name, ())
     asked = selection.without(outside)
     text = sql(name, only=bool(selection.only))
-    found = _rows(shown, text, _bound(text, asked, more), _excerpt(name, asked, more))
+    frame = _rows(shown, text, _bound(text, asked, more), _excerpt(name, asked, more))
     if name in _WITH_INTERVALS:
-        found = _with_process_intervals(shown, found, _over(selection, more), _WITH_INTERVALS[name])
+        frame = _with_process_intervals(shown, frame, _over(selection, more), _WITH_INTERVALS[name])
     if name == "attention":
-        found = _with_slower(shown, found, asked)
-    return filtered_rows(found, selection, outside)
+        frame = _with_slower(shown, frame, asked)
+    return filtered_rows(frame, selection, outside)
 
 
 def _over(selection: ViewSelection, more: Mapping[str, Any]) -> ViewSelection:
@@ -257,12 +257,12 @@ def _with_slower(shown: str, findings: pd.DataFrame, selection: ViewSelection) -
     return pd.concat([findings, added.reindex(columns=findings.columns)], ignore_index=True) if len(added) else findings
 
 
-def filtered_rows(found: pd.DataFrame, selection: ViewSelection, names: Iterable[str]) -> pd.DataFrame:
+def filtered_rows(frame: pd.DataFrame, selection: ViewSelection, names: Iterable[str]) -> pd.DataFrame:
     """Return the rows that pass these filters of a selection."""
     wanted = {name: values for name in names if (values := getattr(selection, name))}
     for column, values in wanted.items():
-        found = found[found[column].isin(values)]
-    return found.reset_index(drop=True) if wanted else found
+        frame = frame[frame[column].isin(values)]
+    return frame.reset_index(drop=True) if wanted else frame
 
 
 @st.cache_data(max_entries=200, max_size=KEPT_ROWS_BYTES, show_spinner="Reading the store…")
@@ -299,8 +299,8 @@ def _bound(text: str, selection: ViewSelection, more: Mapping[str, Any]) -> dict
 
 def base_run(shown: str, selection: ViewSelection) -> dict[str, Any] | None:
     """Return the run that the shown one is compared with: the newest earlier one of the same series."""
-    found = earlier_runs(shown, selection)
-    return None if found.empty else {str(name): value for name, value in found.iloc[0].items()}
+    earlier = earlier_runs(shown, selection)
+    return None if earlier.empty else {str(name): value for name, value in earlier.iloc[0].items()}
 
 
 def earlier_runs(shown: str, selection: ViewSelection) -> pd.DataFrame:

@@ -34,7 +34,7 @@ ORDERS = ("Lowest first", "Highest first", "Model name", "Longest latency first"
 def show(view: View) -> None:
     """Draw the page."""
     rows = with_series(data.speedups(view.snapshot, view.selection))
-    frame.head("Speedup", view, _said(view, rows), len(rows), baseline=True, more="in the charts")
+    frame.head("Speedup", view, _sentences(view, rows), len(rows), baseline=True, more="in the charts")
     if rows.empty:
         empty.no_rows(view.selection, "results")
         return
@@ -60,7 +60,7 @@ def _controls(parts: Sequence[tuple[str, ...]]) -> tuple[str, str, list[tuple[st
         return chart, order, choosing.charts_of(answers.SUITES, parts) if chart == CHARTS[0] else []
 
 
-def _said(view: View, rows: pd.DataFrame) -> list[str]:
+def _sentences(view: View, rows: pd.DataFrame) -> list[str]:
     """Return the first geometric mean, then who is slower, then the other means."""
     baseline = view.selection.baseline
     means = answers.geomean_sentences(data.geomeans(view.snapshot, view.selection), baseline, rows)
@@ -82,12 +82,12 @@ def slower_sentences(rows: pd.DataFrame, baseline: str) -> list[str]:
         rows: of `speedups`, with `series`.
         baseline: backend that the speedups are over; its own results are left out.
     """
-    found: dict[tuple[str, str, str], list[Any]] = {}
+    results: dict[tuple[str, str, str], list[Any]] = {}
     for row in each(rows):
         if math.isfinite(row.speedup) and row.record_id != row.baseline_record_id:
-            found.setdefault((row.test, row.accelerator, row.series), []).append(row)
-    xla = {keys: part for keys, part in found.items() if part[0].backend.startswith("openxla")}
-    return [_slower_sentence(keys, part, baseline) for keys, part in sorted((xla or found).items())]
+            results.setdefault((row.test, row.accelerator, row.series), []).append(row)
+    xla = {keys: part for keys, part in results.items() if part[0].backend.startswith("openxla")}
+    return [_slower_sentence(keys, part, baseline) for keys, part in sorted((xla or results).items())]
 
 
 def _slower_sentence(keys: tuple[str, str, str], part: list[Any], baseline: str) -> str:
@@ -102,8 +102,8 @@ def _slower_sentence(keys: tuple[str, str, str], part: list[Any], baseline: str)
         "same": sum(row.speedup_low <= 1 <= row.speedup_high for row in part),
         "unknown": sum(math.isnan(row.speedup_low) for row in part),
     }
-    said = answers.fares(series, baseline, numbers, "model", named)
-    return f"In {escape(f'{test} on {accelerator}')} {said}"
+    counts = answers.fares(series, baseline, numbers, "model", named)
+    return f"In {escape(f'{test} on {accelerator}')} {counts}"
 
 
 _BASELINE = "the baseline"
@@ -143,8 +143,8 @@ def _with_history(view: View, rows: pd.DataFrame) -> pd.DataFrame:
     """Add the latencies of the last runs of the series, where there are several."""
     known = data.rows(view.snapshot, "latency_history", view.selection, runs=last_runs(view)["runs"])
     lines = {(row.experiment_id, row.environment): list(row.trend) for row in each(known)}
-    found: list[Any] = [lines.get((row.experiment_id, row.environment)) for row in each(rows)]
-    return rows.assign(trend=found) if any(found) else rows
+    trends: list[Any] = [lines.get((row.experiment_id, row.environment)) for row in each(rows)]
+    return rows.assign(trend=trends) if any(trends) else rows
 
 
 def _note(row: Any) -> str:
@@ -187,11 +187,11 @@ def _show_against(view: View, rows: pd.DataFrame) -> None:
         st.info("This view has only one backend, so there is nothing to compare it with.", icon=":material/info:")
         return
     a, b, _ = pair
-    found = data.rows(view.snapshot, "against", view.selection, series_a=a, series_b=b)
-    for place, (keys, part) in opening.abreast(sections(found, SECTION)):
+    pairs = data.rows(view.snapshot, "against", view.selection, series_a=a, series_b=b)
+    for place, (keys, part) in opening.abreast(sections(pairs, SECTION)):
         with place:
             _chart(view, keys, part, pair)
-    _table(view, found, a, b)
+    _table(view, pairs, a, b)
 
 
 def _chart(view: View, keys: tuple[str, ...], part: pd.DataFrame, pair: tuple[str, str, str]) -> None:
@@ -262,8 +262,8 @@ def _outcome(row: Any, a: str, b: str) -> str:
     return f"{a} faster" if row.ratio_high < 1 else BETWEEN
 
 
-def _table(view: View, found: pd.DataFrame, a: str, b: str) -> None:
-    shown = found.assign(interval=[interval(row.ratio_low, row.ratio_high) for row in each(found)])
+def _table(view: View, pairs: pd.DataFrame, a: str, b: str) -> None:
+    shown = pairs.assign(interval=[interval(row.ratio_low, row.ratio_high) for row in each(pairs)])
     latency = metric("latency_s").definition
     columns = {
         **naming("model", "suite", "test", "accelerator"),

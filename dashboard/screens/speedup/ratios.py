@@ -64,10 +64,10 @@ _KEYS = {
 
 def parts(rows: list[Any]) -> dict[tuple[str, ...], list[Any]]:
     """Return rows by test, accelerator and suite, those with most first."""
-    found: dict[tuple[str, ...], list[Any]] = {}
+    by_suite: dict[tuple[str, ...], list[Any]] = {}
     for row in rows:
-        found.setdefault((row.test, row.accelerator, row.suite), []).append(row)
-    return most_first(found)
+        by_suite.setdefault((row.test, row.accelerator, row.suite), []).append(row)
+    return most_first(by_suite)
 
 
 def _models_chart(view: View, keys: tuple[str, ...], part: list[Any], means: list[Any]) -> None:
