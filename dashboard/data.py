@@ -5,7 +5,9 @@ Values reach SQL only as bound parameters; a statement with its values written o
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,7 @@ from dashboard.selection import FILTER_WORDS, ViewSelection
 from dashboard.settings import KEPT_ROWS_BYTES
 from store import query
 from store.compare.calibration import floor_for, floors_without
+from store.paired.judged import process_intervals
 from store.query import Filters
 from store.report import hud, peer
 from store.report.peer import PeerOptions
@@ -51,7 +54,6 @@ _PICKED: dict[str, tuple[str, ...]] = {
             "graph_breaks",
             "operators",
             "results",
-            "sides",
             "speedups",
         ),
         _OF_RESULTS,
@@ -69,11 +71,22 @@ _PICKED: dict[str, tuple[str, ...]] = {
         _OF_SERIES,
     ),
     "fallback_coverage": ("backend",),
+    "sides": tuple(name for name in _OF_RESULTS if name != "model"),
     "trend_history": ("backend", "dtype"),
     "trend_models": ("model",),
 }
 """Query → the filters that only choose among its rows: it is asked for all of them once, and another choice costs no
 query. Its statement has them, and gives the same rows."""
+
+
+_RESULT = ("run_id", "experiment_id", "environment")
+"""Columns that name a result."""
+_SPEEDUP = ("speedup", "speedup_low", "speedup_high")
+_WITH_INTERVALS = {
+    **dict.fromkeys(("attention", "break_evens", "operators", "sides", "speedup_curve", "speedups"), _SPEEDUP),
+    "against": ("ratio", "ratio_low", "ratio_high"),
+}
+"""Query → its columns of a speedup and the ends of its interval."""
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
@@ -180,16 +193,76 @@ def rows(shown: str, name: str, selection: ViewSelection, **more: Any) -> pd.Dat
     outside = _PICKED.get(name, ())
     asked = selection.without(outside)
     text = sql(name, only=bool(selection.only))
-    found = _rows(shown, text, _bound(text, asked, more), _excerpt(name, asked, more))
-    return filtered_rows(found, selection, outside)
+    frame = _rows(shown, text, _bound(text, asked, more), _excerpt(name, asked, more))
+    if name in _WITH_INTERVALS:
+        frame = _with_process_intervals(shown, frame, _over(selection, more), _WITH_INTERVALS[name])
+    if name == "attention":
+        frame = _with_slower(shown, frame, asked)
+    return filtered_rows(frame, selection, outside)
 
 
-def filtered_rows(found: pd.DataFrame, selection: ViewSelection, names: Iterable[str]) -> pd.DataFrame:
+def _over(selection: ViewSelection, more: Mapping[str, Any]) -> ViewSelection:
+    """Return the run and the baseline of a query, which are all that its intervals depend on."""
+    alone = replace(selection.unfiltered(), rule="paired")
+    return ViewSelection(run_id=alone.run_id, baseline=str(more["series_a"])) if "series_a" in more else alone
+
+
+def _with_process_intervals(
+    shown: str, rows: pd.DataFrame, over: ViewSelection, names: tuple[str, str, str]
+) -> pd.DataFrame:
+    """Fill in the intervals of speedups that have too few blocks for one: those of the processes, as reports have."""
+    speedup, low, high = names
+    if not _lacks_interval(rows, speedup, low).any():
+        return rows
+    known = _process_intervals(shown, over)
+    keys = zip(*(rows[name] for name in _RESULT), strict=True)
+    ends = [known.get(key, (math.nan, math.nan)) for key in keys]
+    filled = {
+        name: rows[name].fillna(pd.Series([pair[side] for pair in ends], index=rows.index, dtype=float))
+        for side, name in enumerate((low, high))
+    }
+    return _judged_operators(rows.assign(**filled)) if "verdict_reason" in rows.columns else rows.assign(**filled)
+
+
+def _lacks_interval(rows: pd.DataFrame, speedup: str = "speedup", low: str = "speedup_low") -> pd.Series:
+    """Tell which rows have a speedup without an interval; of the baseline itself it is 1 and has none."""
+    return rows[speedup].notna() & (rows[speedup] != 1) & rows[low].isna()
+
+
+def _judged_operators(rows: pd.DataFrame) -> pd.DataFrame:
+    """Give operators the verdict that belongs to their interval, as macro operator_speedups does."""
+    filled = rows["verdict"].isna() & rows["speedup_low"].notna()
+    words = [
+        "faster" if row.speedup_low > 1 else "slower" if row.speedup_high < 1 else "same" for row in each(rows[filled])
+    ]
+    verdicts, reasons = rows["verdict"].astype(object), rows["verdict_reason"].astype(object)
+    verdicts[filled], reasons[filled] = words, None
+    return rows.assign(verdict=verdicts, verdict_reason=reasons)
+
+
+@st.cache_data(max_entries=20, show_spinner="Reading the store…")
+def _process_intervals(shown: str, over: ViewSelection) -> dict[tuple[Any, ...], tuple[float, float]]:
+    """Return the intervals over processes of a run's speedups, by run, experiment and environment."""
+    text = sql("sides")
+    con = snapshot.connection(shown)
+    return process_intervals(con, query.fetch(con, text, _bound(text, over, {})))
+
+
+def _with_slower(shown: str, findings: pd.DataFrame, selection: ViewSelection) -> pd.DataFrame:
+    """Add the results whose interval over processes lies below 1: the query sees intervals over blocks alone."""
+    rows = speedups(shown, selection)
+    rows = rows[(rows["speedup_high"] < 1) & (rows["backend"] != "eager")]
+    keys = [pd.MultiIndex.from_frame(frame[list(_RESULT)]) for frame in (rows, findings)]
+    added = rows[~keys[0].isin(keys[1])].assign(finding="slower than baseline").sort_values("speedup")
+    return pd.concat([findings, added.reindex(columns=findings.columns)], ignore_index=True) if len(added) else findings
+
+
+def filtered_rows(frame: pd.DataFrame, selection: ViewSelection, names: Iterable[str]) -> pd.DataFrame:
     """Return the rows that pass these filters of a selection."""
     wanted = {name: values for name in names if (values := getattr(selection, name))}
     for column, values in wanted.items():
-        found = found[found[column].isin(values)]
-    return found.reset_index(drop=True) if wanted else found
+        frame = frame[frame[column].isin(values)]
+    return frame.reset_index(drop=True) if wanted else frame
 
 
 @st.cache_data(max_entries=200, max_size=KEPT_ROWS_BYTES, show_spinner="Reading the store…")
@@ -226,8 +299,8 @@ def _bound(text: str, selection: ViewSelection, more: Mapping[str, Any]) -> dict
 
 def base_run(shown: str, selection: ViewSelection) -> dict[str, Any] | None:
     """Return the run that the shown one is compared with: the newest earlier one of the same series."""
-    found = earlier_runs(shown, selection)
-    return None if found.empty else {str(name): value for name, value in found.iloc[0].items()}
+    earlier = earlier_runs(shown, selection)
+    return None if earlier.empty else {str(name): value for name, value in earlier.iloc[0].items()}
 
 
 def earlier_runs(shown: str, selection: ViewSelection) -> pd.DataFrame:

@@ -1,15 +1,16 @@
-"""Measure again: results that a page shows, all, some or a kind of them, as a new run on this machine."""
+"""Measure again: results that a page shows, all, some or a kind of them, as a new run; and what such runs found."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import access, jobs, planned
+from dashboard import access, data, doubts, jobs, links, planned
 from dashboard.rows import each
-from dashboard.words import STATUS_WORDS, count, escape, missing
+from dashboard.tables import TableColumn
+from dashboard.words import STATUS_WORDS, count, escape, missing, ratio, seconds, shortened, when
 from runner.jobs import rerun
 from runner.jobs.check import LONGEST_NAME, LONGEST_TEXT
 
@@ -27,6 +28,77 @@ ALONE = (
 )
 FAILED = "failed"
 _MOST_LISTED = 2000
+
+
+MARK = "\N{CLOCKWISE OPEN CIRCLE ARROW}"
+"""Stands at a result that a newer run measured again."""
+_RUNS_NAMED = 3
+COLUMN = TableColumn(
+    "Measured again", "link", help="What the newest rerun found. It counts in no mean and in no comparison of this run."
+)
+"""Column of tables whose rows are results, filled by `cell`; a click opens the rerun."""
+
+
+def later(view: View) -> list[Any]:
+    """Return the results of newer runs that measured a few results of the shown, newest run again, newest first."""
+    if not view.reruns_n:
+        return []
+    runs = data.runs(view.snapshot)
+    newer = runs.loc[runs["run_started"] > view.started, "run_id"]
+    return list(each(data.rows(view.snapshot, "reruns", view.selection, runs=list(newer))))
+
+
+def newest(view: View) -> dict[str, Any]:
+    """Return the newest of them of each series, by its id."""
+    return {row.series_id: row for row in reversed(later(view))}
+
+
+def outcome(row: Any) -> str:
+    """Return the speedup of a result that was measured again, else its latency, else its standing."""
+    if doubts.WRONG in doubts.of_row(row):
+        return doubts.WRONG
+    if not missing(row.speedup) and row.speedup != 1:
+        return ratio(row.speedup)
+    if row.ran and not missing(row.latency_s):
+        return f"{seconds(row.latency_s)} an iteration"
+    return STATUS_WORDS.get(row.status, str(row.status))
+
+
+def in_full(row: Any) -> str:
+    """Return the outcome with the latency and the number of samples behind it."""
+    short = outcome(row)
+    if not row.ran or missing(row.latency_s):
+        return short
+    latency = f"{seconds(row.latency_s)} an iteration"
+    return f"{latency if short == latency else f'{short}, {latency}'}, n = {int(row.steady_n)}"
+
+
+def cell(row: Any | None) -> str | None:
+    """Return what stands in the row of a result that was measured again: outcome and label of the newest rerun."""
+    return None if row is None else f"{MARK} {outcome(row)} · {shortened(row.run_label or row.run_id[:8], 24)}"
+
+
+def run_of(row: Any) -> str:
+    """Return label and time of the run that measured a result again."""
+    return f"{shortened(row.run_label or row.run_id[:8])} of {when(row.run_started)}"
+
+
+def show_runs(view: View, series: Collection[str], key: str) -> None:
+    """Draw a link to each newer run that measured some of these series again.
+
+    Args:
+        view: what is shown.
+        series: ids of the series of the shown results.
+        key: of the links, unique on the page.
+    """
+    runs: dict[str, list[Any]] = {}
+    for row in later(view):
+        if row.series_id in series:
+            runs.setdefault(row.run_id, []).append(row)
+    for run, rows in list(runs.items())[:_RUNS_NAMED]:
+        verb = "was" if len(rows) == 1 else "were"
+        label = f"**{count(len(rows), 'result')} {verb} measured again** by run {escape(run_of(rows[0]))}"
+        links.link(view, "speedup", label, key=f"{key}-rerun-{run}", icon=":material/replay:", run=run)
 
 
 @dataclass(frozen=True)

@@ -137,6 +137,12 @@ def measured(
     return TableColumn(header, kind, help=told, width=width, scale=known.scale, hidden=hidden)
 
 
+def interval_column(of: str) -> TableColumn:
+    """Return the column of the 95 % interval of a speedup or another ratio of two results."""
+    told = f"Interval of the {of}. Where a side has under 6 samples, it is that of the processes, if there are several."
+    return TableColumn("95 %", help=told)
+
+
 def show(
     frame: pd.DataFrame,
     columns: Mapping[str, TableColumn],
@@ -184,7 +190,7 @@ def show(
     fit = _fitted(displayed, {name: columns[name] for name in seen}, room - widths.BOX_PX * selects)
     state: Any = st.dataframe(
         _coloured(displayed, columns),
-        column_config={name: _config(columns[name], fit.get(name), key) for name in offered},
+        column_config={name: _config(columns[name], fit.get(name), _link_key(key, name)) for name in offered},
         column_order=seen,
         hide_index=True,
         placeholder=DASH,
@@ -201,9 +207,14 @@ def show(
     return int(picked[0]) if picked else None
 
 
-def clicked(key: str) -> int | None:
-    """Return the position of the row whose `link` the reader has just clicked, in the table with this key."""
-    click = st.session_state.get(f"{key}-link")
+def clicked(key: str, column: str = "link") -> int | None:
+    """Return the position of the row whose link the reader has just clicked, in the table with this key.
+
+    Args:
+        key: of the table.
+        column: name of the column of links; by default that of the model or the operator.
+    """
+    click = st.session_state.get(f"{key}-{column}")
     return int(click["row"]) if click else None
 
 
@@ -218,7 +229,7 @@ def show_statuses(
     fit = _fitted(frame[seen], {name: columns[name] for name in seen}, widths.ROOM_PX)
     st.dataframe(
         styled,
-        column_config={name: _config(columns[name], fit[name], key) for name in seen},
+        column_config={name: _config(columns[name], fit[name], _link_key(key, name)) for name in seen},
         hide_index=True,
         placeholder=DASH,
         height=table_height(len(frame)),
@@ -286,7 +297,12 @@ def _fitted(displayed: pd.DataFrame, columns: Mapping[str, TableColumn], room: i
     return widths.fitted(displayed, facts, _FORMATS, room)
 
 
-def _config(column: TableColumn, width: int | None, key: str) -> ColumnConfig | ButtonColumnResult:
+def _link_key(key: str, name: str) -> str:
+    """Return the key of a column of links: `clicked` asks for that of what names a row by no name."""
+    return f"{key}-{'link' if name in _NAMES else name}"
+
+
+def _config(column: TableColumn, width: int | None, link_key: str) -> ColumnConfig | ButtonColumnResult:
     if column.kind == "link":
         return st.column_config.ButtonColumn(
             column.label,
@@ -295,7 +311,7 @@ def _config(column: TableColumn, width: int | None, key: str) -> ColumnConfig | 
             width=width,
             alignment="left",
             type="tertiary",
-            key=f"{key}-link",
+            key=link_key,
         )
     if column.kind in _FORMATS:
         return st.column_config.NumberColumn(

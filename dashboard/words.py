@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from store.metrics.text import interval_text
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 DASH = "—"
 TIMES = "\N{MULTIPLICATION SIGN}"
-TO = "\N{EN DASH}"
-"""Stands between the ends of an interval."""
 
 CLASSES: dict[str, tuple[str, str]] = {
     "no_lowering": (
@@ -85,10 +85,10 @@ def ratio(value: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Return a 95 % interval as low to high, or the dash; three significant digits where one end is below 0.1."""
-    if missing(low) or missing(high) or low is None:
+    """Return a 95 % interval as low to high, or the dash."""
+    if missing(low) or missing(high) or low is None or high is None:
         return DASH
-    return f"{low:.2f}{TO}{high:.2f}" if low >= 0.1 else f"{low:.3g}{TO}{high:.3g}"  # noqa: PLR2004 - as `ratio`
+    return interval_text(low, high)
 
 
 def seconds(value: float | None) -> str:

@@ -24,7 +24,8 @@ SELECT
     p.speedup_high AS ratio_high,
     p.speedup_reason AS reason,
     a.speedup AS speedup_a,
-    b.speedup AS speedup_b
+    b.speedup AS speedup_b,
+    p.run_id, p.experiment_id
 FROM pairs_ab AS p
 LEFT JOIN over_baseline AS a ON a.record_id = p.baseline_record_id
 LEFT JOIN over_baseline AS b ON b.record_id = p.record_id

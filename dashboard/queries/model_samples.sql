@@ -1,12 +1,25 @@
 -- Grain: one row per timed block of every process of each result of the shown run that has one of $records (the attempt
 -- that is shown); `result` is that record.
+WITH processes AS (
+    SELECT p.*, r.record_id AS result
+    FROM result_rows AS r
+    JOIN records AS p
+        ON p.run_id = r.run_id AND p.result_id = r.result_id AND p.attempt = r.attempt
+        AND p.purpose = 'benchmark' AND p.twin_of IS NULL
+    WHERE r.run_id = $run AND list_contains($records::VARCHAR[], r.record_id)
+)
+-- As view samples has them, which would read the blocks of all runs.
 SELECT
-    r.record_id AS result, p.replica, s.block, s.kind, s.round, s.per_iter_s, s.trace_s, s.compiles, s.executions,
-    s.compile_s, s.execute_s, p.iterations_per_run
-FROM result_rows AS r
-JOIN records AS p
-    ON p.run_id = r.run_id AND p.result_id = r.result_id AND p.attempt = r.attempt
-    AND p.purpose = 'benchmark' AND p.twin_of IS NULL
-JOIN samples AS s ON s.record_id = p.record_id
-WHERE r.run_id = $run AND list_contains($records::VARCHAR[], r.record_id)
-ORDER BY r.record_id, p.replica, s.block
+    result, replica,
+    (generate_subscripts(block_total_s, 1) - 1)::INTEGER AS block,
+    unnest(block_kind) AS kind,
+    unnest(block_round) AS round,
+    coalesce(unnest(block_per_iter_s), unnest(block_total_s) / nullif(iterations_per_run, 0)) AS per_iter_s,
+    unnest(block_trace_s) AS trace_s,
+    unnest(block_compiles) AS compiles,
+    unnest(block_executions) AS executions,
+    unnest(block_compile_s) AS compile_s,
+    unnest(block_execute_s) AS execute_s,
+    iterations_per_run
+FROM processes
+ORDER BY result, replica, block

@@ -4,7 +4,9 @@
 -- What a setting parts (accelerator, environment, dtype, …) has a ladder of its own, `ladder`.
 WITH words AS (
     SELECT
-        *,
+        run_id, run_label, run_started, record_id, accelerator, environment, machine_id, dtype, requested_batch_size,
+        batch_size, optimizer, loss, matmul_precision, workload, variant, torch, torch_xla, iterations_per_run,
+        latency_s, latency_low_s, latency_high_s, steady_n, trace_s,
         list_contains(string_split(coalesce(workload, ''), ' '), 'include-transfers') AS transfers,
         list_sort(list_filter(
             string_split(coalesce(workload, ''), ' '), lambda word: word NOT IN ('', 'include-transfers')
@@ -51,10 +53,16 @@ rungs AS (
     SELECT * FROM other
 ),
 executions AS (
-    SELECT r.record_id, median(s.execute_s / r.iterations_per_run) AS execute_s
-    FROM rungs AS r
-    JOIN samples AS s ON s.record_id = r.record_id AND s.kind = 'steady'
-    GROUP BY r.record_id
+    -- As view samples has them, which would read the blocks of all runs.
+    SELECT record_id, median(execute_s / iterations_per_run) AS execute_s
+    FROM (
+        SELECT
+            p.record_id, p.iterations_per_run, unnest(p.block_kind) AS kind, unnest(p.block_execute_s) AS execute_s
+        FROM rungs AS r
+        JOIN records AS p ON p.run_id = r.run_id AND p.record_id = r.record_id
+    )
+    WHERE kind = 'steady'
+    GROUP BY record_id
 )
 SELECT
     r.ladder, r.rung, r.variant, r.transfers, r.run_id, r.run_label, r.accelerator, r.environment, r.dtype,

@@ -2,7 +2,8 @@
 -- runs would make them walk the whole store.
 SELECT * EXCLUDE (result_id, settings_id, suite_series_id)
 FROM speedups(
-    $baseline_backend::VARCHAR, $baseline_run::VARCHAR, baseline_accelerator := $baseline_accelerator::VARCHAR
+    $baseline_backend::VARCHAR, $baseline_run::VARCHAR, baseline_accelerator := $baseline_accelerator::VARCHAR,
+    models := CASE WHEN len($model::VARCHAR[]) > 0 THEN $model::VARCHAR[] END
 )
 WHERE /*filters*/
 ORDER BY test, accelerator, suite, model, variant, environment

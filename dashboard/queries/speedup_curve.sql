@@ -5,7 +5,8 @@ SELECT
     matmul_precision, workload, backend, variant, speedup, speedup_low, speedup_high,
     row_number() OVER series AS place,
     count(*) OVER (PARTITION BY test, accelerator, machine_id, settings_id, variant) AS results_n,
-    place / results_n AS share
+    place / results_n AS share,
+    run_id, experiment_id
 FROM speedups($baseline_backend::VARCHAR, $baseline_run::VARCHAR, baseline_accelerator := $baseline_accelerator::VARCHAR)
 WHERE speedup > 0 AND record_id <> baseline_record_id AND /*filters*/
 WINDOW series AS (PARTITION BY test, accelerator, machine_id, settings_id, variant ORDER BY speedup, suite, model)

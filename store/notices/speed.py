@@ -11,6 +11,7 @@ import msgspec
 
 from store.compare import Cell, Side
 from store.errors import UsageError
+from store.metrics.text import interval_text
 from store.notices.runs import compare_page
 from store.query import fetch, named
 from store.review import common_lanes
@@ -213,7 +214,9 @@ def _evidence(series: JudgedSeries) -> str:
     if verdict.ratio is None:
         return f"{verdict.reason}."
     interval = (
-        "" if verdict.low is None or verdict.high is None else f", interval {verdict.low:.3f} to {verdict.high:.3f}"
+        ""
+        if verdict.low is None or verdict.high is None
+        else f", interval {interval_text(verdict.low, verdict.high, ' to ')}"
     )
     return f"Old / new {verdict.ratio:.3f}{interval}, n = {verdict.processes} processes: {verdict.reason}."
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from store.metrics.text import interval_text
 from store.stats.verdicts import CONFIRMING_PROCESSES
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def difference(result: Judged, baseline: str | None = None) -> str:
     if speedup < 1:
         word, speedup = "slower", 1 / speedup
         low, high = (None, None) if low is None or high is None else (1 / high, 1 / low)
-    bounds = "" if low is None or high is None else f" (95 % CI {_digits(low)} to {_digits(high)})"
+    bounds = "" if low is None or high is None else f" (95 % CI {interval_text(low, high, ' to ')})"
     than = f" than {baseline}" if baseline else ""
     return f"{_digits(speedup)}{TIMES} {word}{than}{bounds}"
 

@@ -62,11 +62,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
         """Return the 95 % interval of the speedup: of blocks, or of processes where these have too few blocks."""
         low, high = self.row["speedup_low"], self.row["speedup_high"]
         few = mark_of("few_blocks") in (*self.doubts, *self.baseline_doubts)
-        if low is not None or not few or self.verdict is None or self.verdict.low is None or self.verdict.high is None:
-            return low, high
-        speedup = self.row["speedup"]
-        holds = speedup is not None and self.verdict.low <= speedup <= self.verdict.high
-        return (self.verdict.low, self.verdict.high) if holds else (None, None)
+        return _of_processes(self.row, self.verdict) or (low, high) if low is None and few else (low, high)
 
     @property
     def word(self) -> Word | None:
@@ -113,6 +109,33 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
         """Return the doubts that its baseline alone has, as they stand after its own."""
         alone = [mark for mark in self.baseline_doubts if mark not in self.doubts]
         return f"; baseline: {', '.join(alone)}" if alone and self.row["speedup"] is not None else ""
+
+
+def _of_processes(row: Row, verdict: Verdict | None) -> tuple[float, float] | None:
+    """Return the interval of a verdict, which rests on processes, where it holds the speedup of the row."""
+    if verdict is None or verdict.low is None or verdict.high is None or row["speedup"] is None:
+        return None
+    return (verdict.low, verdict.high) if verdict.low <= row["speedup"] <= verdict.high else None
+
+
+def process_intervals(con: Connection, rows: Iterable[Row]) -> dict[tuple[Any, ...], tuple[float, float]]:
+    """Return the interval over processes of each speedup of too few blocks, by `key_of` its row.
+
+    Args:
+        con: a snapshot.
+        rows: of `speedups`; a side of another device is compared with none.
+    """
+    missing = [row for row in rows if row["speedup"] is not None and row["speedup_low"] is None]
+    doubts = _doubts(con, missing) if missing else {}
+    sides = ("record_id", "baseline_record_id")
+    few = [
+        row
+        for row in missing
+        if not row["cross_device"] and any(mark_of("few_blocks") in doubts.get(row[side], ()) for side in sides)
+    ]
+    verdicts = _verdicts(con, few)
+    ends = {key_of(row): _of_processes(row, verdicts.get(key_of(row))) for row in few}
+    return {key: interval for key, interval in ends.items() if interval is not None}
 
 
 class ComparedExperiment(msgspec.Struct, frozen=True, kw_only=True):

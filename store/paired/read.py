@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from store.advice import mark_of, summary
 from store.metrics import metric
+from store.metrics.text import interval_text
 from store.paired.answer import AGAIN, TIMES
 from store.query import fetch, named
 from store.report.table import Column, Step, Table
@@ -162,7 +163,7 @@ def _ratio(value: float | None) -> str | None:
 
 def interval(low: float | None, high: float | None) -> str | None:
     """Return the ends of an interval."""
-    return None if low is None or high is None else f"{_ratio(low)}\N{EN DASH}{_ratio(high)}"
+    return None if low is None or high is None else interval_text(low, high)
 
 
 def means_table(means: Sequence[Row], rows: Iterable[Row], baseline: str) -> Table:

@@ -25,8 +25,14 @@ processes AS (
 ),
 medians AS (
     SELECT record_id, coalesce(round, 0) AS round, median(per_iter_s) AS round_s
-    FROM samples
-    WHERE kind = 'steady' AND per_iter_s > 0 AND record_id IN (SELECT record_id FROM processes)
+    FROM (
+        -- As view samples has them, which would read the blocks of all runs.
+        SELECT
+            record_id, unnest(block_kind) AS kind, unnest(block_round) AS round,
+            coalesce(unnest(block_per_iter_s), unnest(block_total_s) / nullif(iterations_per_run, 0)) AS per_iter_s
+        FROM processes
+    )
+    WHERE kind = 'steady' AND per_iter_s > 0
     GROUP BY record_id, coalesce(round, 0)
 ),
 timed AS (

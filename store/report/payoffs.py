@@ -10,6 +10,7 @@ import msgspec
 from store.choose import newest_run
 from store.errors import UsageError
 from store.metrics import metric
+from store.metrics.text import interval_text
 from store.query import ALL, Filters, fetch, named
 from store.report.table import Column, Picture, RatioMark, Report, Table, metric_cell, metric_column
 from store.stats.verdicts import CONFIRMING_PROCESSES
@@ -99,7 +100,7 @@ def verdict(row: Row) -> str:
 def _interval(row: Row) -> str:
     if row["payoff_low"] is None or row["payoff_high"] is None:
         return ""
-    return f" [{row['payoff_low']:.2f}, {row['payoff_high']:.2f}]"
+    return f" [{interval_text(row['payoff_low'], row['payoff_high'], ', ')}]"
 
 
 def _table(rows: list[Row]) -> Table:

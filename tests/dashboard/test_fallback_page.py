@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from dashboard import charts, data
+from dashboard.screens.fallback_ops import heat_maps
+from dashboard.selection import ViewSelection
 from store import query
 from store.ingest import ingest
 from store.record import FallbackOp, GraphBreak
@@ -331,3 +334,25 @@ def test_the_page_of_a_model_has_the_payoffs_of_its_ops(monkeypatch, paid):
     assert ops["c"].payoff_said.startswith("1.80")
     assert ops["c"].payoff_said.endswith("proven")
     assert (ops["b"].Index, ops["b"].payoff_said) == ("median", "not measured")
+
+
+def test_models_of_one_name_from_two_suites_are_two_columns_of_the_map(monkeypatch, stored, factory):
+    def run(**facts):
+        facts |= {"backend": "openxla+dynamo"}
+        return [
+            factory.make_record(model="resnet18", suite="torchbench", fallback_ops=[op("sort", calls=1.0)], **facts),
+            factory.make_record(model="resnet18", suite="timm_models", fallback_ops=[op("sort", calls=9.0)], **facts),
+            factory.make_record(model="vgg16", suite="timm_models", fallback_ops=[op("sort", calls=2.0)], **facts),
+        ]
+
+    store = stored(run)
+    assert not open_page(monkeypatch, store, "fallback-ops").exception
+    shown = str(query.current_snapshot(store))
+    calls = data.rows(shown, "fallback_calls", ViewSelection("run-0", "inductor"), op=None, klass=None)
+    cells = heat_maps.with_suites(calls).set_index("model")["calls_per_iteration"]
+    assert cells.to_dict() == {"resnet18 (timm_models)": 9.0, "resnet18 (torchbench)": 1.0, "vgg16": 2.0}
+    drawn = []
+    monkeypatch.setattr(charts, "selectable", lambda drawing, **_how: drawn.append(drawing))
+    assert not open_page(monkeypatch, store, "fallback-ops").exception
+    points = drawn[0].rows.set_index("model")["value"]
+    assert points.to_dict() == cells.to_dict()

@@ -62,7 +62,7 @@ def test_names_of_others_are_no_markup(failed):
 
 def test_models_are_grouped_and_the_slowest_stands_first():
     common = {"test": "eval", "accelerator": "cpu", "backend": "eager", "status": "ok", "ran": True, "series": "eager"}
-    common |= {"verification_code": "PASS", "speedup_reason": None}
+    common |= {"verification_code": "PASS", "speedup_reason": None, "series_id": "1"}
     rows = pd.DataFrame(
         [
             common | {"suite": suite, "model": model, "speedup": value, "speedup_low": low, "speedup_high": high}
@@ -74,7 +74,7 @@ def test_models_are_grouped_and_the_slowest_stands_first():
             )
         ]
     )
-    frame, order, series = heat_map.heat_rows(rows)
+    frame, order, series = heat_map.heat_rows(rows, {})
     assert [row.rpartition(heat_map._NAME_SPLIT)[2] for row in order] == [
         *("timm_models · eval", "slow", "same", "fast"),
         *("dummy · eval", "toy"),

@@ -325,6 +325,52 @@ def test_what_measures_a_few_cells_again_is_not_the_newest_run(monkeypatch, fact
     assert not [button for button in other.button if (button.key or "").startswith("rerun-")]
 
 
+def test_a_rerun_stands_at_the_cells_that_it_measured_again_and_counts_in_no_mean(monkeypatch, factory, tmp_path):
+    night = [
+        factory.make_record(
+            model=model,
+            backend=backend,
+            run_id="night",
+            label="night",
+            per_iter=[0.02 if backend == "eager" else 0.01] * 8,
+        )
+        for model in ("a", "b", "c")
+        for backend in ("inductor", "eager")
+    ]
+    again = [
+        factory.make_record(
+            model="a", backend="inductor", run_id="again", label="again", timestamp=factory.RUN_START + factory.DAY
+        ),
+        factory.make_record(
+            model="a",
+            backend="eager",
+            run_id="again",
+            label="again",
+            per_iter=[0.04] * 8,
+            timestamp=factory.RUN_START + factory.DAY,
+        ),
+    ]
+    for run, records in {"night": night, "again": again}.items():
+        factory.write_run(tmp_path / "runs" / run, records)
+    ingest([tmp_path], tmp_path / "store")
+    store = tmp_path / "store"
+    overview = open_page(monkeypatch, store)
+    [matrix] = [element.proto.body for element in overview.get("html") if 'class="xl-matrix"' in element.proto.body]
+    [address, told] = re.search(r'class="again"><a href="([^"]+)" target="_self">([^<]+)<', matrix).groups()
+    assert "run=again" in address
+    assert told.endswith(f"measured again: a 0.25{TIMES}")
+    assert f"0.50{TIMES}</a>" in matrix, "the mean is that of the night"
+    assert "1 result was measured again** by run again of" in overview.button(key="models-rerun-again").label
+    speedup = open_page(monkeypatch, store, "speedup")
+    table = tables(speedup)[0].set_index(["model", "variant" if "variant" in tables(speedup)[0] else "series"])
+    assert table.loc[("a", "eager"), "rerun"].endswith(f"0.25{TIMES} · again")
+    assert table["rerun"].notna().sum() == 2
+    assert table.loc[("a", "eager"), "speedup"] == pytest.approx(0.5)
+    speedup.button(key="speedup-rerun-again").click().run()
+    assert "2 results of run" in text(speedup)
+    assert not [button for button in speedup.button if "-rerun-" in (button.key or "")]
+
+
 def test_a_newer_run_that_only_verifies_is_said_to_verify(monkeypatch, factory, tmp_path):
     runs = {"first": {}, "verified": {"status": "verify_only", "per_iter": (), "verification_code": "PASS"}}
     for day, (run, changes) in enumerate(runs.items()):

@@ -227,10 +227,11 @@ def test_a_line_of_the_log_is_one_line_that_no_terminal_obeys():
 
 
 def test_what_streamlits_own_page_looks_for_below_its_path_is_no_line_of_the_log(site):
-    assert ask(site.port, "/runs/_stcore/health")[0] == 404
+    looked_for = [f"/{page}/_stcore/{name}" for page in ("runs", "model") for name in ("health", "host-config")]
+    assert [ask(site.port, path)[0] for path in looked_for] == [404] * len(looked_for)
     assert ask(site.port, "/perfetto/nothing.js")[0] == 404
     assert site.said("refused 404", "/perfetto/nothing.js")
-    assert "/runs/_stcore/health" not in site.log.read_text()
+    assert not [path for path in looked_for if path in site.log.read_text()]
 
 
 def test_whoever_floods_the_server_does_not_fill_the_disk():

@@ -17,7 +17,7 @@ from store import query
 
 VIEW = SimpleNamespace(baseline_text="inductor")
 TABLES = {
-    "speedups": (speedup._columns(VIEW), {"interval", "trend"}),
+    "speedups": (speedup._columns(VIEW), {"interval", "trend", "rerun"}),
     "sides": (model._sides_columns(VIEW), {"interval", "why", "doubt"}),
     "results": (compile_time._columns(), {"why"}),
     "experiments": (records._experiments_columns(), {"doubt"}),

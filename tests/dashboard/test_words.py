@@ -12,6 +12,26 @@ from dashboard import words
 from dashboard.rows import with_series
 from dashboard.tables import display, measured
 from store.charts import axes, palette
+from store.metrics.text import interval_text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (1.168, 1.174, "1.168 1.174"),
+        (1.1701, 1.1704, "1.1701 1.1704"),
+        (1.1, 1.2, "1.10 1.20"),
+        (0.00701, 0.00704, "0.00701 0.00704"),
+        (0.007011, 0.007014, "0.007011 0.007014"),
+        (16.52, 16.71, "16.5 16.7"),
+        (16.52, 16.54, "16.52 16.54"),
+        (113.27, 118.4, "113 118"),
+        (2.0, 2.0, "2.00 2.00"),
+    ],
+)
+def test_an_interval_has_as_many_digits_as_tell_its_ends_apart(low, high, text):
+    assert interval_text(low, high, " ") == text
+    assert words.interval(low, high) == text.replace(" ", "\N{EN DASH}")
 
 
 @pytest.mark.parametrize("value", [None, math.nan, pd.NA, pd.NaT])
@@ -23,7 +43,7 @@ def test_what_is_missing_is_a_dash_and_never_zero(value):
 def test_ratio_keeps_what_two_decimals_would_lose():
     assert words.ratio(0.844) == f"0.84{words.TIMES}"
     assert words.ratio(0.00123) == f"0.00123{words.TIMES}"
-    assert words.interval(0.00651, 0.0104) == f"0.00651{words.TO}0.0104"
+    assert words.interval(0.00651, 0.0104) == "0.00651\N{EN DASH}0.0104"
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,8 @@ def show(view: View, calls: pd.DataFrame) -> None:
     if unknown:
         why = "without a profile pass" if column == "time_share" else "that never reached a steady state"
         st.caption(f"{count(unknown, 'cell')} {why} are left empty of a number.")
-    most = 2 if calls["model"].nunique() <= _MODELS_ABREAST else 1
+    models_n = len(calls[["suite", "model"]].drop_duplicates())
+    most = 2 if models_n <= _MODELS_ABREAST else 1
     for place, keys in opening.abreast(charted, most):
         with place:
             _map(keys, parts[keys], column)
@@ -54,6 +55,7 @@ def show(view: View, calls: pd.DataFrame) -> None:
 def _map(keys: tuple[str, ...], cells: pd.DataFrame, column: str) -> None:
     st.markdown(f"**{answers.section_title(keys)}**")
     ops, every = _ops(cells, column)
+    cells = with_suites(cells)
     models = sorted(cells["model"].unique(), key=str.lower)[:MODELS_DRAWN]
     shown = cells[cells["op"].isin(ops) & cells["model"].isin(models)]
     points = shown.groupby(["op", "model", "klass"], as_index=False).agg(value=(column, "max"))
@@ -69,6 +71,17 @@ def _map(keys: tuple[str, ...], cells: pd.DataFrame, column: str) -> None:
     if every > len(ops) or cells["model"].nunique() > len(models):
         total = count(cells["model"].nunique(), "model")
         st.caption(f"{len(ops)} of {count(every, 'op')} and {len(models)} of {total}; the files below have all.")
+
+
+def with_suites(cells: pd.DataFrame) -> pd.DataFrame:
+    """Name models that several suites have by their suite as well: they are different models."""
+    suites = cells.groupby("model")["suite"].nunique()
+    shared = set(suites.index[suites > 1])
+    names = [
+        f"{model} ({suite})" if model in shared else model
+        for model, suite in zip(cells["model"], cells["suite"], strict=True)
+    ]
+    return cells.assign(model=names)
 
 
 def _ops(cells: pd.DataFrame, column: str) -> tuple[list[str], int]:

@@ -12,7 +12,7 @@ from dashboard.answers import verdict
 from dashboard.rows import each, with_series
 from dashboard.screens.model import details, ladder
 from dashboard.tables import TableColumn, measured
-from dashboard.words import STATUS_WORDS, count, escape, interval, missing, seconds, shortened, when
+from dashboard.words import STATUS_WORDS, count, escape, interval, missing, seconds
 from store.metrics import metric
 from store.paired.read import steps
 from store.paired.report import changed_sources
@@ -171,17 +171,12 @@ def _show_sides(view: View, rows: pd.DataFrame, selection: ViewSelection) -> Non
 
 def _show_reruns(view: View, rows: pd.DataFrame) -> None:
     """Say what newer runs that measure a few cells again found for these results, each a way to that run."""
-    if not view.reruns_n:
-        return
     names = dict(zip(rows["series_id"], rows["series"], strict=True))
-    later = data.rows(view.snapshot, "reruns_of_series", view.selection, series=tuple(names))
-    for number, row in enumerate(each(later)):
-        run = f"{escape(shortened(row.run_label or row.run_id[:8]))} of {when(row.run_started)}"
-        found = escape(STATUS_WORDS.get(row.status, row.status))
-        if row.ran and not missing(row.latency_s):
-            found = f"{seconds(row.latency_s)} an iteration, n = {int(row.steady_n)}"
-        said = f"**{escape(names[row.series_id])}** was measured again by {run}: {found}"
-        links.link(view, "model", said, key=f"rerun-{number}", icon=":material/replay:", run=row.run_id)
+    measured_again = [row for row in rerun.later(view) if row.series_id in names]
+    for number, row in enumerate(measured_again):
+        name, run = escape(names[row.series_id]), escape(rerun.run_of(row))
+        label = f"**{name}** was measured again by {run}: {escape(rerun.in_full(row))}"
+        links.link(view, "model", label, key=f"rerun-{number}", icon=":material/replay:", run=row.run_id)
 
 
 def _why(row: Any) -> str | None:
@@ -196,7 +191,7 @@ def _sides_columns(view: View) -> dict[str, TableColumn]:
         "latency_s": measured("latency_s"),
         "steady_n": TableColumn("n", "number", help="Steady samples behind the latency."),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
-        "interval": TableColumn("95 %", help="Interval of the speedup; needs 6 samples on both sides."),
+        "interval": tables.interval_column("speedup"),
         "status": TableColumn("Status"),
         "doubt": doubts.COLUMN,
         "why": TableColumn("Why no speedup"),

@@ -136,7 +136,7 @@ def _every_column(view: View) -> dict[str, TableColumn]:
         "steady_n": TableColumn("n", "number", help=metric("steady_n").definition),
         "floor_s": micro("floor_s", hidden=True),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
-        "interval": TableColumn("95 %", help="Interval of the speedup; needs 6 samples on both sides."),
+        "interval": tables.interval_column("speedup"),
         "verdict": TableColumn("Verdict", "verdict"),
         "verdict_reason": TableColumn("Note", help="Why there is no verdict, or no time."),
         "forward_s": micro("forward_s", hidden=True),

@@ -244,7 +244,7 @@ def _findings_columns(view: View) -> dict[str, TableColumn]:
         **naming("suite", "model", "test", "accelerator", "variant", "environment", pinned=()),
         "why": TableColumn("Why"),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
-        "interval": TableColumn("95 %", help="Interval of the speedup; needs 6 samples on both sides."),
+        "interval": tables.interval_column("speedup"),
         "steady_n": measured("steady_n", "n", width=40),
         "baseline_steady_n": measured("baseline_steady_n", "n of it", width=60),
         "failure_phase": TableColumn("Phase", help="How far the experiment came.", hidden=True),

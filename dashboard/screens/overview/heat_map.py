@@ -10,7 +10,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, charts, data, doubts, opening
+from dashboard import answers, charts, data, doubts, opening, rerun
 from dashboard.rows import SYNTHETIC, each, with_series
 from dashboard.screens.overview.matrix import order_of_backends
 from dashboard.words import DASH, STATUS_WORDS, count, escape, interval, missing, ratio
@@ -19,7 +19,7 @@ from store.charts.drawing import Drawing, layered
 from store.stats.geomean import Ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from dashboard.view import View
 
@@ -37,7 +37,7 @@ def show(view: View) -> None:
     rows = rows[rows["status"] != "skipped"]
     if rows.empty:
         return
-    frame, order, series = heat_rows(rows)
+    frame, order, series = heat_rows(rows, rerun.newest(view))
     unit = "operator" if set(rows["suite"]) == {"operators"} else "model"
     models_n = len(rows[["suite", "model"]].drop_duplicates())
     st.subheader(f"{count(models_n, escape(unit))} by backend", anchor=False)
@@ -52,17 +52,20 @@ def show(view: View) -> None:
         )
     shades = "Slowest first. Grey: the interval holds 1, so no difference is shown. ° not verified, ∅ not run. "
     skipped = "Without a cell: skipped by the plan. " if len(rows) < planned_n else ""
-    st.caption(f"{shades if frame['shade'].notna().any() else ''}{skipped}Click a cell for its model.")
+    again = f"{rerun.MARK} a newer run measured it again. " if frame["label"].str.contains(rerun.MARK).any() else ""
+    st.caption(f"{shades if frame['shade'].notna().any() else ''}{again}{skipped}Click a cell for its model.")
+    rerun.show_runs(view, set(rows["series_id"]), "models")
     opening.from_chart(view, picked)
 
 
-def heat_rows(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str], list[str]]:
+def heat_rows(rows: pd.DataFrame, reruns: Mapping[str, Any]) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Return the cells of the heat map, the order of its rows and that of its columns.
 
     Args:
         rows: of `speedups` with `series`, without the baseline's own.
+        reruns: id of a series → its result in a newer run that measured it again.
     """
-    cells = [_heat_cell(row) for row in each(rows)]
+    cells = [_with_rerun(_heat_cell(row), reruns.get(row.series_id)) for row in each(rows)]
     frame = pd.DataFrame(cells)
     worst: dict[tuple[Any, ...], float] = {}
     for cell in cells:
@@ -103,6 +106,14 @@ def _heat_cell(row: Any) -> dict[str, Any]:
         "label": f"{ratio(shown.value)}{doubts.marks(row)}",
         "why": ", ".join(filter(None, (why + bounds, *speaks))),
     }
+
+
+def _with_rerun(cell: dict[str, Any], again: Any | None) -> dict[str, Any]:
+    """Return a cell with the outcome of the newer run that measured it again, if there is one."""
+    if again is None:
+        return cell
+    told = f"measured again: {rerun.outcome(again)} in {rerun.run_of(again)}"
+    return cell | {"label": f"{cell['label']} {rerun.MARK}", "why": ", ".join(filter(None, (cell["why"], told)))}
 
 
 def _ends(row: Any) -> tuple[float | None, float | None]:

@@ -10,22 +10,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, data, downloads, links
+from dashboard import answers, data, downloads, links, rerun
 from dashboard.rows import SYNTHETIC, each
 from dashboard.screens.overview import scoreboard
 from dashboard.screens.overview.cells import is_baseline
 from dashboard.verdicts import look
-from dashboard.words import DASH, interval, missing, ratio, share, shortened
+from dashboard.words import DASH, interval, listed, missing, ratio, share, shortened
 from store.charts.palette import colour
 from store.stats.geomean import Ratio, Spread, spread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from dashboard.screens.overview.scoreboard import Board
     from dashboard.view import View
 
 _LONGEST = 80
+_RERUNS_NAMED = 2
 _LEAST_REACH = math.log(1.1)
 """Height of a sparkline, in logarithms of a speedup: one that stands still within a few percent is drawn flat."""
 _FIRST = ("openxla+dynamo", "openxla+lazytensor")
@@ -48,16 +49,24 @@ class MatrixRow(NamedTuple):
     """The baseline's own row."""
 
 
+class ModelsBehind(NamedTuple):
+    """What stands behind each mean, by series without its model."""
+
+    spreads: dict[tuple[Any, ...], Spread]
+    reruns: dict[tuple[Any, ...], list[Any]]
+    """The newest rerun of each result that was measured again."""
+
+
 def show(view: View, board: Board) -> None:
     """Draw the table of means."""
     places = _places(view, board)
     columns = order_of_backends({(row.variant, row.backend) for place in places for row in place.cells.values()})
     if not columns:
         return
-    spreads = _spreads(view)
-    st.html(_table(view, places, columns, spreads))
+    models = ModelsBehind(_spreads(view), _measured_again(view))
+    st.html(_table(view, places, columns, models))
     rows = [row for place in places for row in place.cells.values()]
-    downloads.below(exported(rows, spreads), "matrix", view.file_name("matrix"), scoreboard.behind(view, board))
+    downloads.below(exported(rows, models.spreads), "matrix", view.file_name("matrix"), scoreboard.behind(view, board))
 
 
 def exported(rows: Iterable[Any], spreads: dict[tuple[Any, ...], Spread]) -> pd.DataFrame:
@@ -128,15 +137,28 @@ def _spreads(view: View) -> dict[tuple[Any, ...], Spread]:
     return {key: found for key, part in ratios.items() if (found := spread(part))}
 
 
+def _measured_again(view: View) -> dict[tuple[Any, ...], list[Any]]:
+    """Return the newest rerun of each result, by series without the model."""
+    reruns = rerun.newest(view)
+    parts: dict[tuple[Any, ...], list[Any]] = {}
+    for row in each(data.speedups(view.snapshot, view.selection)) if reruns else ():
+        if row.series_id in reruns:
+            parts.setdefault(_alone(row), []).append(reruns[row.series_id])
+    return parts
+
+
 def _alone(row: Any) -> tuple[Any, ...]:
     return tuple(None if missing(value) else value for value in (getattr(row, name) for name in _ALONE))
 
 
 def _table(
-    view: View, places: Sequence[MatrixRow], columns: Sequence[tuple[str, str]], spreads: dict[tuple[Any, ...], Spread]
+    view: View,
+    places: Sequence[MatrixRow],
+    columns: Sequence[tuple[str, str]],
+    models: ModelsBehind,
 ) -> str:
     heads = "".join(f'<th><i style="background:{colour(backend)}"></i>{html(name)}</th>' for name, backend in columns)
-    rows = "".join(_row(view, place, columns, spreads) for place in places)
+    rows = "".join(_row(view, place, columns, models) for place in places)
     over = html(view.selection.baseline)
     return (
         f'<div class="xl-matrix"><table><thead><tr><th>Speedup over {over}</th>{heads}</tr></thead>'
@@ -145,10 +167,13 @@ def _table(
 
 
 def _row(
-    view: View, place: MatrixRow, columns: Sequence[tuple[str, str]], spreads: dict[tuple[Any, ...], Spread]
+    view: View,
+    place: MatrixRow,
+    columns: Sequence[tuple[str, str]],
+    models: ModelsBehind,
 ) -> str:
     head = f"<b>{html(place.suite)}</b><small>{html(' · '.join(place.rest))}</small>{_of_baseline(view, place)}"
-    cells = "".join(_cell(view, name, place.cells.get(name), spreads) for name, _ in columns)
+    cells = "".join(_cell(view, name, place.cells.get(name), models) for name, _ in columns)
     return f"<tr><th>{head}</th>{cells}</tr>"
 
 
@@ -163,21 +188,26 @@ def _of_baseline(view: View, place: MatrixRow) -> str:
     return f'<small style="color:{shown.colour}">{name} {shown.sign} {factor} {shown.word}</small>'
 
 
-def _cell(view: View, name: str, row: Any | None, spreads: dict[tuple[Any, ...], Spread]) -> str:
+def _cell(
+    view: View,
+    name: str,
+    row: Any | None,
+    models: ModelsBehind,
+) -> str:
     opened = f'<td data-backend="{html(name)}">'
     if row is None:
         return f'{opened}<small class="none">not planned</small></td>'
     where = {"suite": row.suite, "test": row.test, "accelerator": row.accelerator, "backend": row.backend}
     address = html(links.href(view, "speedup", **{key: [value] for key, value in where.items()}))
-    behind = spreads.get(_alone(row))
+    behind, reruns = models.spreads.get(_alone(row)), _reruns(view, where, models.reruns.get(_alone(row), ()))
     if missing(row.geomean) or behind is None:
         why = "no speedup" if row.note == DASH else row.note.removeprefix("no speedup: ")
         lines = [shortened(why, _LONGEST), _passed(row)]
-        return f'{opened}<a href="{address}" target="_self">{DASH}</a>{_small(lines)}</td>'
+        return f'{opened}<a href="{address}" target="_self">{DASH}</a>{_small(lines)}{reruns}</td>'
     word, ink = _word(row, behind)
     first = f'<a href="{address}" target="_self" style="color:{ink}">{ratio(row.geomean)}</a> <em>{html(word)}</em>'
     lines = [_sure(row, behind), _counts(behind), _passed(row)]
-    return f"{opened}{_spark(row.trend)}{first}{_change(view, row)}{_small(lines)}</td>"
+    return f"{opened}{_spark(row.trend)}{first}{_change(view, row)}{_small(lines)}{reruns}</td>"
 
 
 def _word(row: Any, behind: Spread) -> tuple[str, str]:
@@ -230,6 +260,17 @@ def _change(view: View, row: Any) -> str:
     shown = look("same" if row.moved.by_baseline_only else row.moved.backend.word)
     said = f"{answers.change_word(row.moved, view.selection.baseline)}, {answers.from_to(row.moved)}"
     return f'<small class="change" style="color:{shown.colour}">{html(said)}</small>'
+
+
+def _reruns(view: View, where: Mapping[str, str], again: Sequence[Any]) -> str:
+    """Return a link to the newest of the runs that measured results of a cell again."""
+    if not again:
+        return ""
+    run = max(again, key=lambda row: (row.run_started, row.run_id)).run_id
+    address = links.href(view, "speedup", **{key: [value] for key, value in where.items()} | {"run": run})
+    outcomes = listed([f"{row.model} {rerun.outcome(row)}" for row in again], _RERUNS_NAMED)
+    told = html(f"{rerun.MARK} measured again: {outcomes}")
+    return f'<small class="again"><a href="{html(address)}" target="_self">{told}</a></small>'
 
 
 def _small(lines: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from dashboard import answers, choosing, data, empty, frame, opening, rerun
+from dashboard import answers, choosing, data, empty, frame, links, opening, rerun, tables
 from dashboard.answers import SECTION
 from dashboard.rows import each, sections, with_series
 from dashboard.screens.overview.cells import last_runs
@@ -34,7 +34,7 @@ ORDERS = ("Lowest first", "Highest first", "Model name", "Longest latency first"
 def show(view: View) -> None:
     """Draw the page."""
     rows = with_series(data.speedups(view.snapshot, view.selection))
-    frame.head("Speedup", view, _said(view, rows), len(rows), baseline=True, more="in the charts")
+    frame.head("Speedup", view, _sentences(view, rows), len(rows), baseline=True, more="in the charts")
     if rows.empty:
         empty.no_rows(view.selection, "results")
         return
@@ -60,7 +60,7 @@ def _controls(parts: Sequence[tuple[str, ...]]) -> tuple[str, str, list[tuple[st
         return chart, order, choosing.charts_of(answers.SUITES, parts) if chart == CHARTS[0] else []
 
 
-def _said(view: View, rows: pd.DataFrame) -> list[str]:
+def _sentences(view: View, rows: pd.DataFrame) -> list[str]:
     """Return the first geometric mean, then who is slower, then the other means."""
     baseline = view.selection.baseline
     means = answers.geomean_sentences(data.geomeans(view.snapshot, view.selection), baseline, rows)
@@ -82,12 +82,12 @@ def slower_sentences(rows: pd.DataFrame, baseline: str) -> list[str]:
         rows: of `speedups`, with `series`.
         baseline: backend that the speedups are over; its own results are left out.
     """
-    found: dict[tuple[str, str, str], list[Any]] = {}
+    results: dict[tuple[str, str, str], list[Any]] = {}
     for row in each(rows):
         if math.isfinite(row.speedup) and row.record_id != row.baseline_record_id:
-            found.setdefault((row.test, row.accelerator, row.series), []).append(row)
-    xla = {keys: part for keys, part in found.items() if part[0].backend.startswith("openxla")}
-    return [_slower_sentence(keys, part, baseline) for keys, part in sorted((xla or found).items())]
+            results.setdefault((row.test, row.accelerator, row.series), []).append(row)
+    xla = {keys: part for keys, part in results.items() if part[0].backend.startswith("openxla")}
+    return [_slower_sentence(keys, part, baseline) for keys, part in sorted((xla or results).items())]
 
 
 def _slower_sentence(keys: tuple[str, str, str], part: list[Any], baseline: str) -> str:
@@ -102,8 +102,8 @@ def _slower_sentence(keys: tuple[str, str, str], part: list[Any], baseline: str)
         "same": sum(row.speedup_low <= 1 <= row.speedup_high for row in part),
         "unknown": sum(math.isnan(row.speedup_low) for row in part),
     }
-    said = answers.fares(series, baseline, numbers, "model", named)
-    return f"In {escape(f'{test} on {accelerator}')} {said}"
+    counts = answers.fares(series, baseline, numbers, "model", named)
+    return f"In {escape(f'{test} on {accelerator}')} {counts}"
 
 
 _BASELINE = "the baseline"
@@ -114,7 +114,10 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
     """Draw the table."""
     st.subheader("All results", anchor=False)
     notes: list[Any] = [_note(row) or None for row in each(rows)]
+    reruns = rerun.newest(view)
+    outcomes: list[Any] = [rerun.cell(reruns.get(row.series_id)) for row in each(rows)]
     listed = _with_history(view, rows).assign(
+        rerun=outcomes,
         status=[STATUS_WORDS.get(status, status) for status in rows["status"]],
         interval=[interval(row.speedup_low, row.speedup_high) for row in each(rows)],
         speedup_reason=notes,
@@ -127,8 +130,12 @@ def _show_table(view: View, rows: pd.DataFrame) -> None:
         alt="Speedup, latency and throughput of each result",
         file_name="speedup",
         sql=data.statement("speedups", view.selection),
-        told_once=("dtype", "accelerator", "suite", "speedup_reason"),
+        told_once=("dtype", "accelerator", "suite", "speedup_reason", "rerun"),
     )
+    opened = tables.clicked("speedups", "rerun")
+    if opened is not None and opened < len(rows) and (again := reruns.get(rows.iloc[opened]["series_id"])):
+        links.go(view, "model", run=again.run_id, suite=again.suite, model=again.model, test=again.test)
+    rerun.show_runs(view, set(rows["series_id"]), "speedup")
     rerun.offer(view, rerun.of_rows(rows), key="speedup", selected=selected)
 
 
@@ -136,8 +143,8 @@ def _with_history(view: View, rows: pd.DataFrame) -> pd.DataFrame:
     """Add the latencies of the last runs of the series, where there are several."""
     known = data.rows(view.snapshot, "latency_history", view.selection, runs=last_runs(view)["runs"])
     lines = {(row.experiment_id, row.environment): list(row.trend) for row in each(known)}
-    found: list[Any] = [lines.get((row.experiment_id, row.environment)) for row in each(rows)]
-    return rows.assign(trend=found) if any(found) else rows
+    trends: list[Any] = [lines.get((row.experiment_id, row.environment)) for row in each(rows)]
+    return rows.assign(trend=trends) if any(trends) else rows
 
 
 def _note(row: Any) -> str:
@@ -152,7 +159,8 @@ def _columns(view: View) -> dict[str, TableColumn]:
     return {
         **naming("model", "series", "test", "suite", "accelerator", pinned=("model", "series")),
         "speedup": measured("speedup", note=f"Baseline: {view.baseline_text}."),
-        "interval": TableColumn("95 %", help="Interval of the speedup; needs 6 samples on both sides."),
+        "interval": tables.interval_column("speedup"),
+        "rerun": rerun.COLUMN,
         "latency_s": measured("latency_s"),
         "steady_n": TableColumn("n", "number", help=metric("steady_n").definition),
         "baseline_latency_s": measured("baseline_latency_s", "Baseline", f"Baseline: {view.baseline_text}."),
@@ -179,11 +187,11 @@ def _show_against(view: View, rows: pd.DataFrame) -> None:
         st.info("This view has only one backend, so there is nothing to compare it with.", icon=":material/info:")
         return
     a, b, _ = pair
-    found = data.rows(view.snapshot, "against", view.selection, series_a=a, series_b=b)
-    for place, (keys, part) in opening.abreast(sections(found, SECTION)):
+    pairs = data.rows(view.snapshot, "against", view.selection, series_a=a, series_b=b)
+    for place, (keys, part) in opening.abreast(sections(pairs, SECTION)):
         with place:
             _chart(view, keys, part, pair)
-    _table(view, found, a, b)
+    _table(view, pairs, a, b)
 
 
 def _chart(view: View, keys: tuple[str, ...], part: pd.DataFrame, pair: tuple[str, str, str]) -> None:
@@ -254,8 +262,8 @@ def _outcome(row: Any, a: str, b: str) -> str:
     return f"{a} faster" if row.ratio_high < 1 else BETWEEN
 
 
-def _table(view: View, found: pd.DataFrame, a: str, b: str) -> None:
-    shown = found.assign(interval=[interval(row.ratio_low, row.ratio_high) for row in each(found)])
+def _table(view: View, pairs: pd.DataFrame, a: str, b: str) -> None:
+    shown = pairs.assign(interval=[interval(row.ratio_low, row.ratio_high) for row in each(pairs)])
     latency = metric("latency_s").definition
     columns = {
         **naming("model", "suite", "test", "accelerator"),
@@ -264,7 +272,7 @@ def _table(view: View, found: pd.DataFrame, a: str, b: str) -> None:
         "latency_b_s": TableColumn(f"B: {b}, ms", "ms", help=latency),
         "n_b": TableColumn("n of B", "number", help=metric("steady_n").definition),
         "ratio": TableColumn("A / B", "ratio", help="Latency of A over latency of B: above 1, B is faster."),
-        "interval": TableColumn("95 %", help="Interval of the ratio; needs 6 samples on both sides."),
+        "interval": tables.interval_column("ratio"),
         "reason": TableColumn("Why missing"),
     }
     opening.table(

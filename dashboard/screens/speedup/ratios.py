@@ -64,10 +64,10 @@ _KEYS = {
 
 def parts(rows: list[Any]) -> dict[tuple[str, ...], list[Any]]:
     """Return rows by test, accelerator and suite, those with most first."""
-    found: dict[tuple[str, ...], list[Any]] = {}
+    by_suite: dict[tuple[str, ...], list[Any]] = {}
     for row in rows:
-        found.setdefault((row.test, row.accelerator, row.suite), []).append(row)
-    return most_first(found)
+        by_suite.setdefault((row.test, row.accelerator, row.suite), []).append(row)
+    return most_first(by_suite)
 
 
 def _models_chart(view: View, keys: tuple[str, ...], part: list[Any], means: list[Any]) -> None:
@@ -90,8 +90,8 @@ def _models_chart(view: View, keys: tuple[str, ...], part: list[Any], means: lis
     opening.from_chart(view, picked)
     if not points["certain"].all():
         st.caption(
-            "A hollow mark has no 95 % interval: under 6 samples on one side, a mean of fewer than three models, or a "
-            "baseline on another device."
+            "A hollow mark has no 95 % interval: under 6 samples on one side and too few processes, a mean of fewer "
+            "than three models, or a baseline on another device."
         )
     doubts.legend(points["doubt"])
 
