@@ -68,11 +68,11 @@ def import_torch(imports: str) -> None:
         importlib.import_module(module)
     from runner.process import toolchain
     from runner.schedule import pool
-    from runner.suites.own import inspect_models
+    from runner.suites.own import trial
 
     toolchain.prepare()
     names = {name: getattr(subprocess, name) for name in subprocess.__all__}
-    pool.subprocess = inspect_models.subprocess = types.SimpleNamespace(  # type: ignore[assignment]
+    pool.subprocess = trial.subprocess = types.SimpleNamespace(  # type: ignore[assignment]
         **names | {"Popen": start}
     )
 
