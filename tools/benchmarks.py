@@ -47,7 +47,9 @@ BENCHMARKS = {
     "overhead": Benchmark("Cost of a run beside PyTorch/XLA's runner", "overhead.py"),
     "harness": Benchmark("Command lines of the TorchDynamo harness", "harness_peer.py"),
     "operators": Benchmark(
-        "Single operators beside PARAM", "operators_peer.py", (f"$PARAM_DIR/{CONFIGS}/mm.json", "--rounds", "5")
+        "Single operators beside PARAM",
+        "operators_peer.py",
+        (f"$PARAM_DIR/{CONFIGS}/mm.json", "--rounds", "5", "-w", "5", "-i", "20"),
     ),
     "start": Benchmark("From a request to the first iteration", "start.py"),
     "jobs": Benchmark("From a click to the process of a job", "jobs.py"),
